@@ -1,0 +1,94 @@
+"""build.json: the device's environment, and what came of fetching and building."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import ClassVar
+
+from ootci.model.record import Record, StageFile, Time
+from ootci.model.torch_build import TorchBuild, TorchRequest
+
+
+class StageName(str, Enum):
+    """The stages of a device run, in order."""
+
+    FETCH = "fetch"
+    BUILD = "build"
+    IMPORT = "import"
+    CHECK = "check"
+    SMOKE = "smoke"
+    INTEGRATION = "integration"
+
+
+class StageStatus(str, Enum):
+    """How a stage ended."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    CRASHED = "crashed"
+    TIMED_OUT = "timed_out"
+    NOT_RUN = "not_run"
+
+
+class StageResult(Record):
+    """What came of one stage of a device run."""
+
+    name: StageName
+    """The stage."""
+    status: StageStatus
+    """How it ended; ``not_run`` when a stage before it failed."""
+    started_at: Time | None = None
+    """When it started; null when it did not run."""
+    duration: float = 0.0
+    """Seconds that it took."""
+    reason: str | None = None
+    """One line: why it did not pass."""
+    excerpt: str | None = None
+    """The end of its log, capped, when it did not pass."""
+    log: str | None = None
+    """The log's file name in the run's folder ``logs/``."""
+    cached: bool = False
+    """True when an earlier product was used again because nothing had changed."""
+
+
+class PluginBuild(Record):
+    """The plugin that is installed in the device's environment."""
+
+    package: str
+    """Distribution name."""
+    version: str
+    """Distribution version."""
+    source: str
+    """Where it came from: a path in the repository, a git URL and ref, or a package specification."""
+    commit: str | None = None
+    """Git commit of the source, where there is one; ``-dirty`` is appended for uncommitted changes."""
+    wheel: str | None = None
+    """File name of the wheel under ``wheels/``."""
+    sha256: str | None = None
+    """Checksum of that wheel."""
+
+
+class Build(StageFile):
+    """The device's environment, and what came of fetching and building."""
+
+    FILE: ClassVar[str] = "build.json"
+    WRITTEN_BY: ClassVar[str] = "ootci build"
+
+    run_id: str
+    """Identity of the run."""
+    device: str
+    """Name of the device."""
+    stages: tuple[StageResult, ...]
+    """``fetch`` and ``build``, in order."""
+    torch_request: TorchRequest
+    """The torch that the plan asked for."""
+    torch: TorchBuild | None = None
+    """The torch that is installed; null when it could not be."""
+    plugin: PluginBuild | None = None
+    """The plugin that is installed; null when it could not be."""
+    python: str | None = None
+    """The device environment's interpreter; a path on the machine that built, never shown or kept."""
+    python_version: str | None = None
+    """Its version."""
+    compiler: str | None = None
+    """First line of the C++ compiler's version, where there is a compiler."""

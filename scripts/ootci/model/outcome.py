@@ -1,0 +1,92 @@
+"""What came of one test."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from enum import Enum
+
+from ootci.model.record import Record
+
+
+class OutcomeName(str, Enum):
+    """What came of one test. A stage may add information to an outcome, never change it."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    CRASHED = "crashed"
+    TIMED_OUT = "timed_out"
+    SKIPPED = "skipped"
+    XFAILED = "xfailed"
+    XPASSED = "xpassed"
+    UNSUPPORTED = "unsupported"
+    NOT_RUN = "not_run"
+
+
+FAILURES = frozenset({OutcomeName.FAILED, OutcomeName.ERROR, OutcomeName.CRASHED, OutcomeName.TIMED_OUT})
+"""The outcomes that say that the device did something wrong."""
+
+EXECUTED = frozenset(OutcomeName) - {OutcomeName.SKIPPED, OutcomeName.UNSUPPORTED, OutcomeName.NOT_RUN}
+"""The outcomes of tests whose body was really entered."""
+
+
+class Outcome(Record):
+    """One test of one run. Everything in it came from a device run and is hostile until escaped."""
+
+    id: str
+    """Stable id, relative to the suites folder: ``smoke/test_x.py::test_y[param]``."""
+    suite: str
+    """The suite that it belongs to."""
+    outcome: OutcomeName
+    """What came of it."""
+    capability: str | None = None
+    """The capability that it proves, a marker of the suites."""
+    title: str | None = None
+    """First line of the test's docstring."""
+    duration: float = 0.0
+    """Seconds."""
+    message: str | None = None
+    """First line of the failure, capped."""
+    text: str | None = None
+    """The failure's head and tail, capped; says how much was cut."""
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether it says that the device did something wrong."""
+        return self.outcome in FAILURES
+
+
+class Counts(Record):
+    """How many tests came to which outcome. Every outcome is a field, so that a sum can be checked."""
+
+    passed: int = 0
+    failed: int = 0
+    error: int = 0
+    crashed: int = 0
+    timed_out: int = 0
+    skipped: int = 0
+    xfailed: int = 0
+    xpassed: int = 0
+    unsupported: int = 0
+    not_run: int = 0
+
+    @classmethod
+    def of(cls, outcomes: Iterable[Outcome]) -> Counts:
+        """Count outcomes."""
+        return cls(**Counter(item.outcome.value for item in outcomes))
+
+    @property
+    def total(self) -> int:
+        """All tests that were collected."""
+        return sum(self.model_dump().values())
+
+    @property
+    def executed(self) -> int:
+        """Tests whose body was really entered."""
+        return self.total - self.skipped - self.unsupported - self.not_run
+
+    @property
+    def failures(self) -> int:
+        """Tests that say that the device did something wrong."""
+        return self.failed + self.error + self.crashed + self.timed_out

@@ -1,0 +1,63 @@
+"""plan.json: which devices run on which torch, decided once per nightly."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ootci.model.record import Record, StageFile, Time
+from ootci.model.torch_build import TorchRequest
+
+
+class PlannedRun(Record):
+    """One device run that this nightly expects a report from."""
+
+    run_id: str
+    """Identity of the run: the plan's id and the device's name."""
+    device: str
+    """Name of the device."""
+    device_sha256: str
+    """Checksum of the device file at planning time."""
+    torch: TorchRequest
+    """The torch to test on."""
+    runner: tuple[str, ...]
+    """Labels of the GitHub Actions runner (``runs-on``)."""
+    timeout_minutes: int
+    """Time-out of the whole device job."""
+
+
+class LeftOut(Record):
+    """A registered device that this nightly does not run."""
+
+    device: str
+    """Name of the device."""
+    reason: str
+    """Why it does not run; shown on the dashboard."""
+    paused: bool
+    """True when the device file says so; false when this nightly was asked for other devices only."""
+
+
+class Trigger(Record):
+    """What started the nightly."""
+
+    event: str
+    """``schedule``, ``workflow_dispatch``, or ``local`` for a person's own machine."""
+    url: str | None = None
+    """Page of the workflow run, where there is one."""
+
+
+class Plan(StageFile):
+    """Which devices run on which torch, decided once per nightly."""
+
+    FILE: ClassVar[str] = "plan.json"
+    WRITTEN_BY: ClassVar[str] = "ootci plan"
+
+    id: str
+    """Identity of the nightly: its UTC date and a suffix that makes it unique."""
+    created_at: Time
+    """When the plan was made."""
+    trigger: Trigger
+    """What started the nightly."""
+    runs: tuple[PlannedRun, ...]
+    """The expected runs, in registry order."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Registered devices that do not run, in registry order."""

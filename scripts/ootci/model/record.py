@@ -1,0 +1,123 @@
+"""The base of every record, and reading and writing the files in which the stages meet."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, TypeVar
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, PlainSerializer, ValidationError
+
+from ootci.errors import StageFileInvalid, StageFileMissing, StageFileVersion
+
+
+def utc_text(value: datetime) -> str:
+    """An aware time as ISO 8601 in UTC with milliseconds, for example ``2026-11-21T04:10:00.000Z``."""
+    return value.astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+Time = Annotated[AwareDatetime, PlainSerializer(utc_text, return_type=str, when_used="json")]
+
+
+class Record(BaseModel):
+    """A frozen, closed record: unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null", use_attribute_docstrings=True)
+
+
+class StageFile(Record):
+    """A record that is a file of its own, with a schema version.
+
+    Raises:
+        StageFileMissing, StageFileInvalid, StageFileVersion: from :func:`read`.
+
+    """
+
+    FILE: ClassVar[str]
+    VERSION: ClassVar[int] = 1
+    WRITTEN_BY: ClassVar[str]
+
+    schema_version: int = 1
+    """Version of this file's schema; a reader refuses versions newer than its own."""
+
+    def to_json(self) -> str:
+        """The canonical text: indented, keys in the model's order, a final newline. Same record, same bytes."""
+        return self.model_dump_json(indent=1) + "\n"
+
+
+S = TypeVar("S", bound=StageFile)
+
+
+def read(kind: type[S], path: Path) -> S:
+    """Read and validate one stage file.
+
+    Raises:
+        StageFileMissing: the file does not exist.
+        StageFileVersion: it was written by a newer version of the tool.
+        StageFileInvalid: it does not follow the schema.
+
+    """
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise StageFileMissing(
+            f"{kind.FILE} cannot be read: {error.strerror}", where=str(path), fix=f"run `{kind.WRITTEN_BY}` first"
+        ) from error
+    return parse(kind, text, where=str(path))
+
+
+def parse(kind: type[S], text: bytes, *, where: str) -> S:
+    """Validate the bytes of one stage file; ``where`` names their origin in errors (raised as by :func:`read`)."""
+    try:
+        record = kind.model_validate_json(text)
+    except ValidationError as error:
+        version = _version_of(error)
+        if version is not None and version > kind.VERSION:
+            raise _too_new(kind, version, where) from error
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise StageFileInvalid(
+            f"{kind.FILE} is not valid: {key}: {first['msg']}",
+            where=where,
+            fix=f"write it again with `{kind.WRITTEN_BY}`",
+        ) from error
+    if record.schema_version > kind.VERSION:
+        raise _too_new(kind, record.schema_version, where)
+    return record
+
+
+def _version_of(error: ValidationError) -> int | None:
+    for item in error.errors():
+        data: Any = item.get("input")
+        if isinstance(data, dict) and isinstance(data.get("schema_version"), int):
+            return int(data["schema_version"])
+    return None
+
+
+def _too_new(kind: type[StageFile], version: int, where: str) -> StageFileVersion:
+    return StageFileVersion(
+        f"{kind.FILE} has schema version {version}; this tool reads up to {kind.VERSION}",
+        where=where,
+        fix="update ootci to the version that wrote the file",
+    )
+
+
+def write(record: StageFile, path: Path) -> None:
+    """Write a stage file so that a reader sees the old or the new state, never a half."""
+    write_atomic(path, record.to_json().encode())
+
+
+def write_atomic(path: Path, content: bytes) -> None:
+    """Write through a temporary file in the same folder, flushed to disk, then renamed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with temporary.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,47 @@
+"""JSON schemas (draft-07), generated from the models and never edited."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ootci.model.build import Build
+from ootci.model.device import Device
+from ootci.model.plan import Plan
+from ootci.model.record import Record, StageFile
+from ootci.model.run import Run
+from ootci.model.verdict import Verdicts
+
+DRAFT = "http://json-schema.org/draft-07/schema#"
+
+STAGE_FILES: tuple[type[StageFile], ...] = (Plan, Build, Run, Verdicts)
+"""The files in which the stages meet, in the order of the data's way."""
+
+
+def device_schema() -> str:
+    """The schema of a device file, as the text of ``devices/device.schema.json``."""
+    return _text(Device, "A device file of pytorch-integration-tests")
+
+
+def stage_file_schema(kind: type[StageFile]) -> str:
+    """The schema of one of the files in which the stages meet."""
+    return _text(kind, kind.FILE)
+
+
+def _text(model: type[Record], title: str) -> str:
+    schema = model.model_json_schema(ref_template="#/definitions/{model}", mode="validation")
+    definitions = schema.pop("$defs", {})
+    body = {"$schema": DRAFT, **schema, "title": title, "definitions": definitions}
+    return json.dumps(_draft_07(body), indent=2, ensure_ascii=False) + "\n"
+
+
+def _draft_07(node: Any) -> Any:
+    """Rewrite what draft-07 does not know: keywords beside ``$ref`` are ignored there, so the reference is wrapped."""
+    if isinstance(node, list):
+        return [_draft_07(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    node = {key: _draft_07(value) for key, value in node.items()}
+    if "$ref" in node and len(node) > 1:
+        node["allOf"] = [{"$ref": node.pop("$ref")}]
+    return node

@@ -1,0 +1,45 @@
+"""Which torch was wanted, which one was got, and why they differ."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from ootci.model.record import Record
+
+
+class Channel(str, Enum):
+    """Where torch comes from."""
+
+    NIGHTLY = "nightly"
+    RELEASE = "release"
+    WHEEL = "wheel"
+
+
+class TorchRequest(Record):
+    """The torch of one run, resolved once by the plan so that every device of a nightly tests the same one."""
+
+    wanted: str
+    """What was asked for, as it was written: ``nightly``, a release version, or a wheel's file name."""
+    wanted_channel: Channel
+    """The channel that was asked for."""
+    channel: Channel
+    """The channel that was got; it differs from `wanted_channel` only together with `fallback_reason`."""
+    version: str
+    """The exact version to install, for example ``2.15.0.dev20261120+cpu``."""
+    index_url: str | None = None
+    """The package index to install from; null means the one that pip is configured with."""
+    wheel: str | None = None
+    """Path of the wheel, for the channel ``wheel`` only."""
+    sha256: str | None = None
+    """Checksum of the wheel, where the index or the file gave one."""
+    fallback_reason: str | None = None
+    """Why the channel wanted could not be had; null when it was."""
+
+
+class TorchBuild(Record):
+    """The torch that is really installed in the device's environment, as it says itself."""
+
+    version: str
+    """``torch.__version__``."""
+    git_version: str | None = None
+    """``torch.version.git_version``, the commit of PyTorch that it was built from."""

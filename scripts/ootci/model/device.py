@@ -20,7 +20,7 @@ DEFAULT_FOLDER = Path("devices")
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,30}$")]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=500, strip_whitespace=True)]
-Url = Annotated[str, StringConstraints(pattern=r"^https?://[^\s\"'<>]+$", max_length=500)]
+Url = Annotated[str, StringConstraints(pattern=r"^https?://[^\s<>]+$", max_length=500)]
 Handle = Annotated[str, StringConstraints(pattern=r"^@[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})(?:/[A-Za-z0-9_.-]+)?$")]
 Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:-]{1,100}$")]
 Requirement = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]", min_length=1, max_length=300)]
@@ -120,7 +120,7 @@ class BuildSettings(Record):
 
     requirements: tuple[Requirement, ...] = ()
     """Packages that building needs; installed beforehand, as the build is not isolated from torch."""
-    environment: dict[Variable, str] = {}
+    environment: dict[Variable, str] = Field(default_factory=dict)
     """Environment variables of the build."""
     jobs: Annotated[int, Field(ge=1, le=512)] | None = None
     """Parallel compile jobs (`MAX_JOBS`, `CMAKE_BUILD_PARALLEL_LEVEL`); the number of processors when absent."""
@@ -193,7 +193,7 @@ class Device(Record):
     """Which torch the device is tested on."""
     build: BuildSettings = BuildSettings()
     """How the plugin is built from source."""
-    environment: dict[Variable, str] = {}
+    environment: dict[Variable, str] = Field(default_factory=dict)
     """Environment variables of every process that uses the device."""
     runner: Runner = Runner()
     """Where GitHub Actions runs the device's job."""

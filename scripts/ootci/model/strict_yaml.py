@@ -7,7 +7,7 @@ This reads its node tree instead, with a budget.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple, Union
+from typing import NamedTuple, TypeAlias
 
 import yaml
 
@@ -23,7 +23,7 @@ MAX_BYTES = 64 * 1024
 MAX_NODES = 5_000
 MAX_DEPTH = 20
 
-Value = Union[None, bool, int, float, str, list["Value"], dict[str, "Value"]]
+Value: TypeAlias = "None | bool | int | float | str | list[Value] | dict[str, Value]"
 KeyPath = tuple[str | int, ...]
 
 

@@ -1,0 +1,1 @@
+"""What runs the stages for a person or a workflow: arguments in, exit code out."""

@@ -23,7 +23,7 @@ MAX_BYTES = 64 * 1024
 MAX_NODES = 5_000
 MAX_DEPTH = 20
 
-Value: TypeAlias = "None | bool | int | float | str | list[Value] | dict[str, Value]"
+Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
 KeyPath = tuple[str | int, ...]
 
 

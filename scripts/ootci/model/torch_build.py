@@ -24,16 +24,20 @@ class TorchRequest(Record):
     """The channel that was asked for."""
     channel: Channel
     """The channel that was got; it differs from `wanted_channel` only together with `fallback_reason`."""
-    version: str
-    """The exact version to install, for example ``2.15.0.dev20261120+cpu``."""
+    version: str | None = None
+    """The exact version to install, for example ``2.15.0.dev20261120+cpu``; null when none can be had."""
     index_url: str | None = None
-    """The package index to install from; null means the one that pip is configured with."""
+    """The package index that it was found on; null means the one that pip is configured with."""
+    url: str | None = None
+    """Address of the very wheel on that index."""
     wheel: str | None = None
-    """Path of the wheel, for the channel ``wheel`` only."""
+    """Path of the wheel file, for the channel ``wheel`` only; its file name alone once the run is collected."""
     sha256: str | None = None
     """Checksum of the wheel, where the index or the file gave one."""
     fallback_reason: str | None = None
     """Why the channel wanted could not be had; null when it was."""
+    unavailable_reason: str | None = None
+    """Why no torch can be had at all, so that the run is INFRA; null when one can."""
 
 
 class TorchBuild(Record):

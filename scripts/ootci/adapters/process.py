@@ -1,0 +1,244 @@
+"""Starting, watching and ending processes: the only module that does.
+
+Every process leads a process group of its own, so that whatever it leaves behind can be ended with it. Output goes to
+a log file of bounded size.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import shlex
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ootci.errors import ToolMissing
+
+log = logging.getLogger(__name__)
+
+MAX_LOG_BYTES = 8 * 1024 * 1024
+TAIL_BYTES = 16 * 1024
+GRACE_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a process ended.
+
+    Attributes:
+        exit_code: its exit code, or the negative number of the signal that killed it.
+        timed_out: whether it was ended because its time was up.
+        duration: seconds.
+        tail: the end of its output.
+
+    """
+
+    exit_code: int
+    timed_out: bool
+    duration: float
+    tail: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether it ended by itself with exit code 0."""
+        return self.exit_code == 0 and not self.timed_out
+
+    @property
+    def ending(self) -> str:
+        """How it ended, for people: ``exit code 1``, ``killed by SIGSEGV``, ``timed out after 60 s``."""
+        if self.timed_out:
+            return f"timed out after {self.duration:.0f} s"
+        return exit_text(self.exit_code)
+
+
+def exit_text(exit_code: int) -> str:
+    """An exit code for people; negative codes are signals."""
+    if exit_code >= 0:
+        return f"exit code {exit_code}"
+    try:
+        return f"killed by {signal.Signals(-exit_code).name}"
+    except ValueError:
+        return f"killed by signal {-exit_code}"
+
+
+class Process:
+    """A running process whose output (both streams) goes to a log file.
+
+    Args:
+        command: program and arguments; no shell is involved.
+        cwd: its working directory.
+        env: its whole environment.
+        log_file: where its output is appended; output beyond ``MAX_LOG_BYTES`` is dropped, and the log says so.
+        on_line: called with each complete line of output, from another thread.
+
+    Raises:
+        ToolMissing: the program does not exist or is not executable.
+
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        log_file: Path,
+        on_line: Callable[[str], None] | None = None,
+    ) -> None:
+        self.command = tuple(command)
+        self.cwd = cwd
+        self.started = time.monotonic()
+        log_file.parent.mkdir(parents=True, exist_ok=True)
+        self._log_file = log_file
+        self._on_line = on_line
+        self._tail = bytearray()
+        try:
+            self._popen = subprocess.Popen(
+                self.command,
+                cwd=cwd,
+                env=dict(env),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
+            raise ToolMissing(
+                f"`{self.command[0]}` cannot be started: {error.strerror}",
+                where=shlex.join(self.command),
+                fix="install it, or run `ootci doctor` to see what is missing",
+            ) from error
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def poll(self) -> int | None:
+        """The exit code, or None while it runs."""
+        return self._popen.poll()
+
+    def wait(self, seconds: float) -> int | None:
+        """Wait at most that long; the exit code, or None when it still runs."""
+        try:
+            return self._popen.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal to the process itself, which may have ended already."""
+        with contextlib.suppress(ProcessLookupError):
+            self._popen.send_signal(number)
+
+    def stop(self) -> None:
+        """End the whole group: politely first, then for good."""
+        self._signal_group(signal.SIGTERM)
+        if self.wait(GRACE_SECONDS) is None:
+            self._signal_group(signal.SIGKILL)
+            self.wait(GRACE_SECONDS)
+
+    def finish(self, *, timed_out: bool = False) -> Finished:
+        """Collect what is left once the process has ended, and end whatever it left behind in its group."""
+        exit_code = self._popen.wait()
+        duration = time.monotonic() - self.started
+        self._signal_group(signal.SIGKILL)
+        self._reader.join(GRACE_SECONDS)
+        finished = Finished(exit_code, timed_out, duration, self._tail.decode("utf-8", "replace"))
+        log.debug("%s  [cwd %s, %s, %.1f s]", shlex.join(self.command), self.cwd, finished.ending, duration)
+        return finished
+
+    def _signal_group(self, number: signal.Signals) -> None:
+        # The group outlives its leader while a member lives; when none does, the number may not be signalled.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._popen.pid, number)
+
+    def _read(self) -> None:
+        stream = self._popen.stdout
+        if stream is None:
+            return
+        written, pending = self._log_file.stat().st_size if self._log_file.exists() else 0, b""
+        with self._log_file.open("ab", buffering=0) as target:
+            while chunk := os.read(stream.fileno(), 65536):
+                self._tail += chunk
+                del self._tail[:-TAIL_BYTES]
+                if written < MAX_LOG_BYTES:
+                    target.write(chunk)
+                    if written + len(chunk) >= MAX_LOG_BYTES:
+                        target.write(f"\n[cut here: more than {MAX_LOG_BYTES >> 20} MiB of output]\n".encode())
+                written += len(chunk)
+                if self._on_line:
+                    *lines, pending = (pending[-4096:] + chunk).split(b"\n")
+                    for line in lines[-20:]:
+                        self._on_line(line.decode("utf-8", "replace"))
+        stream.close()
+
+
+def run(
+    command: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    log_file: Path,
+    timeout: float,
+    on_line: Callable[[str], None] | None = None,
+) -> Finished:
+    """Run a command to its end, or end it after ``timeout`` seconds.
+
+    Raises:
+        ToolMissing: the program does not exist or is not executable.
+
+    """
+    process = Process(command, cwd=cwd, env=env, log_file=log_file, on_line=on_line)
+    timed_out = False
+    try:
+        if process.wait(timeout) is None:
+            timed_out = True
+            process.stop()
+    except BaseException:
+        process.stop()
+        raise
+    return process.finish(timed_out=timed_out)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a short command answered.
+
+    Attributes:
+        exit_code: its exit code; negative for a signal, 124 when it took too long.
+        out: its standard output.
+        err: its standard error.
+
+    """
+
+    exit_code: int
+    out: str
+    err: str
+
+
+def ask(
+    command: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None, timeout: float = 60
+) -> Answer | None:
+    """Run a short command and return its answer, or None when there is no such program."""
+    started = time.monotonic()
+    try:
+        done = subprocess.run(
+            list(command),
+            cwd=cwd,
+            env=None if env is None else dict(env),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=timeout,
+            check=False,
+        )
+        answer = Answer(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
+    except (FileNotFoundError, PermissionError, NotADirectoryError):
+        return None
+    except subprocess.TimeoutExpired:
+        answer = Answer(124, "", f"no answer within {timeout:.0f} s")
+    seconds = time.monotonic() - started
+    log.debug("%s  [cwd %s, %s, %.1f s]", shlex.join(command), cwd, exit_text(answer.exit_code), seconds)
+    return answer

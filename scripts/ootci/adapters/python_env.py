@@ -1,0 +1,75 @@
+"""Virtual environments: creating them, what pip is asked to do in them, and what is installed in them."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from packaging.utils import canonicalize_name
+
+_SECRET_PREFIXES = ("ACTIONS_", "GITHUB_", "INPUT_", "OOTCI_")
+_OURS = {"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__", "GH_TOKEN"}
+
+
+def base_python() -> str:
+    """The interpreter that device environments are made from: the one that the tool's own environment came from."""
+    return getattr(sys, "_base_executable", None) or sys.executable
+
+
+def interpreter(environment: Path) -> Path:
+    """A virtual environment's interpreter."""
+    return environment / "bin" / "python"
+
+
+def create_command(environment: Path) -> list[str]:
+    """The command that makes a virtual environment."""
+    return [base_python(), "-m", "venv", str(environment)]
+
+
+def pip_command(environment: Path, *arguments: str) -> list[str]:
+    """A pip command in a virtual environment; never asks, never looks for a newer pip."""
+    base = [str(interpreter(environment)), "-m", "pip", "--disable-pip-version-check", "--no-input"]
+    return [*base, *arguments]
+
+
+def device_environment(environment: Path | None, extra: Mapping[str, str]) -> dict[str, str]:
+    """Environment variables of a process that runs vendor code: the host's, less secrets and our own Python's.
+
+    Args:
+        environment: the virtual environment whose programs come first on PATH.
+        extra: variables from the device file; they win.
+
+    """
+    kept = {
+        name: value for name, value in os.environ.items() if name not in _OURS and not name.startswith(_SECRET_PREFIXES)
+    }
+    path = kept.get("PATH", os.defpath)
+    if environment is not None:
+        kept["VIRTUAL_ENV"] = str(environment)
+        kept["PATH"] = f"{environment / 'bin'}{os.pathsep}{path}"
+    return {**kept, "PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1", **extra}
+
+
+def installed_version(environment: Path, distribution: str) -> str | None:
+    """The installed version of a distribution, read from its metadata without running anything; None if absent."""
+    wanted = canonicalize_name(distribution)
+    for info in environment.glob("lib/python3.*/site-packages/*.dist-info"):
+        name, _, version = info.name.removesuffix(".dist-info").rpartition("-")
+        if canonicalize_name(name) == wanted:
+            return version
+    return None
+
+
+def torch_git_version(environment: Path) -> str | None:
+    """``torch.version.git_version`` of the installed torch, read as text: importing torch may be what is broken."""
+    for path in environment.glob("lib/python3.*/site-packages/torch/version.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            for target in targets:
+                if isinstance(target, ast.Name) and target.id == "git_version":
+                    value = ast.literal_eval(node.value)  # type: ignore[attr-defined]
+                    return value if isinstance(value, str) else None
+    return None

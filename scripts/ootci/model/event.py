@@ -1,0 +1,155 @@
+"""events.jsonl: what happened during a device run, one JSON object a line, readable up to the last whole line.
+
+The suites' harness writes the events of pytest (``tests/device/README.md`` has the protocol); the stage ``test`` adds
+the stages' beginnings and ends, and the ends of tests that could not report their own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from ootci.model.build import StageName, StageStatus
+from ootci.model.outcome import OutcomeName
+from ootci.model.record import Time
+
+MAX_LINE_BYTES = 1024 * 1024
+
+
+class _Event(BaseModel):
+    # Events come from the device's process, which may run a newer harness: unknown keys are ignored.
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    time: Time | None = None
+
+
+class CollectedTest(_Event):
+    """One test that pytest collected."""
+
+    id: str
+    suite: str | None = None
+    capability: str | None = None
+    title: str | None = None
+
+
+class SessionStart(_Event):
+    """A pytest process began."""
+
+    event: Literal["session_start"] = "session_start"
+    pid: int | None = None
+
+
+class Collected(_Event):
+    """What a pytest process is going to run."""
+
+    event: Literal["collected"] = "collected"
+    tests: tuple[CollectedTest, ...] = ()
+
+
+class CollectError(_Event):
+    """A file that could not be collected."""
+
+    event: Literal["collect_error"] = "collect_error"
+    id: str
+    message: str | None = None
+    text: str | None = None
+
+
+class TestStart(_Event):
+    """A test began."""
+
+    event: Literal["test_start"] = "test_start"
+    id: str
+
+
+class TestEnd(_Event):
+    """A test ended, or was ended."""
+
+    event: Literal["test_end"] = "test_end"
+    id: str
+    outcome: OutcomeName
+    duration: float = 0.0
+    message: str | None = None
+    text: str | None = None
+    output: str | None = None
+
+
+class UnknownIds(_Event):
+    """Ids that were asked for and match no test."""
+
+    event: Literal["unknown_ids"] = "unknown_ids"
+    ids: tuple[str, ...] = ()
+
+
+class SessionEnd(_Event):
+    """A pytest process ended in an orderly way."""
+
+    event: Literal["session_end"] = "session_end"
+    exit_status: int = 0
+
+
+class StageStart(_Event):
+    """A stage of the run began."""
+
+    event: Literal["stage_start"] = "stage_start"
+    stage: StageName
+
+
+class StageEnd(_Event):
+    """A stage of the run ended."""
+
+    event: Literal["stage_end"] = "stage_end"
+    stage: StageName
+    status: StageStatus
+    duration: float = 0.0
+    reason: str | None = None
+    excerpt: str | None = None
+    log: str | None = None
+
+
+Event = Annotated[
+    SessionStart | Collected | CollectError | TestStart | TestEnd | UnknownIds | SessionEnd | StageStart | StageEnd,
+    Field(discriminator="event"),
+]
+
+_EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+
+
+def read_events(path: Path) -> Iterator[Event]:
+    """The events of a log. A missing log has none; lines that are no event, cut off or hostile, are passed over."""
+    try:
+        stream = path.open("rb")
+    except OSError:
+        return
+    with stream:
+        while line := stream.readline(MAX_LINE_BYTES):
+            if line.endswith(b"\n") and (event := parse_event(line)) is not None:
+                yield event
+
+
+def parse_event(line: bytes) -> Event | None:
+    """One event, or None when the line is none."""
+    try:
+        return _EVENT.validate_json(line)
+    except ValidationError:
+        return None
+
+
+def append_event(path: Path, event: _Event, now: datetime) -> None:
+    """Add one event to a log with a single write."""
+    record = {**json.loads(event.model_dump_json(exclude_none=True)), "time": json.loads(_TIME.dump_json(now))}
+    line = json.dumps(record, ensure_ascii=False) + "\n"
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        os.write(descriptor, line.encode("utf-8", "replace"))
+    finally:
+        os.close(descriptor)
+
+
+_TIME: TypeAdapter[datetime] = TypeAdapter(Time)

@@ -1,0 +1,90 @@
+"""Where the files of a nightly lie on disk: one place decides, everybody asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The folder of one device run, in which the stages build, test and collect meet."""
+
+    path: Path
+
+    @property
+    def build(self) -> Path:
+        """build.json."""
+        return self.path / "build.json"
+
+    @property
+    def junit(self) -> Path:
+        """junit.xml."""
+        return self.path / "junit.xml"
+
+    @property
+    def events(self) -> Path:
+        """events.jsonl."""
+        return self.path / "events.jsonl"
+
+    @property
+    def env(self) -> Path:
+        """env.json."""
+        return self.path / "env.json"
+
+    @property
+    def run(self) -> Path:
+        """run.json."""
+        return self.path / "run.json"
+
+    @property
+    def logs(self) -> Path:
+        """Output of every command."""
+        return self.path / "logs"
+
+    @property
+    def scratch(self) -> Path:
+        """Working directory of the suites."""
+        return self.path / "scratch"
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """The work folder, ``.ootci`` by default.
+
+    Attributes:
+        path: the folder; the tool may delete anything in it.
+
+    """
+
+    path: Path
+
+    @property
+    def plan(self) -> Path:
+        """plan.json."""
+        return self.path / "plan.json"
+
+    @property
+    def verdicts(self) -> Path:
+        """verdicts.json."""
+        return self.path / "verdicts.json"
+
+    def run(self, device: str) -> RunFolder:
+        """The folder of a device's run."""
+        return RunFolder(self.path / "runs" / device)
+
+    def runs(self) -> tuple[RunFolder, ...]:
+        """Every run folder that is there, by device name."""
+        return tuple(RunFolder(path) for path in sorted((self.path / "runs").glob("*")) if path.is_dir())
+
+    def environment(self, device: str) -> Path:
+        """The device's virtual environment."""
+        return self.path / "envs" / device
+
+    def wheels(self, device: str) -> Path:
+        """Wheels of the device's plugin, a folder per distinct build."""
+        return self.path / "wheels" / device
+
+    def sources(self, device: str) -> Path:
+        """Checkout of the device's plugin, where it comes from git."""
+        return self.path / "sources" / device

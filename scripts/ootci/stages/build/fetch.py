@@ -1,0 +1,82 @@
+"""fetch: the device's virtual environment, torch and the other packages in it, and the plugin's sources."""
+
+from __future__ import annotations
+
+import shutil
+
+from ootci.adapters import git, python_env
+from ootci.model.device import RegisteredDevice
+from ootci.model.plan import PlannedRun
+from ootci.model.torch_build import TorchRequest
+from ootci.model.workspace import Workspace
+from ootci.stages.build.commands import Commands, StepFailed
+from ootci.stages.build.stamp import Stamp, digest
+
+SUITE_REQUIREMENTS = ("pytest>=8.2",)
+"""What the suites need besides torch."""
+
+
+def fetch(item: RegisteredDevice, run: PlannedRun, workspace: Workspace, commands: Commands) -> bool:
+    """Make the environment with torch and all requirements, unless it is there already; get the plugin's sources.
+
+    Returns:
+        Whether the environment of an earlier run was used again.
+
+    Raises:
+        StepFailed: a command failed, or no torch can be had.
+        ToolMissing: git or Python is missing.
+    """
+    device, environment = item.device, workspace.environment(run.device)
+    if run.torch.unavailable_reason:
+        raise StepFailed(run.torch.unavailable_reason)
+    building = device.build.requirements if device.plugin.package is None else ()
+    requirements = (*SUITE_REQUIREMENTS, *device.plugin.requirements, *building)
+    pinned = [run.torch.version, run.torch.url, run.torch.sha256]
+    key = digest(python_env.base_python(), pinned, requirements, device.plugin.index_url)
+    stamp = Stamp.of(environment)
+    cached = stamp.fetch == key and python_env.installed_version(environment, "torch") is not None
+    if not cached:
+        shutil.rmtree(environment, ignore_errors=True)
+        environment.parent.mkdir(parents=True, exist_ok=True)
+        create = python_env.create_command(environment)
+        commands.run("the virtual environment cannot be made", create, cwd=environment.parent)
+        _install_torch(run.torch, commands)
+        _install_requirements(requirements, device.plugin.index_url, run.torch, commands)
+        Stamp(fetch=key).save(environment)
+    if device.plugin.git is not None:
+        _clone(item, workspace, commands)
+    return cached and device.plugin.git is None
+
+
+def _install_torch(torch: TorchRequest, commands: Commands) -> None:
+    if torch.wheel is not None:
+        requirement = [torch.wheel]
+    elif torch.url is not None:
+        checksum = f"#sha256={torch.sha256}" if torch.sha256 else ""
+        # Variants with a GPU need packages that lie beside torch on its index.
+        requirement = [f"torch @ {torch.url}{checksum}", "--extra-index-url", torch.index_url or torch.url]
+    else:
+        requirement = [f"torch=={torch.version}"]
+    commands.pip("torch cannot be installed", "install", *requirement)
+
+
+def _install_requirements(
+    requirements: tuple[str, ...], index_url: str | None, torch: TorchRequest, commands: Commands
+) -> None:
+    # The constraint keeps a requirement from replacing the torch under test.
+    constraint = commands.environment / "torch-constraint.txt"
+    installed = python_env.installed_version(commands.environment, "torch") or torch.version
+    constraint.write_text(f"torch=={installed}\n", encoding="utf-8")
+    index = ["--extra-index-url", index_url] if index_url else []
+    commands.pip("the requirements cannot be installed", "install", "-c", str(constraint), *index, *requirements)
+
+
+def _clone(item: RegisteredDevice, workspace: Workspace, commands: Commands) -> None:
+    source = item.device.plugin.git
+    if source is None:
+        return
+    folder = workspace.sources(item.device.name)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for command in git.clone_command(source.url, source.ref, folder, submodules=source.submodules):
+        commands.run("the plugin's sources cannot be fetched", command, cwd=folder, extra={"GIT_TERMINAL_PROMPT": "0"})

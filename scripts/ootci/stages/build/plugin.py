@@ -1,0 +1,129 @@
+"""build: the plugin's wheel, made against the torch in the device's environment and installed there."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from pathlib import Path
+
+from packaging.utils import canonicalize_name, parse_wheel_filename
+
+from ootci.adapters import git, python_env
+from ootci.model.build import PluginBuild
+from ootci.model.device import RegisteredDevice
+from ootci.model.torch_build import TorchBuild
+from ootci.model.workspace import Workspace
+from ootci.stages.build.commands import Commands, StepFailed
+from ootci.stages.build.stamp import Stamp, digest
+
+
+def build_plugin(
+    item: RegisteredDevice, torch: TorchBuild | None, workspace: Workspace, commands: Commands
+) -> tuple[PluginBuild, bool]:
+    """Build and install the plugin, unless the very same is installed already.
+
+    Returns:
+        The plugin, and whether an earlier build was used again.
+
+    Raises:
+        StepFailed: building or installing failed, or changed the torch under test.
+    """
+    device, environment = item.device, commands.environment
+    if device.plugin.package is not None:
+        return _install_package(item, torch, commands)
+    folder = _source_folder(item, workspace)
+    stamp = Stamp.of(environment)
+    key = digest(stamp.fetch, torch and torch.model_dump(), git.source_digest(folder), device.build.model_dump())
+    if stamp.build == key and stamp.plugin is not None:
+        return stamp.plugin, True
+    wheels = workspace.wheels(device.name) / key[:16]
+    found = sorted(wheels.glob("*.whl"))
+    if not found:
+        _build_wheel(item, folder, wheels, commands)
+        found = sorted(wheels.glob("*.whl"))
+    wheel = _only_wheel(found, device.plugin.distribution)
+    commands.pip("the plugin's wheel cannot be installed", "install", "--no-deps", "--force-reinstall", str(wheel))
+    _torch_unchanged(environment, torch)
+    plugin = PluginBuild(
+        package=device.plugin.distribution,
+        version=str(parse_wheel_filename(wheel.name)[1]),
+        source=device.plugin.path or _git_text(item),
+        commit=git.commit_of(folder),
+        wheel=wheel.name,
+        sha256=hashlib.sha256(wheel.read_bytes()).hexdigest(),
+    )
+    Stamp(fetch=stamp.fetch, build=key, plugin=plugin).save(environment)
+    return plugin, False
+
+
+def _source_folder(item: RegisteredDevice, workspace: Workspace) -> Path:
+    plugin = item.device.plugin
+    if plugin.path is not None:
+        folder = item.path.resolve().parent / plugin.path
+    else:
+        folder = workspace.sources(item.device.name)
+        if plugin.git and plugin.git.subdirectory:
+            folder /= plugin.git.subdirectory
+    if not folder.is_dir():
+        raise StepFailed(f"the plugin's folder `{plugin.path or folder.name}` does not exist")
+    return folder
+
+
+def _git_text(item: RegisteredDevice) -> str:
+    source = item.device.plugin.git
+    return f"{source.url} at {source.ref}" if source else ""
+
+
+def _build_wheel(item: RegisteredDevice, folder: Path, wheels: Path, commands: Commands) -> None:
+    jobs = str(item.device.build.jobs or os.cpu_count() or 1)
+    variables = {"MAX_JOBS": jobs, "CMAKE_BUILD_PARALLEL_LEVEL": jobs, **item.device.build.environment}
+    unfinished = wheels.with_name(wheels.name + ".unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    commands.pip(
+        "the plugin does not build",
+        "wheel",
+        "--verbose",
+        "--no-build-isolation",
+        "--no-deps",
+        "--wheel-dir",
+        str(unfinished),
+        str(folder),
+        extra=variables,
+    )
+    unfinished.rename(wheels)
+
+
+def _only_wheel(found: list[Path], distribution: str) -> Path:
+    wanted = canonicalize_name(distribution)
+    fitting = [path for path in found if parse_wheel_filename(path.name)[0] == wanted]
+    if len(fitting) != 1:
+        names = ", ".join(path.name for path in found) or "no wheel"
+        raise StepFailed(f"the build made {names}, not one wheel of `{distribution}` (`plugin.distribution`)")
+    return fitting[0]
+
+
+def _install_package(
+    item: RegisteredDevice, torch: TorchBuild | None, commands: Commands
+) -> tuple[PluginBuild, bool]:
+    plugin, environment = item.device.plugin, commands.environment
+    index = ["--extra-index-url", plugin.index_url] if plugin.index_url else []
+    constraint = environment / "torch-constraint.txt"
+    commands.pip(
+        "the plugin's package cannot be installed",
+        "install", "--upgrade", "-c", str(constraint), *index, str(plugin.package),
+    )  # fmt: skip
+    _torch_unchanged(environment, torch)
+    version = python_env.installed_version(environment, plugin.distribution)
+    if version is None:
+        raise StepFailed(f"`{plugin.package}` was installed, but brought no distribution `{plugin.distribution}`")
+    return PluginBuild(package=plugin.distribution, version=version, source=str(plugin.package)), False
+
+
+def _torch_unchanged(environment: Path, torch: TorchBuild | None) -> None:
+    now = python_env.installed_version(environment, "torch")
+    if torch is not None and now != torch.version:
+        # The stamp goes, so that the next run starts from a clean environment.
+        Stamp().save(environment)
+        raise StepFailed(f"installing the plugin replaced torch {torch.version} by {now or 'nothing'}")

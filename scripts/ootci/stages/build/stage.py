@@ -1,0 +1,130 @@
+"""The stages fetch and build of one device run."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from ootci.adapters import python_env
+from ootci.adapters.process import ask
+from ootci.adapters.terminal import Progress
+from ootci.errors import OotciError
+from ootci.model.build import Build, PluginBuild, StageName, StageResult, StageStatus
+from ootci.model.device import RegisteredDevice
+from ootci.model.plan import PlannedRun
+from ootci.model.record import write
+from ootci.model.torch_build import TorchBuild
+from ootci.model.workspace import Workspace
+from ootci.stages.build.commands import Commands, StepFailed
+from ootci.stages.build.fetch import fetch
+from ootci.stages.build.plugin import build_plugin
+
+
+@dataclass
+class _Timed:
+    clock: Callable[[], datetime]
+    progress: Progress
+    device: str
+
+    def stage(self, name: StageName, log: Path, work: Callable[[], bool]) -> StageResult:
+        """Run one stage; ``work`` says whether an earlier product was used again."""
+        started_at, started = self.clock(), time.monotonic()
+        status, reason, excerpt, cached = StageStatus.PASSED, None, None, False
+        try:
+            with self.progress.step(f"{self.device}: {name.value}"):
+                cached = work()
+        except StepFailed as failure:
+            status = StageStatus.TIMED_OUT if failure.timed_out else StageStatus.FAILED
+            reason, excerpt = failure.reason, failure.excerpt
+        except OotciError as error:
+            status, reason = StageStatus.FAILED, f"{error.what} ({error.where})"
+        except OSError as error:
+            status, reason = StageStatus.FAILED, f"the machine refused: {error.strerror or error}"
+        return StageResult(
+            name=name,
+            status=status,
+            started_at=started_at,
+            duration=round(time.monotonic() - started, 3),
+            reason=reason,
+            excerpt=excerpt,
+            log=log.name if log.exists() else None,
+            cached=cached,
+        )
+
+
+def build(
+    item: RegisteredDevice,
+    run: PlannedRun,
+    workspace: Workspace,
+    *,
+    clock: Callable[[], datetime],
+    progress: Progress,
+) -> Build:
+    """Make the device's environment and plugin, and write build.json. A failure is a result, not an exception.
+
+    Args:
+        item: the device and its file.
+        run: the planned run; its torch is used.
+        workspace: the work folder.
+        clock: gives the aware current time.
+        progress: told what is going on.
+    """
+    folder = workspace.run(run.device)
+    if folder.path.exists():
+        shutil.rmtree(folder.path)
+    folder.logs.mkdir(parents=True)
+    environment = workspace.environment(run.device)
+    commands = Commands(
+        environment=environment,
+        variables={**item.device.environment},
+        timeout=item.device.build.timeout_minutes * 60,
+        progress=progress,
+    )
+    timed = _Timed(clock, progress, run.device)
+    log = folder.logs / "fetch.log"
+    stages = [timed.stage(StageName.FETCH, log, lambda: fetch(item, run, workspace, commands.into(log)))]
+    torch = _torch(environment)
+    built: list[PluginBuild] = []
+    if stages[0].status is StageStatus.PASSED:
+        log_of_build = folder.logs / "build.log"
+
+        def work() -> bool:
+            plugin, cached = build_plugin(item, torch, workspace, commands.into(log_of_build))
+            built.append(plugin)
+            return cached
+
+        stages.append(timed.stage(StageName.BUILD, log_of_build, work))
+    else:
+        stages.append(StageResult(name=StageName.BUILD, status=StageStatus.NOT_RUN, reason="fetch did not pass"))
+    result = Build(
+        run_id=run.run_id,
+        device=run.device,
+        stages=tuple(stages),
+        torch_request=run.torch,
+        torch=torch,
+        plugin=built[0] if built else None,
+        python=str(python_env.interpreter(environment)) if torch else None,
+        python_version=platform.python_version(),
+        compiler=_compiler(),
+    )
+    write(result, folder.build)
+    return result
+
+
+def _torch(environment: Path) -> TorchBuild | None:
+    version = python_env.installed_version(environment, "torch")
+    if version is None:
+        return None
+    return TorchBuild(version=version, git_version=python_env.torch_git_version(environment))
+
+
+def _compiler() -> str | None:
+    answer = ask(["c++", "--version"])
+    return answer.out.splitlines()[0] if answer and answer.exit_code == 0 and answer.out else None
+
+

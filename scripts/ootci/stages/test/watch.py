@@ -1,0 +1,85 @@
+"""What a pytest process has told so far, read from its event log while it runs."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ootci.model.event import (
+    Collected,
+    CollectedTest,
+    CollectError,
+    Event,
+    SessionEnd,
+    TestEnd,
+    TestStart,
+    parse_event,
+)
+from ootci.model.outcome import OutcomeName
+
+
+@dataclass
+class Watch:
+    """Follows one event log across the pytest processes of one suite.
+
+    Attributes:
+        path: the log.
+        position: bytes that were read.
+        collected: the tests of the first collection, by id, in order.
+        ended: the outcomes so far, by id.
+        current: the test that is running now, if any.
+        current_since: monotonic time at which it was seen to begin.
+        last_told: monotonic time at which the last event was seen.
+        exit_status: pytest's own exit status once its process ended in an orderly way.
+        collect_errors: files that could not be collected, with the first line of the reason.
+
+    """
+
+    path: Path
+    position: int = 0
+    collected: dict[str, CollectedTest] = field(default_factory=dict)
+    ended: dict[str, OutcomeName] = field(default_factory=dict)
+    current: str | None = None
+    current_since: float = 0.0
+    last_told: float = 0.0
+    exit_status: int | None = None
+    collect_errors: dict[str, str] = field(default_factory=dict)
+
+    def new_process(self) -> None:
+        """Forget what belongs to one process only."""
+        self.current = None
+        self.exit_status = None
+        self.last_told = time.monotonic()
+
+    def read(self) -> None:
+        """Take in what was appended since the last call; an unfinished last line waits for the next one."""
+        if not self.path.exists():
+            return
+        with self.path.open("rb") as stream:
+            stream.seek(self.position)
+            for line in stream:
+                if not line.endswith(b"\n"):
+                    break
+                self.position += len(line)
+                if (event := parse_event(line)) is not None:
+                    self._take(event)
+
+    def remaining(self) -> list[str]:
+        """Collected tests that have no outcome yet, in order."""
+        return [test_id for test_id in self.collected if test_id not in self.ended]
+
+    def _take(self, event: Event) -> None:
+        self.last_told = time.monotonic()
+        if isinstance(event, Collected):
+            for test in event.tests:
+                self.collected.setdefault(test.id, test)
+        elif isinstance(event, TestStart):
+            self.current, self.current_since = event.id, self.last_told
+        elif isinstance(event, TestEnd):
+            self.ended[event.id] = event.outcome
+            self.current = None
+        elif isinstance(event, CollectError):
+            self.collect_errors[event.id] = event.message or "no reason given"
+        elif isinstance(event, SessionEnd):
+            self.exit_status = event.exit_status

@@ -149,3 +149,8 @@ class HistoryConflict(InputError):
 class HistoryCorrupt(InfrastructureError):
     id = "HIST-002"
     meaning = "A record of the history cannot be read back."
+
+
+class HistoryUnreachable(InfrastructureError):
+    id = "HIST-003"
+    meaning = "The data branch cannot be fetched from, or pushed to, its remote."

@@ -31,6 +31,8 @@ class SuiteReport(Record):
     """Name of the suite."""
     required: bool
     """False for an advisory suite: shown, but it does not decide the verdict."""
+    min_tests: int = 1
+    """Fewer collected tests than this were to be lost tests."""
     state: ReportState
     """What became of its report."""
     detail: str | None = None

@@ -22,6 +22,7 @@ class StepFailed(Exception):
         reason: one line for people.
         excerpt: the end of its output.
         timed_out: whether it was ended because its time was up.
+
     """
 
     def __init__(self, reason: str, excerpt: str | None = None, *, timed_out: bool = False) -> None:
@@ -41,6 +42,7 @@ class Commands:
         timeout: seconds that each command may take.
         progress: shown the last line of output.
         log_file: where the output goes.
+
     """
 
     environment: Path
@@ -59,6 +61,7 @@ class Commands:
         Raises:
             StepFailed: it failed or took too long.
             ToolMissing: there is no such program.
+
         """
         present = self.environment if self.environment.exists() else None
         env = device_environment(present, {**self.variables, **(extra or {})})

@@ -25,6 +25,7 @@ def fetch(item: RegisteredDevice, run: PlannedRun, workspace: Workspace, command
     Raises:
         StepFailed: a command failed, or no torch can be had.
         ToolMissing: git or Python is missing.
+
     """
     device, environment = item.device, workspace.environment(run.device)
     if run.torch.unavailable_reason:

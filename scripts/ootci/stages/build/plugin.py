@@ -28,6 +28,7 @@ def build_plugin(
 
     Raises:
         StepFailed: building or installing failed, or changed the torch under test.
+
     """
     device, environment = item.device, commands.environment
     if device.plugin.package is not None:
@@ -104,9 +105,7 @@ def _only_wheel(found: list[Path], distribution: str) -> Path:
     return fitting[0]
 
 
-def _install_package(
-    item: RegisteredDevice, torch: TorchBuild | None, commands: Commands
-) -> tuple[PluginBuild, bool]:
+def _install_package(item: RegisteredDevice, torch: TorchBuild | None, commands: Commands) -> tuple[PluginBuild, bool]:
     plugin, environment = item.device.plugin, commands.environment
     index = ["--extra-index-url", plugin.index_url] if plugin.index_url else []
     constraint = environment / "torch-constraint.txt"

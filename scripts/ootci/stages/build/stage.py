@@ -73,6 +73,7 @@ def build(
         workspace: the work folder.
         clock: gives the aware current time.
         progress: told what is going on.
+
     """
     folder = workspace.run(run.device)
     if folder.path.exists():
@@ -126,5 +127,3 @@ def _torch(environment: Path) -> TorchBuild | None:
 def _compiler() -> str | None:
     answer = ask(["c++", "--version"])
     return answer.out.splitlines()[0] if answer and answer.exit_code == 0 and answer.out else None
-
-

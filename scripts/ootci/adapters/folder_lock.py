@@ -1,0 +1,40 @@
+"""One run of the tool per work folder."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+from collections.abc import Iterator
+from pathlib import Path
+
+from ootci.errors import Busy, HostFailure
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a folder's lock, which the kernel releases however the process ends.
+
+    Raises:
+        Busy: another process holds it.
+        HostFailure: the folder cannot be made or written.
+
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        stream = (folder / "lock").open("w", encoding="utf-8")
+    except OSError as error:
+        raise HostFailure(
+            f"the work folder cannot be used: {error.strerror}",
+            where=str(folder),
+            fix="choose a writable folder with --work",
+        ) from error
+    with stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise Busy(
+                "another run of ootci uses this work folder",
+                where=str(folder),
+                fix="wait until it has ended, or choose another folder with --work",
+            ) from error
+        yield

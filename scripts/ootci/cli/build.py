@@ -1,0 +1,52 @@
+"""``ootci build``."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from ootci.adapters.folder_lock import locked
+from ootci.cli.context import Folders, clock, exit_zero_option, folder_options, progress
+from ootci.cli.report import stage_lines
+from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, NoSuchDevice
+from ootci.model.build import StageStatus
+from ootci.model.plan import Plan, PlannedRun
+from ootci.model.record import read
+from ootci.stages.build import build
+
+
+def planned_run(plan: Plan, device: str, where: str) -> PlannedRun:
+    """The plan's run for a device.
+
+    Raises:
+        NoSuchDevice: the plan has none.
+
+    """
+    for run in plan.runs:
+        if run.device == device:
+            return run
+    known = ", ".join(run.device for run in plan.runs) or "none"
+    raise NoSuchDevice(
+        f"the plan {plan.id} has no run for `{device}`", where=where, fix=f"plan it with --device; planned: {known}"
+    )
+
+
+@click.command("build")
+@click.argument("device")
+@exit_zero_option
+@folder_options("devices", "work")
+def build_command(device: str, exit_zero: bool, folders: Folders) -> None:
+    """Make DEVICE's environment with torch in it, and build its plugin; writes build.json."""
+    workspace = folders.workspace
+    plan = read(Plan, workspace.plan)
+    item = folders.device(device)
+    run = planned_run(plan, device, str(workspace.plan))
+    with locked(workspace.environment(device)):
+        result = build(item, run, workspace, clock=clock, progress=progress())
+    for line in stage_lines(result.stages):
+        click.echo(line)
+    fetch_failed = result.stages[0].status is not StageStatus.PASSED
+    failed = any(stage.status is not StageStatus.PASSED for stage in result.stages)
+    code = EXIT_INFRASTRUCTURE if fetch_failed else EXIT_DEVICE if failed else EXIT_FINE
+    sys.exit(EXIT_FINE if exit_zero else code)

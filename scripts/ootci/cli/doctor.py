@@ -1,0 +1,105 @@
+"""``ootci doctor``: what is missing on this machine, and how to get it."""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import click
+import requests
+
+from ootci.adapters import torch_index
+from ootci.adapters.process import ask
+from ootci.adapters.torch_index import IndexProblem
+from ootci.cli.context import Folders, folder_options, format_option
+from ootci.cli.report import table
+from ootci.errors import EXIT_FINE, EXIT_INFRASTRUCTURE
+
+MIN_FREE_GIB = 5.0
+GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes:
+        name: what.
+        state: ``found``, ``missing``, or ``optional`` when it is missing and nothing depends on it.
+        detail: a version, or how to get it.
+
+    """
+
+    name: str
+    state: str
+    detail: str
+
+
+def _program(name: str, minimum: tuple[int, ...], how: str, *, needed: bool = True) -> Finding:
+    answer = ask([name, "--version"])
+    if answer is None or answer.exit_code != 0:
+        return Finding(name, "missing" if needed else "optional", how)
+    first = next(iter(answer.out.splitlines()), "")
+    found = re.search(r"(\d+(?:\.\d+)+)", first)
+    version = tuple(int(part) for part in found.group(1).split(".")) if found else ()
+    if version and version < minimum:
+        wanted = ".".join(str(part) for part in minimum)
+        return Finding(name, "missing", f"{found.group(1) if found else first} is older than {wanted}; {how}")
+    return Finding(name, "found", found.group(1) if found else first)
+
+
+def _debian(package: str) -> str:
+    return f"install it, on Debian or Ubuntu: apt-get install {package}"
+
+
+def _python() -> Finding:
+    version = platform.python_version()
+    return Finding("python", "found" if sys.version_info >= (3, 10) else "missing", version)
+
+
+def _disk(folders: Folders) -> Finding:
+    folder = next(path for path in (folders.work, *folders.work.parents) if path.exists())
+    free = shutil.disk_usage(folder).free / GIB
+    if free < MIN_FREE_GIB:
+        return Finding("disk space", "missing", f"{free:.1f} GiB free, a device environment needs {MIN_FREE_GIB:.0f}")
+    return Finding("disk space", "found", f"{free:.0f} GiB free")
+
+
+def _index() -> Finding:
+    url = torch_index.nightly_index("cpu")
+    try:
+        wheel = torch_index.newest(url)
+    except (IndexProblem, requests.exceptions.RequestException) as problem:
+        return Finding("nightly index", "optional", f"{problem}; the pinned release is tested instead, visibly")
+    return Finding("nightly index", "found", f"newest torch {wheel.version}")
+
+
+CHECKS: tuple[Callable[[Folders], Finding], ...] = (
+    lambda _: _python(),
+    lambda _: _program("git", (2, 28), _debian("git")),
+    lambda _: _program("c++", (11,), _debian("g++")),
+    lambda _: _program("cmake", (3, 18), _debian("cmake")),
+    lambda _: _program("ninja", (1, 10), _debian("ninja-build")),
+    lambda _: _program("make", (4,), _debian("make")),
+    lambda _: _program("ccache", (4,), f"makes repeated builds faster; {_debian('ccache')}", needed=False),
+    _disk,
+    lambda _: _index(),
+)
+
+
+@click.command()
+@format_option
+@folder_options("work")
+def doctor(output_format: str, folders: Folders) -> None:
+    """Say what is missing on this machine, and how to get it; exit code 3 when something needed is missing."""
+    findings = [check(folders) for check in CHECKS]
+    rows = [(item.name, item.state, item.detail) for item in findings]
+    click.echo(table(("what", "state", "detail"), rows, output_format))
+    missing = sum(item.state == "missing" for item in findings)
+    if output_format == "text":
+        click.echo(f"\n{missing} needed things are missing" if missing else "\neverything needed is here")
+    sys.exit(EXIT_INFRASTRUCTURE if missing else EXIT_FINE)

@@ -1,0 +1,112 @@
+"""``ootci history``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import click
+
+from ootci.adapters.data_branch import DataBranch, origin
+from ootci.cli.context import Folders, folder_options
+from ootci.errors import BadOption, OotciError, StageFileMissing
+from ootci.history.store import History
+from ootci.model.plan import Plan
+from ootci.model.record import read
+from ootci.model.run import Run
+from ootci.model.workspace import Workspace
+
+remote_option = click.option(
+    "--remote", metavar="URL", help="Repository that holds the data branch, a URL or a path; this checkout's origin."
+)
+branch_option = click.option("--branch", default="data", show_default=True, help="Name of the data branch.")
+
+
+@click.group()
+def history() -> None:
+    """The store of past nightlies and runs."""
+
+
+def append_workspace(workspace: Workspace, store: History, say: Callable[[str], None]) -> tuple[int, int]:
+    """Add the work folder's plan and every run.json that belongs to it.
+
+    The folders of runs may be artifacts of jobs that ran vendor code: only a valid run that the plan expected is
+    taken, and a bad one never keeps the others out.
+
+    Args:
+        workspace: the work folder.
+        store: the history.
+        say: told about each run that was not taken.
+
+    Returns:
+        How many runs were new, and how many were there already.
+
+    Raises:
+        StageFileMissing: there is no plan.
+        HistoryConflict: a different plan has the same id.
+
+    """
+    plan = read(Plan, workspace.plan)
+    expected = {(run.run_id, run.device) for run in plan.runs}
+    store.append_plan(plan)
+    added = known = 0
+    for folder in workspace.runs():
+        if not folder.run.exists():
+            continue
+        try:
+            run = read(Run, folder.run)
+            if run.plan_id != plan.id:
+                continue
+            if (run.id, run.device) not in expected:
+                say(f"{folder.run}: not taken, the plan expects no run {run.id} of {run.device}")
+            elif store.append_run(run):
+                added += 1
+            else:
+                known += 1
+        except OotciError as error:
+            say(f"not taken: {error.id}: {error}")
+    return added, known
+
+
+def _remote(given: str | None) -> str:
+    remote = given or origin()
+    if remote is None:
+        raise BadOption(
+            "there is no remote",
+            where="--remote",
+            fix="name a repository, or run this in a checkout that has an origin",
+        )
+    return remote
+
+
+@history.command()
+@folder_options("work", "history")
+def append(folders: Folders) -> None:
+    """Add the work folder's plan.json and every run.json to the history."""
+    added, known = append_workspace(
+        folders.workspace, History(folders.history), lambda text: click.echo(text, err=True)
+    )
+    click.echo(f"appended {added} runs; {known} were there already")
+
+
+@history.command()
+@remote_option
+@branch_option
+@folder_options("history")
+def fetch(remote: str | None, branch: str, folders: Folders) -> None:
+    """Make the history folder a checkout of the data branch."""
+    found = DataBranch(folders.history, _remote(remote), branch).fetch()
+    click.echo(f"fetched the branch {branch}" if found else f"the branch {branch} does not exist yet; starting empty")
+
+
+@history.command()
+@remote_option
+@branch_option
+@folder_options("work", "history")
+def publish(remote: str | None, branch: str, folders: Folders) -> None:
+    """Commit what was appended and push it to the data branch."""
+    try:
+        message = f"Nightly {read(Plan, folders.workspace.plan).id}"
+    except StageFileMissing:
+        message = "Append runs"
+    pushed = DataBranch(folders.history, _remote(remote), branch).publish(message)
+    click.echo(f"pushed to the branch {branch}" if pushed else "nothing to push")

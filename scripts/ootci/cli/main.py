@@ -1,0 +1,71 @@
+"""The console script ``ootci``."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import click
+
+from ootci import __version__
+from ootci.cli import build, collect, device, doctor, gate, history, judge, nightly, plan, render, test
+from ootci.cli.context import show_error
+from ootci.errors import EXIT_INFRASTRUCTURE, EXIT_INPUT, OotciError
+
+
+class Group(click.Group):
+    """Lists commands in the order of the data's way, not by name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order in which they were added."""
+        return list(self.commands)
+
+
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="ootci")
+@click.option("--debug", is_flag=True, help="Print each command that is run, its folder, exit code and time.")
+def cli(debug: bool) -> None:
+    """Test out-of-tree PyTorch devices every night and say what is broken, since when, and whose it is.
+
+    `ootci nightly` runs everything on this machine. The other commands are its stages; they meet in files, so that
+    each can be run again by hand.
+
+    Exit codes: 0 fine, 1 the device failed or the gate says no, 2 the input is wrong, 3 infrastructure failed.
+    """
+    if debug:
+        logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s")
+        logging.getLogger("ootci").setLevel(logging.DEBUG)
+
+
+for command in (
+    nightly.nightly,
+    plan.plan_command,
+    build.build_command,
+    test.test_command,
+    collect.collect_command,
+    history.history,
+    judge.judge_command,
+    render.render_command,
+    gate.gate,
+    device.device,
+    doctor.doctor,
+):
+    cli.add_command(command)
+
+
+def main() -> None:
+    """Run the command line and exit with the code that the errors module defines."""
+    try:
+        code = cli.main(standalone_mode=False)
+    except OotciError as error:
+        show_error(error)
+        code = error.exit_code
+    except click.exceptions.Abort:
+        click.echo("interrupted", err=True)
+        code = 130
+    except click.ClickException as error:
+        error.show()
+        code = EXIT_INPUT
+    except BrokenPipeError:
+        code = EXIT_INFRASTRUCTURE
+    sys.exit(code if isinstance(code, int) else 0)

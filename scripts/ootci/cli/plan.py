@@ -1,0 +1,86 @@
+"""``ootci plan``."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import click
+
+from ootci.cli.context import Folders, clock, folder_options, progress
+from ootci.model.plan import Plan, Trigger
+from ootci.model.record import write
+from ootci.stages.plan import PINNED_RELEASE, plan
+
+device_option = click.option(
+    "--device", "chosen", multiple=True, metavar="NAME", help="Device to run, repeatable; all that are not paused."
+)
+torch_option = click.option(
+    "--torch",
+    metavar="TORCH",
+    help=f"nightly, a version such as {PINNED_RELEASE}, or the path of a wheel; the device files decide when absent.",
+)
+
+
+def github_trigger() -> tuple[Trigger, str | None]:
+    """What started this nightly, and a suffix for the plan's id, from GitHub's default environment variables.
+
+    Source: GitHub's documentation, "Store information in variables", default environment variables.
+    """
+    if os.environ.get("GITHUB_ACTIONS") != "true":
+        return Trigger(event="local"), None
+    server, repository, run_id = (
+        os.environ.get(f"GITHUB_{name}", "") for name in ("SERVER_URL", "REPOSITORY", "RUN_ID")
+    )
+    url = f"{server}/{repository}/actions/runs/{run_id}" if server and repository and run_id else None
+    return Trigger(event=os.environ.get("GITHUB_EVENT_NAME", "local"), url=url), run_id or None
+
+
+@click.command("plan")
+@device_option
+@torch_option
+@click.option("--event", metavar="EVENT", help="What started the nightly; GITHUB_EVENT_NAME or local when absent.")
+@click.option("--url", metavar="URL", help="Page of the workflow run; made from GitHub's variables when absent.")
+@click.option("--plan-suffix", metavar="TEXT", help="Makes the plan's id unique within a day; GITHUB_RUN_ID or time.")
+@click.option("--github-output", type=click.Path(path_type=Path), help="Append matrix, plan-id and count to this file.")
+@folder_options("devices", "work")
+def plan_command(
+    chosen: tuple[str, ...],
+    torch: str | None,
+    event: str | None,
+    url: str | None,
+    plan_suffix: str | None,
+    github_output: Path | None,
+    folders: Folders,
+) -> None:
+    """Decide which devices run on which torch; writes plan.json."""
+    found, suffix = github_trigger()
+    trigger = Trigger(event=event or found.event, url=url or found.url)
+    progress_ = progress()
+    with progress_.step("plan: looking for torch"):
+        result = plan(
+            folders.registry(),
+            chosen=[name for name in chosen if name],
+            torch=torch or None,
+            now=clock(),
+            trigger=trigger,
+            suffix=plan_suffix or suffix,
+            say=progress_.say,
+        )
+    write(result, folders.workspace.plan)
+    if github_output is not None:
+        with github_output.open("a", encoding="utf-8") as stream:
+            stream.write(_outputs(result))
+    for run in result.runs:
+        click.echo(f"{run.device}: torch {run.torch.version or 'none'} ({run.torch.channel.value})")
+    for left in result.left_out:
+        click.echo(f"{left.device}: left out, {left.reason}")
+
+
+def _outputs(result: Plan) -> str:
+    include = [
+        {"device": run.device, "runner": list(run.runner), "timeout-minutes": run.timeout_minutes}
+        for run in result.runs
+    ]
+    return f"matrix={json.dumps({'include': include})}\nplan-id={result.id}\ncount={len(include)}\n"

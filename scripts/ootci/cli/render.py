@@ -1,0 +1,27 @@
+"""``ootci render``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ootci.cli.context import Folders, folder_options
+from ootci.history.store import History
+from ootci.model.record import read
+from ootci.model.verdict import Verdicts
+from ootci.stages.render import render, step_summary
+
+
+@click.command("render")
+@click.option("--summary", type=click.Path(path_type=Path), help="Append the nightly's summary in markdown to FILE.")
+@folder_options("devices", "work", "history", "site")
+def render_command(summary: Path | None, folders: Folders) -> None:
+    """Render the dashboard from the history and verdicts.json."""
+    verdicts = read(Verdicts, folders.workspace.verdicts)
+    registry = folders.registry()
+    render(registry, History(folders.history), verdicts, folders.site)
+    if summary is not None:
+        with summary.open("a", encoding="utf-8") as stream:
+            stream.write(step_summary(verdicts, registry))
+    click.echo(str(folders.site / "index.html"))

@@ -1,0 +1,73 @@
+"""Short tables for people and machines on stdout."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from ootci.adapters.terminal import plain
+from ootci.model.build import StageResult, StageStatus
+from ootci.model.run import Run
+from ootci.model.verdict import DeviceVerdict
+
+
+def seconds_text(seconds: float) -> str:
+    """A duration for people: ``0.4 s``, ``12 s``, ``3 m 05 s``."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{int(seconds) // 60} m {int(seconds) % 60:02d} s"
+
+
+def stage_lines(stages: Sequence[StageResult]) -> list[str]:
+    """A line per stage: name, status, duration, and the reason where it did not pass."""
+    lines = []
+    for stage in stages:
+        note = "nothing changed" if stage.cached else stage.reason or ""
+        ran = stage.status is not StageStatus.NOT_RUN
+        seconds = seconds_text(stage.duration) if ran else ""
+        lines.append(f"{stage.name.value:<12}{stage.status.value:<10}{seconds:>9}  {plain(note)}".rstrip())
+    return lines
+
+
+HEADINGS = ("device", "stage reached", "verdict", "passed", "failed", "skipped", "not run", "fetch+build", "tests")
+
+
+def nightly_rows(verdicts: Sequence[DeviceVerdict], runs: dict[str, Run]) -> list[tuple[str, ...]]:
+    """A row per device that this nightly ran, in the columns of ``HEADINGS``."""
+    rows: list[tuple[str, ...]] = []
+    for item in verdicts:
+        run = runs.get(item.device)
+        if run is None:
+            continue
+        reached, counts = run.stage_reached, run.counts
+        building = sum(stage.duration for stage in run.stages if stage.name.value in ("fetch", "build"))
+        testing = sum(stage.duration for stage in run.stages) - building
+        rows.append(
+            (
+                item.device,
+                reached.value if reached else "none",
+                item.verdict.value,
+                f"{counts.passed} of {counts.executed}",
+                str(counts.failures),
+                str(counts.skipped + counts.unsupported),
+                str(counts.not_run),
+                seconds_text(building),
+                seconds_text(testing),
+            )
+        )
+    return rows
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]], output_format: str) -> str:
+    """Rows as aligned text, as markdown, or as JSON (a list of objects by heading)."""
+    if output_format == "json":
+        return json.dumps([dict(zip(headings, row, strict=True)) for row in rows], indent=1)
+    if output_format == "markdown":
+        lines = [" | ".join(headings), " | ".join("---" for _ in headings)]
+        lines += [" | ".join(cell.replace("|", "\\|") for cell in row) for row in rows]
+        return "\n".join(f"| {line} |" for line in lines)
+    widths = [max(len(row[index]) for row in (headings, *rows)) for index in range(len(headings))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (headings, *rows)]
+    return "\n".join(line.rstrip() for line in lines)

@@ -1,0 +1,59 @@
+"""``ootci test``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from ootci import resources
+from ootci.cli.context import Folders, clock, exit_zero_option, folder_options, progress
+from ootci.cli.report import stage_lines
+from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, BadOption
+from ootci.model.build import Build, StageName, StageStatus
+from ootci.model.record import read
+from ootci.stages.test import test
+
+suites_option = click.option(
+    "--suites",
+    "suites_dir",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder of the suites, to work on them; those shipped with the tool when absent.",
+)
+
+
+def suites_folder(given: Path | None) -> Path:
+    """The suites folder to use.
+
+    Raises:
+        BadOption: the folder given is not one.
+
+    """
+    folder = (given or resources.suites_folder()).resolve()
+    if not (folder / "pytest.ini").is_file():
+        raise BadOption(
+            "the folder is not a suites folder: it has no pytest.ini",
+            where=f"--suites {folder}",
+            fix="leave --suites out, or name a copy of tests/device",
+        )
+    return folder
+
+
+@click.command("test")
+@click.argument("device")
+@exit_zero_option
+@suites_option
+@folder_options("devices", "work")
+def test_command(device: str, exit_zero: bool, suites_dir: Path | None, folders: Folders) -> None:
+    """Run import, check and the suites on DEVICE; writes junit.xml, events.jsonl and env.json."""
+    folder = folders.workspace.run(device)
+    item = folders.device(device)
+    build = read(Build, folder.build)
+    stages = test(item.device, build, folder, suites_folder(suites_dir), clock=clock, progress=progress())
+    for line in stage_lines(stages):
+        click.echo(line)
+    bad = {stage.name for stage in stages if stage.status is not StageStatus.PASSED}
+    code = EXIT_INFRASTRUCTURE if StageName.CHECK in bad else EXIT_DEVICE if bad else EXIT_FINE
+    sys.exit(EXIT_FINE if exit_zero else code)

@@ -1,0 +1,52 @@
+"""How the tests of one run differ from those of the run before."""
+
+from __future__ import annotations
+
+from ootci.model.outcome import FAILURES, OutcomeName
+from ootci.model.run import Run
+from ootci.model.verdict import Change, ChangeName
+
+_GOOD = frozenset({OutcomeName.PASSED, OutcomeName.XFAILED})
+
+
+def changes_between(before: Run | None, after: Run) -> tuple[Change, ...]:
+    """Every test whose outcome is worth showing, in the order of the later run, then those that disappeared.
+
+    Tests of advisory suites are included. Without a run before, only failures are listed, as new failures.
+    """
+    old = {outcome.id: outcome.outcome for outcome in before.outcomes} if before else {}
+    changes = [
+        Change(id=item.id, change=change, before=old.get(item.id), after=item.outcome)
+        for item in after.outcomes
+        if (change := _change(old.get(item.id), item.outcome, before is not None)) is not None
+    ]
+    now = {outcome.id for outcome in after.outcomes}
+    gone = [
+        Change(id=test_id, change=ChangeName.DISAPPEARED, before=outcome)
+        for test_id, outcome in old.items()
+        if test_id not in now
+    ]
+    return (*changes, *gone)
+
+
+def new_failures(before: Run | None, after: Run) -> int:
+    """Tests of required suites that fail now and did not fail, or were not there, in the run before."""
+    required = {report.suite for report in after.suites if report.required}
+    old = {outcome.id: outcome.outcome for outcome in before.outcomes} if before else {}
+    return sum(
+        item.is_failure and item.suite in required and old.get(item.id) not in FAILURES for item in after.outcomes
+    )
+
+
+def _change(before: OutcomeName | None, after: OutcomeName, comparable: bool) -> ChangeName | None:
+    if after in FAILURES:
+        if before in FAILURES:
+            return ChangeName.STILL_FAILING
+        return ChangeName.REGRESSION if before in _GOOD else ChangeName.NEW_FAILURE
+    if before is None:
+        return ChangeName.APPEARED if comparable else None
+    if before in FAILURES:
+        return ChangeName.FIXED if after in _GOOD else None
+    if after in _GOOD and before not in _GOOD:
+        return ChangeName.NEW_PASS
+    return None

@@ -1,0 +1,206 @@
+"""Putting together run.json from whatever the stages before left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from ootci.errors import NoSuchDevice
+from ootci.model.build import Build, StageName, StageResult, StageStatus
+from ootci.model.device import Device
+from ootci.model.event import Collected, CollectedTest, StageEnd, StageStart, read_events
+from ootci.model.outcome import Counts, Outcome, OutcomeName
+from ootci.model.plan import Plan, PlannedRun
+from ootci.model.record import read, write
+from ootci.model.run import Environment, ReportState, Run, SuiteReport
+from ootci.model.torch_build import TorchRequest
+from ootci.model.workspace import RunFolder
+from ootci.stages.collect.junit import Report, read_junit
+
+
+def collect(device: Device, plan: Plan, folder: RunFolder, *, now: datetime, attempt: int = 1) -> Run:
+    """Write run.json from whatever the stages before left behind.
+
+    Args:
+        device: the device.
+        plan: the nightly's plan.
+        folder: the run's folder.
+        now: when the run counts as finished if no stage says so.
+        attempt: number of the attempt.
+
+    Raises:
+        NoSuchDevice: the plan has no run for the device.
+        StageFileMissing, StageFileInvalid, StageFileVersion: build.json is not there or not valid.
+
+    """
+    planned = _planned(plan, device.name)
+    build = read(Build, folder.build)
+    stages = (*build.stages, *_stages_from(folder.events, device))
+    report = read_junit(folder.junit)
+    collected = _collected(folder.events)
+    outcomes = _with_not_run(report.outcomes, collected)
+    started = min((stage.started_at for stage in stages if stage.started_at), default=now)
+    finished = max(
+        (stage.started_at + timedelta(seconds=stage.duration) for stage in stages if stage.started_at), default=now
+    )
+    run = Run(
+        id=planned.run_id,
+        plan_id=plan.id,
+        device=device.name,
+        attempt=attempt,
+        started_at=started,
+        finished_at=finished,
+        torch_request=_without_paths(planned),
+        torch=build.torch,
+        plugin=build.plugin,
+        environment=_environment(folder.env, build),
+        stages=stages,
+        suites=_suites(device, stages, report, outcomes),
+        outcomes=outcomes,
+        url=plan.trigger.url,
+    )
+    write(run, folder.run)
+    return run
+
+
+def _planned(plan: Plan, device: str) -> PlannedRun:
+    for run in plan.runs:
+        if run.device == device:
+            return run
+    raise NoSuchDevice(
+        f"the plan {plan.id} has no run for `{device}`", where="plan.json", fix="plan again with --device"
+    )
+
+
+def _without_paths(planned: PlannedRun) -> TorchRequest:
+    wheel = planned.torch.wheel
+    return planned.torch.model_copy(update={"wheel": Path(wheel).name if wheel else None})
+
+
+def _stages_from(events: Path, device: Device) -> tuple[StageResult, ...]:
+    """import, check and the suites, in order; a stage that began and never told of its end crashed."""
+    started: dict[StageName, datetime | None] = {}
+    ended: dict[StageName, StageEnd] = {}
+    for event in read_events(events):
+        if isinstance(event, StageStart):
+            started[event.stage] = event.time
+        elif isinstance(event, StageEnd):
+            ended[event.stage] = event
+    names = [StageName.IMPORT, StageName.CHECK, *(StageName(suite.name) for suite in device.suites)]
+    return tuple(_stage(name, started, ended) for name in names)
+
+
+def _stage(name: StageName, started: dict[StageName, datetime | None], ended: dict[StageName, StageEnd]) -> StageResult:
+    if name not in started:
+        return StageResult(name=name, status=StageStatus.NOT_RUN, reason="a stage before it did not pass")
+    if (end := ended.get(name)) is None:
+        reason = "the job ended while this stage was running"
+        return StageResult(name=name, status=StageStatus.CRASHED, started_at=started[name], reason=reason)
+    return StageResult(
+        name=name,
+        status=end.status,
+        started_at=started[name],
+        duration=end.duration,
+        reason=end.reason,
+        excerpt=end.excerpt,
+        log=end.log,
+    )
+
+
+def _collected(events: Path) -> dict[str, CollectedTest]:
+    tests: dict[str, CollectedTest] = {}
+    for event in read_events(events):
+        if isinstance(event, Collected):
+            for test in event.tests:
+                tests.setdefault(test.id, test)
+    return tests
+
+
+def _with_not_run(reported: tuple[Outcome, ...], collected: dict[str, CollectedTest]) -> tuple[Outcome, ...]:
+    """What was reported, and `not_run` for every test that was collected and never reported."""
+    known = {outcome.id for outcome in reported}
+    missing = [
+        Outcome(
+            id=test.id,
+            suite=test.suite or "unknown",
+            outcome=OutcomeName.NOT_RUN,
+            capability=test.capability,
+            title=test.title,
+            message="collected, but never reported",
+        )
+        for test in collected.values()
+        if test.id not in known
+    ]
+    return (*reported, *missing)
+
+
+def _suites(
+    device: Device, stages: tuple[StageResult, ...], report: Report, outcomes: tuple[Outcome, ...]
+) -> tuple[SuiteReport, ...]:
+    by_name = {stage.name.value: stage for stage in stages}
+    reports = []
+    for suite in device.suites:
+        mine = [outcome for outcome in outcomes if outcome.suite == suite.name]
+        state, detail = _state(by_name[suite.name], report, mine)
+        reports.append(
+            SuiteReport(
+                suite=suite.name,
+                required=suite.required,
+                min_tests=suite.min_tests,
+                state=state,
+                detail=detail,
+                counts=Counts.of(mine),
+            )
+        )
+    return tuple(reports)
+
+
+def _state(stage: StageResult, report: Report, outcomes: list[Outcome]) -> tuple[ReportState, str | None]:
+    if stage.status is StageStatus.NOT_RUN:
+        return ReportState.NOT_EXPECTED, stage.reason
+    if report.state not in (ReportState.COMPLETE, ReportState.NO_TESTS):
+        cut = report.state is ReportState.TRUNCATED
+        if not (cut and outcomes and all(item.outcome is not OutcomeName.NOT_RUN for item in outcomes)):
+            return report.state, report.detail
+    if not outcomes:
+        return ReportState.NO_TESTS, stage.reason or "no tests were collected"
+    missing = sum(item.outcome is OutcomeName.NOT_RUN for item in outcomes)
+    if missing:
+        return ReportState.TRUNCATED, f"{missing} of {len(outcomes)} collected tests never reported"
+    return ReportState.COMPLETE, None
+
+
+def _environment(path: Path, build: Build) -> Environment:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        found = {}
+    facts = found if isinstance(found, dict) else {}
+    return Environment(
+        python=_text(facts, "python", "version") or build.python_version,
+        os=_text(facts, "os", "platform"),
+        machine=_text(facts, "os", "machine"),
+        cpus=_number(facts, "os", "cpus"),
+        compiler=build.compiler,
+        runner=os.environ.get("RUNNER_NAME"),
+        devices=_number(facts, "device", "count"),
+    )
+
+
+def _find(facts: dict[str, object], *keys: str) -> object:
+    value: object = facts
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _text(facts: dict[str, object], *keys: str) -> str | None:
+    value = _find(facts, *keys)
+    return value[:200] if isinstance(value, str) else None
+
+
+def _number(facts: dict[str, object], *keys: str) -> int | None:
+    value = _find(facts, *keys)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,29 @@
+"""Where the tool's own data lies: beside the package in an installed wheel, in its own folders in a source checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+_INSTALLED = _PACKAGE / "data"
+_CHECKOUT = _PACKAGE.parent.parent
+
+
+def suites_folder() -> Path:
+    """The suites that run on a device: pytest's root directory for them."""
+    return _resource("suites", "tests/device")
+
+
+def dashboard_folder() -> Path:
+    """The dashboard's looks: ``templates/`` and ``static/``."""
+    return _resource("dashboard", "dashboard")
+
+
+def device_schema_file() -> Path:
+    """The JSON schema of a device file."""
+    return _resource("device.schema.json", "devices/device.schema.json")
+
+
+def _resource(installed: str, checkout: str) -> Path:
+    # The wheel puts data/ inside the package; a checkout has none there, not even when it is installed as editable.
+    return _INSTALLED / installed if _INSTALLED.is_dir() else _CHECKOUT / checkout

@@ -1,0 +1,24 @@
+// The bridge between the runtime's status codes and PyTorch's exceptions.
+#pragma once
+
+#include <c10/core/Device.h>
+#include <c10/util/Exception.h>
+
+#include "openreg_sim.h"
+
+namespace openreg {
+
+// The device type under which this plugin is registered, before and after the
+// rename that the Python package does.
+constexpr c10::DeviceType kDeviceType = c10::DeviceType::PrivateUse1;
+
+inline c10::Device device_of(c10::DeviceIndex index) { return {kDeviceType, index}; }
+
+// Throws the exception that PyTorch users expect for this failure: out of
+// memory is recoverable and has a type of its own, the rest are device errors.
+void check(sim_status status);
+
+// The calling thread's device when `device` has no index.
+c10::DeviceIndex index_or_current(c10::Device device);
+
+}  // namespace openreg

@@ -1,0 +1,26 @@
+// c10/core/StorageImpl.h: resizing, with the old contents kept.
+#include "Storage.h"
+
+#include <c10/core/DeviceGuard.h>
+
+#include <algorithm>
+
+#include "Streams.h"
+
+namespace openreg {
+
+void resize_storage(c10::StorageImpl* storage, size_t bytes) {
+  TORCH_CHECK(storage->resizable(), "Trying to resize storage that is not resizable");
+  const c10::DeviceGuard guard(storage->device());
+  c10::DataPtr fresh = storage->allocator()->allocate(bytes);
+  const size_t kept = std::min(bytes, storage->nbytes());
+  if (kept > 0) {
+    // The old block is freed below. It can only be reused by later work of this
+    // same stream, so the queued copy still finds its contents.
+    check(sim_memcpy_async(fresh.get(), storage->data(), kept, current_handle(storage->device().index())));
+  }
+  storage->set_data_ptr_noswap(std::move(fresh));
+  storage->set_nbytes(bytes);
+}
+
+}  // namespace openreg

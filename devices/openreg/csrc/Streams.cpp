@@ -1,0 +1,45 @@
+// c10/core/Stream.h: current, default and pooled streams.
+//
+// Thread safety: the current stream is thread local; the pool's turn is atomic.
+#include "Streams.h"
+
+#include <array>
+#include <atomic>
+
+namespace openreg {
+namespace {
+
+constexpr int kMaxDevices = 16;
+thread_local std::array<c10::StreamId, kMaxDevices> current_ids{};
+std::array<std::atomic<unsigned>, kMaxDevices> turns{};
+
+c10::Stream make_stream(c10::DeviceIndex device, c10::StreamId id) {
+  return c10::Stream(c10::Stream::UNSAFE, device_of(device), id);
+}
+
+}  // namespace
+
+sim_stream* handle_of(c10::Stream stream) {
+  sim_stream* handle = nullptr;
+  check(sim_stream_get(stream.device_index(), static_cast<int>(stream.id()), &handle));
+  return handle;
+}
+
+c10::Stream default_stream(c10::DeviceIndex device) { return make_stream(device, 0); }
+
+c10::Stream current_stream(c10::DeviceIndex device) {
+  return make_stream(device, current_ids[static_cast<size_t>(device)]);
+}
+
+c10::Stream exchange_stream(c10::Stream stream) {
+  const c10::Stream before = current_stream(stream.device_index());
+  current_ids[static_cast<size_t>(stream.device_index())] = stream.id();
+  return before;
+}
+
+c10::Stream pool_stream(c10::DeviceIndex device) {
+  const unsigned turn = turns[static_cast<size_t>(device)]++;
+  return make_stream(device, 1 + static_cast<c10::StreamId>(turn % static_cast<unsigned>(sim_stream_count() - 1)));
+}
+
+}  // namespace openreg

@@ -1,0 +1,47 @@
+// torch/library.h: aten::empty and aten::empty_strided, which every other
+// factory function is built on.
+#include <ATen/EmptyTensor.h>
+#include <c10/core/Allocator.h>
+#include <c10/core/DeviceGuard.h>
+#include <torch/library.h>
+
+#include "../Runtime.h"
+
+namespace openreg {
+namespace {
+
+c10::Device checked_device(std::optional<at::Device> device, std::optional<bool> pin_memory) {
+  TORCH_CHECK(!pin_memory.value_or(false), "Only dense CPU tensors can be pinned");
+  const c10::DeviceIndex index = index_or_current(device.value_or(c10::Device(kDeviceType)));
+  TORCH_CHECK(index < sim_device_count(), "invalid device index ", static_cast<int>(index), ": this machine has ",
+              sim_device_count(), " openreg device(s)");
+  return device_of(index);
+}
+
+at::Tensor empty(at::IntArrayRef size, std::optional<at::ScalarType> dtype, std::optional<at::Layout> layout,
+                 std::optional<at::Device> device, std::optional<bool> pin_memory,
+                 std::optional<at::MemoryFormat> memory_format) {
+  TORCH_CHECK(layout.value_or(at::kStrided) == at::kStrided, "aten::empty on openreg makes strided tensors only");
+  const c10::DeviceGuard guard(checked_device(device, pin_memory));
+  return at::detail::empty_generic(size, c10::GetAllocator(kDeviceType),
+                                   c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
+                                   c10::dtype_or_default(dtype), memory_format);
+}
+
+at::Tensor empty_strided(at::IntArrayRef size, at::IntArrayRef stride, std::optional<at::ScalarType> dtype,
+                         std::optional<at::Layout> layout, std::optional<at::Device> device,
+                         std::optional<bool> pin_memory) {
+  TORCH_CHECK(layout.value_or(at::kStrided) == at::kStrided, "aten::empty_strided on openreg makes strided tensors");
+  const c10::DeviceGuard guard(checked_device(device, pin_memory));
+  return at::detail::empty_strided_generic(size, stride, c10::GetAllocator(kDeviceType),
+                                           c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
+                                           c10::dtype_or_default(dtype));
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("empty.memory_format", TORCH_FN(empty));
+  m.impl("empty_strided", TORCH_FN(empty_strided));
+}
+
+}  // namespace
+}  // namespace openreg

@@ -1,0 +1,70 @@
+// c10/core/TensorImpl.h: CPU tensors over device memory, and the way back.
+#include "HostViews.h"
+
+#include <c10/core/CPUAllocator.h>
+
+namespace openreg {
+namespace {
+
+void drop_shared(void* context) { c10::raw::intrusive_ptr::decref(static_cast<c10::StorageImpl*>(context)); }
+
+c10::Storage lay_over(const c10::Storage& storage, HostViews::Lifetime lifetime) {
+  void* data = storage.mutable_data();
+  c10::DataPtr pointer(data, c10::Device(c10::kCPU));
+  if (lifetime == HostViews::Lifetime::kShared && data != nullptr) {
+    c10::StorageImpl* impl = storage.unsafeGetStorageImpl();
+    c10::raw::intrusive_ptr::incref(impl);
+    pointer = c10::DataPtr(data, impl, drop_shared, c10::Device(c10::kCPU));
+  }
+  // Resizable, because kernels grow their `out` arguments.
+  return c10::Storage(c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), storage.nbytes(),
+                                                            std::move(pointer), c10::GetCPUAllocator(), true));
+}
+
+}  // namespace
+
+bool on_device(const at::Tensor& tensor) { return tensor.defined() && tensor.device().type() == kDeviceType; }
+
+at::Tensor make_view(const c10::Storage& storage, c10::DispatchKey key, const at::Tensor& like) {
+  at::Tensor result = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(storage), c10::DispatchKeySet(key), like.dtype());
+  c10::TensorImpl* impl = result.unsafeGetTensorImpl();
+  impl->set_sizes_and_strides(like.sizes(), like.strides());
+  impl->set_storage_offset(like.storage_offset());
+  if (like.is_conj()) impl->_set_conj(true);
+  if (like.is_neg()) impl->_set_neg(true);
+  if (like.unsafeGetTensorImpl()->is_wrapped_number()) impl->set_wrapped_number(true);
+  return result;
+}
+
+HostViews::Pair& HostViews::pair_for(const c10::Storage& storage, bool written) {
+  for (Pair& pair : pairs_) {
+    if (pair.device.unsafeGetStorageImpl() == storage.unsafeGetStorageImpl()) {
+      pair.written |= written;
+      return pair;
+    }
+  }
+  pairs_.push_back({storage, lay_over(storage, lifetime_), storage.data(), storage.nbytes(), written});
+  return pairs_.back();
+}
+
+at::Tensor HostViews::view(const at::Tensor& tensor, bool written) {
+  return make_view(pair_for(tensor.storage(), written).host, c10::DispatchKey::CPU, tensor);
+}
+
+std::vector<sim_buffer> HostViews::buffers() const {
+  std::vector<sim_buffer> result;
+  result.reserve(pairs_.size());
+  for (const Pair& pair : pairs_) {
+    if (pair.bytes > 0) result.push_back({const_cast<void*>(pair.data), pair.bytes, pair.written ? 1 : 0});
+  }
+  return result;
+}
+
+HostViews::Pair* HostViews::pair_of(const c10::StorageImpl* host) {
+  for (Pair& pair : pairs_) {
+    if (pair.host.unsafeGetStorageImpl() == host) return &pair;
+  }
+  return nullptr;
+}
+
+}  // namespace openreg

@@ -1,0 +1,34 @@
+// c10/core/StorageImpl.h: from host memory into fresh device storages.
+#include "Results.h"
+
+#include <c10/core/Allocator.h>
+#include <c10/core/DeviceGuard.h>
+
+#include <cstring>
+
+#include "HostViews.h"
+#include "Launch.h"
+
+namespace openreg {
+
+void upload_into(const char* name, c10::StorageImpl* target, const c10::Storage& host) {
+  if (host.nbytes() == 0) return;
+  void* data = target->mutable_data();
+  launch_inline(name, target->device().index(), {{data, host.nbytes(), 1}},
+                [&] { std::memcpy(data, host.data(), host.nbytes()); });
+}
+
+c10::Storage upload(const char* name, const c10::Storage& host, c10::Device device) {
+  const c10::DeviceGuard guard(device);
+  c10::Storage storage(c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), host.nbytes(),
+                                                             c10::GetAllocator(kDeviceType), true));
+  upload_into(name, storage.unsafeGetStorageImpl(), host);
+  return storage;
+}
+
+at::Tensor to_device(const at::Tensor& host, c10::Device device) {
+  if (!host.defined()) return host;
+  return make_view(upload("result", host.storage(), device), c10::DispatchKey::PrivateUse1, host);
+}
+
+}  // namespace openreg

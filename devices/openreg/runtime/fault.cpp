@@ -1,0 +1,85 @@
+#include "fault.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "status.h"
+
+namespace sim {
+namespace {
+
+struct Fault {
+  std::mutex mutex;  // guards the rest
+  FaultKind kind = FaultKind::kNone;
+  FaultPoint point = FaultPoint::kLaunch;
+  unsigned long first = 1;
+  unsigned long seen = 0;
+};
+
+sim_status parse(const char* spec, Fault& fault) {
+  static const std::map<std::string, FaultKind> kinds = {
+      {"crash", FaultKind::kCrash},         {"hang", FaultKind::kHang},
+      {"wrong-result", FaultKind::kWrongResult}, {"slow", FaultKind::kSlow},
+      {"lost-device", FaultKind::kLostDevice},   {"out-of-memory", FaultKind::kOutOfMemory},
+      {"import", FaultKind::kNone}};  // handled in Python, before this library is used
+  static const std::map<std::string, FaultPoint> points = {{"launch", FaultPoint::kLaunch},
+                                                           {"copy", FaultPoint::kCopy},
+                                                           {"malloc", FaultPoint::kMalloc},
+                                                           {"sync", FaultPoint::kSync}};
+  fault.kind = FaultKind::kNone;
+  fault.seen = 0;
+  fault.first = 1;
+  if (spec == nullptr || *spec == '\0') return SIM_OK;
+  const std::string text(spec);
+  const size_t at = text.find('@');
+  const auto kind = kinds.find(text.substr(0, at));
+  if (kind == kinds.end()) return fail(SIM_INVALID_VALUE, "unknown fault '%s'", spec);
+  fault.point = kind->second == FaultKind::kOutOfMemory ? FaultPoint::kMalloc : FaultPoint::kLaunch;
+  if (at != std::string::npos) {
+    const size_t colon = text.find(':', at);
+    const auto point = points.find(text.substr(at + 1, colon == std::string::npos ? colon : colon - at - 1));
+    if (point == points.end()) return fail(SIM_INVALID_VALUE, "unknown call in fault '%s'", spec);
+    fault.point = point->second;
+    if (colon != std::string::npos) {
+      char* end = nullptr;
+      fault.first = std::strtoul(text.c_str() + colon + 1, &end, 10);
+      if (*end != '\0' || fault.first == 0) return fail(SIM_INVALID_VALUE, "bad count in fault '%s'", spec);
+    }
+  }
+  fault.kind = kind->second;
+  return SIM_OK;
+}
+
+Fault& fault() {
+  static Fault* instance = [] {
+    Fault* created = new Fault();
+    parse(std::getenv("OPENREG_FAULT"), *created);
+    return created;
+  }();
+  return *instance;
+}
+
+}  // namespace
+
+FaultKind fault_at(FaultPoint point) {
+  Fault& current = fault();
+  std::lock_guard lock(current.mutex);
+  if (current.kind == FaultKind::kNone || current.point != point) return FaultKind::kNone;
+  ++current.seen;
+  const bool lasting = current.kind == FaultKind::kSlow || current.kind == FaultKind::kWrongResult;
+  const bool due = lasting ? current.seen >= current.first : current.seen == current.first;
+  return due ? current.kind : FaultKind::kNone;
+}
+
+bool fault_fires(FaultPoint point, FaultKind kind) { return fault_at(point) == kind; }
+
+}  // namespace sim
+
+sim_status sim_fault_set(const char* spec) {
+  sim::Fault& current = sim::fault();
+  std::lock_guard lock(current.mutex);
+  return sim::parse(spec, current);
+}

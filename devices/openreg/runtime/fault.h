@@ -1,0 +1,16 @@
+// The fault switch: lets a test suite see how each kind of failure is reported.
+#pragma once
+
+namespace sim {
+
+enum class FaultPoint { kLaunch, kCopy, kMalloc, kSync };
+enum class FaultKind { kNone, kCrash, kHang, kWrongResult, kSlow, kLostDevice, kOutOfMemory };
+
+// Counts the call and tells whether the configured fault is due now. Slow and
+// wrong-result faults stay on from the chosen call onwards; the others fire once.
+FaultKind fault_at(FaultPoint point);
+
+// The same for a place where only one kind makes sense.
+bool fault_fires(FaultPoint point, FaultKind kind);
+
+}  // namespace sim

@@ -1,0 +1,155 @@
+/* The C interface of the simulated accelerator. No PyTorch in here: a real
+ * device would bring a vendor's driver library in the place of this one.
+ *
+ * Every function returns a sim_status. After a failure, sim_last_error() gives
+ * the text for the calling thread. All functions may be called from any thread;
+ * the current device is a property of the thread. */
+#ifndef OPENREG_SIM_H
+#define OPENREG_SIM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SIM_API __attribute__((visibility("default")))
+
+typedef enum sim_status {
+  SIM_OK = 0,
+  SIM_INVALID_VALUE = 1,
+  SIM_INVALID_DEVICE = 2,
+  SIM_INVALID_POINTER = 3,
+  SIM_OUT_OF_MEMORY = 4,
+  SIM_NOT_READY = 5,
+  SIM_LAUNCH_FAILED = 6,
+  SIM_DEVICE_LOST = 7,
+  SIM_BAD_FORK = 8,
+  SIM_TIMING_OFF = 9
+} sim_status;
+
+/* A stable name such as "SIM_OUT_OF_MEMORY"; never null. */
+SIM_API const char* sim_status_name(sim_status status);
+/* Text of the last failure on this thread; empty before the first one. */
+SIM_API const char* sim_last_error(void);
+
+/* ---- devices ---- */
+
+/* OPENREG_DEVICE_COUNT, default 2, read once. Does not initialise a device. */
+SIM_API int sim_device_count(void);
+SIM_API sim_status sim_device_get(int* device);
+SIM_API sim_status sim_device_set(int device);
+/* Waits for every stream of the device and reports its first pending error. */
+SIM_API sim_status sim_device_synchronize(int device);
+/* After this, work on the device fails with SIM_DEVICE_LOST until the reset. */
+SIM_API sim_status sim_device_lose(int device);
+SIM_API sim_status sim_device_reset(int device);
+SIM_API sim_status sim_device_memory_info(int device, size_t* free, size_t* total);
+/* The limit starts as OPENREG_MEMORY_LIMIT (bytes), default 16 GiB. */
+SIM_API sim_status sim_device_set_memory_limit(int device, size_t bytes);
+/* 1 once any device memory or stream exists in this process. */
+SIM_API int sim_initialized(void);
+/* 1 in a child forked from an initialised process: nothing works there. */
+SIM_API int sim_bad_fork(void);
+
+/* ---- memory ---- */
+
+/* Device memory is mapped without access rights: host code that touches it
+ * faults. Kernels and copies open the pages that they name, and only while
+ * they run. Opening is counted per page, so concurrent kernels may overlap. */
+SIM_API sim_status sim_malloc(int device, size_t bytes, void** out);
+SIM_API sim_status sim_free(void* ptr);
+SIM_API sim_status sim_memory_open(void* ptr, size_t bytes);
+SIM_API sim_status sim_memory_close(void* ptr, size_t bytes);
+
+typedef enum sim_memory_kind { SIM_MEMORY_OTHER = 0, SIM_MEMORY_DEVICE = 1, SIM_MEMORY_PINNED = 2 } sim_memory_kind;
+/* `device` is -1 unless the kind is SIM_MEMORY_DEVICE. */
+SIM_API sim_status sim_pointer_info(const void* ptr, sim_memory_kind* kind, int* device);
+
+/* Host memory registered with the devices: asynchronous copies need it. */
+SIM_API sim_status sim_host_alloc(size_t bytes, void** out);
+SIM_API sim_status sim_host_free(void* ptr);
+
+/* ---- streams: each is served by a worker thread of its own ---- */
+
+typedef struct sim_stream sim_stream;
+/* Streams live as long as the process. Index 0 is the default stream. */
+SIM_API sim_status sim_stream_get(int device, int index, sim_stream** out);
+SIM_API int sim_stream_count(void);
+SIM_API sim_status sim_stream_query(sim_stream* stream);
+SIM_API sim_status sim_stream_synchronize(sim_stream* stream);
+
+typedef struct sim_buffer {
+  void* ptr;
+  size_t bytes;
+  int writes; /* 1 if the kernel writes to it */
+} sim_buffer;
+
+/* A kernel returns 0, or non-zero with a text in `error`. */
+typedef int (*sim_kernel)(void* arg, char* error, size_t error_size);
+
+typedef struct sim_launch_desc {
+  const char* name;
+  sim_kernel run;
+  void (*drop)(void* arg); /* called once, whether the kernel ran or not */
+  void* arg;
+  const sim_buffer* buffers; /* copied by the call */
+  size_t buffer_count;
+} sim_launch_desc;
+
+/* Queues a kernel and returns at once. A failure of the kernel is reported by
+ * the next synchronisation of its stream. `drop` may run on the worker. */
+SIM_API sim_status sim_launch(sim_stream* stream, const sim_launch_desc* desc);
+/* Waits for the stream, then runs the kernel on the calling thread. */
+SIM_API sim_status sim_launch_inline(sim_stream* stream, const sim_launch_desc* desc);
+/* Any of the two pointers may be host or device memory, of any device. */
+SIM_API sim_status sim_memcpy_async(void* dst, const void* src, size_t bytes, sim_stream* stream);
+
+/* Called after each kernel and copy with its duration, for profilers. Times
+ * are nanoseconds of the monotonic clock. */
+typedef void (*sim_activity_callback)(const char* name, int device, int stream, int64_t start_ns, int64_t end_ns);
+SIM_API void sim_set_activity_callback(sim_activity_callback callback);
+
+/* ---- events ---- */
+
+typedef struct sim_event sim_event;
+SIM_API sim_status sim_event_create(int device, int timing, sim_event** out);
+SIM_API sim_status sim_event_destroy(sim_event* event);
+SIM_API sim_status sim_event_record(sim_event* event, sim_stream* stream);
+/* SIM_OK when complete or never recorded, SIM_NOT_READY while work is ahead. */
+SIM_API sim_status sim_event_query(sim_event* event);
+SIM_API sim_status sim_event_synchronize(sim_event* event);
+SIM_API sim_status sim_stream_wait_event(sim_stream* stream, sim_event* event);
+SIM_API sim_status sim_event_elapsed_ms(sim_event* start, sim_event* end, double* ms);
+
+/* ---- caching pool: one per device, blocks belong to a stream ---- */
+
+typedef struct sim_stat {
+  int64_t current, peak, allocated, freed;
+} sim_stat;
+enum { SIM_POOL_ALL = 0, SIM_POOL_SMALL = 1, SIM_POOL_LARGE = 2, SIM_POOL_KINDS = 3 };
+typedef struct sim_pool_stats {
+  sim_stat allocation[SIM_POOL_KINDS], segment[SIM_POOL_KINDS], active[SIM_POOL_KINDS], inactive_split[SIM_POOL_KINDS];
+  sim_stat allocated_bytes[SIM_POOL_KINDS], reserved_bytes[SIM_POOL_KINDS], active_bytes[SIM_POOL_KINDS];
+  sim_stat inactive_split_bytes[SIM_POOL_KINDS], requested_bytes[SIM_POOL_KINDS];
+  int64_t alloc_retries, ooms, device_allocs, device_frees, sync_all_streams;
+} sim_pool_stats;
+
+SIM_API sim_status sim_pool_alloc(int device, size_t bytes, sim_stream* stream, void** out);
+SIM_API sim_status sim_pool_free(void* ptr);
+/* The block is not reused before the work now queued on `stream` is done. */
+SIM_API sim_status sim_pool_record_stream(void* ptr, sim_stream* stream);
+SIM_API sim_status sim_pool_empty_cache(int device);
+SIM_API sim_status sim_pool_get_stats(int device, sim_pool_stats* out);
+SIM_API sim_status sim_pool_reset_stats(int device, int peaks, int accumulated);
+
+/* ---- fault switch ---- */
+
+/* "KIND[@POINT:COUNT]", see README.md; null or empty switches faults off. */
+SIM_API sim_status sim_fault_set(const char* spec);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,244 @@
+#include "pool.h"
+
+#include <algorithm>
+
+#include "device.h"
+#include "stream.h"
+
+namespace sim {
+namespace {
+
+constexpr size_t kGrain = 512;                // every block is a multiple of it
+constexpr size_t kSmallLimit = 1 << 20;       // requests up to this share small segments
+constexpr size_t kSmallSegment = 2 << 20;
+constexpr size_t kLargeSegment = 20 << 20;    // for requests below half of it
+constexpr size_t kLargeGrain = 2 << 20;
+
+size_t round_up(size_t value, size_t grain) { return (value + grain - 1) / grain * grain; }
+
+void add(sim_stat* stats, bool small, int64_t amount) {
+  for (const int kind : {SIM_POOL_ALL, small ? SIM_POOL_SMALL : SIM_POOL_LARGE}) {
+    sim_stat& stat = stats[kind];
+    stat.current += amount;
+    stat.peak = std::max(stat.peak, stat.current);
+    (amount > 0 ? stat.allocated : stat.freed) += amount > 0 ? amount : -amount;
+  }
+}
+
+bool is_split(const Block* block) { return block->previous != nullptr || block->next != nullptr; }
+
+}  // namespace
+
+Pool& pool_at(int device) {
+  static Pool** pools = [] {
+    Pool** created = new Pool*[kMaxDevices];
+    for (int i = 0; i < kMaxDevices; ++i) created[i] = new Pool(i);
+    return created;
+  }();
+  return *pools[device];
+}
+
+sim_status Pool::alloc(size_t bytes, sim_stream* stream, void** out) {
+  std::lock_guard lock(mutex_);
+  poll_pending();
+  const size_t size = round_up(std::max<size_t>(bytes, 1), kGrain);
+  const bool small = size <= kSmallLimit;
+  Block* block = take_cached(size, small, stream);
+  if (block == nullptr) {
+    sim_status status = grow(size, small, stream, &block);
+    if (status == SIM_OUT_OF_MEMORY) {
+      // Cached blocks count as used memory: give them back and try once more.
+      stats_.alloc_retries++;
+      release_segments();
+      status = grow(size, small, stream, &block);
+    }
+    if (status == SIM_OUT_OF_MEMORY) stats_.ooms++;
+    SIM_RETURN_IF(status);
+  }
+  split(block, size);
+  block->allocated = true;
+  block->requested = bytes;
+  allocated_[block->ptr] = block;
+  const int64_t amount = static_cast<int64_t>(block->size);
+  add(stats_.allocation, small, 1);
+  add(stats_.active, small, 1);
+  add(stats_.allocated_bytes, small, amount);
+  add(stats_.active_bytes, small, amount);
+  add(stats_.requested_bytes, small, static_cast<int64_t>(bytes));
+  *out = block->ptr;
+  return SIM_OK;
+}
+
+Block* Pool::take_cached(size_t size, bool small, sim_stream* stream) {
+  Block key{nullptr, size, stream, small};
+  std::set<Block*, BySize>& blocks = cache(small);
+  const auto found = blocks.lower_bound(&key);
+  if (found == blocks.end() || (*found)->stream != stream) return nullptr;
+  Block* block = *found;
+  blocks.erase(found);
+  if (is_split(block)) {
+    add(stats_.inactive_split, small, -1);
+    add(stats_.inactive_split_bytes, small, -static_cast<int64_t>(block->size));
+  }
+  return block;
+}
+
+sim_status Pool::grow(size_t size, bool small, sim_stream* stream, Block** out) {
+  const size_t segment = small ? kSmallSegment : size < kLargeSegment / 2 ? kLargeSegment : round_up(size, kLargeGrain);
+  void* ptr = nullptr;
+  SIM_RETURN_IF(sim_malloc(device_, segment, &ptr));
+  *out = new Block{static_cast<char*>(ptr), segment, stream, small};
+  stats_.device_allocs++;
+  add(stats_.segment, small, 1);
+  add(stats_.reserved_bytes, small, static_cast<int64_t>(segment));
+  return SIM_OK;
+}
+
+void Pool::split(Block* block, size_t size) {
+  const size_t rest = block->size - size;
+  if (rest < (block->small ? kGrain : kSmallLimit)) return;
+  Block* tail = new Block{block->ptr + size, rest, block->stream, block->small};
+  tail->previous = block;
+  tail->next = block->next;
+  if (tail->next != nullptr) tail->next->previous = tail;
+  block->next = tail;
+  block->size = size;
+  cache(block->small).insert(tail);
+  add(stats_.inactive_split, block->small, 1);
+  add(stats_.inactive_split_bytes, block->small, static_cast<int64_t>(rest));
+}
+
+bool Pool::free(void* ptr) {
+  std::lock_guard lock(mutex_);
+  const auto found = allocated_.find(ptr);
+  if (found == allocated_.end()) return false;
+  Block* block = found->second;
+  allocated_.erase(found);
+  block->allocated = false;
+  add(stats_.allocation, block->small, -1);
+  add(stats_.allocated_bytes, block->small, -static_cast<int64_t>(block->size));
+  add(stats_.requested_bytes, block->small, -static_cast<int64_t>(block->requested));
+  std::vector<sim_event*> events;
+  for (sim_stream* user : block->other_users) {
+    sim_event* event = nullptr;
+    if (sim_event_create(user->device, 0, &event) != SIM_OK) continue;
+    if (sim_event_record(event, user) == SIM_OK) {
+      events.push_back(event);
+    } else {
+      sim_event_destroy(event);
+    }
+  }
+  block->other_users.clear();
+  if (events.empty()) {
+    give_back(block);
+  } else {
+    pending_.emplace_back(block, std::move(events));
+  }
+  return true;
+}
+
+void Pool::give_back(Block* block) {
+  add(stats_.active, block->small, -1);
+  add(stats_.active_bytes, block->small, -static_cast<int64_t>(block->size));
+  auto absorbs = [&](Block* neighbour) {
+    if (neighbour == nullptr || cache(block->small).erase(neighbour) == 0) return false;
+    add(stats_.inactive_split, block->small, -1);
+    add(stats_.inactive_split_bytes, block->small, -static_cast<int64_t>(neighbour->size));
+    return true;
+  };
+  if (absorbs(block->next)) merge_with_next(block);
+  if (absorbs(block->previous)) {
+    block = block->previous;
+    merge_with_next(block);
+  }
+  cache(block->small).insert(block);
+  if (is_split(block)) {
+    add(stats_.inactive_split, block->small, 1);
+    add(stats_.inactive_split_bytes, block->small, static_cast<int64_t>(block->size));
+  }
+}
+
+void Pool::merge_with_next(Block* block) {
+  Block* next = block->next;
+  block->size += next->size;
+  block->next = next->next;
+  if (block->next != nullptr) block->next->previous = block;
+  delete next;
+}
+
+void Pool::poll_pending() {
+  for (size_t i = 0; i < pending_.size();) {
+    auto& [block, events] = pending_[i];
+    std::erase_if(events, [](sim_event* event) {
+      if (sim_event_query(event) == SIM_NOT_READY) return false;
+      sim_event_destroy(event);
+      return true;
+    });
+    if (!events.empty()) {
+      ++i;
+      continue;
+    }
+    give_back(block);
+    pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+void Pool::release_segments() {
+  // Queued work may still use a free block, and unmapping is not ordered by
+  // streams: wait for all of them first.
+  sim_device_synchronize(device_);
+  stats_.sync_all_streams++;
+  poll_pending();
+  for (std::set<Block*, BySize>* blocks : {&small_, &large_}) {
+    for (auto it = blocks->begin(); it != blocks->end();) {
+      Block* block = *it;
+      if (is_split(block)) {
+        ++it;
+        continue;
+      }
+      it = blocks->erase(it);
+      sim_free(block->ptr);
+      stats_.device_frees++;
+      add(stats_.segment, block->small, -1);
+      add(stats_.reserved_bytes, block->small, -static_cast<int64_t>(block->size));
+      delete block;
+    }
+  }
+}
+
+sim_status Pool::record_stream(void* ptr, sim_stream* stream) {
+  std::lock_guard lock(mutex_);
+  const auto found = allocated_.find(ptr);
+  if (found == allocated_.end()) return fail(SIM_INVALID_POINTER, "%p is not a block of device %d", ptr, device_);
+  if (found->second->stream != stream) found->second->other_users.insert(stream);
+  return SIM_OK;
+}
+
+sim_status Pool::empty_cache() {
+  std::lock_guard lock(mutex_);
+  release_segments();
+  return SIM_OK;
+}
+
+sim_pool_stats Pool::stats() {
+  std::lock_guard lock(mutex_);
+  poll_pending();
+  return stats_;
+}
+
+void Pool::reset_stats(bool peaks, bool accumulated) {
+  std::lock_guard lock(mutex_);
+  for (auto* group : {stats_.allocation, stats_.segment, stats_.active, stats_.inactive_split, stats_.allocated_bytes,
+                      stats_.reserved_bytes, stats_.active_bytes, stats_.inactive_split_bytes,
+                      stats_.requested_bytes}) {
+    for (int kind = 0; kind < SIM_POOL_KINDS; ++kind) {
+      if (peaks) group[kind].peak = group[kind].current;
+      if (accumulated) group[kind].allocated = group[kind].freed = 0;
+    }
+  }
+  if (accumulated) {
+    stats_.alloc_retries = stats_.ooms = stats_.device_allocs = stats_.device_frees = stats_.sync_all_streams = 0;
+  }
+}
+
+}  // namespace sim

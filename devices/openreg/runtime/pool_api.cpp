@@ -1,0 +1,54 @@
+// The C entry points of the caching pool: checks, then the pool itself.
+#include "device.h"
+#include "pool.h"
+#include "stream.h"
+
+sim_status sim_pool_alloc(int device, size_t bytes, sim_stream* stream, void** out) {
+  SIM_RETURN_IF(sim::check_device(device));
+  if (stream == nullptr || stream->device != device || out == nullptr) {
+    return sim::fail(SIM_INVALID_VALUE, "an allocation needs a stream of its own device");
+  }
+  *out = nullptr;
+  if (bytes == 0) return SIM_OK;
+  return sim::pool_at(device).alloc(bytes, stream, out);
+}
+
+sim_status sim_pool_free(void* ptr) {
+  if (ptr == nullptr) return SIM_OK;
+  // A forked child may find the lock taken for ever; its memory is a copy anyway.
+  SIM_RETURN_IF(sim::enter());
+  sim_memory_kind kind = SIM_MEMORY_OTHER;
+  int device = -1;
+  sim_pointer_info(ptr, &kind, &device);
+  if (kind != SIM_MEMORY_DEVICE || !sim::pool_at(device).free(ptr)) {
+    return sim::fail(SIM_INVALID_POINTER, "%p is not an allocated block", ptr);
+  }
+  return SIM_OK;
+}
+
+sim_status sim_pool_record_stream(void* ptr, sim_stream* stream) {
+  if (ptr == nullptr) return SIM_OK;
+  SIM_RETURN_IF(sim::enter());
+  sim_memory_kind kind = SIM_MEMORY_OTHER;
+  int device = -1;
+  sim_pointer_info(ptr, &kind, &device);
+  if (kind != SIM_MEMORY_DEVICE) return sim::fail(SIM_INVALID_POINTER, "%p is not device memory", ptr);
+  return sim::pool_at(device).record_stream(ptr, stream);
+}
+
+sim_status sim_pool_empty_cache(int device) {
+  SIM_RETURN_IF(sim::check_device(device));
+  return sim::pool_at(device).empty_cache();
+}
+
+sim_status sim_pool_get_stats(int device, sim_pool_stats* out) {
+  SIM_RETURN_IF(sim::check_readable(device));
+  *out = sim::pool_at(device).stats();
+  return SIM_OK;
+}
+
+sim_status sim_pool_reset_stats(int device, int peaks, int accumulated) {
+  SIM_RETURN_IF(sim::check_readable(device));
+  sim::pool_at(device).reset_stats(peaks != 0, accumulated != 0);
+  return SIM_OK;
+}

@@ -1,0 +1,11 @@
+"""What torch.autocast asks the device module."""
+
+import torch
+
+
+def get_amp_supported_dtype() -> list[torch.dtype]:
+    return [torch.float16, torch.bfloat16]
+
+
+def is_autocast_available() -> bool:
+    return True

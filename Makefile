@@ -1,0 +1,44 @@
+# The commands of this project. `make help` lists them.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+DEVICE ?= openreg
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help nightly test lint schema doctor clean
+
+help: ## List the commands
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1|/' | column -t -s '|'
+
+nightly: $(VENV)/tool ## Run the nightly for one device: make nightly [DEVICE=openreg] [TORCH=nightly|2.13.0|path/to.whl]
+	@$(BIN)/ootci nightly --device "$(DEVICE)" $(if $(TORCH),--torch "$(TORCH)")
+
+test: lint ## Run every check and test of this repository
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/development ## Run the linters and type checkers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check scripts tests
+	$(BIN)/mypy
+
+schema: $(VENV)/tool ## Write devices/device.schema.json again, from the model
+	$(BIN)/ootci device schema > devices/device.schema.json
+
+doctor: $(VENV)/tool ## Say what is missing on this machine
+	@$(BIN)/ootci doctor
+
+clean: ## Remove everything that the commands made, the history excepted
+	rm -rf $(VENV) .ootci site
+
+# The tool's own environment; torch never enters it.
+$(VENV)/tool: pyproject.toml
+	@echo "setting up the tool's environment in $(VENV) with $(PYTHON) ..." >&2
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --editable .
+	@touch $@
+
+$(VENV)/development: $(VENV)/tool requirements-dev.txt
+	@echo "installing the development requirements ..." >&2
+	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --requirement requirements-dev.txt
+	@touch $@

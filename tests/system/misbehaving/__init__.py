@@ -1,0 +1,105 @@
+"""Devices with scripted behaviour, and a torch without weight, so that the whole system can be tested in seconds.
+
+The stand-in for torch is a pure Python wheel that loads ``torch.backends`` entry points as torch does. The stand-in
+for a plugin is one Python package whose build backend, import and tests do what ``FAKE_BEHAVIOUR`` in the device
+file's ``environment`` tells them to.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import shutil
+import zipfile
+from pathlib import Path
+
+_SOURCES = Path(__file__).parent
+_ROOT = Path(__file__).parents[3]
+
+BEHAVIOURS = (
+    "passes",
+    "fails",
+    "smoke-fails",
+    "build-fails",
+    "import-raises",
+    "import-crashes",
+    "card-missing",
+    "crash-before-junit",
+    "crash-in-test",
+    "hang",
+    "no-tests",
+    "exits-zero",
+)
+
+
+def write_wheel(folder: Path, name: str, version: str, files: dict[str, str]) -> Path:
+    """A pure Python wheel made of texts (PyPA specification, binary distribution format)."""
+    info = f"{name}-{version}.dist-info"
+    contents = {
+        **files,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    records = []
+    for path, text in contents.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+        records.append(f"{path},sha256={digest},{len(text.encode())}")
+    contents[f"{info}/RECORD"] = "\n".join([*records, f"{info}/RECORD,,"]) + "\n"
+    folder.mkdir(parents=True, exist_ok=True)
+    wheel = folder / f"{name}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for path, text in contents.items():
+            archive.writestr(zipfile.ZipInfo(path), text)
+    return wheel
+
+
+def stub_torch_wheel(folder: Path, version: str = "0.1.0+stub") -> Path:
+    """The stand-in for torch, as a wheel."""
+    texts = {
+        f"torch/{path.name}": path.read_text(encoding="utf-8").replace("STUB_VERSION", version)
+        for path in sorted((_SOURCES / "stub_torch").glob("*.py"))
+    }
+    return write_wheel(folder, "torch", version, texts)
+
+
+def write_device(devices: Path, name: str, behaviour: str, *, extra: str = "") -> Path:
+    """A device file and the plugin that it names; ``extra`` is YAML that is appended."""
+    if behaviour not in BEHAVIOURS:
+        raise ValueError(f"no such behaviour: {behaviour}")
+    devices.mkdir(parents=True, exist_ok=True)
+    plugin = devices / name
+    shutil.copytree(_SOURCES / "plugin", plugin)
+    for path in plugin.rglob("*"):
+        if path.is_file():
+            path.write_text(path.read_text(encoding="utf-8").replace("DEVICE_NAME", name), encoding="utf-8")
+    file = devices / f"{name}.yaml"
+    file.write_text(
+        f"""name: {name}
+display_name: {name.capitalize()}
+vendor: Tests
+tier: {"reference" if behaviour == "passes" else "gating"}
+maintainers: ["@tests"]
+plugin:
+  distribution: torch-{name}
+  path: {name}
+environment:
+  FAKE_BEHAVIOUR: {behaviour}
+limits:
+  suite_minutes: 2
+  test_seconds: {3 if behaviour == "hang" else 60}
+{extra}""",
+        encoding="utf-8",
+    )
+    return file
+
+
+def write_suites(folder: Path) -> Path:
+    """A suites folder with the real harness and a few scripted tests in place of the real ones."""
+    real = _ROOT / "tests" / "device"
+    shutil.copytree(
+        real, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("smoke", "integration", "__pycache__")
+    )
+    for suite in ("smoke", "integration"):
+        shutil.rmtree(folder / suite, ignore_errors=True)
+        shutil.copytree(_SOURCES / "suites" / suite, folder / suite)
+    return folder

@@ -1,0 +1,39 @@
+"""A plugin that behaves as FAKE_BEHAVIOUR says."""
+
+import os
+import signal
+import sys
+import time
+import types
+
+BEHAVIOUR = os.environ.get("FAKE_BEHAVIOUR", "passes")
+
+
+def crash():
+    os.kill(os.getpid(), signal.SIGSEGV)
+    time.sleep(60)
+
+
+def act(moment):
+    """What the scripted suites ask for, so that the plugin can misbehave in the middle of a test."""
+    if BEHAVIOUR == "crash-in-test" and moment == "second":
+        crash()
+    if BEHAVIOUR == "hang" and moment == "second":
+        time.sleep(3600)
+    if BEHAVIOUR == "exits-zero" and moment == "second":
+        os._exit(0)
+    return not (BEHAVIOUR == "smoke-fails" and moment == "second") and not (BEHAVIOUR == "fails" and moment == "views")
+
+
+def autoload():
+    import torch
+
+    if BEHAVIOUR == "import-raises":
+        raise OSError("libfakeruntime.so: cannot open shared object file: No such file or directory")
+    if BEHAVIOUR == "import-crashes" or (BEHAVIOUR == "crash-before-junit" and "pytest" in sys.modules):
+        crash()
+    missing = BEHAVIOUR == "card-missing"
+    module = types.SimpleNamespace(
+        is_available=lambda: not missing, device_count=lambda: 0 if missing else 1, act=act
+    )
+    torch._register_device_module("DEVICE_NAME", module)

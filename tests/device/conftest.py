@@ -1,0 +1,82 @@
+"""The device suites: options, the event log, and what tests ask for by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import pytest
+
+from harness import device as under_test
+from harness.options import add_options
+from harness.recorder import Recorder
+
+if TYPE_CHECKING:
+    import torch
+
+RECORDER = "device-suites"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options."""
+    add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Put the recorder to work."""
+    config.pluginmanager.register(Recorder(config), RECORDER)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip, with the reason, what means nothing on the control or needs more cards."""
+    name = _name(item.config)
+    only = item.get_closest_marker("device_only")
+    if only is not None and name == under_test.CONTROL:
+        pytest.skip(f"the cpu is the control: {only.args[0]}")
+    cards = item.get_closest_marker("needs_devices")
+    if cards is not None:
+        if name == under_test.CONTROL:
+            pytest.skip("the cpu is the control: it has no second card")
+        count = under_test.device_count(name)
+        if count < cards.args[0]:
+            pytest.skip(f"needs {cards.args[0]} cards, torch counts {count}")
+
+
+@pytest.fixture(scope="session")
+def device_name(pytestconfig: pytest.Config) -> str:
+    """The name in ``torch.device(name)``."""
+    return _name(pytestconfig)
+
+
+@pytest.fixture(scope="session")
+def device(device_name: str) -> torch.device:
+    """The first card of the device under test; ``torch.device("cpu")`` in the control run."""
+    return under_test.first_device(device_name)
+
+
+@pytest.fixture
+def device_module(device_name: str) -> ModuleType:
+    """The module ``torch.<name>``."""
+    return under_test.device_module(device_name)
+
+
+@pytest.fixture
+def plugin_device(device_name: str) -> str:
+    """The name of a device that a plugin provides; other devices skip the test."""
+    if not under_test.is_privateuse1(device_name):
+        pytest.skip(f"{device_name} is built into torch, so no plugin provides it")
+    return device_name
+
+
+@pytest.fixture(autouse=True)
+def _waited_for(device_name: str) -> Iterator[None]:
+    """Wait for the device after each test, so that an asynchronous error is told by the test that caused it."""
+    yield
+    under_test.synchronize(device_name)
+
+
+def _name(config: pytest.Config) -> str:
+    recorder = config.pluginmanager.get_plugin(RECORDER)
+    assert isinstance(recorder, Recorder)
+    return recorder.options.device

@@ -1,0 +1,93 @@
+"""The device under test, as torch sees it. Importing this module imports torch only when a function needs it."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from harness.options import usage_error
+
+if TYPE_CHECKING:
+    import torch
+
+CONTROL = "cpu"
+"""The device whose results are the reference, and on which the suites themselves are proven."""
+
+GROUP = "torch.backends"
+"""The entry point group that torch loads when it is imported (torch/__init__.py, _import_device_backends)."""
+
+
+def check_known(name: str) -> None:
+    """Make sure that torch knows the device, which imports torch and with it the plugin.
+
+    Raises:
+        pytest.UsageError: torch cannot be imported, or does not know the device.
+
+    """
+    where = f"the option --device {name}"
+    try:
+        import torch
+    except Exception as error:
+        raise usage_error(
+            f"`import torch` failed: {type(error).__name__}: {error}",
+            where,
+            "repair the installation of torch and of the plugin; TORCH_DEVICE_BACKEND_AUTOLOAD=0 leaves the plugin out",
+        ) from error
+    try:
+        index = torch.device(name).index
+    except RuntimeError as error:
+        raise usage_error(
+            f"torch {torch.__version__} does not know the device: {error}",
+            where,
+            f"install the plugin, which has an entry point in the group torch.backends (found: {_plugins()})",
+        ) from error
+    if index is not None:
+        raise usage_error("the device has an index", where, f"name the device only: --device {name.split(':', 1)[0]}")
+
+
+def first_device(name: str) -> torch.device:
+    """The device on which tests put their tensors: the first card. The cpu has no cards."""
+    import torch
+
+    return torch.device(name) if name == CONTROL else torch.device(name, 0)
+
+
+def is_privateuse1(name: str) -> bool:
+    """Whether the device comes from a plugin, and is not one of those that torch itself knows."""
+    import torch
+
+    return name == torch._C._get_privateuse1_backend_name()
+
+
+def plugin_modules() -> tuple[str, ...]:
+    """The top-level modules of the installed plugins, from their entry points."""
+    return tuple(sorted({point.value.partition(":")[0].partition(".")[0] for point in entry_points(group=GROUP)}))
+
+
+def device_count(name: str) -> int:
+    """How many cards torch counts; one for the cpu."""
+    if name == CONTROL:
+        return 1
+    return int(device_module(name).device_count())
+
+
+def device_module(name: str) -> ModuleType:
+    """The module ``torch.<name>``."""
+    import torch
+
+    module: ModuleType = torch.get_device_module(name)
+    return module
+
+
+def synchronize(name: str) -> None:
+    """Wait for the device, so that an error of asynchronous work is told now and not by a later test."""
+    if name != CONTROL:
+        import torch
+
+        torch.accelerator.synchronize()
+
+
+def _plugins() -> str:
+    found = sorted(f"{point.name} = {point.value}" for point in entry_points(group=GROUP))
+    return ", ".join(found) or "none"

@@ -1,0 +1,41 @@
+"""The event log: JSON lines that survive the death of the process, up to the line that was being written."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from datetime import datetime, timezone
+from pathlib import Path
+
+
+def utc_now() -> datetime:
+    """The aware current time."""
+    return datetime.now(timezone.utc)
+
+
+class EventLog:
+    """Appends events to a file; without a path it does nothing.
+
+    Each event is one ``write`` to a descriptor in append mode. Nothing is buffered in the process, so a crash right
+    after an event does not lose it, and another process may append to the same file.
+    """
+
+    def __init__(self, path: Path | None, clock: Callable[[], datetime] = utc_now) -> None:
+        self._clock = clock
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        self._descriptor = None if path is None else os.open(path, flags, 0o644)
+
+    def write(self, event: str, **fields: object) -> None:
+        """Append one event."""
+        if self._descriptor is None:
+            return
+        time = self._clock().astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        line = json.dumps({"event": event, "time": time, **fields}) + "\n"
+        os.write(self._descriptor, line.encode("ascii"))
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None

@@ -1,0 +1,108 @@
+"""The command line of the suites."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from harness.capabilities import CAPABILITIES
+
+
+@dataclass(frozen=True)
+class Options:
+    """What was asked for.
+
+    Attributes:
+        device: the name in ``torch.device(name)``.
+        capabilities: run tests of these only; all when empty.
+        events: the file to which events are appended.
+        stacks: the file to which stacks are dumped.
+        ids: run exactly these; all when None.
+        min_tests: fewer tests than this are an error.
+
+    """
+
+    device: str
+    capabilities: tuple[str, ...]
+    events: Path | None
+    stacks: Path | None
+    ids: tuple[str, ...] | None
+    min_tests: int
+
+
+def usage_error(what: str, where: str, remedy: str) -> pytest.UsageError:
+    """An error in the three parts that every error of this project has: what, where, what to do."""
+    return pytest.UsageError(f"{what}\n  where: {where}\n  what to do: {remedy}")
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Declare the options."""
+    group = parser.getgroup("device suites")
+    group.addoption("--device", metavar="NAME", help="the device under test, as in torch.device(NAME); required")
+    group.addoption(
+        "--capability",
+        metavar="ID",
+        action="append",
+        default=[],
+        help="run the tests of this capability only; may be given more than once",
+    )
+    group.addoption("--events", metavar="FILE", type=Path, help="append what happens to FILE, one JSON object a line")
+    group.addoption(
+        "--stack-file",
+        metavar="FILE",
+        type=Path,
+        help="dump the stacks of all threads to FILE on a fatal signal and on SIGUSR1 (use with -p no:faulthandler)",
+    )
+    group.addoption("--ids-from", metavar="FILE", type=Path, help="run exactly the test ids in FILE, one a line")
+    group.addoption("--min-tests", metavar="N", type=int, default=0, help="fewer tests than N are an error")
+
+
+def read_options(config: pytest.Config) -> Options:
+    """Check the options.
+
+    Raises:
+        pytest.UsageError: one is missing or wrong.
+
+    """
+    device = config.getoption("--device")
+    if not device:
+        raise usage_error(
+            "no device was named",
+            "the option --device",
+            "add --device NAME, the name in torch.device(NAME); --device cpu is the control run",
+        )
+    capabilities = tuple(config.getoption("--capability"))
+    unknown = sorted(set(capabilities) - set(CAPABILITIES))
+    if unknown:
+        raise usage_error(
+            f"no such capability: {', '.join(unknown)}",
+            "the option --capability",
+            f"use one of: {', '.join(CAPABILITIES)}",
+        )
+    return Options(
+        device=device,
+        capabilities=capabilities,
+        events=config.getoption("--events"),
+        stacks=config.getoption("--stack-file"),
+        ids=_read_ids(config.getoption("--ids-from")),
+        min_tests=config.getoption("--min-tests"),
+    )
+
+
+def _read_ids(path: Path | None) -> tuple[str, ...] | None:
+    if path is None:
+        return None
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise usage_error(
+            f"the test ids cannot be read: {error}",
+            f"the option --ids-from {path}",
+            "give a UTF-8 text file with one test id a line",
+        ) from error
+    ids = tuple(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+    if not ids:
+        raise usage_error("no test ids", f"the file {path}", "write one test id a line into it")
+    return ids

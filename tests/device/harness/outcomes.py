@@ -1,0 +1,59 @@
+"""What came of a test, in the words that the whole project uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NoReturn
+
+import pytest
+from _pytest.outcomes import Skipped  # the class behind pytest.skip.Exception, which type checkers do not see
+
+UNSUPPORTED = "unsupported"
+"""The property, and the outcome, of a test that ended so."""
+
+
+class Unsupported(Skipped):
+    """The device says, in a documented way, that it does not do this."""
+
+
+def unsupported(reason: str) -> NoReturn:
+    """End the test as unsupported.
+
+    Only for what torch or the device refuses in a documented way, never for a failure that looks like a refusal.
+
+    Raises:
+        Unsupported: always.
+
+    """
+    raise Unsupported(reason)
+
+
+def mark_unsupported(report: pytest.TestReport) -> None:
+    """Remember in a report that its phase ended as unsupported."""
+    report.user_properties.append((UNSUPPORTED, "true"))
+
+
+def is_unsupported(report: pytest.TestReport) -> bool:
+    """Whether a report's phase ended as unsupported."""
+    return any(name == UNSUPPORTED for name, _ in report.user_properties)
+
+
+def outcome_of(reports: Iterable[pytest.TestReport]) -> str:
+    """The outcome of a test from the reports of its set-up, call and tear-down.
+
+    A failure of the call outweighs one of the tear-down that follows from it.
+    """
+    by_phase = {report.when: report for report in reports}
+    call = by_phase.get("call")
+    if call is not None and call.failed:
+        # pytest reports a strict expected failure that passed as a failure with this text.
+        return "xpassed" if str(call.longrepr).startswith("[XPASS(strict)]") else "failed"
+    if any(report.failed for report in by_phase.values()):
+        return "error"
+    if any(is_unsupported(report) for report in by_phase.values()):
+        return UNSUPPORTED
+    if any(hasattr(report, "wasxfail") for report in by_phase.values()):
+        return "xfailed" if any(report.skipped for report in by_phase.values()) else "xpassed"
+    if any(report.skipped for report in by_phase.values()):
+        return "skipped"
+    return "passed" if call is not None else "error"

@@ -1,0 +1,180 @@
+"""The pytest plugin of the suites: chooses the tests, and tells the event log what becomes of them."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+from collections.abc import Generator, Iterable
+from io import TextIOWrapper
+from pathlib import Path
+
+import pluggy
+import pytest
+from _pytest._code.code import ExceptionRepr
+
+from harness.capabilities import CAPABILITIES
+from harness.device import check_known
+from harness.events import EventLog
+from harness.options import Options, read_options
+from harness.outcomes import UNSUPPORTED, Unsupported, is_unsupported, mark_unsupported, outcome_of
+from harness.reproduce import reproduce
+from harness.selection import Described, check_count, check_rules, check_unknown_ids, describe, select
+from harness.text import capped, first_line
+
+
+class Recorder:
+    """One session of the suites."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._options: Options | None = None
+        self._log = EventLog(None)
+        self._stacks: TextIOWrapper | None = None
+        self._reports: list[pytest.TestReport] = []
+        self._failure: str | None = None
+
+    @property
+    def options(self) -> Options:
+        """What was asked for; read when the session starts."""
+        if self._options is None:
+            raise RuntimeError("the session has not started")
+        return self._options
+
+    # The checks are made at the start of the session and not when pytest is configured: `pytest --help` needs none.
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Open the log before torch is imported, since that may end the process."""
+        self._log = EventLog(self._config.getoption("--events"))
+        self._log.write("session_start", pid=os.getpid())
+        try:
+            self._options = read_options(self._config)
+            if self._options.stacks is not None:
+                self._stacks = _dump_stacks_to(self._options.stacks)
+            check_known(self._options.device)
+        except pytest.UsageError:
+            # pytest ends no session that did not start, so the log would lack its end.
+            self._end(int(pytest.ExitCode.USAGE_ERROR))
+            raise
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Check the rules, choose the tests, and tell which ones will run."""
+        tests: list[tuple[pytest.Item, Described]] = []
+        problems: list[tuple[str, str]] = []
+        for item in items:
+            try:
+                tests.append((item, describe(item)))
+            except ValueError as error:
+                problems.append((item.nodeid, str(error)))
+                self._log.write("collect_error", id=item.nodeid, message=first_line(str(error)), text=str(error))
+        check_rules(problems)
+        selection = select(tests, self.options)
+        if selection.unknown_ids:
+            self._log.write("unknown_ids", ids=list(selection.unknown_ids))
+        check_unknown_ids(selection)
+        check_count(selection, self.options.min_tests)
+        items[:] = selection.chosen
+        if selection.dropped:
+            config.hook.pytest_deselected(items=list(selection.dropped))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Tell which tests will run, after every other plugin has had its say."""
+        self._log.write("collected", tests=[describe(item).record() for item in session.items])
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Tell of a file that cannot be collected."""
+        if report.failed:
+            text = capped(report.longreprtext)
+            self._log.write("collect_error", id=report.nodeid, message=_reason(text), text=text)
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Tell that a test begins."""
+        self._reports = []
+        self._failure = None
+        self._log.write("test_start", id=nodeid)
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pluggy.Result[pytest.TestReport], None]:
+        """Mark what is unsupported, and let every failure end in the command that reproduces it."""
+        outcome = yield
+        report = outcome.get_result()
+        if call.excinfo is not None and isinstance(call.excinfo.value, Unsupported):
+            mark_unsupported(report)
+        if report.failed:
+            if call.excinfo is not None and self._failure is None:
+                self._failure = first_line(call.excinfo.exconly())
+            _add_ending(report, describe(item), self.options.device)
+        self._reports.append(report)
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """Tell what came of a test."""
+        reports = self._reports
+        outcome = outcome_of(reports)
+        text = "\n\n".join(report.longreprtext for report in reports if report.failed)
+        output = "\n".join(f"--- {title}\n{content}" for title, content in (reports[-1].sections if reports else []))
+        self._log.write(
+            "test_end",
+            id=nodeid,
+            outcome=outcome,
+            duration=round(sum(report.duration for report in reports), 4),
+            message=self._failure or _message(reports),
+            text=capped(text) if text else None,
+            output=capped(output) if output else None,
+        )
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        """Tell that the session ended in an orderly way."""
+        self._end(int(exitstatus))
+
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        """Show unsupported tests apart from skipped ones."""
+        if is_unsupported(report):
+            return UNSUPPORTED, "u", "UNSUPPORTED"
+        return None
+
+    def _end(self, exit_status: int) -> None:
+        self._log.write("session_end", exit_status=exit_status)
+        self._log.close()
+
+
+def _dump_stacks_to(path: Path) -> TextIOWrapper:
+    stream = path.open("a", encoding="utf-8")
+    faulthandler.enable(file=stream, all_threads=True)
+    faulthandler.register(signal.SIGUSR1, file=stream, all_threads=True)
+    return stream
+
+
+def _add_ending(report: pytest.TestReport, described: Described, device: str) -> None:
+    """End the text of a failure in what was expected of the device and in how to see the failure again."""
+    ending = (
+        f"Expected: {described.title}\n"
+        f"Capability: {described.capability} ({CAPABILITIES[described.capability]})\n"
+        f"{reproduce(described.id, device)}"
+    )
+    if isinstance(report.longrepr, ExceptionRepr):
+        report.longrepr.addsection("about this test", ending, "-")
+    else:
+        report.longrepr = f"{report.longreprtext.rstrip()}\n\n{ending}"
+
+
+def _message(reports: Iterable[pytest.TestReport]) -> str | None:
+    """One line that says why a test did not simply pass, when no exception said it."""
+    for report in reports:
+        if hasattr(report, "wasxfail"):
+            return first_line(report.wasxfail)
+        if report.failed:
+            return first_line(report.longreprtext)
+        if report.skipped and isinstance(report.longrepr, tuple):
+            return first_line(report.longrepr[2].removeprefix("Skipped: "))
+    return None
+
+
+def _reason(text: str) -> str | None:
+    """The exception in pytest's text of a collection error, whose first line is only a path."""
+    marked = [line[1:] for line in text.splitlines() if line.startswith("E ")]
+    return first_line("\n".join(reversed(marked)) or text)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Mapping
 from pathlib import Path
 
 from ootci.adapters.process import ask
@@ -20,22 +18,23 @@ def commit_of(folder: Path) -> str | None:
     return head.out.strip() + ("-dirty" if dirty else "")
 
 
-def source_digest(folder: Path) -> str:
-    """SHA-256 over the names and contents of a folder's files, build products that git ignores left out.
-
-    Outside git every file counts. The same sources give the same digest wherever they lie.
-    """
+def source_files(folder: Path) -> list[Path]:
+    """The files of a source tree, sorted, without what git ignores. Outside git every file counts."""
     listed = ask(["git", "ls-files", "-co", "--exclude-standard", "-z", "--", "."], cwd=folder)
     if listed is not None and listed.exit_code == 0 and listed.out:
-        paths = [folder / name for name in listed.out.split("\0") if name]
+        paths = {folder / name for name in listed.out.split("\0") if name}
     else:
-        paths = [path for path in folder.rglob("*") if "__pycache__" not in path.parts]
+        paths = {path for path in folder.rglob("*") if "__pycache__" not in path.parts}
+    return sorted(path for path in paths if path.is_file())
+
+
+def source_digest(folder: Path) -> str:
+    """SHA-256 over the names and contents of a folder's source files: the same sources, the same digest, anywhere."""
     digest = hashlib.sha256()
-    for path in sorted(set(paths)):
-        if path.is_file():
-            name = path.relative_to(folder).as_posix()
-            digest.update(f"{len(name)}:{name}:{path.stat().st_size}:".encode())
-            digest.update(path.read_bytes())
+    for path in source_files(folder):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{len(content)}\0".encode())
+        digest.update(content)
     return digest.hexdigest()
 
 
@@ -49,8 +48,3 @@ def clone_command(url: str, ref: str, folder: Path, *, submodules: bool) -> list
     if submodules:
         commands.append(["git", "submodule", "update", "--quiet", "--init", "--recursive", "--depth=1"])
     return commands
-
-
-def quiet_environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
-    """An environment in which git never waits for somebody to type a password."""
-    return {**(os.environ if base is None else base), "GIT_TERMINAL_PROMPT": "0"}

@@ -88,3 +88,7 @@ class Workspace:
     def sources(self, device: str) -> Path:
         """Checkout of the device's plugin, where it comes from git."""
         return self.path / "sources" / device
+
+    def building(self, device: str) -> Path:
+        """Copy of the plugin's sources in which it is built."""
+        return self.path / "building" / device

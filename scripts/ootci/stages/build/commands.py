@@ -12,7 +12,7 @@ from ootci.adapters.python_env import device_environment, pip_command
 from ootci.adapters.terminal import Progress, plain
 
 EXCERPT_LINES = 40
-_SIGNS = ("error:", "Error:", "ERROR:", "fatal:", "FAILED:")
+_SIGNS = ("error:", "Error:", "ERROR:", "fatal:")
 
 
 class StepFailed(Exception):
@@ -65,23 +65,27 @@ class Commands:
         """
         present = self.environment if self.environment.exists() else None
         env = device_environment(present, {**self.variables, **(extra or {})})
+        begin = self.log_file.stat().st_size if self.log_file.exists() else 0
         done = run(
             command, cwd=cwd, env=env, log_file=self.log_file, timeout=self.timeout, on_line=self.progress.update
         )
         if not done.ok:
-            raise StepFailed(f"{what}: {_reason(done)}", _excerpt(done), timed_out=done.timed_out)
+            raise StepFailed(f"{what}: {self._reason(done, begin)}", _excerpt(done), timed_out=done.timed_out)
 
     def pip(self, what: str, *arguments: str, extra: Mapping[str, str] | None = None) -> None:
         """Run pip in the device's environment; raises as :meth:`run`."""
         self.run(what, pip_command(self.environment, *arguments), cwd=self.environment, extra=extra)
 
-
-def _reason(done: Finished) -> str:
-    lines = [line.strip() for line in plain(done.tail).splitlines()]
-    telling = [line for line in lines if any(sign in line for sign in _SIGNS)]
-    if not telling or done.timed_out:
+    def _reason(self, done: Finished, begin: int) -> str:
+        """The first line of output that tells of an error, which is where a compiler says what is wrong."""
+        if not done.timed_out:
+            with self.log_file.open("rb") as stream:
+                stream.seek(begin)
+                for line in stream:
+                    text = plain(line.decode("utf-8", "replace")).strip()
+                    if any(sign in text for sign in _SIGNS):
+                        return f"{text[:300]} ({done.ending})"
         return done.ending
-    return f"{telling[0][:300]} ({done.ending})"
 
 
 def _excerpt(done: Finished) -> str:

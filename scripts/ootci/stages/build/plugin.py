@@ -10,6 +10,7 @@ from pathlib import Path
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from ootci.adapters import git, python_env
+from ootci.adapters.mirror import mirror
 from ootci.model.build import PluginBuild
 from ootci.model.device import RegisteredDevice
 from ootci.model.torch_build import TorchBuild
@@ -41,7 +42,9 @@ def build_plugin(
     wheels = workspace.wheels(device.name) / key[:16]
     found = sorted(wheels.glob("*.whl"))
     if not found:
-        _build_wheel(item, folder, wheels, commands)
+        copy = workspace.building(device.name)
+        mirror(folder, git.source_files(folder), copy)
+        _build_wheel(item, copy, wheels, commands)
         found = sorted(wheels.glob("*.whl"))
     wheel = _only_wheel(found, device.plugin.distribution)
     commands.pip("the plugin's wheel cannot be installed", "install", "--no-deps", "--force-reinstall", str(wheel))

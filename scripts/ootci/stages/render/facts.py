@@ -1,0 +1,122 @@
+"""Facts about a run and a device, as labelled values: what was tested, with what, and where it came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ootci.model.device import Device, Plugin
+from ootci.model.run import Run
+from ootci.model.torch_build import TorchBuild, TorchRequest
+from ootci.stages.render.links import github_handle, pytorch_commit, web_address
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One labelled value.
+
+    Attributes:
+        label: what it is.
+        value: the value.
+        href: where it leads, an http(s) address.
+        code: whether it is an identifier and not prose.
+
+    """
+
+    label: str
+    value: str
+    href: str | None = None
+    code: bool = False
+
+
+@dataclass(frozen=True)
+class TorchView:
+    """The torch of a run.
+
+    Attributes:
+        version: the version that is installed, or else the one that was going to be; null when there is neither.
+        channel: where it came from.
+        fallback: one sentence when it is not the torch that was wanted; null when it is.
+        unavailable: why there was no torch at all; null when there was one.
+
+    """
+
+    version: str | None
+    channel: str
+    fallback: str | None
+    unavailable: str | None
+
+
+def torch_view(request: TorchRequest, build: TorchBuild | None) -> TorchView:
+    """What was wanted and what was got."""
+    version = build.version if build else request.version
+    fallback = None
+    if request.fallback_reason is not None:
+        got = f"{request.channel.value} {version or 'of unknown version'}"
+        fallback = f"wanted {request.wanted}, got {got}: {request.fallback_reason}"
+    return TorchView(version, request.channel.value, fallback, request.unavailable_reason)
+
+
+def run_facts(run: Run) -> tuple[Fact, ...]:
+    """The versions and the place of a run."""
+    request, build, plugin, place = run.torch_request, run.torch, run.plugin, run.environment
+    commit = build.git_version if build else None
+    version = build.version if build else None
+    facts = [
+        Fact("torch wanted", request.wanted),
+        Fact("torch got", f"{version} ({request.channel.value})" if version else "none", code=bool(version)),
+        _optional("torch commit", commit, pytorch_commit(commit), code=True),
+        Fact("plugin", f"{plugin.package} {plugin.version}" if plugin else "none", code=bool(plugin)),
+        _optional("plugin source", plugin.source if plugin else None, web_address(plugin.source) if plugin else None),
+        _optional("plugin commit", plugin.commit if plugin else None, code=True),
+        _optional("Python", place.python),
+        _optional("compiler", place.compiler),
+        _optional("system", place.os),
+        _optional("processors", f"{place.cpus} × {place.machine or 'unknown'}" if place.cpus else place.machine),
+        _optional("cards", str(place.devices) if place.devices is not None else None),
+        _optional("runner", place.runner),
+    ]
+    return tuple(fact for fact in facts if fact is not None)
+
+
+def device_facts(device: Device) -> tuple[Fact, ...]:
+    """What the device file says about how the device is tested."""
+    wanted = device.torch.release if device.torch.channel.value == "release" and device.torch.release else None
+    suites = ", ".join(suite.name + ("" if suite.required else " (advisory)") for suite in device.suites)
+    facts = [
+        Fact("torch", wanted or device.torch.channel.value),
+        Fact("variant", device.torch.variant, code=True),
+        Fact("plugin", device.plugin.distribution, code=True),
+        _source(device.plugin),
+        Fact("runner", ", ".join(device.runner.labels), code=True),
+        Fact("cards", str(device.check.devices)),
+        Fact("suites", suites),
+    ]
+    return tuple(facts)
+
+
+def contacts(device: Device) -> tuple[Fact, ...]:
+    """Who answers for the device, and where to read more."""
+    people = [Fact("maintainer", handle, github_handle(handle)) for handle in device.maintainers]
+    links = [
+        Fact(label, address, web_address(address))
+        for label, address in (
+            ("issues", device.links.issues),
+            ("source", device.links.source),
+            ("documentation", device.links.documentation),
+            ("homepage", device.links.homepage),
+        )
+        if address is not None
+    ]
+    return (*people, *links)
+
+
+def _source(plugin: Plugin) -> Fact:
+    if plugin.git is not None:
+        return Fact("source", f"{plugin.git.url} at {plugin.git.ref}", web_address(plugin.git.url))
+    if plugin.path is not None:
+        return Fact("source", f"devices/{plugin.path} in this repository")
+    return Fact("source", f"package {plugin.package}")
+
+
+def _optional(label: str, value: str | None, href: str | None = None, *, code: bool = False) -> Fact | None:
+    return Fact(label, value, href, code) if value else None

@@ -1,0 +1,41 @@
+"""Which addresses a page may link to, and where a page lies."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from urllib.parse import urlsplit
+
+PYTORCH_COMMIT = "https://github.com/pytorch/pytorch/commit/"
+
+_SHA = re.compile(r"[0-9a-f]{40}")
+_FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
+
+
+def web_address(value: str | None) -> str | None:
+    """The address if it is a plain http(s) one, else None: a page links to nothing else."""
+    if value is None or len(value) > 2000 or re.search(r"[\s\x00-\x1f\x7f<>\"\\]", value):
+        return None
+    try:
+        parts = urlsplit(value)
+    except ValueError:
+        return None
+    return value if parts.scheme in ("http", "https") and parts.hostname and not parts.username else None
+
+
+def pytorch_commit(git_version: str | None) -> str | None:
+    """The commit's page, if the version is a full commit and nothing else."""
+    return f"{PYTORCH_COMMIT}{git_version}" if git_version and _SHA.fullmatch(git_version) else None
+
+
+def github_handle(handle: str) -> str:
+    """The page of a GitHub user or team, from a handle that the device file's schema has checked."""
+    owner, _, team = handle.removeprefix("@").partition("/")
+    return f"https://github.com/orgs/{owner}/teams/{team}" if team else f"https://github.com/{owner}"
+
+
+def folder_name(plan_id: str) -> str:
+    """A folder for a nightly's pages: its id, or a digest where the id could not be a folder."""
+    if _FOLDER.fullmatch(plan_id):
+        return plan_id
+    return f"night-{hashlib.sha256(plan_id.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"

@@ -1,0 +1,43 @@
+"""The template environment: everything that a template prints is cleaned and escaped, whatever it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from ootci.stages.render.text import clean, one_line
+from ootci.stages.render.words import day, duration, many, moment
+
+
+def templates(folder: Path) -> Environment:
+    """The environment for the templates of a folder.
+
+    Cleaning happens in ``finalize``, which Jinja calls for every expression, so that no template can forget it.
+    """
+    environment = Environment(
+        loader=FileSystemLoader(folder),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_finalize,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        auto_reload=False,
+    )
+    environment.filters.update(moment=moment, day=day, duration=duration, many=many, one_line=one_line)
+    return environment
+
+
+def page(environment: Environment, template: str, values: Mapping[str, object]) -> bytes:
+    """One page, without the empty lines that template statements leave behind."""
+    html = environment.get_template(template).render(values)
+    return html.encode("utf-8")
+
+
+def _finalize(value: object) -> object:
+    if isinstance(value, Markup) or not isinstance(value, str):
+        return value
+    return clean(value)

@@ -1,0 +1,116 @@
+"""How each verdict, outcome and stage status is shown: a glyph, a word and a tone, never a colour alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from ootci.model.build import StageStatus
+from ootci.model.outcome import OutcomeName
+from ootci.model.verdict import ChangeName, VerdictName
+
+
+@dataclass(frozen=True)
+class Status:
+    """A state as it is shown.
+
+    Attributes:
+        word: the word that names it everywhere.
+        tone: a CSS class that colours it: ``good``, ``bad``, ``warn`` or ``off``.
+        glyph: the shape that tells it from the others without colour; a symbol of the page's sprite.
+
+    """
+
+    word: str
+    tone: str
+    glyph: str
+
+
+VERDICTS: Mapping[VerdictName, Status] = MappingProxyType(
+    {
+        VerdictName.PAUSED: Status("PAUSED", "off", "pause"),
+        VerdictName.NEVER_RAN: Status("NEVER RAN", "off", "never"),
+        VerdictName.NO_DATA: Status("NO DATA", "warn", "silent"),
+        VerdictName.INFRA: Status("INFRA", "warn", "alert"),
+        VerdictName.BUILD_BROKEN: Status("BUILD BROKEN", "bad", "cross"),
+        VerdictName.IMPORT_BROKEN: Status("IMPORT BROKEN", "bad", "cross"),
+        VerdictName.SMOKE_BROKEN: Status("SMOKE BROKEN", "bad", "cross"),
+        VerdictName.REGRESSED: Status("REGRESSED", "bad", "down"),
+        VerdictName.LOST_TESTS: Status("LOST TESTS", "bad", "minus"),
+        VerdictName.FAILING: Status("FAILING", "bad", "cross"),
+        VerdictName.UNSTABLE: Status("UNSTABLE", "warn", "wave"),
+        VerdictName.KNOWN: Status("KNOWN", "good", "known"),
+        VerdictName.OK: Status("OK", "good", "check"),
+    }
+)
+
+WHERE: Mapping[VerdictName, str] = MappingProxyType(
+    {
+        VerdictName.NO_DATA: "NO DATA",
+        VerdictName.INFRA: "INFRA",
+        VerdictName.BUILD_BROKEN: "BUILD",
+        VerdictName.IMPORT_BROKEN: "IMPORT",
+        VerdictName.SMOKE_BROKEN: "SMOKE",
+        VerdictName.REGRESSED: "TESTS",
+        VerdictName.LOST_TESTS: "TESTS",
+        VerdictName.FAILING: "TESTS",
+        VerdictName.UNSTABLE: "TESTS",
+    }
+)
+"""Where it broke, in one word; nothing broke where a verdict is not named."""
+
+SEVERITY: tuple[VerdictName, ...] = (
+    VerdictName.BUILD_BROKEN,
+    VerdictName.IMPORT_BROKEN,
+    VerdictName.SMOKE_BROKEN,
+    VerdictName.REGRESSED,
+    VerdictName.LOST_TESTS,
+    VerdictName.FAILING,
+    VerdictName.NO_DATA,
+    VerdictName.INFRA,
+    VerdictName.UNSTABLE,
+    VerdictName.NEVER_RAN,
+    VerdictName.KNOWN,
+    VerdictName.OK,
+    VerdictName.PAUSED,
+)
+"""The order of rows within a tier: what needs a person comes first."""
+
+OUTCOMES: Mapping[OutcomeName, Status] = MappingProxyType(
+    {
+        OutcomeName.PASSED: Status("passed", "good", "check"),
+        OutcomeName.FAILED: Status("failed", "bad", "cross"),
+        OutcomeName.ERROR: Status("error", "bad", "cross"),
+        OutcomeName.CRASHED: Status("crashed", "bad", "alert"),
+        OutcomeName.TIMED_OUT: Status("timed out", "bad", "clock"),
+        OutcomeName.SKIPPED: Status("skipped", "off", "minus"),
+        OutcomeName.XFAILED: Status("failed as expected", "good", "known"),
+        OutcomeName.XPASSED: Status("passed unexpectedly", "warn", "wave"),
+        OutcomeName.UNSUPPORTED: Status("unsupported", "off", "never"),
+        OutcomeName.NOT_RUN: Status("not run", "warn", "silent"),
+    }
+)
+
+STAGES: Mapping[StageStatus, Status] = MappingProxyType(
+    {
+        StageStatus.PASSED: Status("passed", "good", "check"),
+        StageStatus.FAILED: Status("failed", "bad", "cross"),
+        StageStatus.CRASHED: Status("crashed", "bad", "alert"),
+        StageStatus.TIMED_OUT: Status("timed out", "bad", "clock"),
+        StageStatus.NOT_RUN: Status("not run", "off", "never"),
+    }
+)
+
+CHANGES: Mapping[ChangeName, Status] = MappingProxyType(
+    {
+        ChangeName.REGRESSION: Status("regression", "bad", "down"),
+        ChangeName.NEW_FAILURE: Status("new failure", "bad", "cross"),
+        ChangeName.STILL_FAILING: Status("still failing", "bad", "cross"),
+        ChangeName.DISAPPEARED: Status("disappeared", "warn", "silent"),
+        ChangeName.FIXED: Status("fixed", "good", "check"),
+        ChangeName.NEW_PASS: Status("new pass", "good", "check"),
+        ChangeName.APPEARED: Status("appeared", "off", "plus"),
+    }
+)
+"""In the order in which they are shown: what got worse comes first."""

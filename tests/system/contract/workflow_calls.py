@@ -1,0 +1,140 @@
+"""The rules of what our workflow files say about each other: calls, inputs, permissions and references."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from contract.workflow_rules import LEVELS, File, Files, Mapped
+
+_EXPRESSION = re.compile(r"\$\{\{(.*?)\}\}", re.S)
+_KEBAB = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "number": (int, float), "boolean": (bool,)}
+
+
+def local_calls_lead_somewhere(files: Files) -> Iterator[str]:
+    """Every `uses: ./...` names a workflow or an action that is here; workflows lie directly in their folder."""
+    for file in files.values():
+        if file.is_workflow and file.path.count("/") != 1:
+            yield f"{file.path}: GitHub finds workflows only directly in .github/workflows"
+        for node in _calling(file):
+            if _callee(files, node) is None:
+                yield f"{file.path}: `{node['uses']}` is not here"
+
+
+def calls_fit(files: Files) -> Iterator[str]:
+    """A call gives the inputs that its callee has, all the required ones, each of the right type."""
+    for file in files.values():
+        for node in _calling(file):
+            callee = _callee(files, node)
+            if callee is None:
+                continue
+            given, declared = node.get("with", {}), _inputs(callee)
+            where = f"{file.path}: `{node.get('name')}`"
+            yield from (f"{where} gives {key}, which {callee.path} does not have" for key in given.keys() - declared)
+            for key, settings in declared.items():
+                if settings.get("required") is True and key not in given:
+                    yield f"{where} does not give {key}, which {callee.path} requires"
+                if key in given and not _has_type(given[key], settings.get("type", "string"), _inputs(file)):
+                    yield f"{where} gives {key} a value that is no {settings.get('type', 'string')}"
+
+
+def callers_grant_enough(files: Files) -> Iterator[str]:
+    """A called workflow asks for no more permissions than its caller grants; GitHub refuses the whole run otherwise."""
+    for file in files.values():
+        for name, job in file.jobs.items():
+            callee = _callee(files, job) if "uses" in job else None
+            for inner in callee.jobs.values() if callee else ():
+                for scope, level in inner.get("permissions", {}).items():
+                    granted = job.get("permissions", {}).get(scope, "none")
+                    if LEVELS.index(level) > LEVELS.index(granted):
+                        yield f"{file.path}: job {name} grants `{scope}: {granted}`, its callee needs `{level}`"
+
+
+def interfaces_are_described(files: Files) -> Iterator[str]:
+    """Inputs and outputs are kebab-case and have a description; those of workflows have a type."""
+    for file in files.values():
+        interface = {**_inputs(file), **_outputs(file)}
+        for key, settings in interface.items():
+            if not _KEBAB.fullmatch(key):
+                yield f"{file.path}: {key} is not kebab-case"
+            if not settings.get("description"):
+                yield f"{file.path}: {key} has no description"
+        if file.is_workflow:
+            yield from (f"{file.path}: {key} has no type" for key, item in _inputs(file).items() if "type" not in item)
+
+
+def references_lead_somewhere(files: Files) -> Iterator[str]:
+    """An expression names inputs, steps, jobs and outputs that there are; GitHub takes any other for empty text."""
+    for file in files.values():
+        for place, node, needed, steps in _scopes(file):
+            for expression in _expressions(node):
+                for problem in _unknown(file, expression, needed, steps):
+                    yield f"{file.path}: {place} refers to {problem}, which is not there"
+
+
+def _unknown(file: File, expression: str, needed: list[str], steps: set[str]) -> Iterator[str]:
+    for key in re.findall(r"(?<![\w.])inputs\.([\w-]+)", expression):
+        if key not in _inputs(file):
+            yield f"inputs.{key}"
+    for key in re.findall(r"(?<![\w.])steps\.([\w-]+)", expression):
+        if key not in steps:
+            yield f"steps.{key}"
+    for prefix, job, output in re.findall(r"(?<![\w.])(needs|jobs)\.([\w-]+)(?:\.outputs\.([\w-]+))?", expression):
+        known = needed if prefix == "needs" else list(file.jobs)
+        if job not in known or job not in file.jobs:
+            yield f"{prefix}.{job}"
+        elif output and "uses" not in file.jobs[job] and output not in file.jobs[job].get("outputs", {}):
+            yield f"{prefix}.{job}.outputs.{output}"
+
+
+def _scopes(file: File) -> Iterator[tuple[str, Any, list[str], set[str]]]:
+    for name, job in file.jobs.items():
+        needs = job.get("needs", [])
+        ids = {step["id"] for step in job.get("steps", []) if "id" in step}
+        yield f"job {name}", job, [needs] if isinstance(needs, str) else needs, ids
+    rest = {key: value for key, value in file.content.items() if key != "jobs"}
+    yield "the file", rest, [], {step["id"] for step in file.steps if "id" in step}
+
+
+def _expressions(node: Any, key: str = "") -> Iterator[str]:
+    if isinstance(node, dict):
+        for name, value in node.items():
+            yield from _expressions(value, name)
+    elif isinstance(node, list):
+        for value in node:
+            yield from _expressions(value)
+    elif isinstance(node, str):
+        # `if:` is an expression without its braces too.
+        yield from _EXPRESSION.findall(node) or ([node] if key == "if" else [])
+
+
+def _calling(file: File) -> Iterator[Mapped]:
+    nodes = [*file.jobs.values(), *file.steps]
+    return (node for node in nodes if str(node.get("uses", "")).startswith("./"))
+
+
+def _callee(files: Files, node: Mapped) -> File | None:
+    target = str(node["uses"]).removeprefix("./.github/")
+    return files.get(target) or files.get(f"{target}/action.yml")
+
+
+def _inputs(file: File) -> dict[str, Mapped]:
+    found = dict(file.content.get("inputs", {}))
+    for event in ("workflow_call", "workflow_dispatch"):
+        found.update((file.trigger(event) or {}).get("inputs", {}))
+    return found
+
+
+def _outputs(file: File) -> dict[str, Mapped]:
+    return {**file.content.get("outputs", {}), **(file.trigger("workflow_call") or {}).get("outputs", {})}
+
+
+def _has_type(value: object, wanted: str, ours: dict[str, Mapped]) -> bool:
+    whole = re.fullmatch(r"\$\{\{\s*(.*?)\s*\}\}", value) if isinstance(value, str) else None
+    if whole is None:
+        return isinstance(value, _TYPES[wanted]) and (wanted == "boolean" or not isinstance(value, bool))
+    if handed_on := re.fullmatch(r"inputs\.([\w-]+)", whole[1]):
+        return bool(ours.get(handed_on[1], {}).get("type", wanted) == wanted)
+    return wanted == "string" or not whole[1].startswith(("toJSON(", "format(", "'"))

@@ -1,0 +1,241 @@
+"""The rules of our workflow files that no linter knows: each a function from the files to the places that break it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+Mapped = dict[str, Any]
+
+MAX_RUN_LINES = 3
+LEVELS = ("none", "read", "write")
+
+NOT_THE_TOOL = {
+    "Install ootci": "there is no tool to call before it is installed",
+}
+"""Steps whose `run:` calls neither `ootci` nor `.ci/run`, by name, and why."""
+
+
+@dataclass(frozen=True)
+class File:
+    """One file below ``.github``: a workflow, or a composite action.
+
+    Attributes:
+        path: relative to ``.github``.
+        text: as it is written.
+        content: as it is meant; the key ``on`` is a string here, which PyYAML takes for a boolean.
+
+    """
+
+    path: str
+    text: str
+    content: Mapped
+
+    @classmethod
+    def parse(cls, path: str, text: str) -> File:
+        """Parse a file."""
+        content = yaml.safe_load(text)
+        if True in content:
+            content["on"] = content.pop(True)
+        return cls(path, text, content)
+
+    @property
+    def is_workflow(self) -> bool:
+        """Whether it is a workflow; else it is an action."""
+        return self.path.startswith("workflows/")
+
+    @property
+    def jobs(self) -> dict[str, Mapped]:
+        """Its jobs by id; none in an action."""
+        return dict(self.content.get("jobs", {}))
+
+    @property
+    def steps(self) -> Iterator[Mapped]:
+        """Every step of every job, or of the action."""
+        for job in self.jobs.values():
+            yield from job.get("steps", [])
+        yield from self.content.get("runs", {}).get("steps", [])
+
+    def trigger(self, event: str) -> Mapped | None:
+        """The settings of a trigger; None when the file does not have it."""
+        triggers = self.content.get("on", {})
+        return (triggers[event] or {}) if event in triggers else None
+
+
+Files = Mapping[str, File]
+Rule = Callable[[Files], Iterator[str]]
+
+
+def read_files(folder: Path) -> dict[str, File]:
+    """Every workflow and action below a ``.github`` folder."""
+    paths = sorted([*folder.glob("workflows/**/*.y*ml"), *folder.glob("actions/*/action.y*ml")])
+    names = [path.relative_to(folder).as_posix() for path in paths]
+    return {name: File.parse(name, path.read_text(encoding="utf-8")) for name, path in zip(names, paths, strict=True)}
+
+
+def starts_with_no_permission(files: Files) -> Iterator[str]:
+    """`permissions: {}` at the top of every workflow."""
+    for file in files.values():
+        if file.is_workflow and file.content.get("permissions") != {}:
+            yield f"{file.path}: `permissions: {{}}` is not at the top"
+
+
+def says_why_it_widens(files: Files) -> Iterator[str]:
+    """A comment beside every permission that a job asks for."""
+    for file in files.values():
+        for name, job in file.jobs.items():
+            permissions = job.get("permissions", {})
+            if not isinstance(permissions, dict):
+                yield f"{file.path}: job {name} asks for `{permissions}`, not for single permissions"
+                continue
+            for scope, level in permissions.items():
+                if not re.search(rf"^ +{scope}: {level} +# \w", _text_of_job(file, name), re.M):
+                    yield f"{file.path}: job {name} does not say why it needs `{scope}: {level}`"
+
+
+def has_a_timeout(files: Files) -> Iterator[str]:
+    """`timeout-minutes` on every job that has a runner."""
+    for file in files.values():
+        for name, job in file.jobs.items():
+            if "uses" not in job and "timeout-minutes" not in job:
+                yield f"{file.path}: job {name} has no timeout-minutes"
+
+
+def has_names(files: Files) -> Iterator[str]:
+    """A name for every file, job and step."""
+    for file in files.values():
+        named = [("the file", file.content), *((f"job {key}", job) for key, job in file.jobs.items())]
+        named += [(f"step {number}", step) for number, step in enumerate(file.steps, 1)]
+        yield from (f"{file.path}: {what} has no name" for what, node in named if not node.get("name"))
+
+
+def keeps_logic_out(files: Files) -> Iterator[str]:
+    """`run:` blocks of at most three lines."""
+    for file, step in _runs(files):
+        if len([line for line in step["run"].splitlines() if line.strip()]) > MAX_RUN_LINES:
+            yield f"{file.path}: `{step.get('name')}` runs more than {MAX_RUN_LINES} lines"
+
+
+def names_its_shell(files: Files) -> Iterator[str]:
+    """`shell: bash` on every `run:`, because the default shell has no pipefail."""
+    for file, step in _runs(files):
+        if step.get("shell") != "bash":
+            yield f"{file.path}: `{step.get('name')}` has no `shell: bash`"
+
+
+def runs_no_expression(files: Files) -> Iterator[str]:
+    """No `${{ }}` inside `run:`, where it would be pasted into a script."""
+    for file, step in _runs(files):
+        if "${{" in step["run"]:
+            yield f"{file.path}: `{step.get('name')}` has an expression in its script"
+
+
+def calls_the_tool(files: Files) -> Iterator[str]:
+    """Every `run:` calls `ootci` or `.ci/run`."""
+    for file, step in _runs(files):
+        if step.get("name") not in NOT_THE_TOOL and not re.search(r"^(ootci |\.ci/run\b)", step["run"], re.M):
+            yield f"{file.path}: `{step.get('name')}` does something that `ootci` should do"
+
+
+def pins_actions(files: Files) -> Iterator[str]:
+    """Third-party actions at a full commit with the version beside it, one commit and version for each action."""
+    pins: dict[str, tuple[str, str]] = {}
+    for file in files.values():
+        for line in file.text.splitlines():
+            found = re.match(r"\s*(?:- )?uses: +(?P<name>[^.\s@][^\s@]*)(?:@(?P<ref>\S+))?(?P<rest>.*)$", line)
+            if not found:
+                continue
+            name, ref = found["name"], found["ref"] or ""
+            version = re.fullmatch(r" # (v\d+\.\d+\.\d+)", found["rest"])
+            if not re.fullmatch(r"[0-9a-f]{40}", ref) or version is None:
+                yield f"{file.path}: {name} is not pinned to a commit with its version in a comment"
+            elif pins.setdefault(name, (ref, version[1])) != (ref, version[1]):
+                yield f"{file.path}: {name} is pinned to another commit or version elsewhere"
+
+
+def leaves_no_credentials(files: Files) -> Iterator[str]:
+    """`persist-credentials: false` on every checkout."""
+    for file, step in _using(files, "actions/checkout"):
+        if step.get("with", {}).get("persist-credentials") is not False:
+            yield f"{file.path}: `{step.get('name')}` leaves credentials in the checkout"
+
+
+def finishes_every_leg(files: Files) -> Iterator[str]:
+    """`fail-fast: false` in every matrix."""
+    for file in files.values():
+        for name, job in file.jobs.items():
+            strategy = job.get("strategy", {})
+            if "matrix" in strategy and strategy.get("fail-fast") is not False:
+                yield f"{file.path}: job {name} gives up its other legs when one fails"
+
+
+def swallows_no_failure(files: Files) -> Iterator[str]:
+    """No `continue-on-error`."""
+    for file in files.values():
+        for node in [*file.jobs.values(), *file.steps]:
+            if "continue-on-error" in node:
+                yield f"{file.path}: `{node.get('name')}` goes on after an error"
+
+
+def gives_vendor_code_nothing(files: Files) -> Iterator[str]:
+    """A job that builds or tests a device can read the code, and nothing else."""
+    for file in files.values():
+        for name, job in file.jobs.items():
+            if not any(re.search(r"^ootci (build|test|nightly)\b", step.get("run", ""), re.M) for step in _of(job)):
+                continue
+            if set(job.get("permissions", {}).items()) - {("contents", "read")}:
+                yield f"{file.path}: job {name} runs vendor code and has more than `contents: read`"
+            if "environment" in job or re.search(r"\bsecrets\b|github\.token", _text_of_job(file, name)):
+                yield f"{file.path}: job {name} runs vendor code and can see a secret"
+
+
+def gives_tokens_to_one_step(files: Files) -> Iterator[str]:
+    """Secrets and the token stand in a step's own `env:` and nowhere else."""
+    for file in files.values():
+        inside = sum(len(_SECRET.findall(str(step.get("env", {})))) for step in file.steps)
+        if len(_SECRET.findall(file.text)) > inside:
+            yield f"{file.path}: a secret or the token stands outside a step's `env:`"
+
+
+def is_safe_for_forks(files: Files) -> Iterator[str]:
+    """A pull request's code runs on GitHub's own machines, can only read, and `pull_request_target` is not used."""
+    for file in files.values():
+        if file.trigger("pull_request_target") is not None:
+            yield f"{file.path}: `pull_request_target` runs with the repository's rights"
+        if file.trigger("pull_request") is None:
+            continue
+        for name, job in file.jobs.items():
+            if not re.fullmatch(r"ubuntu-[\w.]+", str(job.get("runs-on"))):
+                yield f"{file.path}: job {name} may bring a pull request to a runner that is not GitHub's"
+            if "write" in job.get("permissions", {}).values() or _SECRET.search(_text_of_job(file, name)):
+                yield f"{file.path}: job {name} gives a pull request more than reading"
+
+
+def _runs(files: Files) -> Iterator[tuple[File, Mapped]]:
+    return ((file, step) for file in files.values() for step in file.steps if "run" in step)
+
+
+def _using(files: Files, action: str) -> Iterator[tuple[File, Mapped]]:
+    return (
+        (file, step)
+        for file in files.values()
+        for step in file.steps
+        if str(step.get("uses", "")).partition("@")[0] == action
+    )
+
+
+def _of(job: Mapped) -> list[Mapped]:
+    return list(job.get("steps", []))
+
+
+def _text_of_job(file: File, name: str) -> str:
+    found = re.search(rf"^  {re.escape(name)}:\n(?:(?:    .*)?\n)*", file.text + "\n", re.M)
+    return found[0] if found else ""
+
+
+_SECRET = re.compile(r"\bsecrets\.\w+|\bsecrets: inherit\b|\bgithub\.token\b")

@@ -1,0 +1,214 @@
+"""Runs our workflow files, untouched, through act on a copy of the repository, with stand-ins for GitHub's side."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[3]
+STUBS = Path(__file__).parent / "act_stubs"
+ACT = Path(sys.executable).with_name("act")
+TIMEOUT_SECONDS = 600
+
+_KEPT = ("PIP_", "LC_")
+_KEPT_NAMES = frozenset({"PATH", "LANG", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "TMPDIR"})
+
+
+class UnmappedAction(AssertionError):
+    """A workflow uses an action, or an input of one, that has no stand-in."""
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A copy of our repository.
+
+    Attributes:
+        checkout: the working tree that act reads the workflow files from.
+        remote: the bare repository that plays GitHub's; its branch ``main`` is what the jobs check out.
+
+    """
+
+    checkout: Path
+    remote: Path
+
+    @classmethod
+    def copy(cls, folder: Path) -> Repository:
+        """Copy our working tree, uncommitted files included, below a folder. Nothing is committed yet."""
+        checkout = folder / "checkout"
+        listed = _git(ROOT, "ls-files", "-co", "--exclude-standard", "-z").split("\0")
+        for name in filter(None, listed):
+            source, target = ROOT / name, checkout / name
+            if source.is_file():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(source, target)
+        remote = folder / "remote.git"
+        _git(folder, "init", "--quiet", "--bare", "--initial-branch=main", str(remote))
+        _git(remote, "config", "uploadpack.allowReachableSHA1InWant", "true")
+        _git(checkout, "init", "--quiet", "--initial-branch=main")
+        _git(checkout, "remote", "add", "origin", "https://github.com/example/repository.git")
+        return cls(checkout, remote)
+
+    def commit(self) -> None:
+        """Commit everything in the checkout, and push it."""
+        _git(self.checkout, "add", "--all", "--force")
+        author = ("-c", "user.name=tests", "-c", "user.email=tests@example.invalid")
+        _git(self.checkout, *author, "commit", "--quiet", "--message=as tested")
+        _git(self.checkout, "push", "--quiet", str(self.remote), "main")
+
+    def files_on(self, branch: str) -> frozenset[str]:
+        """Paths of the files on a branch of the remote; empty when there is no such branch."""
+        if branch not in _git(self.remote, "branch", "--format=%(refname:short)").split():
+            return frozenset()
+        return frozenset(_git(self.remote, "ls-tree", "-r", "--name-only", branch).splitlines())
+
+
+@dataclass(frozen=True)
+class ActRun:
+    """What act did.
+
+    Attributes:
+        exit_code: its exit code.
+        events: its log, one JSON object a line.
+        store: the folder that plays the artifact store (``artifacts/``) and GitHub Pages (``pages/``).
+        log: everything that it wrote, for the eye.
+
+    """
+
+    exit_code: int
+    events: tuple[Mapping[str, object], ...]
+    store: Path
+    log: str
+
+    @property
+    def jobs(self) -> dict[str, str]:
+        """Result of each job that ran, by the name that GitHub would show."""
+        return {_job_name(event): str(event["jobResult"]) for event in self._with("jobResult")}
+
+    def steps(self, job: str) -> dict[str, str]:
+        """Result of each step of a job, by name."""
+        return {
+            str(event["step"]): str(event["stepResult"])
+            for event in self._with("stepResult")
+            if _job_name(event) == job
+        }
+
+    def _with(self, key: str) -> Iterator[Mapping[str, object]]:
+        return (event for event in self.events if key in event)
+
+
+def _job_name(event: Mapping[str, object]) -> str:
+    # `nightly/plan`, or `device-1/device/openreg` in a called workflow; act pads it for its log.
+    return str(event["job"]).partition("/")[2].strip()
+
+
+def run_workflow(
+    repository: Repository,
+    folder: Path,
+    *,
+    workflow: str,
+    event: str,
+    inputs: Mapping[str, str] | None = None,
+    labels: Iterable[str] = ("ubuntu-latest",),
+    environment: Mapping[str, str] | None = None,
+) -> ActRun:
+    """Run one workflow for one event.
+
+    Args:
+        repository: a committed copy of ours.
+        folder: an empty folder for this run: home, caches, artifact store.
+        workflow: file name below ``.github/workflows``.
+        event: name of the event.
+        inputs: those of ``workflow_dispatch``.
+        labels: runner labels that there is a runner for. act passes over the jobs of any other label and exits 0.
+        environment: further variables, which every step sees.
+
+    """
+    for name in ("home", "store", "cache", "tmp"):
+        (folder / name).mkdir(parents=True)
+    payload = folder / "event.json"
+    payload.write_text(json.dumps({"inputs": dict(inputs or {})}), encoding="utf-8")
+    command = [str(ACT), event, "--workflows", f".github/workflows/{workflow}", "--eventpath", str(payload), "--json"]
+    command += ["--no-skip-checkout", "--no-cache-server", "--action-cache-path", str(folder / "cache")]
+    command += [part for label in labels for part in ("--platform", f"{label}=-self-hosted")]
+    command += [part for item in _stand_ins(repository.checkout) for part in ("--local-repository", item)]
+    done = subprocess.run(
+        command,
+        cwd=repository.checkout,
+        env={**_environment(folder, repository), **(environment or {})},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+    )
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    return ActRun(done.returncode, tuple(json.loads(line) for line in lines), folder / "store", done.stdout)
+
+
+def used_actions(checkout: Path) -> dict[str, set[str]]:
+    """Every third-party action that our workflows and actions use, ``owner/name@ref``, with the inputs given to it."""
+    found: dict[str, set[str]] = {}
+    for path in sorted((checkout / ".github").rglob("*.yml")):
+        for step in _steps(yaml.safe_load(path.read_text(encoding="utf-8"))):
+            uses = str(step.get("uses", ""))
+            if uses and not uses.startswith("./"):
+                found.setdefault(uses, set()).update(step.get("with", {}))
+    return found
+
+
+def _steps(node: object) -> Iterator[dict[str, dict[str, object]]]:
+    if isinstance(node, list):
+        for item in node:
+            yield from _steps(item)
+    elif isinstance(node, dict):
+        if "uses" in node:
+            yield node
+        for item in node.values():
+            yield from _steps(item)
+
+
+def _stand_ins(checkout: Path) -> list[str]:
+    mapped = []
+    for uses, given in used_actions(checkout).items():
+        folder = STUBS / uses.partition("@")[0]
+        if not (folder / "action.yml").is_file():
+            raise UnmappedAction(f"no stand-in for `uses: {uses}`; add one to {STUBS.relative_to(ROOT)}")
+        known = yaml.safe_load((folder / "action.yml").read_text(encoding="utf-8")).get("inputs", {})
+        if unknown := given - set(known):
+            raise UnmappedAction(f"the stand-in for {uses} has no input {', '.join(sorted(unknown))}")
+        mapped.append(f"{uses}={folder}")
+    return mapped
+
+
+def _environment(folder: Path, repository: Repository) -> dict[str, str]:
+    # Steps inherit all that act is given: nothing of this machine's but what pip needs to find packages.
+    kept = {key: value for key, value in os.environ.items() if key in _KEPT_NAMES or key.startswith(_KEPT)}
+    for settings in (".config/pip/pip.conf", ".pip/pip.conf"):
+        if (Path.home() / settings).is_file():
+            (folder / "home" / settings).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(Path.home() / settings, folder / "home" / settings)
+    return {
+        **kept,
+        "HOME": str(folder / "home"),
+        "TMPDIR": str(folder / "tmp"),
+        "STUB_REMOTE": str(repository.remote),
+        "STUB_STORE": str(folder / "store"),
+        "STUB_PYTHON": sys.executable,
+        "PIP_NO_COMPILE": "1",
+    }
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    clean = {key: value for key, value in os.environ.items() if not re.match("GIT_(?!EXEC_PATH)", key)}
+    done = subprocess.run(["git", *arguments], cwd=folder, env=clean, capture_output=True, text=True, check=True)
+    return done.stdout

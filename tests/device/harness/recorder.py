@@ -12,6 +12,7 @@ from pathlib import Path
 import pluggy
 import pytest
 from _pytest._code.code import ExceptionRepr
+from _pytest.outcomes import Skipped
 
 from harness.capabilities import CAPABILITIES
 from harness.device import check_known
@@ -32,7 +33,7 @@ class Recorder:
         self._log = EventLog(None)
         self._stacks: TextIOWrapper | None = None
         self._reports: list[pytest.TestReport] = []
-        self._failure: str | None = None
+        self._reason: str | None = None
 
     @property
     def options(self) -> Options:
@@ -87,12 +88,12 @@ class Recorder:
         """Tell of a file that cannot be collected."""
         if report.failed:
             text = capped(report.longreprtext)
-            self._log.write("collect_error", id=report.nodeid, message=_reason(text), text=text)
+            self._log.write("collect_error", id=report.nodeid, message=_exception_line(text), text=text)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Tell that a test begins."""
         self._reports = []
-        self._failure = None
+        self._reason = None
         self._log.write("test_start", id=nodeid)
 
     @pytest.hookimpl(hookwrapper=True)
@@ -102,11 +103,12 @@ class Recorder:
         """Mark what is unsupported, and let every failure end in the command that reproduces it."""
         outcome = yield
         report = outcome.get_result()
-        if call.excinfo is not None and isinstance(call.excinfo.value, Unsupported):
-            mark_unsupported(report)
+        if call.excinfo is not None and self._reason is None:
+            value = call.excinfo.value
+            self._reason = first_line(str(value.msg) if isinstance(value, Skipped) else call.excinfo.exconly())
+            if isinstance(value, Unsupported):
+                mark_unsupported(report)
         if report.failed:
-            if call.excinfo is not None and self._failure is None:
-                self._failure = first_line(call.excinfo.exconly())
             _add_ending(report, describe(item), self.options.device)
         self._reports.append(report)
 
@@ -121,7 +123,7 @@ class Recorder:
             id=nodeid,
             outcome=outcome,
             duration=round(sum(report.duration for report in reports), 4),
-            message=self._failure or _message(reports),
+            message=_expectation(reports) or self._reason,
             text=capped(text) if text else None,
             output=capped(output) if output else None,
         )
@@ -162,19 +164,17 @@ def _add_ending(report: pytest.TestReport, described: Described, device: str) ->
         report.longrepr = f"{report.longreprtext.rstrip()}\n\n{ending}"
 
 
-def _message(reports: Iterable[pytest.TestReport]) -> str | None:
-    """One line that says why a test did not simply pass, when no exception said it."""
+def _expectation(reports: Iterable[pytest.TestReport]) -> str | None:
+    """What pytest says of a test that was expected to fail, which outweighs the exception itself."""
     for report in reports:
         if hasattr(report, "wasxfail"):
             return first_line(report.wasxfail)
-        if report.failed:
-            return first_line(report.longreprtext)
-        if report.skipped and isinstance(report.longrepr, tuple):
-            return first_line(report.longrepr[2].removeprefix("Skipped: "))
+        if report.failed and isinstance(report.longrepr, str):
+            return first_line(report.longrepr)
     return None
 
 
-def _reason(text: str) -> str | None:
+def _exception_line(text: str) -> str | None:
     """The exception in pytest's text of a collection error, whose first line is only a path."""
     marked = [line[1:] for line in text.splitlines() if line.startswith("E ")]
     return first_line("\n".join(reversed(marked)) or text)

@@ -1,0 +1,194 @@
+"""Tells what this Python, its torch and the device are, in a file that survives a crash half-way.
+
+Run by the Python under test: ``python probe.py --device NAME --out env.json [--expect-devices N]``. The file is written
+anew before and after every step that may end the process, so it always says how far things went. Exit codes: 0 all is
+well, 10 torch cannot be imported, 11 torch does not know the device, 12 the device is not available or has too few
+cards. The reason is on stderr and in the key ``error``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, entry_points, version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+NO_TORCH, UNKNOWN, UNAVAILABLE = 10, 11, 12
+GROUP = "torch.backends"
+
+
+@dataclass
+class Facts:
+    """What is known so far, and the file that says it."""
+
+    path: Path
+    known: dict[str, object] = field(default_factory=dict)
+    device: dict[str, object] = field(default_factory=dict)
+
+    def add(self, **values: object) -> None:
+        """Add facts; the file is replaced as a whole, so a reader never sees half of one."""
+        self.known.update(values)
+        if self.device:
+            self.known["device"] = self.device
+        draft = self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
+        draft.write_text(json.dumps(self.known, indent=2) + "\n", encoding="utf-8")
+        draft.replace(self.path)
+
+
+class Failed(Exception):
+    """A step failed: the exit code and the reason."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+
+
+def main() -> int:
+    """Probe, and return the exit code."""
+    parser = argparse.ArgumentParser(description="Tell what this Python, its torch and the device are.")
+    parser.add_argument("--device", required=True, metavar="NAME", help="as in torch.device(NAME)")
+    parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="where the facts go, as JSON")
+    parser.add_argument("--expect-devices", type=int, default=1, metavar="N", help="cards that there must be (1)")
+    arguments = parser.parse_args()
+    facts = Facts(arguments.out)
+    facts.add(reached="python", error=None, **host(), plugins=plugins())
+    try:
+        torch = import_torch()
+        facts.add(reached="import", torch=about(torch))
+        known = look_for(torch, arguments.device, facts)
+        count_cards(known, arguments.expect_devices, facts)
+    except Failed as failed:
+        facts.add(error=str(failed))
+        sys.stderr.write(f"{failed}\n")
+        return failed.code
+    return 0
+
+
+def host() -> dict[str, object]:
+    """Facts that need no torch."""
+    return {
+        "python": {"version": platform.python_version(), "implementation": platform.python_implementation()},
+        "os": {
+            "platform": platform.platform(),
+            "machine": platform.machine(),
+            "glibc": platform.libc_ver()[1] or None,
+            "cpus": os.cpu_count(),
+        },
+        "numpy": installed("numpy"),
+        "pytest": installed("pytest"),
+    }
+
+
+def plugins() -> list[dict[str, str | None]]:
+    """The installed plugins that torch would load, by their entry points."""
+    found = []
+    for point in entry_points(group=GROUP):
+        about_it = point.dist.metadata if point.dist else None
+        found.append(
+            {
+                "entry_point": point.name,
+                "value": point.value,
+                "distribution": about_it["Name"] if about_it else None,
+                "version": about_it["Version"] if about_it else None,
+            }
+        )
+    return found
+
+
+def installed(distribution: str) -> str | None:
+    """The version of a distribution, or None when it is not there."""
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
+def import_torch() -> ModuleType:
+    """Import torch, and with it the plugins.
+
+    Raises:
+        Failed: it cannot be imported.
+
+    """
+    try:
+        import torch
+    except Exception as error:
+        # The plugin's own error is the cause of the one that torch raises.
+        cause = f" (because of {_one_line(error.__cause__)})" if error.__cause__ is not None else ""
+        raise Failed(NO_TORCH, f"`import torch` failed: {_one_line(error)}{cause}") from error
+    return torch
+
+
+def about(torch: ModuleType) -> dict[str, object]:
+    """What torch says of itself."""
+    return {
+        "version": str(torch.__version__),
+        "git_version": torch.version.git_version,
+        "debug": torch.version.debug,
+        "cxx11_abi": torch.compiled_with_cxx11_abi(),
+        "cuda": torch.version.cuda,
+        "hip": torch.version.hip,
+        "build": torch.__config__.show(),
+    }
+
+
+def look_for(torch: ModuleType, name: str, facts: Facts) -> ModuleType:
+    """The device's module ``torch.<name>``.
+
+    Raises:
+        Failed: torch does not know the device.
+
+    """
+    facts.device.update(name=name, known=False, available=False, count=None, error=None)
+    facts.add()
+    try:
+        torch.device(name)
+        module: ModuleType = torch.get_device_module(name)
+    except Exception as error:
+        facts.device["error"] = _one_line(error)
+        raise Failed(
+            UNKNOWN,
+            f"torch {torch.__version__} does not know the device {name}: {_one_line(error)}. Installed plugins with an "
+            f"entry point in {GROUP}: {', '.join(str(plugin['distribution']) for plugin in plugins()) or 'none'}.",
+        ) from error
+    facts.device["known"] = True
+    facts.add(reached="device")
+    return module
+
+
+def count_cards(module: ModuleType, expected: int, facts: Facts) -> None:
+    """See whether the device is available, with as many cards as expected.
+
+    Raises:
+        Failed: it is not.
+
+    """
+    name = facts.device["name"]
+    try:
+        available, count = bool(module.is_available()), int(module.device_count())
+    except Exception as error:
+        facts.device["error"] = _one_line(error)
+        raise Failed(UNAVAILABLE, f"asking for the cards of {name} failed: {_one_line(error)}.") from error
+    facts.device.update(available=available, count=count)
+    facts.add()
+    if not available:
+        raise Failed(UNAVAILABLE, f"torch knows the device {name}, but it is not available here.")
+    if count < expected:
+        raise Failed(UNAVAILABLE, f"torch counts {count} card(s) of {name}, expected at least {expected}.")
+
+
+def _one_line(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:2000]}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

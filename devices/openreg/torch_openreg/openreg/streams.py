@@ -1,4 +1,4 @@
-"""Streams and events, as the classes that device-neutral code expects here."""
+"""Streams and events under the names that device-neutral code expects here."""
 
 from typing import Any, Optional
 
@@ -6,20 +6,10 @@ import torch
 from torch_openreg.openreg.device import DeviceLike, index_of
 
 
-class Stream(torch.Stream):
-    """A queue of work on one device, served by a thread of its own."""
-
-    def __new__(cls, device: DeviceLike = None, priority: int = 0, **kwargs: Any) -> "Stream":
-        if "stream_id" in kwargs:
-            return super().__new__(cls, **kwargs)
-        return super().__new__(cls, device=torch.device("openreg", index_of(device)), priority=priority)
-
-
-class Event(torch.Event):
-    """A point in a stream's work that can be waited for and timed."""
-
-    def __new__(cls, enable_timing: bool = False, **kwargs: Any) -> "Event":
-        return super().__new__(cls, device=torch.device("openreg", index_of(None)), enable_timing=enable_timing)
+# PyTorch's own classes: without a device they mean the current accelerator, and
+# its checks insist on exactly these types.
+Stream = torch.Stream
+Event = torch.Event
 
 
 def current_stream(device: DeviceLike = None) -> torch.Stream:

@@ -71,7 +71,7 @@ def run_facts(run: Run) -> tuple[Fact, ...]:
         _optional("Python", place.python),
         _optional("compiler", place.compiler),
         _optional("system", place.os),
-        _optional("processors", f"{place.cpus} × {place.machine or 'unknown'}" if place.cpus else place.machine),
+        _optional("processors", f"{place.cpus}, {place.machine or 'of unknown kind'}" if place.cpus else place.machine),
         _optional("cards", str(place.devices) if place.devices is not None else None),
         _optional("runner", place.runner),
     ]

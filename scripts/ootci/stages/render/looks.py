@@ -8,6 +8,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from ootci.model.record import utc_text
 from ootci.stages.render.text import clean, one_line
 from ootci.stages.render.words import day, duration, many, moment
 
@@ -27,7 +28,7 @@ def templates(folder: Path) -> Environment:
         keep_trailing_newline=True,
         auto_reload=False,
     )
-    environment.filters.update(moment=moment, day=day, duration=duration, many=many, one_line=one_line)
+    environment.filters.update(iso=utc_text, moment=moment, day=day, duration=duration, many=many, one_line=one_line)
     return environment
 
 

@@ -1,0 +1,8 @@
+"""render: verdicts and history as pages to look at. Nothing is judged here."""
+
+from __future__ import annotations
+
+from ootci.stages.render.site import render
+from ootci.stages.render.summary import step_summary
+
+__all__ = ["render", "step_summary"]

@@ -1,0 +1,139 @@
+"""A device's page, and where the pages of its runs lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ootci.model.device import Device
+from ootci.model.run import Run
+from ootci.model.verdict import ChangeName, DeviceVerdict
+from ootci.stages.render.facts import Fact, TorchView, contacts, device_facts, torch_view
+from ootci.stages.render.links import folder_name
+from ootci.stages.render.nights import NightRow, in_words, night_rows
+from ootci.stages.render.run_view import NAMES_LIMIT, RunView, run_view
+from ootci.stages.render.status import CHANGES, OUTCOMES, VERDICTS, WHERE, Status
+from ootci.stages.render.text import one_line
+from ootci.stages.render.words import day, many
+
+
+@dataclass(frozen=True)
+class RunPage:
+    """The page of one attempt.
+
+    Attributes:
+        run: the attempt.
+        folder: its folder, relative to the device's.
+        latest: whether it is the attempt that counts for its nightly.
+
+    """
+
+    run: Run
+    folder: str
+    latest: bool
+
+
+@dataclass(frozen=True)
+class ChangeRow:
+    """One test that differs from the run before."""
+
+    id: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True)
+class ChangeGroup:
+    """Tests that differ in the same way."""
+
+    status: Status
+    total: int
+    shown: tuple[ChangeRow, ...]
+
+    @property
+    def more(self) -> int:
+        """Tests that are not named."""
+        return self.total - len(self.shown)
+
+
+@dataclass(frozen=True)
+class DevicePage:
+    """Everything that a device's page shows."""
+
+    device: Device
+    verdict: DeviceVerdict
+    status: Status
+    where: str | None
+    since: str | None
+    nights_in_a_row: str | None
+    torch: TorchView | None
+    run: RunView | None
+    run_href: str | None
+    changes: tuple[ChangeGroup, ...]
+    nights: tuple[NightRow, ...]
+    nights_words: str
+    earlier_attempts: tuple[RunPage, ...]
+    last_report: RunPage | None
+    facts: tuple[Fact, ...]
+    contacts: tuple[Fact, ...]
+
+
+def run_pages(runs: Sequence[Run]) -> tuple[RunPage, ...]:
+    """A page for every attempt. The one that counts lies at the nightly's id, earlier ones beneath it."""
+    latest: dict[str, int] = {}
+    for run in runs:
+        latest[run.plan_id] = max(run.attempt, latest.get(run.plan_id, 0))
+    return tuple(
+        RunPage(run, folder_name(run.plan_id), True)
+        if run.attempt == latest[run.plan_id]
+        else RunPage(run, f"{folder_name(run.plan_id)}/attempt-{run.attempt}", False)
+        for run in runs
+    )
+
+
+def newest(pages: Sequence[RunPage], verdict: DeviceVerdict) -> RunPage | None:
+    """The page of the run that the verdict was derived from."""
+    return next((page for page in pages if page.latest and page.run.id == verdict.run_id), None)
+
+
+def device_page(device: Device, verdict: DeviceVerdict, pages: Sequence[RunPage]) -> DevicePage:
+    """A device's page."""
+    page = newest(pages, verdict)
+    hrefs = {page.run.plan_id: f"{page.folder}/index.html" for page in pages if page.latest}
+    return DevicePage(
+        device=device,
+        verdict=verdict,
+        status=VERDICTS[verdict.verdict],
+        where=WHERE.get(verdict.verdict),
+        since=day(verdict.since) if verdict.since else None,
+        nights_in_a_row=many(verdict.nights, "night") if verdict.nights else None,
+        torch=torch_view(verdict.torch_request, verdict.torch) if verdict.torch_request else None,
+        run=run_view(page.run, verdict.changes) if page else None,
+        run_href=f"{page.folder}/index.html" if page else None,
+        changes=_changes(verdict),
+        nights=night_rows(verdict, hrefs),
+        nights_words=in_words(verdict.history),
+        earlier_attempts=tuple(
+            other for other in pages if page and other.run.plan_id == page.run.plan_id and not other.latest
+        ),
+        last_report=pages[-1] if pages and page is None else None,
+        facts=device_facts(device),
+        contacts=contacts(device),
+    )
+
+
+def _changes(verdict: DeviceVerdict) -> tuple[ChangeGroup, ...]:
+    groups = []
+    for name, status in CHANGES.items():
+        found = [change for change in verdict.changes if change.change is name]
+        shown = tuple(
+            ChangeRow(
+                one_line(change.id),
+                OUTCOMES[change.before].word if change.before else None,
+                OUTCOMES[change.after].word if change.after else None,
+            )
+            for change in found[: NAMES_LIMIT if name is not ChangeName.APPEARED else NAMES_LIMIT // 4]
+        )
+        if found:
+            groups.append(ChangeGroup(status, len(found), shown))
+    return tuple(groups)

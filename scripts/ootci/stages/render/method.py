@@ -1,0 +1,95 @@
+"""The page that says what every word on the other pages means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from ootci.model.outcome import OutcomeName
+from ootci.model.verdict import ChangeName, VerdictName
+from ootci.stages.render.status import CHANGES, OUTCOMES, VERDICTS, Status
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """A word and what it means."""
+
+    status: Status
+    meaning: str
+
+
+@dataclass(frozen=True)
+class MethodPage:
+    """Everything that the method page lists."""
+
+    verdicts: tuple[Meaning, ...]
+    outcomes: tuple[Meaning, ...]
+    changes: tuple[Meaning, ...]
+
+
+VERDICT_MEANINGS: Mapping[VerdictName, str] = MappingProxyType(
+    {
+        VerdictName.PAUSED: "The device file says that the device is not to be run, and why.",
+        VerdictName.NEVER_RAN: "The device is registered, but no nightly has had a report from it yet.",
+        VerdictName.NO_DATA: (
+            "It has reported before, but not for the newest nightly; or the last nightly that ran it is older than "
+            "36 hours; or a required suite collected no test at all. Silence is never success."
+        ),
+        VerdictName.INFRA: (
+            "Torch or the plugin could not be fetched, or the check found the hardware missing or ill. "
+            "The plugin is not blamed."
+        ),
+        VerdictName.BUILD_BROKEN: "The plugin does not build against this torch.",
+        VerdictName.IMPORT_BROKEN: "`import torch` fails, or does not make the device known, once the plugin is there.",
+        VerdictName.SMOKE_BROKEN: "A test of the suite smoke fails, or the suite ended before any test reported.",
+        VerdictName.REGRESSED: (
+            "At least one test of a required suite fails that did not fail, or was not there, in the run before. "
+            "The run before is the last one in which a suite reported completely."
+        ),
+        VerdictName.LOST_TESTS: (
+            "A required suite's report is missing, unreadable or cut off; or it collected fewer tests than the device "
+            "file demands; or it executed fewer tests than the run before."
+        ),
+        VerdictName.FAILING: "Tests of required suites fail, and all of them failed in the run before, too.",
+        VerdictName.UNSTABLE: "Tests fail in some attempts and pass in others. No device gets this verdict yet.",
+        VerdictName.KNOWN: "Only failures that the vendor has declared. No device gets this verdict yet.",
+        VerdictName.OK: "Every required suite reported completely, and no test of theirs failed.",
+    }
+)
+
+OUTCOME_MEANINGS: Mapping[OutcomeName, str] = MappingProxyType(
+    {
+        OutcomeName.PASSED: "The test did what it should.",
+        OutcomeName.FAILED: "An assertion did not hold.",
+        OutcomeName.ERROR: "The test could not be set up or torn down.",
+        OutcomeName.CRASHED: "The process died during the test; the tests after it still ran.",
+        OutcomeName.TIMED_OUT: "The test took longer than its time-out and was ended; the tests after it still ran.",
+        OutcomeName.SKIPPED: "The test decided not to run here.",
+        OutcomeName.XFAILED: "The test is expected to fail, and did.",
+        OutcomeName.XPASSED: "The test is expected to fail, and passed: the expectation should be removed.",
+        OutcomeName.UNSUPPORTED: "The device says that it does not have this capability.",
+        OutcomeName.NOT_RUN: "The test was collected and never reported.",
+    }
+)
+
+CHANGE_MEANINGS: Mapping[ChangeName, str] = MappingProxyType(
+    {
+        ChangeName.REGRESSION: "It passed in the run before and fails now.",
+        ChangeName.NEW_FAILURE: "It fails now, and neither passed nor failed in the run before.",
+        ChangeName.STILL_FAILING: "It failed in the run before and fails now.",
+        ChangeName.DISAPPEARED: "It was in the run before and is not there now.",
+        ChangeName.FIXED: "It failed in the run before and passes now.",
+        ChangeName.NEW_PASS: "It passes now, and neither passed nor failed in the run before.",
+        ChangeName.APPEARED: "It was not in the run before.",
+    }
+)
+
+
+def method_page() -> MethodPage:
+    """Every word in the order in which it is shown elsewhere."""
+    return MethodPage(
+        verdicts=tuple(Meaning(VERDICTS[name], VERDICT_MEANINGS[name]) for name in VerdictName),
+        outcomes=tuple(Meaning(OUTCOMES[name], OUTCOME_MEANINGS[name]) for name in OutcomeName),
+        changes=tuple(Meaning(status, CHANGE_MEANINGS[name]) for name, status in CHANGES.items()),
+    )

@@ -1,0 +1,60 @@
+"""Putting a whole site in place so that a reader never sees a half of it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from ootci.errors import HostFailure
+
+
+def publish(files: Mapping[str, bytes], site: Path) -> None:
+    """Replace a site by the given files.
+
+    The new tree is written beside the old one and takes its place by renaming, so that a failure half-way leaves the
+    old site as it was.
+
+    Args:
+        files: content by path relative to the site, with ``/`` between folders.
+        site: the site's folder; what is in it and not among the files is gone afterwards.
+
+    Raises:
+        HostFailure: the folder is not a site of ours, or the machine refuses to write.
+
+    """
+    site = site.absolute()
+    if site.exists() and not _is_ours(site):
+        raise HostFailure(
+            "the folder for the site holds something else, which rendering would delete",
+            where=str(site),
+            fix="name an empty or a new folder with --site",
+        )
+    mark = secrets.token_hex(4)
+    fresh, old = site.with_name(f".{site.name}.{mark}.new"), site.with_name(f".{site.name}.{mark}.old")
+    try:
+        for name, content in files.items():
+            path = fresh / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        if site.exists():
+            site.rename(old)
+        fresh.rename(site)
+    except OSError as error:
+        if old.exists() and not site.exists():
+            old.rename(site)
+        raise HostFailure(
+            f"the site cannot be written: {os.strerror(error.errno or 0)}",
+            where=str(error.filename or site),
+            fix="make room or give the folder to this user, then render again",
+        ) from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _is_ours(site: Path) -> bool:
+    """Whether the folder may be replaced: it is empty, or a site that was rendered before."""
+    return site.is_dir() and not site.is_symlink() and (not any(site.iterdir()) or (site / "verdicts.json").is_file())

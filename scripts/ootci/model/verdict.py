@@ -139,6 +139,8 @@ class Verdicts(StageFile):
     """The newest nightly; null when there has been none."""
     planned_at: Time | None = None
     """When that nightly was planned."""
+    stale_reason: str | None = None
+    """Why the page cannot be trusted to be fresh; null when the newest nightly is young enough at `judged_at`."""
     summary: str
     """The one sentence of the front page."""
     gate: Gate

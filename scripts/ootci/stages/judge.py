@@ -45,10 +45,19 @@ def judge(registry: Sequence[RegisteredDevice], history: History, now: datetime)
         judged_at=now,
         plan_id=newest.id if newest else None,
         planned_at=newest.created_at if newest else None,
+        stale_reason=_stale(newest, now),
         summary=_summary(devices, newest),
         gate=_gate(registry, devices),
         devices=devices,
     )
+
+
+def _stale(newest: Plan | None, now: datetime) -> str | None:
+    if newest is None or now - newest.created_at <= STALE_AFTER:
+        return None
+    hours = (now - newest.created_at).total_seconds() / 3600
+    limit = STALE_AFTER.total_seconds() / 3600
+    return f"the newest nightly is {hours:.0f} hours old, more than {limit:.0f}"
 
 
 class _Judged:

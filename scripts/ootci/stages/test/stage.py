@@ -81,12 +81,12 @@ class _Stages:
         command = [self.python, str(self.suites / "probe.py"), "--device", self.device.name]
         command += ["--out", str(self.folder.env), "--expect-devices", str(self.device.check.devices)]
         done = self._run(command, "import.log")
-        error = _probe_error(self.folder.env) or _last_line(done)
         if done.ok:
             return _PASSED, _PASSED
-        if done.exit_code == PROBE_UNAVAILABLE:
+        error = _probe_error(self.folder.env) or _last_line(done)
+        if done.exit_code == PROBE_UNAVAILABLE and not done.timed_out:
             return _PASSED, _Verdict(StageStatus.FAILED, error, None, "import.log")
-        failed = _Verdict(_status(done), f"{_import_failure(done)}: {error}", _excerpt(done), "import.log")
+        failed = _Verdict(_status(done), _import_failure(done, error), _excerpt(done), "import.log")
         return failed, _Verdict(StageStatus.NOT_RUN, "import did not pass")
 
     def hardware(self) -> _Verdict:
@@ -218,10 +218,11 @@ def _status(done: Finished) -> StageStatus:
     return StageStatus.CRASHED if done.exit_code < 0 else StageStatus.FAILED
 
 
-def _import_failure(done: Finished) -> str:
-    if done.timed_out or done.exit_code not in (PROBE_NO_TORCH, PROBE_UNKNOWN):
-        return f"`import torch` did not survive ({done.ending})"
-    return "`import torch` failed" if done.exit_code == PROBE_NO_TORCH else "torch does not know the device"
+def _import_failure(done: Finished, error: str) -> str:
+    if done.exit_code in (PROBE_NO_TORCH, PROBE_UNKNOWN) and not done.timed_out:
+        return error
+    # The probe died inside `import torch`, so that it could not say why; the last line of output may.
+    return f"`import torch` did not survive: {done.ending}; {error}"
 
 
 def _probe_error(env_file: Path) -> str | None:
@@ -235,7 +236,7 @@ def _probe_error(env_file: Path) -> str | None:
 
 def _last_line(done: Finished) -> str:
     lines = [line for line in plain(done.tail).splitlines() if line.strip()]
-    return lines[-1].strip()[:500] if lines else "it printed nothing"
+    return lines[-1].strip()[:500] if lines else "nothing was printed"
 
 
 def _excerpt(done: Finished) -> str:

@@ -7,6 +7,7 @@ its stacks, ended, and the test recorded as timed out. Then a new process runs t
 
 from __future__ import annotations
 
+import shlex
 import signal
 import time
 from collections.abc import Callable, Mapping
@@ -184,7 +185,7 @@ class Supervisor:
             outcome = OutcomeName.TIMED_OUT
             message = f"still running when the {why}'s {limit:.0f} s were up; the process was ended"
         stack = self._stack()
-        reproduce = f"python -m pytest {test_id} --device {self.run.device}"
+        reproduce = shlex.join(["python", "-m", "pytest", test_id, "--device", self.run.device])
         text = "\n".join(filter(None, [message, stack, f"Reproduce (from the suites folder): {reproduce}"]))
         end = TestEnd(id=test_id, outcome=outcome, duration=round(seconds, 3), message=message, text=text)
         append_event(self.run.events, end, self.clock())
@@ -209,4 +210,4 @@ class Supervisor:
         return None
 
     def _end(self, reason: str | None, finished: Finished, *, timed_out: bool = False) -> SuiteEnd:
-        return SuiteEnd(self.watch, reason, timed_out, plain(finished.tail))
+        return SuiteEnd(self.watch, reason, timed_out, plain(finished.tail).strip() or self._stack() or "")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -30,7 +32,9 @@ class Progress:
     """
 
     def __init__(self, *, quiet: bool = False) -> None:
-        self.console = Console(stderr=True, highlight=False, quiet=quiet, soft_wrap=True)
+        # A live line only where somebody watches: rich also sees terminals in what CI systems set.
+        live = sys.stderr.isatty() and "CI" not in os.environ
+        self.console = Console(stderr=True, highlight=False, quiet=quiet, soft_wrap=True, force_terminal=live)
         self._detail = ""
 
     def say(self, text: str) -> None:

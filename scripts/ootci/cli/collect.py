@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
-from ootci.cli.context import Folders, clock, folder_options
+from ootci.cli.context import Folders, attempt_number, clock, folder_options
 from ootci.model.plan import Plan
 from ootci.model.record import read
 from ootci.stages.collect import collect
-
-
-def attempt_number() -> int:
-    """Which attempt this is: GitHub counts re-runs in GITHUB_RUN_ATTEMPT, elsewhere it is the first."""
-    text = os.environ.get("GITHUB_RUN_ATTEMPT", "1") if os.environ.get("GITHUB_ACTIONS") == "true" else "1"
-    return int(text) if text.isdigit() and int(text) > 0 else 1
 
 
 @click.command("collect")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -21,6 +22,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 def clock() -> datetime:
     """The aware current time."""
     return datetime.now(timezone.utc)
+
+
+def attempt_number() -> int:
+    """Which attempt this is: GitHub counts re-runs in GITHUB_RUN_ATTEMPT, elsewhere it is the first."""
+    text = os.environ.get("GITHUB_RUN_ATTEMPT", "1") if os.environ.get("GITHUB_ACTIONS") == "true" else "1"
+    return int(text) if text.isdigit() and int(text) > 0 else 1
 
 
 @dataclass(frozen=True)

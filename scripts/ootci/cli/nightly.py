@@ -10,8 +10,7 @@ import click
 
 from ootci.adapters.folder_lock import locked
 from ootci.adapters.terminal import Progress
-from ootci.cli.collect import attempt_number
-from ootci.cli.context import Folders, clock, folder_options, format_option, progress
+from ootci.cli.context import Folders, attempt_number, clock, folder_options, format_option, progress
 from ootci.cli.history import append_workspace
 from ootci.cli.plan import device_option, github_trigger, torch_option
 from ootci.cli.report import HEADINGS, nightly_rows, stage_lines, table

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ootci.cli.context import Folders, clock, folder_options, progress
+from ootci.cli.context import Folders, attempt_number, clock, folder_options, progress
 from ootci.model.plan import Plan, Trigger
 from ootci.model.record import write
 from ootci.stages.plan import PINNED_RELEASE, plan
@@ -33,8 +33,11 @@ def github_trigger() -> tuple[Trigger, str | None]:
     server, repository, run_id = (
         os.environ.get(f"GITHUB_{name}", "") for name in ("SERVER_URL", "REPOSITORY", "RUN_ID")
     )
+    attempt = attempt_number()
+    # Running all jobs again plans again: another plan of the same workflow run, with an id of its own.
+    suffix = run_id if attempt == 1 else f"{run_id}-{attempt}"
     url = f"{server}/{repository}/actions/runs/{run_id}" if server and repository and run_id else None
-    return Trigger(event=os.environ.get("GITHUB_EVENT_NAME", "local"), url=url), run_id or None
+    return Trigger(event=os.environ.get("GITHUB_EVENT_NAME", "local"), url=url), suffix if run_id else None
 
 
 @click.command("plan")

@@ -141,7 +141,9 @@ def test_model_and_optimizer_state(device: torch.device) -> None:
 
 
 @pytest.mark.parametrize(
-    "duplicate", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy, copy.copy], ids=["pickle", "deepcopy", "copy"]
+    "duplicate",
+    [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy, copy.copy],  # noqa: S301
+    ids=["pickle", "deepcopy", "copy"],
 )
 def test_pickle_and_copy(device: torch.device, duplicate: Callable[[torch.Tensor], torch.Tensor]) -> None:
     """`pickle` and `copy` keep a tensor on the device."""

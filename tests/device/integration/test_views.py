@@ -146,7 +146,7 @@ def test_copy_does_not_share_memory(device: torch.device, name: str) -> None:
 def test_resize_and_set_share_storage(device: torch.device) -> None:
     """`set_` makes a tensor show another one's storage, and `resize_` keeps the elements that still fit."""
     base = put(numbers(12), device)
-    other = torch.empty(0, device=device).set_(base)
+    other = torch.empty(0, device=device).set_(base)  # type: ignore[call-overload]
     assert _shares(other, base)
     window = torch.empty(0, device=device).set_(base.untyped_storage(), 2, (2, 3), (3, 1))
     assert_matches(window, numbers(12)[2:8].view(2, 3), device)

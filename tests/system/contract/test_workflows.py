@@ -261,9 +261,10 @@ def test_there_are_files_to_check() -> None:
     assert {NIGHTLY, DEVICE, CI, "actions/setup-ootci/action.yml"} <= set(read_files(GITHUB))
 
 
-def _tool(name: str, *arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+def _tool(name: str, *arguments: str, cwd: Path = ROOT, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
     program = Path(sys.executable).with_name(name)
-    return subprocess.run([str(program), *arguments], cwd=cwd, capture_output=True, text=True, check=False)
+    command = [str(program), *arguments]
+    return subprocess.run(command, cwd=cwd, input=stdin, capture_output=True, text=True, check=False)
 
 
 def _zizmor(folder: Path) -> set[str]:
@@ -293,6 +294,20 @@ def test_files_follow_their_schema(schema: str, pattern: str) -> None:
     done = _tool("check-jsonschema", "--builtin-schema", f"vendor.{schema}", *paths)
     assert paths
     assert done.returncode == 0, done.stdout
+
+
+def _shellcheck(script: str) -> str:
+    return _tool("shellcheck", "--shell=bash", "-", stdin=script).stdout
+
+
+def test_shellcheck_finds_nothing_in_what_is_run() -> None:
+    scripts = [step["run"] for file in read_files(GITHUB).values() for step in file.steps if "run" in step]
+    assert scripts
+    assert [_shellcheck(script) for script in scripts] == [""] * len(scripts)
+
+
+def test_shellcheck_would_find_something() -> None:
+    assert "SC2086" in _shellcheck("ootci build $DEVICE")
 
 
 def test_act_takes_the_files() -> None:

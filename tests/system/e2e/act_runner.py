@@ -18,9 +18,9 @@ ROOT = Path(__file__).parents[3]
 STUBS = Path(__file__).parent / "act_stubs"
 ACT = Path(sys.executable).with_name("act")
 TIMEOUT_SECONDS = 600
+DIGEST_LINES = 40
 
-_KEPT = ("PIP_", "LC_")
-_KEPT_NAMES = frozenset({"PATH", "LANG", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "TMPDIR"})
+_KEPT = frozenset({"PATH", "LANG", "LC_ALL"})
 
 
 class UnmappedAction(AssertionError):
@@ -64,11 +64,21 @@ class Repository:
         _git(self.checkout, *author, "commit", "--quiet", "--message=as tested")
         _git(self.checkout, "push", "--quiet", str(self.remote), "main")
 
+    def duplicate(self, folder: Path) -> Repository:
+        """Another copy of both, to go on from here without touching the first."""
+        shutil.copytree(self.checkout, folder / self.checkout.name)
+        shutil.copytree(self.remote, folder / self.remote.name)
+        return Repository(folder / self.checkout.name, folder / self.remote.name)
+
     def files_on(self, branch: str) -> frozenset[str]:
         """Paths of the files on a branch of the remote; empty when there is no such branch."""
         if branch not in _git(self.remote, "branch", "--format=%(refname:short)").split():
             return frozenset()
         return frozenset(_git(self.remote, "ls-tree", "-r", "--name-only", branch).splitlines())
+
+    def read(self, branch: str, path: str) -> str:
+        """Text of one file on a branch of the remote."""
+        return _git(self.remote, "show", f"{branch}:{path}")
 
 
 @dataclass(frozen=True)
@@ -79,14 +89,18 @@ class ActRun:
         exit_code: its exit code.
         events: its log, one JSON object a line.
         store: the folder that plays the artifact store (``artifacts/``) and GitHub Pages (``pages/``).
-        log: everything that it wrote, for the eye.
 
     """
 
     exit_code: int
     events: tuple[Mapping[str, object], ...]
     store: Path
-    log: str
+
+    @property
+    def digest(self) -> str:
+        """The end of what the jobs said, for the message of a failed assertion."""
+        said = [event for event in self.events if event.get("raw_output") or event.get("level") == "error"]
+        return "\n".join(f"{_job_name(event)}: {str(event['msg']).rstrip()}" for event in said[-DIGEST_LINES:])
 
     @property
     def jobs(self) -> dict[str, str]:
@@ -107,7 +121,7 @@ class ActRun:
 
 def _job_name(event: Mapping[str, object]) -> str:
     # `nightly/plan`, or `device-1/device/openreg` in a called workflow; act pads it for its log.
-    return str(event["job"]).partition("/")[2].strip()
+    return str(event.get("job", "")).partition("/")[2].strip()
 
 
 def run_workflow(
@@ -117,6 +131,8 @@ def run_workflow(
     workflow: str,
     event: str,
     inputs: Mapping[str, str] | None = None,
+    attempt: int = 1,
+    run_id: int = 1,
     labels: Iterable[str] = ("ubuntu-latest",),
     environment: Mapping[str, str] | None = None,
 ) -> ActRun:
@@ -128,6 +144,8 @@ def run_workflow(
         workflow: file name below ``.github/workflows``.
         event: name of the event.
         inputs: those of ``workflow_dispatch``.
+        attempt: which attempt of the run this is; each has an artifact store of its own here.
+        run_id: number of the run.
         labels: runner labels that there is a runner for. act passes over the jobs of any other label and exits 0.
         environment: further variables, which every step sees.
 
@@ -137,6 +155,7 @@ def run_workflow(
     payload = folder / "event.json"
     payload.write_text(json.dumps({"inputs": dict(inputs or {})}), encoding="utf-8")
     command = [str(ACT), event, "--workflows", f".github/workflows/{workflow}", "--eventpath", str(payload), "--json"]
+    command += ["--env", f"GITHUB_RUN_ID={run_id}", "--env", f"GITHUB_RUN_ATTEMPT={attempt}"]
     command += ["--no-skip-checkout", "--no-cache-server", "--action-cache-path", str(folder / "cache")]
     command += [part for label in labels for part in ("--platform", f"{label}=-self-hosted")]
     command += [part for item in _stand_ins(repository.checkout) for part in ("--local-repository", item)]
@@ -152,7 +171,7 @@ def run_workflow(
         check=False,
     )
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    return ActRun(done.returncode, tuple(json.loads(line) for line in lines), folder / "store", done.stdout)
+    return ActRun(done.returncode, tuple(json.loads(line) for line in lines), folder / "store")
 
 
 def used_actions(checkout: Path) -> dict[str, set[str]]:
@@ -191,14 +210,9 @@ def _stand_ins(checkout: Path) -> list[str]:
 
 
 def _environment(folder: Path, repository: Repository) -> dict[str, str]:
-    # Steps inherit all that act is given: nothing of this machine's but what pip needs to find packages.
-    kept = {key: value for key, value in os.environ.items() if key in _KEPT_NAMES or key.startswith(_KEPT)}
-    for settings in (".config/pip/pip.conf", ".pip/pip.conf"):
-        if (Path.home() / settings).is_file():
-            (folder / "home" / settings).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(Path.home() / settings, folder / "home" / settings)
+    # Steps inherit all that act is given, so it is given nothing of this machine's but where its programs are.
     return {
-        **kept,
+        **{key: value for key, value in os.environ.items() if key in _KEPT},
         "HOME": str(folder / "home"),
         "TMPDIR": str(folder / "tmp"),
         "STUB_REMOTE": str(repository.remote),

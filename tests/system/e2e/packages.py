@@ -1,0 +1,57 @@
+"""Packages for workflows that run without a network: torch on loopback, laid out like PyTorch's, and all the rest."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import http.server
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import tomllib
+from misbehaving import stub_torch_wheel
+
+NIGHTLY = "2.15.0.dev20261120+cpu"
+RELEASE = "2.13.0+cpu"
+
+
+SUITES_NEED = "pytest>=8.2"
+
+
+def wheelhouse(project: Path, folder: Path) -> dict[str, str]:
+    """Download what a project needs to be installed, once; gives the environment variables that make pip use it."""
+    settings = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))
+    wanted = [str(project), *settings["build-system"]["requires"], SUITES_NEED]
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--dest", str(folder), *wanted]
+    subprocess.run(command, capture_output=True, check=True)
+    return {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Say nothing: the tests' output is theirs."""
+
+
+@contextlib.contextmanager
+def serve_torch(folder: Path) -> Iterator[dict[str, str]]:
+    """Serve the index; gives the environment variables that point the tool to it."""
+    for channel, version in (("nightly", NIGHTLY), ("release", RELEASE)):
+        wheel = stub_torch_wheel(folder / channel / "cpu" / "torch", version)
+        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+        link = f'<a href="{wheel.name.replace("+", "%2B")}#sha256={digest}">{wheel.name}</a>'
+        (wheel.parent / "index.html").write_text(f"<!DOCTYPE html><body>{link}</body>", encoding="utf-8")
+    handler = functools.partial(_Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        try:
+            yield {"OOTCI_NIGHTLY_INDEX": f"{address}/nightly", "OOTCI_RELEASE_INDEX": f"{address}/release"}
+        finally:
+            server.shutdown()
+            thread.join()

@@ -1,0 +1,190 @@
+"""The workflow files, run as they are by act: which jobs run, what is published, and what the gate says."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from e2e.act_runner import ActRun, Repository, UnmappedAction, run_workflow
+from e2e.packages import NIGHTLY, RELEASE, serve_torch, wheelhouse
+from misbehaving import write_device, write_suites
+
+pytestmark = pytest.mark.act
+
+NO_SUCH_RUNNER = "runner:\n  labels: [no-such-machine]\n"
+"""act passes over a job that no runner takes, as a machine that is switched off would."""
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
+    """Environment variables with which pip and the tool find every package without a network."""
+    project = Repository.copy(tmp_path_factory.mktemp("project")).checkout
+    packages = wheelhouse(project, tmp_path_factory.mktemp("wheelhouse"))
+    with serve_torch(tmp_path_factory.mktemp("index")) as torch:
+        yield {**packages, **torch}
+
+
+def _repository(folder: Path, devices: Mapping[str, str], silent: frozenset[str] = frozenset()) -> Repository:
+    repository = Repository.copy(folder)
+    registry, suites = repository.checkout / "devices", repository.checkout / "tests" / "device"
+    for path in registry.iterdir():
+        if path.name != "device.schema.json":
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for name, behaviour in devices.items():
+        write_device(registry, name, behaviour, extra=NO_SUCH_RUNNER if name in silent else "")
+    shutil.rmtree(suites)
+    write_suites(suites)
+    repository.commit()
+    return repository
+
+
+def _verdicts(run: ActRun, attempt: int = 1) -> dict[str, str]:
+    text = (run.store / "artifacts" / f"verdicts-{attempt}" / "verdicts.json").read_text(encoding="utf-8")
+    return {item["device"]: item["verdict"] for item in json.loads(text)["devices"]}
+
+
+@pytest.fixture(scope="module")
+def scheduled(index: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> tuple[Repository, ActRun]:
+    """A nightly by schedule of a device that passes, one that fails and one that never reports."""
+    folder = tmp_path_factory.mktemp("scheduled")
+    devices = {"good": "passes", "bad": "fails", "silent": "passes"}
+    repository = _repository(folder, devices, silent=frozenset({"silent"}))
+    run = run_workflow(repository, folder / "run", workflow="nightly.yml", event="schedule", environment=index)
+    return repository, run
+
+
+def test_schedule_runs_every_job_but_that_of_the_device_without_a_runner(scheduled: tuple[Repository, ActRun]) -> None:
+    _, run = scheduled
+    assert run.jobs == {
+        "plan": "success",
+        "device/good": "success",
+        "device/bad": "success",
+        "publish": "success",
+        "pages": "success",
+        "gate": "failure",
+    }, run.digest
+
+
+def test_schedule_fails_at_the_gate_and_nowhere_else(scheduled: tuple[Repository, ActRun]) -> None:
+    _, run = scheduled
+    assert run.exit_code != 0
+    failed = {(job, step) for job in run.jobs for step, result in run.steps(job).items() if result != "success"}
+    assert failed == {("gate", "May one merge?")}
+
+
+def test_schedule_judges_the_three_devices(scheduled: tuple[Repository, ActRun]) -> None:
+    _, run = scheduled
+    assert _verdicts(run) == {"good": "OK", "bad": "FAILING", "silent": "NEVER_RAN"}
+
+
+def test_schedule_puts_every_device_on_the_page(scheduled: tuple[Repository, ActRun]) -> None:
+    _, run = scheduled
+    page = (run.store / "pages" / "index.html").read_text(encoding="utf-8")
+    rows = {row[1]: row[0] for row in re.finditer(r'<tr[^>]* id="(\w+)".*?</tr>', page, re.S)}
+    assert rows.keys() == {"good", "bad", "silent"}
+    for name, verdict in _verdicts(run).items():
+        shown = f">{verdict.replace('_', ' ')}<"
+        assert shown in rows[name]
+        assert shown in (run.store / "pages" / "d" / name / "index.html").read_text(encoding="utf-8")
+
+
+def test_schedule_pushes_what_was_reported_to_the_data_branch(scheduled: tuple[Repository, ActRun]) -> None:
+    repository, _ = scheduled
+    reported = {path.split("/")[1] for path in repository.files_on("data") if path.startswith("runs/")}
+    assert reported == {"good", "bad"}
+    assert _triggers(repository) == ["schedule"]
+
+
+def test_schedule_tests_the_nightly_torch(scheduled: tuple[Repository, ActRun]) -> None:
+    _, run = scheduled
+    for name in ("good", "bad"):
+        folder = run.store / "artifacts" / f"run-{name}-1"
+        report = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        assert report["torch_request"]["version"] == report["torch"]["version"] == NIGHTLY
+        assert report["torch_request"]["fallback_reason"] is None
+
+
+def test_a_run_is_uploaded_with_what_it_was_made_from(scheduled: tuple[Repository, ActRun]) -> None:
+    _, run = scheduled
+    folder = run.store / "artifacts" / "run-bad-1"
+    kept = {path.name for path in folder.iterdir()}
+    assert kept == {"run.json", "build.json", "env.json", "events.jsonl", "junit.xml", "logs"}
+
+
+def test_dispatch_runs_the_device_asked_for_on_the_torch_asked_for(
+    scheduled: tuple[Repository, ActRun], index: Mapping[str, str], tmp_path: Path
+) -> None:
+    """The device that failed by schedule has been mended, the silent one is paused, and somebody runs the first."""
+    repository = scheduled[0].duplicate(tmp_path)
+    _edit(repository, "bad", "FAKE_BEHAVIOUR: fails", "FAKE_BEHAVIOUR: passes")
+    _edit(repository, "silent", "limits:", "paused:\n  reason: Its machine is being moved.\nlimits:")
+    repository.commit()
+    run = run_workflow(
+        repository,
+        tmp_path / "run",
+        workflow="nightly.yml",
+        event="workflow_dispatch",
+        inputs={"torch": "2.13.0", "device": "bad"},
+        run_id=2,
+        attempt=2,
+        environment=index,
+    )
+    names = ("plan", "device/bad", "publish", "pages", "gate")
+    assert (run.exit_code, run.jobs) == (0, dict.fromkeys(names, "success")), run.digest
+    assert _verdicts(run, attempt=2) == {"good": "OK", "bad": "OK", "silent": "PAUSED"}
+    report = json.loads((run.store / "artifacts" / "run-bad-2" / "run.json").read_text(encoding="utf-8"))
+    assert (report["attempt"], report["torch"]["version"]) == (2, RELEASE)
+    assert str(report["url"]).endswith("/actions/runs/2")
+    assert _triggers(repository) == ["schedule", "workflow_dispatch"]
+
+
+def _edit(repository: Repository, device: str, old: str, new: str) -> None:
+    file = repository.checkout / "devices" / f"{device}.yaml"
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def _triggers(repository: Repository) -> list[str]:
+    plans = [json.loads(repository.read("data", path)) for path in repository.files_on("data") if "plans/" in path]
+    return [plan["trigger"]["event"] for plan in sorted(plans, key=lambda plan: str(plan["created_at"]))]
+
+
+def test_a_plan_that_cannot_be_made_is_red_and_publishes_nothing(index: Mapping[str, str], tmp_path: Path) -> None:
+    repository = _repository(tmp_path, {"good": "passes"})
+    run = run_workflow(
+        repository,
+        tmp_path / "run",
+        workflow="nightly.yml",
+        event="workflow_dispatch",
+        inputs={"device": "nobody"},
+        environment=index,
+    )
+    assert run.exit_code != 0
+    assert run.jobs == {"plan": "failure", "gate": "failure"}, run.digest
+    assert repository.files_on("data") == frozenset()
+
+
+@pytest.mark.parametrize("event", ["push", "pull_request"])
+@pytest.mark.parametrize(("exit_code", "result"), [(0, "success"), (1, "failure")])
+def test_checks_run_the_repositorys_own_command(event: str, exit_code: int, result: str, tmp_path: Path) -> None:
+    repository = Repository.copy(tmp_path)
+    command = repository.checkout / ".ci" / "run"
+    command.write_text(f"#!/bin/sh\ntouch {tmp_path}/called\nexit {exit_code}\n", encoding="utf-8")
+    repository.commit()
+    run = run_workflow(repository, tmp_path / "run", workflow="ci.yml", event=event)
+    assert (run.jobs, (tmp_path / "called").exists()) == ({"test": result}, True), run.digest
+
+
+def test_an_action_without_a_stand_in_is_an_error(tmp_path: Path) -> None:
+    repository = Repository.copy(tmp_path)
+    workflow = repository.checkout / ".github" / "workflows" / "ci.yml"
+    text = workflow.read_text(encoding="utf-8")
+    workflow.write_text(text.replace("uses: actions/setup-python@", "uses: actions/setup-snake@"), encoding="utf-8")
+    repository.commit()
+    with pytest.raises(UnmappedAction, match="setup-snake"):
+        run_workflow(repository, tmp_path / "run", workflow="ci.yml", event="push")

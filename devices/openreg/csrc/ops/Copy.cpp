@@ -47,7 +47,7 @@ void copy_with_host(const at::Tensor& src, const at::Tensor& dst, bool non_block
     // Conversion and gathering happen on the device, as part of the copy.
     HostViews views(HostViews::Lifetime::kBorrowed);
     const at::Tensor on_dev = views.view(device_side, on_device(dst));
-    const at::Tensor host = asynchronous ? make_view(host_side.storage(), c10::DispatchKey::CPU, host_side) : host_side;
+    const at::Tensor host = asynchronous ? detached_view(host_side) : host_side;
     auto body = [on_dev, host, to_device = on_device(dst)] { to_device ? on_dev.copy_(host) : host.copy_(on_dev); };
     if (asynchronous) {
       launch("copy_", device, views.buffers(), std::move(body));

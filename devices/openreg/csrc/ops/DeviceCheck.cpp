@@ -98,4 +98,13 @@ c10::Device common_device(const c10::OperatorHandle& op, const torch::jit::Stack
   return check.result();
 }
 
+c10::Device result_device(const c10::OperatorHandle& op, const torch::jit::Stack& stack, c10::Device runs_on) {
+  for (const c10::IValue& value : torch::jit::last(stack, op.schema().arguments().size())) {
+    if (!value.isDevice()) continue;
+    const c10::Device named = value.toDevice();
+    return named.type() == kDeviceType ? device_of(index_or_current(named)) : named;
+  }
+  return runs_on;
+}
+
 }  // namespace openreg

@@ -14,4 +14,8 @@ namespace openreg {
 // operators. Without any device tensor a Device argument decides.
 c10::Device common_device(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
 
+// Where fresh results belong: on the device that an argument names, which may
+// be the host, or else where the operator runs.
+c10::Device result_device(const c10::OperatorHandle& op, const torch::jit::Stack& stack, c10::Device runs_on);
+
 }  // namespace openreg

@@ -13,9 +13,11 @@
 #include "../Generator.h"
 #include "../Storage.h"
 #include "DeviceCheck.h"
+#include "Fallback.h"
 #include "HostRandom.h"
 #include "HostViews.h"
 #include "Launch.h"
+#include "Layouts.h"
 #include "OperatorCounts.h"
 #include "Results.h"
 
@@ -31,8 +33,9 @@ bool is_generator(const c10::TypePtr& type) {
 // One call of one operator: arguments to the host's side, results back.
 class Call {
  public:
-  Call(const c10::OperatorHandle& op, torch::jit::Stack* stack)
-      : op_(op), stack_(stack), device_(common_device(op, *stack)), views_(HostViews::Lifetime::kShared) {}
+  Call(const c10::OperatorHandle& op, torch::jit::Stack* stack, bool plain)
+      : op_(op), stack_(stack), plain_(plain), device_(common_device(op, *stack)),
+        result_device_(result_device(op, *stack, device_)), views_(HostViews::Lifetime::kShared) {}
 
   void run() {
     const c10::DeviceGuard guard(device_);
@@ -45,7 +48,14 @@ class Call {
     const std::string& name = op_.operator_name().name;
     launch_inline(name.c_str(), device_.index(), views_.buffers(), [&] {
       const HostRandom random(op_, device_.index());
-      op_.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack_);
+      if (plain_) {
+        op_.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack_);
+      } else {
+        // Sparse, quantized and nested tensors have keys of their own.
+        const c10::impl::ExcludeDispatchKeyGuard below(c10::autograd_dispatch_keyset_with_ADInplaceOrView |
+                                                       c10::autocast_dispatch_keyset);
+        op_.callBoxed(stack_);
+      }
     });
     publish_resized();
     const size_t returns = op_.schema().returns().size();
@@ -79,6 +89,7 @@ class Call {
 
   at::Tensor to_host(const at::Tensor& tensor, bool written) {
     if (!on_device(tensor)) return tensor;
+    plain_ = plain_ && is_plain_strided(tensor);
     at::Tensor view = views_.view(tensor, written);
     arguments_.emplace_back(tensor, view);
     return view;
@@ -93,15 +104,7 @@ class Call {
       resize_storage(storage, pair.host.nbytes());
       upload_into(op_.operator_name().name.c_str(), storage, pair.host);
     }
-    for (const auto& [device_tensor, view] : arguments_) {
-      c10::TensorImpl* impl = device_tensor.unsafeGetTensorImpl();
-      if (impl->sizes() == view.sizes() && impl->strides() == view.strides() &&
-          impl->storage_offset() == view.storage_offset()) {
-        continue;
-      }
-      impl->set_sizes_and_strides(view.sizes(), view.strides());
-      impl->set_storage_offset(view.storage_offset());
-    }
+    for (const auto& [device_tensor, view] : arguments_) carry_over(view, device_tensor, back_);
   }
 
   c10::IValue convert_back(c10::IValue value) {
@@ -119,29 +122,52 @@ class Call {
     for (const auto& [device_tensor, view] : arguments_) {
       if (view.unsafeGetTensorImpl() == result.unsafeGetTensorImpl()) return device_tensor;
     }
-    const c10::StorageImpl* host = result.storage().unsafeGetStorageImpl();
-    if (const HostViews::Pair* pair = views_.pair_of(host)) {
-      return make_view(pair->device, c10::DispatchKey::PrivateUse1, result);
-    }
-    c10::Storage& storage = fresh_[host];
-    if (!storage) storage = upload(op_.operator_name().name.c_str(), result.storage(), device_);
-    return make_view(storage, c10::DispatchKey::PrivateUse1, result);
+    return result_device_.type() == kDeviceType ? rebuild(result, back_) : result;
+  }
+
+  c10::Storage storage_to_device(const c10::Storage& host) {
+    if (const HostViews::Pair* pair = views_.pair_of(host.unsafeGetStorageImpl())) return pair->device;
+    c10::Storage& storage = fresh_[host.unsafeGetStorageImpl()];
+    if (!storage) storage = upload(op_.operator_name().name.c_str(), host, result_device_);
+    return storage;
   }
 
   const c10::OperatorHandle& op_;
   torch::jit::Stack* stack_;
+  bool plain_;  // only dense strided tensors so far
   const c10::Device device_;
+  const c10::Device result_device_;
   HostViews views_;
+  const Crossing back_{Side::kDevice, [this](const c10::Storage& storage) { return storage_to_device(storage); },
+                       [this](const at::Tensor& member) { return to_device(member); }};
   std::vector<std::pair<at::Tensor, at::Tensor>> arguments_;  // device's and host's side
   std::unordered_map<const c10::StorageImpl*, c10::Storage> fresh_;
 };
 
+}  // namespace
+
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   counter_for(op).fallback();
-  Call(op, stack).run();
+  Call(op, stack, true).run();
 }
 
+void fallback_any_layout(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  counter_for(op).fallback();
+  Call(op, stack, false).run();
+}
+
+namespace {
+
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }
+
+// These have a composite form, which would come before the fallback. For layer
+// norm it rounds differently from the CPU's kernel; the losses warn about an
+// output that PyTorch itself made too small.
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  for (const char* name : {"native_layer_norm", "native_layer_norm_backward", "mse_loss", "smooth_l1_loss"}) {
+    m.impl(name, torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  }
+}
 
 }  // namespace
 }  // namespace openreg

@@ -3,6 +3,8 @@
 
 #include <c10/core/CPUAllocator.h>
 
+#include "Layouts.h"
+
 namespace openreg {
 namespace {
 
@@ -25,15 +27,9 @@ c10::Storage lay_over(const c10::Storage& storage, HostViews::Lifetime lifetime)
 
 bool on_device(const at::Tensor& tensor) { return tensor.defined() && tensor.device().type() == kDeviceType; }
 
-at::Tensor make_view(const c10::Storage& storage, c10::DispatchKey key, const at::Tensor& like) {
-  at::Tensor result = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(storage), c10::DispatchKeySet(key), like.dtype());
-  c10::TensorImpl* impl = result.unsafeGetTensorImpl();
-  impl->set_sizes_and_strides(like.sizes(), like.strides());
-  impl->set_storage_offset(like.storage_offset());
-  if (like.is_conj()) impl->_set_conj(true);
-  if (like.is_neg()) impl->_set_neg(true);
-  if (like.unsafeGetTensorImpl()->is_wrapped_number()) impl->set_wrapped_number(true);
-  return result;
+at::Tensor detached_view(const at::Tensor& host) {
+  return rebuild(
+      host, {Side::kHost, [](const c10::Storage& storage) { return lay_over(storage, HostViews::Lifetime::kBorrowed); }, {}});
 }
 
 HostViews::Pair& HostViews::pair_for(const c10::Storage& storage, bool written) {
@@ -48,7 +44,9 @@ HostViews::Pair& HostViews::pair_for(const c10::Storage& storage, bool written) 
 }
 
 at::Tensor HostViews::view(const at::Tensor& tensor, bool written) {
-  return make_view(pair_for(tensor.storage(), written).host, c10::DispatchKey::CPU, tensor);
+  return rebuild(tensor, {Side::kHost,
+                          [&](const c10::Storage& storage) { return pair_for(storage, written).host; },
+                          [&](const at::Tensor& member) { return view(member, written); }});
 }
 
 std::vector<sim_buffer> HostViews::buffers() const {

@@ -7,7 +7,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <unordered_map>
 #include <vector>
 
 #include "../Runtime.h"
@@ -31,8 +30,9 @@ class HostViews {
     bool written;
   };
 
-  // Views of tensors that share a storage share the view of it, too, so that
-  // kernels can tell overlapping arguments.
+  // A tensor of any layout over the same memory. Views of tensors that share a
+  // storage share the view of it, too, so that kernels can tell overlapping
+  // arguments.
   at::Tensor view(const at::Tensor& tensor, bool written);
 
   // What a launch has to open.
@@ -51,7 +51,8 @@ class HostViews {
 
 bool on_device(const at::Tensor& tensor);
 
-// A tensor over `storage` with the shape, bits and type of `like`.
-at::Tensor make_view(const c10::Storage& storage, c10::DispatchKey key, const at::Tensor& like);
+// A strided host tensor over the same memory, without a share in its ownership:
+// a worker thread must not be the one to free what Python may know of.
+at::Tensor detached_view(const at::Tensor& host);
 
 }  // namespace openreg

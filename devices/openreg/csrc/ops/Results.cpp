@@ -6,8 +6,8 @@
 
 #include <cstring>
 
-#include "HostViews.h"
 #include "Launch.h"
+#include "Layouts.h"
 
 namespace openreg {
 
@@ -28,7 +28,8 @@ c10::Storage upload(const char* name, const c10::Storage& host, c10::Device devi
 
 at::Tensor to_device(const at::Tensor& host, c10::Device device) {
   if (!host.defined()) return host;
-  return make_view(upload("result", host.storage(), device), c10::DispatchKey::PrivateUse1, host);
+  return rebuild(host, {Side::kDevice, [&](const c10::Storage& storage) { return upload("result", storage, device); },
+                        [&](const at::Tensor& member) { return to_device(member, device); }});
 }
 
 }  // namespace openreg

@@ -8,7 +8,7 @@ import sys
 import click
 
 from ootci import __version__
-from ootci.cli import build, collect, device, doctor, gate, history, judge, nightly, plan, render, test
+from ootci.cli import build, collect, device, doctor, gate, history, judge, nightly, plan, render, schema, test
 from ootci.cli.context import show_error
 from ootci.errors import EXIT_INFRASTRUCTURE, EXIT_INPUT, OotciError
 
@@ -48,6 +48,7 @@ for command in (
     render.render_command,
     gate.gate,
     device.device,
+    schema.schema,
     doctor.doctor,
 ):
     cli.add_command(command)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from ootci.model.build import Build
 from ootci.model.device import Device
+from ootci.model.event import Event
 from ootci.model.plan import Plan
-from ootci.model.record import Record, StageFile
+from ootci.model.probe import Probe
+from ootci.model.record import StageFile
 from ootci.model.run import Run
 from ootci.model.verdict import Verdicts
 
@@ -20,16 +24,22 @@ STAGE_FILES: tuple[type[StageFile], ...] = (Plan, Build, Run, Verdicts)
 
 def device_schema() -> str:
     """The schema of a device file, as the text of ``devices/device.schema.json``."""
-    return _text(Device, "A device file of pytorch-integration-tests")
+    return _text(TypeAdapter(Device), "A device file of pytorch-integration-tests")
 
 
-def stage_file_schema(kind: type[StageFile]) -> str:
-    """The schema of one of the files in which the stages meet."""
-    return _text(kind, kind.FILE)
+def schemas() -> dict[str, str]:
+    """The schema of every file that ootci reads or writes, by the file's name; of events.jsonl, of one line."""
+    files = {kind.FILE: _text(TypeAdapter(kind), kind.FILE) for kind in STAGE_FILES}
+    return {
+        "device": device_schema(),
+        **files,
+        "events.jsonl": _text(TypeAdapter(Event), "One line of events.jsonl"),
+        "env.json": _text(TypeAdapter(Probe), "env.json"),
+    }
 
 
-def _text(model: type[Record], title: str) -> str:
-    schema = model.model_json_schema(ref_template="#/definitions/{model}", mode="validation")
+def _text(adapter: TypeAdapter[Any], title: str) -> str:
+    schema = adapter.json_schema(ref_template="#/definitions/{model}", mode="validation")
     definitions = schema.pop("$defs", {})
     body = {"$schema": DRAFT, **schema, "title": title, "definitions": definitions}
     return json.dumps(_draft_07(body), indent=2, ensure_ascii=False) + "\n"

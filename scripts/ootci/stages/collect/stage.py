@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -13,6 +12,7 @@ from ootci.model.device import Device
 from ootci.model.event import Collected, CollectedTest, StageEnd, StageStart, read_events
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan, PlannedRun
+from ootci.model.probe import read_probe
 from ootci.model.record import read, write
 from ootci.model.run import Environment, ReportState, Run, SuiteReport
 from ootci.model.torch_build import TorchRequest
@@ -173,34 +173,13 @@ def _state(stage: StageResult, report: Report, outcomes: list[Outcome]) -> tuple
 
 
 def _environment(path: Path, build: Build) -> Environment:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        found = {}
-    facts = found if isinstance(found, dict) else {}
+    probe = read_probe(path)
     return Environment(
-        python=_text(facts, "python", "version") or build.python_version,
-        os=_text(facts, "os", "platform"),
-        machine=_text(facts, "os", "machine"),
-        cpus=_number(facts, "os", "cpus"),
+        python=probe.python.version or build.python_version,
+        os=probe.os.platform,
+        machine=probe.os.machine,
+        cpus=probe.os.cpus,
         compiler=build.compiler,
         runner=os.environ.get("RUNNER_NAME"),
-        devices=_number(facts, "device", "count"),
+        devices=probe.device.count,
     )
-
-
-def _find(facts: dict[str, object], *keys: str) -> object:
-    value: object = facts
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
-
-
-def _text(facts: dict[str, object], *keys: str) -> str | None:
-    value = _find(facts, *keys)
-    return value[:200] if isinstance(value, str) else None
-
-
-def _number(facts: dict[str, object], *keys: str) -> int | None:
-    value = _find(facts, *keys)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -17,6 +16,7 @@ from ootci.errors import ToolMissing
 from ootci.model.build import Build, StageName, StageResult, StageStatus
 from ootci.model.device import Device, Suite
 from ootci.model.event import StageEnd, StageStart, append_event
+from ootci.model.probe import read_probe
 from ootci.model.workspace import RunFolder
 from ootci.stages.test.junit import write_junit
 from ootci.stages.test.supervisor import SuiteRun, Supervisor
@@ -83,7 +83,7 @@ class _Stages:
         done = self._run(command, "import.log")
         if done.ok:
             return _PASSED, _PASSED
-        error = _probe_error(self.folder.env) or _last_line(done)
+        error = _said(self.folder.env) or _last_line(done)
         if done.exit_code == PROBE_UNAVAILABLE and not done.timed_out:
             return _PASSED, _Verdict(StageStatus.FAILED, error, None, "import.log")
         failed = _Verdict(_status(done), _import_failure(done, error), _excerpt(done), "import.log")
@@ -225,13 +225,9 @@ def _import_failure(done: Finished, error: str) -> str:
     return f"`import torch` did not survive: {done.ending}; {error}"
 
 
-def _probe_error(env_file: Path) -> str | None:
-    try:
-        found = json.loads(env_file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    error = found.get("error") if isinstance(found, dict) else None
-    return plain(error).strip()[:500] if isinstance(error, str) else None
+def _said(env_file: Path) -> str | None:
+    error = read_probe(env_file).error
+    return plain(error).strip()[:500] if error else None
 
 
 def _last_line(done: Finished) -> str:

@@ -32,6 +32,7 @@ class Recorder:
         self._options: Options | None = None
         self._log = EventLog(None)
         self._stacks: TextIOWrapper | None = None
+        self._described: dict[str, Described] | None = None
         self._reports: list[pytest.TestReport] = []
         self._reason: str | None = None
 
@@ -75,14 +76,19 @@ class Recorder:
             self._log.write("unknown_ids", ids=list(selection.unknown_ids))
         check_unknown_ids(selection)
         check_count(selection, self.options.min_tests)
+        self._described = {described.id: described for _, described in tests}
         items[:] = selection.chosen
         if selection.dropped:
             config.hook.pytest_deselected(items=list(selection.dropped))
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Tell which tests will run, after every other plugin has had its say."""
-        self._log.write("collected", tests=[describe(item).record() for item in session.items])
+        """Tell which tests will run, after every other plugin has had its say.
+
+        pytest calls this also after the selection was refused; then there is nothing to tell.
+        """
+        if self._described is not None:
+            self._log.write("collected", tests=[self._described[item.nodeid].record() for item in session.items])
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Tell of a file that cannot be collected."""

@@ -1,0 +1,66 @@
+"""Makes the harness importable, and gives tests small suites and a Python with torch."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[3] / "device")]
+
+from small_suites import STUB_TORCH, SUITES, DevicePython, SmallSuites  # noqa: E402 (found through the line above)
+
+
+@pytest.fixture
+def suites(tmp_path: Path) -> SmallSuites:
+    """The harness, with no tests yet."""
+    folder = tmp_path / "suites"
+    shutil.copytree(SUITES / "harness", folder / "harness", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("conftest.py", "pytest.ini"):
+        shutil.copy(SUITES / name, folder / name)
+    (folder / "stub").mkdir()
+    (folder / "stub" / "torch.py").write_text(STUB_TORCH, encoding="utf-8")
+    return SmallSuites(folder, tmp_path / "events.jsonl")
+
+
+@pytest.fixture(scope="session")
+def device_python() -> DevicePython:
+    """Run the Python that has torch, in the suites' folder, with the given arguments."""
+    python = _python_with_torch()
+    if python is None:
+        pytest.skip("no Python with torch and pytest was found; name one in OOTCI_TEST_DEVICE_PYTHON")
+
+    def run(*arguments: str, cwd: Path = SUITES) -> subprocess.CompletedProcess[str]:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+        return subprocess.run(
+            [python, *arguments],
+            cwd=cwd,
+            env={**environment, "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1"},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    return run
+
+
+def _python_with_torch() -> str | None:
+    named = os.environ.get("OOTCI_TEST_DEVICE_PYTHON")
+    if named:
+        return named
+    made = sorted((SUITES.parents[1] / ".ootci" / "envs").glob("*/bin/python"))
+    for python in (sys.executable, *map(str, made), "python3"):
+        found = subprocess.run(
+            [python, "-c", "import pytest, torch"],
+            env={**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
+            capture_output=True,
+            check=False,
+        )
+        if found.returncode == 0:
+            return python
+    return None

@@ -1,0 +1,111 @@
+"""The device suites' harness run on small suites that are made for the purpose."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SUITES = Path(__file__).parents[3] / "device"
+
+# Enough of torch for the harness itself, so that its rules are tested where there is no torch.
+STUB_TORCH = """
+__version__ = "0.0.stub"
+
+
+class device:
+    def __init__(self, name):
+        if name != "cpu":
+            raise RuntimeError(f"Expected one of cpu device type at start of device string: {name}")
+        self.index = None
+"""
+
+HEADER = """
+import os
+import signal
+import time
+
+import pytest
+
+from harness.outcomes import unsupported
+
+pytestmark = pytest.mark.capability("views")
+
+"""
+
+
+DevicePython = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@dataclass(frozen=True)
+class Session:
+    """A pytest process that ran to its end.
+
+    Attributes:
+        code: its exit code.
+        out: what it printed.
+        err: what it complained of.
+        events: the event log, oldest first.
+
+    """
+
+    code: int
+    out: str
+    err: str
+    events: tuple[dict[str, Any], ...]
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        """The events of one kind."""
+        return [event for event in self.events if event["event"] == kind]
+
+    def ends(self) -> dict[str, dict[str, Any]]:
+        """The end of every test, by id."""
+        return {event["id"]: event for event in self.of("test_end")}
+
+
+@dataclass(frozen=True)
+class SmallSuites:
+    """A copy of the harness with tests of our own."""
+
+    folder: Path
+    log: Path
+
+    def write(self, path: str, tests: str, *, header: str = HEADER) -> None:
+        """Add a file of tests."""
+        target = self.folder / path
+        target.parent.mkdir(exist_ok=True)
+        target.write_text(header + tests, encoding="utf-8")
+
+    def command(self, *arguments: str, device: str | None = "cpu") -> list[str]:
+        """The command that runs them."""
+        chosen = [] if device is None else ["--device", device]
+        return [sys.executable, "-m", "pytest", *chosen, "--events", str(self.log), *arguments]
+
+    def environment(self) -> dict[str, str]:
+        """The environment of that command."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "PYTHONPATH"))}
+        return {**kept, "PYTHONPATH": str(self.folder / "stub"), "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1"}
+
+    def run(self, *arguments: str, device: str | None = "cpu", cwd: Path | None = None) -> Session:
+        """Run them."""
+        done = subprocess.run(
+            self.command(*arguments, device=device),
+            cwd=cwd or self.folder,
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        return Session(done.returncode, done.stdout, done.stderr, read_events(self.log))
+
+
+def read_events(log: Path) -> tuple[dict[str, Any], ...]:
+    """The whole lines of an event log; a line that was cut off has no line feed."""
+    text = log.read_text(encoding="utf-8") if log.exists() else ""
+    return tuple(json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n"))

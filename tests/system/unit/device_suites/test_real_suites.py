@@ -1,0 +1,72 @@
+"""The suites that are shipped, as collected and run by a Python with torch."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_suites import SUITES, DevicePython, read_events
+
+pytestmark = pytest.mark.torch
+
+
+@pytest.fixture(scope="module")
+def collected(device_python: DevicePython, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """Every test, as the event log lists it."""
+    log = tmp_path_factory.mktemp("collected") / "events.jsonl"
+    done = device_python("-m", "pytest", "--device", "cpu", "--collect-only", "-q", "--events", str(log))
+    assert done.returncode == 0, done.stdout + done.stderr
+    (event,) = (event for event in read_events(log) if event["event"] == "collected")
+    tests: list[dict[str, Any]] = event["tests"]
+    return tests
+
+
+def test_every_suite_has_tests(collected: list[dict[str, Any]]) -> None:
+    suites = [test["suite"] for test in collected]
+    assert suites.count("smoke") >= 30
+    assert suites.count("integration") >= 200
+
+
+def test_ids_are_plain_and_without_the_device(collected: list[dict[str, Any]]) -> None:
+    ids = [test["id"] for test in collected]
+    assert len(set(ids)) == len(ids)
+    for test_id in ids:
+        assert re.fullmatch(r"(smoke|integration)/test_\w+\.py::test_\w+(\[[\w.+-]+\])?", test_id), test_id
+
+
+def test_titles_are_sentences(collected: list[dict[str, Any]]) -> None:
+    for test in collected:
+        assert test["title"][0].isupper() or test["title"][0] == "`", test
+        assert test["title"].endswith("."), test
+        assert len(test["title"]) <= 120, test
+
+
+def test_ids_are_the_same_again(collected: list[dict[str, Any]], device_python: DevicePython, tmp_path: Path) -> None:
+    log = tmp_path / "events.jsonl"
+    device_python(
+        *("-m", "pytest", "-c", str(SUITES / "pytest.ini"), "--rootdir", str(SUITES), str(SUITES), "--collect-only"),
+        *("-q", "--device", "cpu", "--events", str(log)),
+        cwd=tmp_path,
+    )
+    (event,) = (event for event in read_events(log) if event["event"] == "collected")
+    assert {test["id"] for test in event["tests"]} == {test["id"] for test in collected}
+
+
+@pytest.mark.parametrize("suite", ["smoke", "integration"])
+def test_control_run_passes(device_python: DevicePython, tmp_path: Path, suite: str) -> None:
+    log = tmp_path / "events.jsonl"
+    done = device_python("-m", "pytest", suite, "--device", "cpu", "-q", "--events", str(log))
+    assert done.returncode == 0, done.stdout + done.stderr
+    outcomes = {event["outcome"] for event in read_events(log) if event["event"] == "test_end"}
+    assert outcomes <= {"passed", "skipped", "unsupported"}
+
+
+def test_probe_knows_the_cpu(device_python: DevicePython, tmp_path: Path) -> None:
+    done = device_python("probe.py", "--device", "cpu", "--out", str(tmp_path / "env.json"))
+    assert done.returncode == 0, done.stderr
+    facts = json.loads((tmp_path / "env.json").read_text(encoding="utf-8"))
+    assert facts["device"] == {"name": "cpu", "known": True, "available": True, "count": 1, "error": None}
+    assert re.match(r"\d+\.\d+", facts["torch"]["version"])

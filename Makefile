@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help nightly test lint schema doctor clean
+.PHONY: help nightly test lint schema requirements doctor clean
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1|/' | column -t -s '|'
@@ -24,6 +24,12 @@ lint: $(VENV)/development ## Run the linters and type checkers
 
 schema: $(VENV)/tool ## Write devices/device.schema.json again, from the model
 	$(BIN)/ootci device schema > devices/device.schema.json
+
+requirements: ## Pin the development requirements again
+	$(PYTHON) -m venv .ootci/requirements
+	.ootci/requirements/bin/python -m pip --disable-pip-version-check install --quiet --upgrade . -r requirements-dev.in
+	(head -1 requirements-dev.txt; .ootci/requirements/bin/python -m pip freeze --exclude ootci) > requirements-dev.new
+	mv requirements-dev.new requirements-dev.txt
 
 doctor: $(VENV)/tool ## Say what is missing on this machine
 	@$(BIN)/ootci doctor

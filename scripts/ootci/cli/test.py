@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
-from ootci import resources
 from ootci.cli.context import Folders, clock, exit_zero_option, folder_options, progress
 from ootci.cli.report import stage_lines
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, BadOption
 from ootci.model.build import Build, StageName, StageStatus
 from ootci.model.record import read
+from ootci.resources import suites_folder as shipped_suites
 from ootci.stages.test import test
 
 suites_option = click.option(
@@ -31,7 +31,7 @@ def suites_folder(given: Path | None) -> Path:
         BadOption: the folder given is not one.
 
     """
-    folder = (given or resources.suites_folder()).resolve()
+    folder = (given or shipped_suites()).resolve()
     if not (folder / "pytest.ini").is_file():
         raise BadOption(
             "the folder is not a suites folder: it has no pytest.ini",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import re
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -87,7 +88,7 @@ class Plugin(Record):
     git: GitSource | None = None
     """Git repository of the plugin; built from source."""
     package: Requirement | None = None
-    """Requirement that pip installs ready-made, such as `torch-npu==2.13.0`."""
+    """Requirement that pip installs ready-made, such as `torch-vendor==2.13.0`."""
     index_url: Url | None = None
     """Additional package index for `package` and `requirements`."""
     requirements: tuple[Requirement, ...] = ()
@@ -297,7 +298,10 @@ def find_device(registry: tuple[RegisteredDevice, ...], name: str) -> Registered
 
 
 def _invalid(error: ValidationError, document: Document, shown: str) -> DeviceFileInvalid:
-    problems = [_problem(item, document) for item in error.errors(include_url=False)]
+    found = error.errors(include_url=False)
+    # A list that is too short because its items are wrong is no second problem.
+    inner = {item["loc"][:-depth] for item in found for depth in range(1, len(item["loc"]))}
+    problems = [_problem(item, document) for item in found if item["type"] != "too_short" or item["loc"] not in inner]
     (line, first), *rest = sorted(problems)
     what = first if not rest else f"{first} (and {len(rest)} more: {'; '.join(f'line {n}: {t}' for n, t in rest[:5])})"
     return DeviceFileInvalid(
@@ -306,7 +310,7 @@ def _invalid(error: ValidationError, document: Document, shown: str) -> DeviceFi
 
 
 def _problem(item: Any, document: Document) -> tuple[int, str]:
-    path = tuple(part for part in item["loc"] if isinstance(part, (str, int)))
+    path = tuple(part for part in item["loc"] if part != "[key]")
     line = document.line_of(path)
     key = ".".join(str(part) for part in path)
     kind = item["type"]
@@ -317,7 +321,7 @@ def _problem(item: Any, document: Document) -> tuple[int, str]:
         return line, f"the key `{key}` is missing"
     if kind == "value_error":
         return line, f"{item['ctx']['error']}" if not key else f"`{key}`: {item['ctx']['error']}"
-    message = str(item["msg"])
+    message = re.sub(r"<\w+\.\w+: ('[^']*')>", r"\1", str(item["msg"]))
     return line, f"`{key}`: {message[0].lower()}{message[1:]}, not {_shown(item.get('input'))}"
 
 
@@ -325,7 +329,7 @@ def _shown(value: object) -> str:
     kind = {bool: "yes/no", int: "number", float: "number", str: "text", list: "list", dict: "mapping"}
     if value is None:
         return "nothing"
-    text = repr(value)
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
     return f"the {kind.get(type(value), 'value')} {text if len(text) <= 60 else text[:57] + '...'}"
 
 

@@ -24,7 +24,7 @@ MAX_LINE_BYTES = 1024 * 1024
 
 class _Event(BaseModel):
     # Events come from the device's process, which may run a newer harness: unknown keys are ignored.
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
     time: Time | None = None
 

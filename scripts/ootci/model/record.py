@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, ClassVar, TypeVar
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, PlainSerializer, ValidationError
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, PlainSerializer, ValidationError
 
 from ootci.errors import StageFileInvalid, StageFileMissing, StageFileVersion
 
@@ -18,13 +19,20 @@ def utc_text(value: datetime) -> str:
     return value.astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-Time = Annotated[AwareDatetime, PlainSerializer(utc_text, return_type=str, when_used="json")]
+def _in_utc(value: datetime) -> datetime:
+    try:
+        return value.astimezone(timezone.utc)
+    except OverflowError as error:
+        raise ValueError("the time is too far away to be one in UTC") from error
+
+
+Time = Annotated[AwareDatetime, AfterValidator(_in_utc), PlainSerializer(utc_text, return_type=str, when_used="json")]
 
 
 class Record(BaseModel):
-    """A frozen, closed record: unknown keys are errors."""
+    """A frozen, closed record: unknown keys are errors, and so are numbers that JSON cannot hold."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
 
 
 class StageFile(Record):
@@ -73,7 +81,7 @@ def parse(kind: type[S], text: bytes, *, where: str) -> S:
     try:
         record = kind.model_validate_json(text)
     except ValidationError as error:
-        version = _version_of(error)
+        version = _version_of(text)
         if version is not None and version > kind.VERSION:
             raise _too_new(kind, version, where) from error
         first = error.errors()[0]
@@ -88,12 +96,14 @@ def parse(kind: type[S], text: bytes, *, where: str) -> S:
     return record
 
 
-def _version_of(error: ValidationError) -> int | None:
-    for item in error.errors():
-        data: Any = item.get("input")
-        if isinstance(data, dict) and isinstance(data.get("schema_version"), int):
-            return int(data["schema_version"])
-    return None
+def _version_of(text: bytes) -> int | None:
+    """The schema version of a text that may be anything else besides."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    version = found.get("schema_version") if isinstance(found, dict) else None
+    return version if isinstance(version, int) else None
 
 
 def _too_new(kind: type[StageFile], version: int, where: str) -> StageFileVersion:

@@ -6,6 +6,7 @@ This reads its node tree instead, with a budget.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -22,6 +23,9 @@ from ootci.errors import (
 MAX_BYTES = 64 * 1024
 MAX_NODES = 5_000
 MAX_DEPTH = 20
+
+_PLAIN_NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
+_NOT_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
 KeyPath = tuple[str | int, ...]
@@ -155,6 +159,19 @@ class _Builder:
                 where=f"{self.shown}:{line}",
                 fix="put the value in quotes if it is text",
             ) from error
+        if isinstance(value, int) and not isinstance(value, bool) and not _PLAIN_NUMBER.fullmatch(str(node.value)):
+            # YAML 1.1 reads 010 as eight and 1:30 as ninety, which nobody means.
+            raise DeviceFileSyntax(
+                f"the number `{node.value}` would be read as {value}",
+                where=f"{self.shown}:{line}",
+                fix="write the number in plain decimal digits, or put quotes around text",
+            )
+        if isinstance(value, str) and (odd := _NOT_TEXT.search(value)):
+            raise DeviceFileSyntax(
+                f"the text holds the character U+{ord(odd.group()):04X}, which is not text",
+                where=f"{self.shown}:{line}",
+                fix="remove the escape sequence",
+            )
         if value is None or isinstance(value, (bool, int, float, str)):
             return value
         return str(node.value)  # dates and binary stay as they were written

@@ -52,6 +52,42 @@ def callers_grant_enough(files: Files) -> Iterator[str]:
                         yield f"{file.path}: job {name} grants `{scope}: {granted}`, its callee needs `{level}`"
 
 
+def reports_in_every_case(files: Files) -> Iterator[str]:
+    """What follows a device run happens whatever became of it, and the gate is never skipped.
+
+    GitHub skips a job or step after a failed one unless its condition says otherwise, and takes a required check
+    that was skipped for a passed one. act cannot show this: it gives up at the first failed leg.
+    """
+    for file in files.values():
+        for name, job in file.jobs.items():
+            after_devices = any(_tests_a_device(files, file.jobs.get(needed, {})) for needed in _needs(job))
+            if after_devices and not re.search(r"always\(\)|!cancelled\(\)", str(job.get("if", ""))):
+                yield f"{file.path}: job {name} is skipped when a device's job fails"
+            if _runs(job, "gate") and job.get("if") != "always()":
+                yield f"{file.path}: job {name} is the gate and may be skipped"
+            if _runs(job, "test"):
+                yield from (
+                    f"{file.path}: `{step.get('name')}` is skipped when an earlier step fails"
+                    for step in job["steps"]
+                    if (_runs({"steps": [step]}, "collect") or "/upload-artifact@" in str(step.get("uses", "")))
+                    and step.get("if") != "always()"
+                )
+
+
+def _tests_a_device(files: Files, job: Mapped) -> bool:
+    callee = _callee(files, job) if str(job.get("uses", "")).startswith("./") else None
+    return _runs(job, "test") or any(_runs(inner, "test") for inner in (callee.jobs.values() if callee else ()))
+
+
+def _runs(job: Mapped, command: str) -> bool:
+    return any(re.search(rf"^ootci {command}\b", step.get("run", ""), re.M) for step in job.get("steps", []))
+
+
+def _needs(job: Mapped) -> list[str]:
+    needs = job.get("needs", [])
+    return [needs] if isinstance(needs, str) else list(needs)
+
+
 def interfaces_are_described(files: Files) -> Iterator[str]:
     """Inputs and outputs are kebab-case and have a description; those of workflows have a type."""
     for file in files.values():
@@ -91,9 +127,8 @@ def _unknown(file: File, expression: str, needed: list[str], steps: set[str]) ->
 
 def _scopes(file: File) -> Iterator[tuple[str, Any, list[str], set[str]]]:
     for name, job in file.jobs.items():
-        needs = job.get("needs", [])
         ids = {step["id"] for step in job.get("steps", []) if "id" in step}
-        yield f"job {name}", job, [needs] if isinstance(needs, str) else needs, ids
+        yield f"job {name}", job, _needs(job), ids
     rest = {key: value for key, value in file.content.items() if key != "jobs"}
     yield "the file", rest, [], {step["id"] for step in file.steps if "id" in step}
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from ootci.model.device import Device, Plugin
 from ootci.model.run import Run
 from ootci.model.torch_build import TorchBuild, TorchRequest
 from ootci.stages.render.links import github_handle, pytorch_commit, web_address
+
+_SHA = re.compile(r"[0-9a-f]{40}")
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,7 @@ class Fact:
         value: the value.
         href: where it leads, an http(s) address.
         code: whether it is an identifier and not prose.
+        whole: the value in full, where ``value`` is shortened.
 
     """
 
@@ -26,6 +30,7 @@ class Fact:
     value: str
     href: str | None = None
     code: bool = False
+    whole: str | None = None
 
 
 @dataclass(frozen=True)
@@ -35,13 +40,15 @@ class TorchView:
     Attributes:
         version: the version that is installed, or else the one that was going to be; null when there is neither.
         channel: where it came from.
-        fallback: one sentence when it is not the torch that was wanted; null when it is.
+        marker: a few words when it is not the torch that was wanted; null when it is.
+        fallback: the same as a sentence, with the reason.
         unavailable: why there was no torch at all; null when there was one.
 
     """
 
     version: str | None
     channel: str
+    marker: str | None
     fallback: str | None
     unavailable: str | None
 
@@ -49,11 +56,11 @@ class TorchView:
 def torch_view(request: TorchRequest, build: TorchBuild | None) -> TorchView:
     """What was wanted and what was got."""
     version = build.version if build else request.version
-    fallback = None
+    marker = fallback = None
     if request.fallback_reason is not None:
-        got = f"{request.channel.value} {version or 'of unknown version'}"
-        fallback = f"wanted {request.wanted}, got {got}: {request.fallback_reason}"
-    return TorchView(version, request.channel.value, fallback, request.unavailable_reason)
+        marker = f"wanted {request.wanted}, got {request.channel.value}"
+        fallback = f"{marker} {version or 'of unknown version'}: {request.fallback_reason}"
+    return TorchView(version, request.channel.value, marker, fallback, request.unavailable_reason)
 
 
 def run_facts(run: Run) -> tuple[Fact, ...]:
@@ -64,11 +71,11 @@ def run_facts(run: Run) -> tuple[Fact, ...]:
     facts = [
         Fact("torch wanted", request.wanted),
         Fact("torch got", f"{version} ({request.channel.value})" if version else "none", code=bool(version)),
-        _optional("torch commit", commit, pytorch_commit(commit), code=True),
+        _commit("torch commit", commit, pytorch_commit(commit)),
         Fact("plugin", f"{plugin.package} {plugin.version}" if plugin else "none", code=bool(plugin)),
-        _optional("plugin source", plugin.source if plugin else None, web_address(plugin.source) if plugin else None),
-        _optional("plugin commit", plugin.commit if plugin else None, code=True),
-        _optional("Python", place.python),
+        _address("plugin source", plugin.source if plugin else None),
+        _commit("plugin commit", plugin.commit if plugin else None),
+        _optional("python", place.python),
         _optional("compiler", place.compiler),
         _optional("system", place.os),
         _optional("processors", f"{place.cpus}, {place.machine or 'of unknown kind'}" if place.cpus else place.machine),
@@ -98,25 +105,46 @@ def contacts(device: Device) -> tuple[Fact, ...]:
     """Who answers for the device, and where to read more."""
     people = [Fact("maintainer", handle, github_handle(handle)) for handle in device.maintainers]
     links = [
-        Fact(label, address, web_address(address))
+        _address(label, address)
         for label, address in (
             ("issues", device.links.issues),
             ("source", device.links.source),
             ("documentation", device.links.documentation),
             ("homepage", device.links.homepage),
         )
-        if address is not None
     ]
-    return (*people, *links)
+    return (*people, *(link for link in links if link is not None))
 
 
 def _source(plugin: Plugin) -> Fact:
     if plugin.git is not None:
-        return Fact("source", f"{plugin.git.url} at {plugin.git.ref}", web_address(plugin.git.url))
+        return Fact("source", f"{_bare(plugin.git.url)} at {plugin.git.ref}", web_address(plugin.git.url))
     if plugin.path is not None:
         return Fact("source", f"devices/{plugin.path} in this repository")
     return Fact("source", f"package {plugin.package}")
 
 
-def _optional(label: str, value: str | None, href: str | None = None, *, code: bool = False) -> Fact | None:
-    return Fact(label, value, href, code) if value else None
+def _optional(label: str, value: str | None) -> Fact | None:
+    return Fact(label, value) if value else None
+
+
+def _commit(label: str, value: str | None, href: str | None = None) -> Fact | None:
+    """A commit, shortened to what a person compares; whatever else stands there is shown as it is."""
+    if value is None:
+        return None
+    sha, mark, rest = value.partition("-")
+    if not _SHA.fullmatch(sha):
+        return Fact(label, value, href, code=True)
+    return Fact(label, f"{sha[:12]}{mark}{rest}", href, code=True, whole=value)
+
+
+def _address(label: str, value: str | None) -> Fact | None:
+    """Something that may be an address; a link if it is one, and then without the scheme that all of them share."""
+    if value is None:
+        return None
+    href = web_address(value)
+    return Fact(label, _bare(value) if href else value, href)
+
+
+def _bare(address: str) -> str:
+    return address.removeprefix("https://").removesuffix("/")

@@ -39,6 +39,7 @@ class NightRow:
 
     plan_id: str
     date: str
+    short_date: str
     status: Status
     href: str | None
 
@@ -76,6 +77,8 @@ def in_words(nights: Sequence[Night]) -> str:
 def night_rows(device: DeviceVerdict, pages: Mapping[str, str]) -> tuple[NightRow, ...]:
     """Every night of a device, newest first; ``pages`` has the address of each nightly's page, where there is one."""
     return tuple(
-        NightRow(night.plan_id, day(night.date), VERDICTS[night.verdict], pages.get(night.plan_id))
+        NightRow(
+            night.plan_id, day(night.date), f"{night.date:%d %b}", VERDICTS[night.verdict], pages.get(night.plan_id)
+        )
         for night in reversed(device.history)
     )

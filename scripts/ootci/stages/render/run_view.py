@@ -137,7 +137,7 @@ def _stages(run: Run) -> tuple[StageRow, ...]:
     )
 
 
-_REPORTS: Mapping[ReportState, Status] = {
+REPORTS: Mapping[ReportState, Status] = {
     ReportState.COMPLETE: Status("complete", "good", "check"),
     ReportState.TRUNCATED: Status("truncated", "bad", "minus"),
     ReportState.EMPTY: Status("empty", "bad", "silent"),
@@ -154,7 +154,7 @@ def _suites(run: Run) -> tuple[CountRow, ...]:
         notes = [] if report.required else ["advisory"]
         if report.detail:
             notes.append(one_line(report.detail))
-        rows.append(CountRow(report.suite, report.counts, _REPORTS[report.state], ": ".join(notes) or None))
+        rows.append(CountRow(report.suite, report.counts, REPORTS[report.state], ": ".join(notes) or None))
     return tuple(rows)
 
 

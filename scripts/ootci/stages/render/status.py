@@ -85,8 +85,8 @@ OUTCOMES: Mapping[OutcomeName, Status] = MappingProxyType(
         OutcomeName.CRASHED: Status("crashed", "bad", "alert"),
         OutcomeName.TIMED_OUT: Status("timed out", "bad", "clock"),
         OutcomeName.SKIPPED: Status("skipped", "off", "minus"),
-        OutcomeName.XFAILED: Status("failed as expected", "good", "known"),
-        OutcomeName.XPASSED: Status("passed unexpectedly", "warn", "wave"),
+        OutcomeName.XFAILED: Status("xfailed", "good", "known"),
+        OutcomeName.XPASSED: Status("xpassed", "warn", "wave"),
         OutcomeName.UNSUPPORTED: Status("unsupported", "off", "never"),
         OutcomeName.NOT_RUN: Status("not run", "warn", "silent"),
     }

@@ -1,0 +1,102 @@
+"""Reading rendered pages back: a small strict HTML tree, so that tests look at elements and not at text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+
+VOID = frozenset({"meta", "link", "br", "hr", "img", "input"})
+
+
+@dataclass
+class Element:
+    """One element."""
+
+    tag: str
+    attributes: dict[str, str]
+    children: list[Element | str] = field(default_factory=list)
+
+    def find(self, tag: str | None = None, **attributes: str) -> list[Element]:
+        """Every element below, and this one, with the tag and the attributes; ``class_`` must be among the classes."""
+        return [item for item in self.walk() if item.matches(tag, attributes)]
+
+    def one(self, tag: str | None = None, **attributes: str) -> Element:
+        """The only such element."""
+        found = self.find(tag, **attributes)
+        assert len(found) == 1, f"{len(found)} elements {tag} {attributes}"
+        return found[0]
+
+    def walk(self) -> Iterator[Element]:
+        """This element and all below it, in the order of the page."""
+        yield self
+        for child in self.children:
+            if isinstance(child, Element):
+                yield from child.walk()
+
+    def matches(self, tag: str | None, attributes: dict[str, str]) -> bool:
+        """Whether the element is one of those asked for."""
+        if tag is not None and tag != self.tag:
+            return False
+        for name, value in attributes.items():
+            if name == "class_":
+                if value not in self.attributes.get("class", "").split():
+                    return False
+            elif self.attributes.get(name.replace("_", "-")) != value:
+                return False
+        return True
+
+    @property
+    def text(self) -> str:
+        """All text below, with single spaces."""
+        return " ".join("".join(self._texts()).split())
+
+    def _texts(self) -> Iterator[str]:
+        for child in self.children:
+            if isinstance(child, str):
+                yield child
+            elif child.tag not in ("style", "title"):
+                yield from child._texts()
+                yield " "
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.root = Element("document", {})
+        self.open = [self.root]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        names = [name for name, _ in attrs]
+        assert len(names) == len(set(names)), f"an attribute twice in <{tag}>: {names}"
+        element = Element(tag, {name: value or "" for name, value in attrs})
+        self.open[-1].children.append(element)
+        if tag not in VOID:
+            self.open.append(element)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open[-1].tag == tag, f"</{tag}> closes <{self.open[-1].tag}> at {self.getpos()}"
+        self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        self.open[-1].children.append(data)
+
+
+def parse(html: str) -> Element:
+    """The tree of a page; an element that is not closed in its place fails the test."""
+    reader = _Reader()
+    reader.feed(html)
+    reader.close()
+    assert len(reader.open) == 1, f"never closed: {[item.tag for item in reader.open[1:]]}"
+    return reader.root
+
+
+def read(path: Path) -> Element:
+    """The tree of a page in a file."""
+    return parse(path.read_text(encoding="utf-8"))

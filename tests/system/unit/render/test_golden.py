@@ -1,0 +1,28 @@
+"""Pages as they are, so that a change of looks is seen as a difference and not only as a passing test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from unit.render.sample import NIGHTS, Sample, plan_id
+
+from ootci.stages.render import step_summary
+
+PAGES = {
+    "front.html": "index.html",
+    "device-regressed.html": "d/borealis/index.html",
+    "device-never-ran.html": "d/indigo/index.html",
+    "run-build-broken.html": f"d/dune/{plan_id(NIGHTS - 1)}/index.html",
+    "gate.json": "gate.json",
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page(name: str, site: Path, golden: Callable[[str, str], None]) -> None:
+    golden(name, (site / PAGES[name]).read_text(encoding="utf-8"))
+
+
+def test_step_summary(sampled: Sample, golden: Callable[[str, str], None]) -> None:
+    golden("summary.md", step_summary(sampled.verdicts, sampled.registry))

@@ -1,0 +1,78 @@
+"""The step summary: the front page's facts in markdown, harmless and of bounded size."""
+
+from __future__ import annotations
+
+import pytest
+from unit.render.sample import DEVICES, Sample, registered
+
+from ootci.model.device import RegisteredDevice
+from ootci.model.verdict import Verdicts
+from ootci.stages.render import step_summary
+from ootci.stages.render.summary import LIMIT_BYTES
+
+
+def with_reason(sampled: Sample, reason: str) -> Verdicts:
+    devices = tuple(item.model_copy(update={"reason": reason}) for item in sampled.verdicts.devices)
+    return sampled.verdicts.model_copy(update={"devices": devices})
+
+
+def table(markdown: str) -> list[list[str]]:
+    lines = [line for line in markdown.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def test_every_device_has_a_row(sampled: Sample) -> None:
+    rows = table(step_summary(sampled.verdicts, sampled.registry))
+    assert sorted(row[1] for row in rows) == sorted(item.display_name for item in DEVICES)
+    assert {len(row) for row in rows} == {9}
+
+
+def test_gate_and_fallback_come_before_the_table(sampled: Sample) -> None:
+    before, _, _ = step_summary(sampled.verdicts, sampled.registry).partition("| Verdict |")
+    assert "**May one merge: no.**" in before
+    assert "wanted nightly, got release 2.13.0+cpu" in before
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "<script>alert(1)</script>",
+        "<img src=x onerror=alert(1)>",
+        "[click](javascript:alert(1))",
+        "![x](https://evil.example/pixel.png)",
+        "a | b | c",
+        "```\ncode\n```",
+        "**bold** `code` ~~gone~~",
+        "@someone #1 :tada:",
+        "https://evil.example and www.evil.example",
+        "$\\frac{a}{b}$",
+        "one\n\n## two",
+        "\u202ereversed",
+        "\x1b[31mred",
+    ],
+)
+def test_hostile_text_stays_text(sampled: Sample, hostile: str) -> None:
+    summary = step_summary(with_reason(sampled, hostile), sampled.registry)
+    rows = table(summary)
+    assert len(rows) == len(DEVICES)
+    for row in rows:
+        assert len(row) == 9
+        for sign in "<>[]`*@$\\~!\x1b\u202e":
+            assert sign not in row[4]
+        assert "://" not in row[4]
+        assert "www." not in row[4]
+        assert ":tada:" not in row[4]
+
+
+def test_many_devices_are_cut_and_counted(sampled: Sample) -> None:
+    verdict = sampled.verdicts.devices[1].model_copy(update={"reason": "<" * 240})
+    devices: list[RegisteredDevice] = []
+    verdicts = []
+    for number in range(2000):
+        name = f"device{number}"
+        devices.append(registered(sampled.registry[1].device.model_copy(update={"name": name})))
+        verdicts.append(verdict.model_copy(update={"device": name}))
+    summary = step_summary(sampled.verdicts.model_copy(update={"devices": tuple(verdicts)}), tuple(devices))
+    assert len(summary.encode()) <= LIMIT_BYTES
+    shown = len(table(summary))
+    assert f"{2000 - shown:,} more devices did not fit here" in summary

@@ -1,0 +1,68 @@
+"""Foreign text: nothing in it acts, hides or fills the page."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from ootci.stages.render.text import Excerpt, clean, excerpt, one_line
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[31mred\x1b[0m", "red"),
+        ("\x1b]8;;https://evil.example\x07click\x1b]8;;\x07", "click"),
+        ("a\x00b\x08c\x7f", "abc"),
+        ("line\r\nnext\tcolumn", "line\nnext\tcolumn"),
+        ("safe\u202egnp.exe", "safe<U+202E>gnp.exe"),
+        ("\u2066isolated\u2069", "<U+2066>isolated<U+2069>"),
+        ("zero\u200bwidth\ufeff", "zero<U+200B>width<U+FEFF>"),
+        ("tag\U000e0041", "tag<U+E0041>"),
+        ("lone \ud800 surrogate", "lone \ufffd surrogate"),
+        ("עברית ünïcödé 🎉", "עברית ünïcödé 🎉"),
+    ],
+)
+def test_clean(text: str, shown: str) -> None:
+    assert clean(text) == shown
+
+
+def test_cleaning_twice_changes_nothing_more() -> None:
+    once = clean("\x1b\x1b[1m[31mx\u202ey\x00")
+    assert clean(once) == once
+
+
+def test_one_line_keeps_short_text_and_joins_lines() -> None:
+    assert one_line(" two\n\nlines\there ") == "two lines here"
+
+
+def test_one_line_says_how_much_it_cut() -> None:
+    assert one_line("x" * 500, 100) == "x" * 100 + " … (400 more characters)"
+
+
+def test_one_line_of_megabytes_is_quick_and_short() -> None:
+    started = time.monotonic()
+    shown = one_line("\x1b[31m \u202e" * 2_000_000)
+    assert len(shown) < 500
+    assert "more characters)" in shown
+    assert time.monotonic() - started < 1
+
+
+def test_a_short_excerpt_is_whole() -> None:
+    assert excerpt("one\ntwo\n", 100) == Excerpt("one\ntwo")
+
+
+def test_a_long_excerpt_has_both_ends_breaks_at_lines_and_counts_what_is_missing() -> None:
+    text = "".join(f"line {number:04d}\n" for number in range(1000))
+    cut = excerpt(text, 300)
+    assert cut.head.startswith("line 0000\n")
+    assert cut.tail.endswith("\nline 0999")
+    assert all(len(line) == 9 for line in (cut.head + "\n" + cut.tail).splitlines())
+    assert cut.cut + cut.size + 1 == len(text)  # the line end at the very end is neither shown nor cut
+    assert cut.size <= 300
+
+
+def test_an_excerpt_of_one_endless_line_is_cut_too() -> None:
+    cut = excerpt("x" * 10_000_000, 3000)
+    assert (len(cut.head), cut.cut, len(cut.tail)) == (2000, 9_997_000, 1000)

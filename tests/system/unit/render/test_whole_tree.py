@@ -1,0 +1,99 @@
+"""Every page of the site at once: links lead somewhere, nothing comes from outside, the markup is sound."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from unit.render.pages import Element, read
+from unit.render.sample import Sample
+
+from ootci.stages.render import render
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[Path, Element]:
+    return {path: read(path) for path in sorted(site.rglob("*.html"))}
+
+
+def addresses(page: Element) -> list[tuple[Element, str]]:
+    return [
+        (item, item.attributes[name]) for item in page.walk() for name in ("href", "src") if name in item.attributes
+    ]
+
+
+def test_every_relative_link_leads_to_a_file_and_every_fragment_to_an_element(
+    site: Path, pages: dict[Path, Element]
+) -> None:
+    checked = 0
+    for path, page in pages.items():
+        for _, address in addresses(page):
+            parts = urlsplit(address)
+            if parts.scheme:
+                continue
+            assert not parts.netloc
+            assert not address.startswith("/"), f"{path}: {address} would not work under a sub-path"
+            target = Path(os.path.normpath(path.parent / unquote(parts.path))) if parts.path else path
+            assert target.is_relative_to(site), f"{path}: {address} leaves the site"
+            assert target.is_file(), f"{path}: {address} leads nowhere"
+            if parts.fragment:
+                assert pages[target].find(id=parts.fragment), f"{path}: {address} has no such element"
+            checked += 1
+    assert checked > 1000
+
+
+def test_links_to_elsewhere_are_http_and_nothing_is_fetched_from_there(pages: dict[Path, Element]) -> None:
+    for path, page in pages.items():
+        for element, address in addresses(page):
+            scheme = urlsplit(address).scheme
+            assert scheme in ("", "http", "https"), f"{path}: {address}"
+            assert not scheme or element.tag == "a", f"{path}: <{element.tag}> would fetch {address}"
+
+
+def test_no_page_has_scripts_inline_styles_or_handlers(pages: dict[Path, Element]) -> None:
+    for path, page in pages.items():
+        assert not page.find("script"), path
+        assert not page.find("iframe"), path
+        assert bool(page.find("style")) == (path.name == "404.html"), path
+        for element in page.walk():
+            assert "style" not in element.attributes, path
+            assert not any(name.startswith("on") for name in element.attributes), path
+
+
+def test_every_page_forbids_what_it_does_not_use(pages: dict[Path, Element]) -> None:
+    for path, page in pages.items():
+        policy = page.one("meta", http_equiv="Content-Security-Policy").attributes["content"]
+        assert policy.startswith("default-src 'none'; style-src "), path
+        assert "unsafe" not in policy, path
+
+
+def test_every_page_has_one_heading_landmarks_and_distinct_ids(pages: dict[Path, Element]) -> None:
+    for path, page in pages.items():
+        assert page.one("html").attributes["lang"] == "en", path
+        assert page.one("h1").text, path
+        assert page.one("main").attributes["id"] == "main", path
+        assert page.one("head").one("title").children, path
+        ids = [element.attributes["id"] for element in page.walk() if "id" in element.attributes]
+        assert len(ids) == len(set(ids)), path
+        for header in page.find("th"):
+            assert header.attributes.get("scope") in ("col", "row"), path
+
+
+def test_style_sheet_fetches_nothing(site: Path) -> None:
+    assert not re.search(r"url\(|@import", (site / "static" / "style.css").read_text(encoding="utf-8"))
+
+
+def test_the_missing_page_stands_alone(pages: dict[Path, Element], site: Path) -> None:
+    """It is served at any depth: a relative link on it would lead to yet another missing page."""
+    page = pages[site / "404.html"]
+    assert [address for element, address in addresses(page) if element.tag != "use"] == ["#main"]
+
+
+def test_the_same_inputs_give_the_same_bytes(sampled: Sample, site: Path, tmp_path: Path) -> None:
+    render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "again")
+    first = {path.relative_to(site): path.read_bytes() for path in site.rglob("*") if path.is_file()}
+    again = tmp_path / "again"
+    assert first == {path.relative_to(again): path.read_bytes() for path in again.rglob("*") if path.is_file()}

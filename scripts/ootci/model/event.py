@@ -19,7 +19,10 @@ from ootci.model.build import StageName, StageStatus
 from ootci.model.outcome import OutcomeName
 from ootci.model.record import Time
 
-MAX_LINE_BYTES = 1024 * 1024
+MAX_LINE_BYTES = 16 * 1024 * 1024
+"""The longest event lists every test of a suite; what is longer is no event."""
+
+Seconds = Annotated[float, Field(ge=0, le=1e7)]
 
 
 class _Event(BaseModel):
@@ -74,7 +77,7 @@ class TestEnd(_Event):
     event: Literal["test_end"] = "test_end"
     id: str
     outcome: OutcomeName
-    duration: float = 0.0
+    duration: Seconds = 0.0
     message: str | None = None
     text: str | None = None
     output: str | None = None
@@ -107,7 +110,7 @@ class StageEnd(_Event):
     event: Literal["stage_end"] = "stage_end"
     stage: StageName
     status: StageStatus
-    duration: float = 0.0
+    duration: Seconds = 0.0
     reason: str | None = None
     excerpt: str | None = None
     log: str | None = None
@@ -127,10 +130,14 @@ def read_events(path: Path) -> Iterator[Event]:
         stream = path.open("rb")
     except OSError:
         return
+    skipping = False
     with stream:
         while line := stream.readline(MAX_LINE_BYTES):
-            if line.endswith(b"\n") and (event := parse_event(line)) is not None:
+            whole = line.endswith(b"\n")
+            # The end of a line that was too long is not a line.
+            if whole and not skipping and (event := parse_event(line)) is not None:
                 yield event
+            skipping = not whole
 
 
 def parse_event(line: bytes) -> Event | None:

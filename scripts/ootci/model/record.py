@@ -13,6 +13,9 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Plain
 
 from ootci.errors import StageFileInvalid, StageFileMissing, StageFileVersion
 
+FIRST_YEAR, LAST_YEAR = 1970, 2199
+"""Times of runs lie between; with others, which only a hostile file has, no one can calculate safely."""
+
 
 def utc_text(value: datetime) -> str:
     """An aware time as ISO 8601 in UTC with milliseconds, for example ``2026-11-21T04:10:00.000Z``."""
@@ -21,9 +24,12 @@ def utc_text(value: datetime) -> str:
 
 def _in_utc(value: datetime) -> datetime:
     try:
-        return value.astimezone(timezone.utc)
-    except OverflowError as error:
-        raise ValueError("the time is too far away to be one in UTC") from error
+        utc = value.astimezone(timezone.utc)
+    except OverflowError:
+        utc = datetime.min.replace(tzinfo=timezone.utc)
+    if not FIRST_YEAR <= utc.year <= LAST_YEAR:
+        raise ValueError(f"the time is not between the years {FIRST_YEAR} and {LAST_YEAR}")
+    return utc
 
 
 Time = Annotated[AwareDatetime, AfterValidator(_in_utc), PlainSerializer(utc_text, return_type=str, when_used="json")]

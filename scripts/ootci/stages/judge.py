@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from ootci.history.compare import changes_between, new_failures
 from ootci.history.store import History
-from ootci.model.build import StageName, StageStatus
+from ootci.model.build import StageName, StageResult, StageStatus
 from ootci.model.device import Device, RegisteredDevice
 from ootci.model.outcome import Counts, OutcomeName
 from ootci.model.plan import Plan
@@ -158,6 +158,7 @@ def _night(device: str, plan: Plan, run: Run | None, before: Run | None, *, ever
         or _regressed(before, run)
         or _lost_tests(before, run)
         or _failing(run)
+        or _nothing(run)
         or _Judged(VerdictName.OK, _ok_text(run))
     )
 
@@ -169,14 +170,16 @@ def _required(run: Run) -> list[str]:
 def _no_data(run: Run) -> _Judged | None:
     for report in run.suites:
         if report.required and report.state is ReportState.NO_TESTS:
-            stage = StageName(report.suite)
-            if _status(run, stage) is not StageStatus.CRASHED:
-                return _Judged(VerdictName.NO_DATA, f"{report.suite}: zero tests were collected", stage)
+            stage = _stage(run, report.suite)
+            if stage is None or stage.status is not StageStatus.CRASHED:
+                name = stage.name if stage else None
+                return _Judged(VerdictName.NO_DATA, f"{report.suite}: zero tests were collected", name)
     return None
 
 
-def _status(run: Run, name: StageName) -> StageStatus:
-    return next((stage.status for stage in run.stages if stage.name is name), StageStatus.NOT_RUN)
+def _stage(run: Run, suite: str) -> StageResult | None:
+    """A suite's stage. The file comes from a device's job, so it may lack it."""
+    return next((stage for stage in run.stages if stage.name.value == suite), None)
 
 
 _BROKEN_STAGES = (
@@ -205,8 +208,12 @@ def _smoke_broken(run: Run) -> _Judged | None:
             f"{_tests(len(failures))} of smoke failed, first {failures[0].id}",
             StageName.SMOKE,
         )
-    stage = next(stage for stage in run.stages if stage.name is StageName.SMOKE)
-    if stage.status not in (StageStatus.PASSED, StageStatus.NOT_RUN) and not _reported(run, "smoke"):
+    stage = _stage(run, "smoke")
+    if (
+        stage is not None
+        and stage.status not in (StageStatus.PASSED, StageStatus.NOT_RUN)
+        and not _reported(run, "smoke")
+    ):
         return _Judged(VerdictName.SMOKE_BROKEN, f"smoke: {stage.reason or stage.status.value}", StageName.SMOKE)
     return None
 
@@ -228,11 +235,15 @@ def _lost_tests(before: Run | None, run: Run) -> _Judged | None:
     for report in run.suites:
         if not report.required:
             continue
-        stage = StageName(report.suite)
+        found = _stage(run, report.suite)
+        stage = found.name if found else None
         if report.state in _REPORT_LOST or report.state is ReportState.TRUNCATED:
             return _Judged(VerdictName.LOST_TESTS, f"{report.suite}: {report.detail}", stage)
         if report.counts.total < report.min_tests:
             text = f"{report.suite}: {report.counts.total} tests collected, at least {report.min_tests} expected"
+            return _Judged(VerdictName.LOST_TESTS, text, stage)
+        if report.state is ReportState.COMPLETE and report.counts.executed == 0:
+            text = f"{report.suite}: none of {_tests(report.counts.total)} was executed"
             return _Judged(VerdictName.LOST_TESTS, text, stage)
         had = next((old.counts.executed for old in (before.suites if before else ()) if old.suite == report.suite), 0)
         if report.counts.executed < had - LOST_TOLERANCE:
@@ -251,6 +262,13 @@ def _failing(run: Run) -> _Judged | None:
         if stage.name.value in required and stage.status is not StageStatus.PASSED:
             return _Judged(VerdictName.FAILING, f"{stage.name.value}: {stage.reason or stage.status.value}", stage.name)
     return None
+
+
+def _nothing(run: Run) -> _Judged | None:
+    """Silence is never success: without an executed test of a required suite there is nothing to be content with."""
+    if _counts(run).executed:
+        return None
+    return _Judged(VerdictName.NO_DATA, "no test of a required suite was executed")
 
 
 def _first_failing_stage(run: Run) -> StageName | None:
@@ -277,6 +295,10 @@ def _tests(count: int) -> str:
     return f"{count} test" if count == 1 else f"{count} tests"
 
 
+def _devices(count: int) -> str:
+    return f"{count} device" if count == 1 else f"{count} devices"
+
+
 def _row(nights: Sequence[Night], verdict: VerdictName) -> list[Night]:
     """The unbroken row of newest nights with the verdict."""
     row: list[Night] = []
@@ -290,10 +312,10 @@ def _row(nights: Sequence[Night], verdict: VerdictName) -> list[Night]:
 def _summary(devices: Sequence[DeviceVerdict], newest: Plan | None) -> str:
     """The one sentence of the front page."""
     if newest is None:
-        return f"No nightly has run yet; {len(devices)} devices are registered."
+        return f"No nightly has run yet; {_devices(len(devices))} registered."
     active = [item for item in devices if item.verdict is not VerdictName.PAUSED]
     good = sum(item.verdict in AS_EXPECTED for item in active)
-    parts = [f"Nightly {newest.id}: {good} of {len(active)} devices as expected"]
+    parts = [f"Nightly {newest.id}: {good} of {_devices(len(active))} as expected"]
     newly = sum(item.verdict in BROKEN and item.nights == 1 for item in active)
     if newly:
         parts.append(f"{newly} newly broken")
@@ -317,11 +339,12 @@ def _gate(registry: Sequence[RegisteredDevice], devices: Sequence[DeviceVerdict]
     blocking = tuple(item for item in devices if item.device in gating and item.verdict not in AS_EXPECTED)
     if not gating:
         return Gate(may_merge=False, reason="no gating device is registered, so nothing speaks for merging")
+    noun = "device" if len(gating) == 1 else "devices"
     if not blocking:
-        return Gate(may_merge=True, reason=f"all {len(gating)} gating devices are as expected")
+        return Gate(may_merge=True, reason=f"{len(gating)} of {len(gating)} gating {noun} as expected")
     names = ", ".join(f"{item.device} ({item.verdict.value})" for item in blocking)
     return Gate(
         may_merge=False,
         blocking=tuple(item.device for item in blocking),
-        reason=f"{len(blocking)} of {len(gating)} gating devices not as expected: {names}",
+        reason=f"{len(blocking)} of {len(gating)} gating {noun} not as expected: {names}",
     )

@@ -15,6 +15,8 @@ from ootci.model.run import ReportState
 
 MAX_BYTES = 512 * 1024 * 1024
 MAX_DEPTH = 50
+MAX_ID = 1_000
+MAX_NAME = 100
 MAX_MESSAGE = 500
 MAX_TEXT = 16_000
 CHUNK = 1 << 20
@@ -83,6 +85,9 @@ def read_junit(path: Path) -> Report:
         return _broken(reader, error, size)
     except OSError as error:
         return Report((), ReportState.UNREADABLE, f"the report cannot be read: {error.strerror}")
+    except (LookupError, ValueError) as error:
+        # expat asks Python for encodings that it does not know itself.
+        return Report((), ReportState.UNREADABLE, f"the report's encoding cannot be read: {error}")
     outcomes = tuple(reader.outcomes)
     if not reader.is_junit:
         return Report((), ReportState.UNREADABLE, "the file is XML, but not JUnit")
@@ -171,11 +176,11 @@ def _outcome(case: _Case) -> Outcome:
     stated = case.properties.get("outcome")
     exact = OutcomeName(stated) if stated in OutcomeName.__members__.values() else None
     return Outcome(
-        id=(case.properties.get("id") or "::".join(filter(None, (case.classname, case.name))) or "unnamed")[:1000],
-        suite=case.suite[:100] or "unknown",
+        id=(case.properties.get("id") or "::".join(filter(None, (case.classname, case.name))) or "unnamed")[:MAX_ID],
+        suite=case.suite[:MAX_NAME] or "unknown",
         outcome=_worse(case.outcome, exact),
-        capability=case.properties.get("capability"),
-        title=(case.properties.get("title") or None),
+        capability=case.properties.get("capability", "")[:MAX_NAME] or None,
+        title=case.properties.get("title", "")[:MAX_MESSAGE] or None,
         duration=case.duration,
         message=case.message[:MAX_MESSAGE] if case.message else None,
         text=_head_and_tail(case),
@@ -183,7 +188,7 @@ def _outcome(case: _Case) -> Outcome:
 
 
 _ADDED = {
-    OutcomeName.PASSED: {OutcomeName.PASSED},
+    OutcomeName.PASSED: frozenset(OutcomeName),
     OutcomeName.FAILED: {OutcomeName.FAILED, OutcomeName.XPASSED},
     OutcomeName.ERROR: {OutcomeName.ERROR, OutcomeName.CRASHED, OutcomeName.TIMED_OUT, OutcomeName.NOT_RUN},
     OutcomeName.SKIPPED: {OutcomeName.SKIPPED, OutcomeName.XFAILED, OutcomeName.UNSUPPORTED},
@@ -191,8 +196,8 @@ _ADDED = {
 
 
 def _worse(by_element: OutcomeName, stated: OutcomeName | None) -> OutcomeName:
-    """The stated outcome may only refine what the elements say: a property never turns a failure into a pass."""
-    return stated if stated in _ADDED[by_element] else by_element
+    """The stated outcome may refine what the elements say or be worse, but never turns a failure into a pass."""
+    return stated if stated is not None and stated in _ADDED[by_element] else by_element
 
 
 def _head_and_tail(case: _Case) -> str | None:

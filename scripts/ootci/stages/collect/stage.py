@@ -6,10 +6,10 @@ import os
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from ootci.errors import NoSuchDevice
+from ootci.errors import NoSuchDevice, StageFileInvalid
 from ootci.model.build import Build, StageName, StageResult, StageStatus
 from ootci.model.device import Device
-from ootci.model.event import Collected, CollectedTest, StageEnd, StageStart, read_events
+from ootci.model.event import Collected, CollectedTest, StageEnd, StageStart, TestEnd, read_events
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan, PlannedRun
 from ootci.model.probe import read_probe
@@ -17,7 +17,7 @@ from ootci.model.record import read, write
 from ootci.model.run import Environment, ReportState, Run, SuiteReport
 from ootci.model.torch_build import TorchRequest
 from ootci.model.workspace import RunFolder
-from ootci.stages.collect.junit import Report, read_junit
+from ootci.stages.collect.junit import MAX_ID, MAX_MESSAGE, MAX_NAME, Report, read_junit
 
 
 def collect(device: Device, plan: Plan, folder: RunFolder, *, now: datetime, attempt: int = 1) -> Run:
@@ -32,15 +32,21 @@ def collect(device: Device, plan: Plan, folder: RunFolder, *, now: datetime, att
 
     Raises:
         NoSuchDevice: the plan has no run for the device.
-        StageFileMissing, StageFileInvalid, StageFileVersion: build.json is not there or not valid.
+        StageFileMissing, StageFileInvalid, StageFileVersion: build.json is not there, not valid, or of another plan.
 
     """
     planned = _planned(plan, device.name)
     build = read(Build, folder.build)
+    if build.run_id != planned.run_id:
+        raise StageFileInvalid(
+            f"build.json is of the run {build.run_id}, but the plan expects {planned.run_id}",
+            where=str(folder.build),
+            fix="run `ootci build` and `ootci test` for this plan first",
+        )
     stages = (*build.stages, *_stages_from(folder.events, device))
     report = read_junit(folder.junit)
     collected = _collected(folder.events)
-    outcomes = _with_not_run(report.outcomes, collected)
+    outcomes = _with_missing(report.outcomes, collected, _ends(folder.events))
     started = min((stage.started_at for stage in stages if stage.started_at), default=now)
     finished = max(
         (stage.started_at + timedelta(seconds=stage.duration) for stage in stages if stage.started_at), default=now
@@ -57,7 +63,7 @@ def collect(device: Device, plan: Plan, folder: RunFolder, *, now: datetime, att
         plugin=build.plugin,
         environment=_environment(folder.env, build),
         stages=stages,
-        suites=_suites(device, stages, report, outcomes),
+        suites=_suites(device, stages, report, outcomes, {test.suite for test in collected.values()}),
         outcomes=outcomes,
         url=plan.trigger.url,
     )
@@ -118,32 +124,52 @@ def _collected(events: Path) -> dict[str, CollectedTest]:
     return tests
 
 
-def _with_not_run(reported: tuple[Outcome, ...], collected: dict[str, CollectedTest]) -> tuple[Outcome, ...]:
-    """What was reported, and `not_run` for every test that was collected and never reported."""
+def _ends(events: Path) -> dict[str, TestEnd]:
+    return {event.id: event for event in read_events(events) if isinstance(event, TestEnd)}
+
+
+def _with_missing(
+    reported: tuple[Outcome, ...], collected: dict[str, CollectedTest], ends: dict[str, TestEnd]
+) -> tuple[Outcome, ...]:
+    """What was reported, and every test that was collected and is not in the report.
+
+    A job that was ended from outside leaves outcomes in the event log that no report holds yet; a test without any
+    outcome is `not_run`.
+    """
     known = {outcome.id for outcome in reported}
-    missing = [
-        Outcome(
-            id=test.id,
-            suite=test.suite or "unknown",
-            outcome=OutcomeName.NOT_RUN,
-            capability=test.capability,
-            title=test.title,
-            message="collected, but never reported",
+    missing = []
+    for test in collected.values():
+        if test.id[:MAX_ID] in known:
+            continue
+        end = ends.get(test.id) or TestEnd(
+            id=test.id, outcome=OutcomeName.NOT_RUN, message="collected, but never reported"
         )
-        for test in collected.values()
-        if test.id not in known
-    ]
+        missing.append(
+            Outcome(
+                id=test.id[:MAX_ID],
+                suite=(test.suite or "unknown")[:MAX_NAME],
+                outcome=end.outcome,
+                capability=test.capability[:MAX_NAME] if test.capability else None,
+                title=test.title[:MAX_MESSAGE] if test.title else None,
+                duration=end.duration,
+                message=end.message[:MAX_MESSAGE] if end.message else None,
+            )
+        )
     return (*reported, *missing)
 
 
 def _suites(
-    device: Device, stages: tuple[StageResult, ...], report: Report, outcomes: tuple[Outcome, ...]
+    device: Device,
+    stages: tuple[StageResult, ...],
+    report: Report,
+    outcomes: tuple[Outcome, ...],
+    collected: set[str | None],
 ) -> tuple[SuiteReport, ...]:
     by_name = {stage.name.value: stage for stage in stages}
     reports = []
     for suite in device.suites:
         mine = [outcome for outcome in outcomes if outcome.suite == suite.name]
-        state, detail = _state(by_name[suite.name], report, mine)
+        state, detail = _state(by_name[suite.name], report, mine, suite.name in collected)
         reports.append(
             SuiteReport(
                 suite=suite.name,
@@ -157,11 +183,14 @@ def _suites(
     return tuple(reports)
 
 
-def _state(stage: StageResult, report: Report, outcomes: list[Outcome]) -> tuple[ReportState, str | None]:
+def _state(
+    stage: StageResult, report: Report, outcomes: list[Outcome], collected: bool
+) -> tuple[ReportState, str | None]:
+    """What became of a suite's report; ``collected`` says whether it is known which tests it should hold."""
     if stage.status is StageStatus.NOT_RUN:
         return ReportState.NOT_EXPECTED, stage.reason
     if report.state not in (ReportState.COMPLETE, ReportState.NO_TESTS):
-        cut = report.state is ReportState.TRUNCATED
+        cut = report.state is ReportState.TRUNCATED and collected
         if not (cut and outcomes and all(item.outcome is not OutcomeName.NOT_RUN for item in outcomes)):
             return report.state, report.detail
     if not outcomes:

@@ -115,15 +115,17 @@ class Supervisor:
             self.watch.read()
             if self.watch.exit_status is not None and self.watch.current is None:
                 return self._end(self._orderly_reason(finished), finished)
-            if self.watch.current is not None:
-                self._blame(self.watch.current, finished, why)
+            culprit = self.watch.current
+            if culprit is not None:
+                self._blame(culprit, finished, why)
             if why == "suite":
                 return self._end(f"the suite was ended after {self.run.suite_seconds:.0f} s", finished, timed_out=True)
             if not self.watch.collected:
                 return self._end(f"pytest ended before it had collected any test: {finished.ending}", finished)
             only = self.watch.remaining()
             if not only:
-                return self._end(None, finished)
+                ending = f"every test reported, and then the process ended with {finished.ending}"
+                return self._end(None if culprit is not None else ending, finished)
             if len(self.watch.ended) == done_before:
                 return self._end(f"pytest ended between two tests: {finished.ending}", finished)
 
@@ -205,6 +207,8 @@ class Supervisor:
             return f"{len(self.watch.collect_errors)} file(s) could not be collected, first {path}: {message}"
         if self.watch.exit_status not in PYTEST_ORDERLY and self.watch.collected:
             return f"pytest ended with exit status {self.watch.exit_status}"
+        if self.watch.collected and (left := len(self.watch.remaining())):
+            return f"pytest ended by itself before {left} of {len(self.watch.collected)} tests had run"
         if self.watch.exit_status != finished.exit_code and not finished.timed_out:
             return f"every test reported, and then the process ended with {finished.ending}"
         return None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ootci.model.event import (
+    MAX_LINE_BYTES,
     Collected,
     CollectedTest,
     CollectError,
@@ -45,6 +46,7 @@ class Watch:
     last_told: float = 0.0
     exit_status: int | None = None
     collect_errors: dict[str, str] = field(default_factory=dict)
+    _skipping: bool = False
 
     def new_process(self) -> None:
         """Forget what belongs to one process only."""
@@ -58,12 +60,14 @@ class Watch:
             return
         with self.path.open("rb") as stream:
             stream.seek(self.position)
-            for line in stream:
-                if not line.endswith(b"\n"):
+            while line := stream.readline(MAX_LINE_BYTES):
+                whole = line.endswith(b"\n")
+                if not whole and len(line) < MAX_LINE_BYTES:
                     break
                 self.position += len(line)
-                if (event := parse_event(line)) is not None:
+                if whole and not self._skipping and (event := parse_event(line)) is not None:
                     self._take(event)
+                self._skipping = not whole
 
     def remaining(self) -> list[str]:
         """Collected tests that have no outcome yet, in order."""

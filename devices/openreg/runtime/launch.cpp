@@ -21,9 +21,10 @@ namespace sim {
 namespace {
 
 std::atomic<sim_activity_callback> activity_callback{nullptr};
+thread_local uint64_t correlation = 0;
 
 int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
       .count();
 }
 
@@ -35,6 +36,7 @@ struct Launch {
   std::vector<sim_buffer> buffers;
   unsigned generation;
   FaultPoint point;
+  uint64_t caller = correlation;
 
   Launch(const sim_launch_desc& desc, unsigned generation, FaultPoint point)
       : name(desc.name), run(desc.run), drop(desc.drop), arg(desc.arg),
@@ -113,7 +115,11 @@ sim_status execute(const Launch& launch, int device, int stream) {
   const int result = launch.run(launch.arg, error, sizeof error);
   const int64_t end = now_ns();
   if (fault == FaultKind::kWrongResult) corrupt(launch.buffers);
-  if (auto callback = activity_callback.load()) callback(launch.name.c_str(), device, stream, start, end);
+  if (auto callback = activity_callback.load()) {
+    const sim_activity activity = {launch.name.c_str(), device, stream, launch.point == FaultPoint::kCopy,
+                                   start, end, launch.caller};
+    callback(&activity);
+  }
   if (result != 0) return fail(SIM_LAUNCH_FAILED, "kernel %s failed: %s", launch.name.c_str(), error);
   return SIM_OK;
 }
@@ -146,6 +152,8 @@ int run_copy(void* arg, char*, size_t) {
 }  // namespace sim
 
 void sim_set_activity_callback(sim_activity_callback callback) { sim::activity_callback = callback; }
+
+void sim_set_correlation(uint64_t correlation) { sim::correlation = correlation; }
 
 sim_status sim_launch(sim_stream* stream, const sim_launch_desc* desc) {
   return sim::launch_at(stream, desc, sim::FaultPoint::kLaunch);

@@ -91,6 +91,8 @@ class Call {
     if (!on_device(tensor)) return tensor;
     plain_ = plain_ && is_plain_strided(tensor);
     at::Tensor view = views_.view(tensor, written);
+    // Some kernels save more for the backward pass when somebody will need it.
+    if (tensor.requires_grad()) view.unsafeGetTensorImpl()->set_requires_grad(true);
     arguments_.emplace_back(tensor, view);
     return view;
   }

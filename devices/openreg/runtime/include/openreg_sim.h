@@ -106,10 +106,21 @@ SIM_API sim_status sim_launch_inline(sim_stream* stream, const sim_launch_desc* 
 /* Any of the two pointers may be host or device memory, of any device. */
 SIM_API sim_status sim_memcpy_async(void* dst, const void* src, size_t bytes, sim_stream* stream);
 
-/* Called after each kernel and copy with its duration, for profilers. Times
- * are nanoseconds of the monotonic clock. */
-typedef void (*sim_activity_callback)(const char* name, int device, int stream, int64_t start_ns, int64_t end_ns);
+/* What a kernel or copy did, for profilers. Times are nanoseconds since the
+ * epoch; the correlation is the launching thread's at the time of the launch. */
+typedef struct sim_activity {
+  const char* name; /* valid during the callback only */
+  int device;
+  int stream;
+  int is_copy;
+  int64_t start_ns;
+  int64_t end_ns;
+  uint64_t correlation;
+} sim_activity;
+/* Called on the thread that ran the kernel; null switches it off. */
+typedef void (*sim_activity_callback)(const sim_activity* activity);
 SIM_API void sim_set_activity_callback(sim_activity_callback callback);
+SIM_API void sim_set_correlation(uint64_t correlation);
 
 /* ---- events ---- */
 

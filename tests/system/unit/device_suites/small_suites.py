@@ -89,7 +89,13 @@ class SmallSuites:
     def environment(self) -> dict[str, str]:
         """The environment of that command."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "PYTHONPATH"))}
-        return {**kept, "PYTHONPATH": str(self.folder / "stub"), "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1"}
+        return {
+            **kept,
+            "PYTHONPATH": str(self.folder / "stub"),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            "NO_COLOR": "1",
+        }
 
     def run(self, *arguments: str, device: str | None = "cpu", cwd: Path | None = None) -> Session:
         """Run them."""

@@ -209,11 +209,8 @@ def _smoke_broken(run: Run) -> _Judged | None:
             StageName.SMOKE,
         )
     stage = _stage(run, "smoke")
-    if (
-        stage is not None
-        and stage.status not in (StageStatus.PASSED, StageStatus.NOT_RUN)
-        and not _reported(run, "smoke")
-    ):
+    broken = stage is not None and stage.status not in (StageStatus.PASSED, StageStatus.NOT_RUN)
+    if stage is not None and broken and not _reported(run, "smoke"):
         return _Judged(VerdictName.SMOKE_BROKEN, f"smoke: {stage.reason or stage.status.value}", StageName.SMOKE)
     return None
 

@@ -125,7 +125,17 @@ def _collected(events: Path) -> dict[str, CollectedTest]:
 
 
 def _ends(events: Path) -> dict[str, TestEnd]:
-    return {event.id: event for event in read_events(events) if isinstance(event, TestEnd)}
+    """What came of the tests of the suite during which the job was ended, so that nobody wrote its report."""
+    unfinished: set[StageName] = set()
+    ends: dict[str, TestEnd] = {}
+    for event in read_events(events):
+        if isinstance(event, StageStart):
+            unfinished, ends = {event.stage}, {}
+        elif isinstance(event, StageEnd):
+            unfinished.discard(event.stage)
+        elif isinstance(event, TestEnd):
+            ends[event.id] = event
+    return ends if unfinished else {}
 
 
 def _with_missing(
@@ -133,8 +143,8 @@ def _with_missing(
 ) -> tuple[Outcome, ...]:
     """What was reported, and every test that was collected and is not in the report.
 
-    A job that was ended from outside leaves outcomes in the event log that no report holds yet; a test without any
-    outcome is `not_run`.
+    A job that was ended from outside leaves outcomes in the event log (``ends``) that no report holds; a test without
+    any outcome is `not_run`.
     """
     known = {outcome.id for outcome in reported}
     missing = []

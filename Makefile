@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 .PHONY: help nightly test lint schema requirements doctor clean
 
 help: ## List the commands
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1|/' | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 nightly: $(VENV)/tool ## Run the nightly for one device: make nightly [DEVICE=openreg] [TORCH=nightly|2.13.0|path/to.whl]
 	@$(BIN)/ootci nightly --device "$(DEVICE)" $(if $(TORCH),--torch "$(TORCH)")

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from ootci.model.device import Device
 from ootci.model.run import Run
-from ootci.model.verdict import ChangeName, DeviceVerdict
+from ootci.model.verdict import DeviceVerdict
 from ootci.stages.render.facts import Fact, TorchView, contacts, device_facts, torch_view
 from ootci.stages.render.links import folder_name
 from ootci.stages.render.nights import NightRow, in_words, night_rows
-from ootci.stages.render.run_view import NAMES_LIMIT, RunView, run_view
+from ootci.stages.render.room import NAMES, Room
+from ootci.stages.render.run_view import RunView, run_view
 from ootci.stages.render.status import CHANGES, OUTCOMES, VERDICTS, WHERE, Status
 from ootci.stages.render.text import one_line
 from ootci.stages.render.words import day, many
@@ -123,17 +124,19 @@ def device_page(device: Device, verdict: DeviceVerdict, pages: Sequence[RunPage]
 
 
 def _changes(verdict: DeviceVerdict) -> tuple[ChangeGroup, ...]:
-    groups = []
+    room, groups = Room(NAMES), []
     for name, status in CHANGES.items():
         found = [change for change in verdict.changes if change.change is name]
-        shown = tuple(
-            ChangeRow(
+        shown = []
+        for change in found:
+            row = ChangeRow(
                 one_line(change.id),
                 OUTCOMES[change.before].word if change.before else None,
                 OUTCOMES[change.after].word if change.after else None,
             )
-            for change in found[: NAMES_LIMIT if name is not ChangeName.APPEARED else NAMES_LIMIT // 4]
-        )
+            if not room.takes(row.id):
+                break
+            shown.append(row)
         if found:
-            groups.append(ChangeGroup(status, len(found), shown))
+            groups.append(ChangeGroup(status, len(found), tuple(shown)))
     return tuple(groups)

@@ -9,6 +9,7 @@ from ootci.model.device import Device, Plugin
 from ootci.model.run import Run
 from ootci.model.torch_build import TorchBuild, TorchRequest
 from ootci.stages.render.links import github_handle, pytorch_commit, web_address
+from ootci.stages.render.text import one_line
 
 _SHA = re.compile(r"[0-9a-f]{40}")
 
@@ -56,10 +57,11 @@ class TorchView:
 def torch_view(request: TorchRequest, build: TorchBuild | None) -> TorchView:
     """What was wanted and what was got."""
     version = build.version if build else request.version
+    version = one_line(version, 60) if version else None
     marker = fallback = None
     if request.fallback_reason is not None:
-        marker = f"wanted {request.wanted}, got {request.channel.value}"
-        fallback = f"{marker} {version or 'of unknown version'}: {request.fallback_reason}"
+        marker = f"wanted {one_line(request.wanted, 60)}, got {request.channel.value}"
+        fallback = f"{marker} {version or 'of unknown version'}: {one_line(request.fallback_reason)}"
     return TorchView(version, request.channel.value, marker, fallback, request.unavailable_reason)
 
 

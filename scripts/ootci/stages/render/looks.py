@@ -12,6 +12,9 @@ from ootci.model.record import utc_text
 from ootci.stages.render.text import clean, one_line
 from ootci.stages.render.words import day, duration, many, moment
 
+TEXT_LIMIT = 8_000
+"""No text that a template prints is longer than this."""
+
 
 def templates(folder: Path) -> Environment:
     """The environment for the templates of a folder.
@@ -41,4 +44,5 @@ def page(environment: Environment, template: str, values: Mapping[str, object]) 
 def _finalize(value: object) -> object:
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
-    return clean(value)
+    # What is meant to be long was cut before; this is for texts that nobody thought of as long.
+    return clean(value) if len(value) <= TEXT_LIMIT else one_line(value)

@@ -6,22 +6,18 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from markupsafe import escape
-
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.run import ReportState, Run
 from ootci.model.verdict import Change, ChangeName
 from ootci.stages.render.facts import Fact, TorchView, run_facts, torch_view
 from ootci.stages.render.links import web_address
+from ootci.stages.render.room import NAMES, TEXTS, Room
 from ootci.stages.render.status import CHANGES, OUTCOMES, STAGES, Status
 from ootci.stages.render.text import Excerpt, excerpt, one_line
 
 LOG_LIMIT = 6_000
 FAILURE_LIMIT = 8_000
-TEXT_BUDGET = 90_000
-"""Bytes of escaped failure text on one page; what comes later is listed without its text."""
-NAMES_LIMIT = 200
-"""Tests that a list names; it says how many more there are."""
+CAPABILITIES_LIMIT = 60
 
 
 @dataclass(frozen=True)
@@ -50,7 +46,6 @@ class CountRow:
 class FailureRow:
     """One failing test."""
 
-    anchor: str
     id: str
     title: str | None
     suite: str
@@ -72,7 +67,7 @@ class NamedTest:
 
 @dataclass(frozen=True)
 class TestList:
-    """Tests that came to one outcome other than passed or failed."""
+    """Tests that are only named."""
 
     status: Status
     total: int
@@ -95,8 +90,10 @@ class RunView:
     stages: tuple[StageRow, ...]
     suites: tuple[CountRow, ...]
     capabilities: tuple[CountRow, ...]
+    capabilities_more: int
+    failures_total: int
     failures: tuple[FailureRow, ...]
-    failures_more: int
+    other_failures: TestList | None
     lists: tuple[TestList, ...]
 
 
@@ -108,7 +105,8 @@ def run_view(run: Run, changes: Sequence[Change] = ()) -> RunView:
         changes: how its tests differ from the run before, as the judge found; without them no failure is called new.
 
     """
-    failed = _failures(run, {change.id: change.change for change in changes})
+    failing, rows = _failures(run, {change.id: change.change for change in changes})
+    capabilities = _capabilities(run.outcomes)
     return RunView(
         run=run,
         url=web_address(run.url),
@@ -116,9 +114,11 @@ def run_view(run: Run, changes: Sequence[Change] = ()) -> RunView:
         facts=run_facts(run),
         stages=_stages(run),
         suites=_suites(run),
-        capabilities=_capabilities(run.outcomes),
-        failures=failed[:NAMES_LIMIT],
-        failures_more=max(0, len(failed) - NAMES_LIMIT),
+        capabilities=capabilities[:CAPABILITIES_LIMIT],
+        capabilities_more=max(0, len(capabilities) - CAPABILITIES_LIMIT),
+        failures_total=len(failing),
+        failures=rows,
+        other_failures=_named(_OTHER_FAILURES, failing[len(rows) :]),
         lists=_lists(run.outcomes),
     )
 
@@ -181,32 +181,33 @@ def _capability(name: str, counts: Counts) -> CountRow:
 _NEW = (ChangeName.REGRESSION, ChangeName.NEW_FAILURE)
 
 
-def _failures(run: Run, changes: Mapping[str, ChangeName]) -> tuple[FailureRow, ...]:
+def _failures(run: Run, changes: Mapping[str, ChangeName]) -> tuple[list[Outcome], tuple[FailureRow, ...]]:
+    """All failing tests, the new ones first, and the rows of those whose text has room on the page."""
     failing = [outcome for outcome in run.outcomes if outcome.is_failure]
     failing.sort(key=lambda outcome: changes.get(outcome.id) not in _NEW)
-    budget = TEXT_BUDGET
-    rows = []
-    for number, outcome in enumerate(failing, 1):
-        text = excerpt(outcome.text, FAILURE_LIMIT) if outcome.text else None
-        if text is not None:
-            size = len(escape(text.head + text.tail).encode("utf-8"))
-            text, budget = (text, budget - size) if size <= budget else (None, budget)
-        change = changes.get(outcome.id)
-        rows.append(
-            FailureRow(
-                anchor=f"failure-{number}",
-                id=one_line(outcome.id),
-                title=one_line(outcome.title) if outcome.title else None,
-                suite=one_line(outcome.suite, 60),
-                status=OUTCOMES[outcome.outcome],
-                change=CHANGES[change] if change else None,
-                seconds=outcome.duration,
-                message=one_line(outcome.message) if outcome.message else None,
-                text=text,
-                command=reproduce(outcome.id, run.device),
-            )
-        )
-    return tuple(rows)
+    room, rows = Room(TEXTS), []
+    for outcome in failing:
+        row = _failure(outcome, run.device, changes.get(outcome.id))
+        text = row.text or Excerpt("")
+        # The id stands in the summary, in a label and in the command.
+        if not room.takes(row.id * 3, row.title, row.message, text.head, text.tail, overhead=700):
+            break
+        rows.append(row)
+    return failing, tuple(rows)
+
+
+def _failure(outcome: Outcome, device: str, change: ChangeName | None) -> FailureRow:
+    return FailureRow(
+        id=one_line(outcome.id),
+        title=one_line(outcome.title) if outcome.title else None,
+        suite=one_line(outcome.suite, 60),
+        status=OUTCOMES[outcome.outcome],
+        change=CHANGES[change] if change else None,
+        seconds=outcome.duration,
+        message=one_line(outcome.message) if outcome.message else None,
+        text=excerpt(outcome.text, FAILURE_LIMIT) if outcome.text else None,
+        command=reproduce(outcome.id, device),
+    )
 
 
 def reproduce(test_id: str, device: str) -> str:
@@ -215,6 +216,7 @@ def reproduce(test_id: str, device: str) -> str:
     return f"cd tests/device && python -m pytest {test} --device {shlex.quote(device)}"
 
 
+_OTHER_FAILURES = Status("more failures", "bad", "cross")
 _LISTED = (
     OutcomeName.NOT_RUN,
     OutcomeName.XPASSED,
@@ -225,13 +227,16 @@ _LISTED = (
 
 
 def _lists(outcomes: Sequence[Outcome]) -> tuple[TestList, ...]:
-    lists = []
-    for name in _LISTED:
-        found = [outcome for outcome in outcomes if outcome.outcome is name]
-        shown = tuple(
-            NamedTest(one_line(item.id), one_line(item.message, 200) if item.message else None)
-            for item in found[:NAMES_LIMIT]
-        )
-        if found:
-            lists.append(TestList(OUTCOMES[name], len(found), shown))
-    return tuple(lists)
+    lists = [_named(OUTCOMES[name], [item for item in outcomes if item.outcome is name]) for name in _LISTED]
+    return tuple(item for item in lists if item is not None)
+
+
+def _named(status: Status, outcomes: Sequence[Outcome]) -> TestList | None:
+    """The tests by name, as many as have room; None when there are none."""
+    room, shown = Room(NAMES), []
+    for outcome in outcomes:
+        test = NamedTest(one_line(outcome.id), one_line(outcome.message, 200) if outcome.message else None)
+        if not room.takes(test.id, test.note):
+            break
+        shown.append(test)
+    return TestList(status, len(outcomes), tuple(shown)) if outcomes else None

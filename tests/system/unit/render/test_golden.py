@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from unit.render.sample import NIGHTS, Sample, plan_id
+from unit.render.sample import Sample
+from unit.render.sample_runs import NIGHTS, plan_id
 
 from ootci.stages.render import step_summary
 

@@ -1,0 +1,102 @@
+"""A device run that attacks the page through every field that it can fill."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from unit.render.sample import Sample, sample
+
+from ootci.history.store import History
+from ootci.model.build import PluginBuild, StageName, StageResult, StageStatus
+from ootci.model.outcome import Counts, Outcome, OutcomeName
+from ootci.model.run import Environment, ReportState, Run, SuiteReport
+from ootci.model.torch_build import TorchBuild
+from ootci.model.verdict import Change, ChangeName
+
+MARKUP = "<script>document.title='ran'</script><img src=x onerror=\"document.title='ran'\">'\"&lt;{{ 7 * 7 }}"
+HIDDEN = "\x1b[31mred\x1b[0m\u202etxt.exe\u200b\x00\x07 עברית 🎉"
+LONG = "0123456789abcdef" * 6_000
+EVIL = MARKUP + HIDDEN
+ADDRESS = "javascript:document.title='ran'"
+OUTCOMES = tuple(OutcomeName)
+
+
+def hostile_run(honest: Run, long: str = LONG) -> Run:
+    """A run whose every text is hostile; ids and enumerations are what the border lets through."""
+    text = EVIL + long
+    counts = Counts(failed=10**9, passed=10**12)
+    return honest.model_copy(
+        update={
+            "attempt": honest.attempt + 1,
+            "url": ADDRESS,
+            "torch": TorchBuild(version=text, git_version=f"../../{EVIL}"),
+            "torch_request": honest.torch_request.model_copy(
+                update={"wanted": text, "version": text, "fallback_reason": text, "unavailable_reason": text}
+            ),
+            "plugin": PluginBuild(package=text, version=text, source=ADDRESS + text, commit=text),
+            "environment": Environment(python=text, os=text, machine=text, cpus=1, compiler=text, runner=text),
+            "stages": tuple(
+                StageResult(
+                    name=name,
+                    status=status,
+                    started_at=honest.started_at,
+                    duration=1e12,
+                    reason=text,
+                    excerpt=text,
+                    log=f"../../{EVIL}",
+                )
+                for name, status in zip(StageName, [*StageStatus, StageStatus.FAILED], strict=True)
+            ),
+            "suites": (
+                SuiteReport(suite=text, required=False, state=ReportState.TRUNCATED, detail=text, counts=counts),
+            ),
+            "outcomes": tuple(
+                Outcome(
+                    id=f"{number}{text}",
+                    suite=text,
+                    outcome=OUTCOMES[number % len(OUTCOMES)],
+                    capability=text,
+                    title=text,
+                    duration=-1e9,
+                    message=text,
+                    text=text,
+                )
+                for number in range(40)
+            ),
+        }
+    )
+
+
+def hostile_sample(folder: Path) -> Sample:
+    """The sample, with one device that is hostile in its file, its run and therefore its verdict."""
+    honest = sample(folder)
+    index = next(number for number, item in enumerate(honest.registry) if item.device.name == "borealis")
+    verdict = honest.verdicts.devices[index]
+    run = next(item for item in History(folder).runs("borealis") if item.id == verdict.run_id and item.attempt == 2)
+    evil = hostile_run(run)
+    honest.history.append_run(evil)
+    verdict = verdict.model_copy(
+        update={
+            "reason": EVIL + LONG,
+            "torch_request": evil.torch_request,
+            "torch": evil.torch,
+            "changes": tuple(
+                Change(id=item.id, change=ChangeName.REGRESSION, after=item.outcome) for item in evil.outcomes
+            ),
+        }
+    )
+    device = honest.registry[index].device
+    device = device.model_copy(
+        update={"display_name": MARKUP[:200], "vendor": EVIL, "description": EVIL, "maintainers": ("@someone",)}
+    )
+    registry, devices = list(honest.registry), list(honest.verdicts.devices)
+    registry[index] = honest.registry[index].model_copy(update={"device": device})
+    devices[index] = verdict
+    verdicts = honest.verdicts.model_copy(
+        update={
+            "devices": tuple(devices),
+            "summary": EVIL,
+            "gate": honest.verdicts.gate.model_copy(update={"reason": EVIL + LONG}),
+        }
+    )
+    return Sample(tuple(registry), honest.history, verdicts)

@@ -1,0 +1,91 @@
+"""A device's page: the failing line is one click away, and silence looks like silence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from unit.render.pages import Element, read
+from unit.render.sample import DEVICES
+from unit.render.sample_runs import NIGHTS, SHA, plan_id
+
+
+def device(site: Path, name: str) -> Element:
+    return read(site / "d" / name / "index.html")
+
+
+@pytest.mark.parametrize("name", [item.name for item in DEVICES])
+def test_every_device_has_a_page_with_verdict_contacts_and_the_command(site: Path, name: str) -> None:
+    page = device(site, name)
+    assert page.find(id="verdict")[0].text
+    assert f"@{name}-maintainers" in page.text
+    assert f"make nightly DEVICE={name}" in page.text
+
+
+def test_failures_have_their_text_and_the_command_that_reproduces_them(site: Path) -> None:
+    page = device(site, "borealis")
+    failures = page.find("details", class_="failure")
+    assert len(failures) == 3
+    assert "E AssertionError: Tensor-likes are not equal!" in failures[0].text
+    command = failures[0].find("pre", class_="command")[0].text
+    assert command == (
+        "cd tests/device && python -m pytest integration/test_views.py::test_transpose --device borealis"
+    )
+
+
+def test_new_failures_stand_before_old_ones(site: Path) -> None:
+    changes = [
+        item.one("summary").find("span", class_="small")[0].text
+        for item in device(site, "borealis").find("details", class_="failure")
+    ]
+    assert changes == ["regression", "regression", "still failing"]
+
+
+def test_a_build_that_broke_shows_the_end_of_its_log(site: Path) -> None:
+    page = device(site, "dune")
+    assert "ninja: build stopped: subcommand failed." in page.find("pre")[0].text
+    assert "not run" in page.text
+
+
+def test_versions_name_the_pytorch_commit_and_link_it(site: Path) -> None:
+    link = [item for item in device(site, "openreg").find("a") if "pytorch/pytorch/commit" in item.attributes["href"]]
+    assert link[0].attributes["href"].endswith(SHA)
+    assert link[0].text == SHA[:12]
+
+
+def test_a_fallback_is_said_on_the_device_s_page_and_on_the_run_s(site: Path) -> None:
+    for page in (device(site, "ember"), read(site / "d" / "ember" / plan_id(NIGHTS - 1) / "index.html")):
+        assert "wanted nightly, got release 2.13.0+cpu" in page.one("p", class_="banner").text
+
+
+def test_a_silent_device_leads_to_its_last_report(site: Path) -> None:
+    panel = device(site, "fjord").one("section", class_="empty")
+    assert "has no report from it" in panel.text
+    assert panel.one("a").attributes["href"] == f"{plan_id(10)}/index.html"
+
+
+def test_a_device_that_never_ran_and_a_paused_one_say_so(site: Path) -> None:
+    assert "has never reported" in device(site, "indigo").one("section", class_="empty").text
+    assert "The only machine is being moved until March." in device(site, "halo").text
+
+
+def test_every_night_is_listed_and_those_with_a_report_lead_to_it(site: Path) -> None:
+    nights = device(site, "fjord").one("ol", class_="calendar").find("li")
+    assert len(nights) == NIGHTS
+    assert [bool(night.find("a")) for night in nights] == [False] * 3 + [True] * 11
+
+
+def test_an_earlier_attempt_stays_readable(site: Path) -> None:
+    page = device(site, "borealis")
+    link = next(item for item in page.find("a") if item.text == "attempt 1")
+    earlier = read(site / "d" / "borealis" / link.attributes["href"])
+    assert "replaced by a later one" in earlier.text
+    assert "0 cards found" in earlier.text
+
+
+def test_counts_and_outcomes_that_are_not_passes_are_listed(site: Path) -> None:
+    page = device(site, "marble")
+    not_run = next(item for item in page.find("details") if item.one("summary").text == "not run 8")
+    assert len(not_run.find("li")) == 8
+    integration = next(row for row in page.find("tr") if row.find("th")[0].text == "integration")
+    assert "truncated" in integration.text

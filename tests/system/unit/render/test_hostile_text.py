@@ -1,0 +1,71 @@
+"""Hostile text in every field: it is shown, and it is nothing but text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from unit.render.hostile import hostile_sample
+from unit.render.pages import Element, read
+
+from ootci.stages.render import render, step_summary
+
+DEVICE_LIMIT = 200 * 1024
+
+
+@pytest.fixture(scope="module")
+def hostile_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hostile")
+    sample = hostile_sample(folder / "history")
+    render(sample.registry, sample.history, sample.verdicts, folder / "site")
+    (folder / "summary.md").write_text(step_summary(sample.verdicts, sample.registry), encoding="utf-8")
+    return folder / "site"
+
+
+@pytest.fixture(scope="module")
+def attacked(hostile_site: Path) -> dict[str, Element]:
+    pages = [hostile_site / "index.html", *sorted((hostile_site / "d" / "borealis").rglob("*.html"))]
+    return {path.relative_to(hostile_site).as_posix(): read(path) for path in pages}
+
+
+def test_the_attack_reaches_the_pages(attacked: dict[str, Element]) -> None:
+    """Without this, the other tests could pass on pages that show nothing."""
+    for name in ("index.html", "d/borealis/index.html"):
+        assert "<script>document.title='ran'</script>" in attacked[name].text
+        assert "{{ 7 * 7 }}" in attacked[name].text
+
+
+def test_no_element_and_no_attribute_is_born_of_it(attacked: dict[str, Element]) -> None:
+    for name, page in attacked.items():
+        for element in page.walk():
+            assert element.tag not in ("script", "img", "iframe", "object", "style"), name
+            assert not any(attribute.startswith("on") for attribute in element.attributes), name
+
+
+def test_no_link_of_another_scheme(attacked: dict[str, Element]) -> None:
+    for name, page in attacked.items():
+        for link in page.find("a"):
+            assert not link.attributes["href"].lower().startswith(("javascript", "data", "file")), name
+
+
+def test_nothing_invisible_or_reordering_is_left(attacked: dict[str, Element], hostile_site: Path) -> None:
+    for name in attacked:
+        text = (hostile_site / name).read_text(encoding="utf-8")
+        for sign in "\x1b\x00\x07\u202e\u200b":
+            assert sign not in text, name
+        assert "&lt;U+202E&gt;" in text or "night" in name or "attempt" in name or name.count("/") > 2
+
+
+def test_sizes_stay_bounded_and_the_page_says_what_was_cut(attacked: dict[str, Element], hostile_site: Path) -> None:
+    for name, page in attacked.items():
+        assert (hostile_site / name).stat().st_size < DEVICE_LIMIT, name
+        if name == "d/borealis/index.html":
+            assert page.find("span", class_="cut")
+            assert "more characters)" in page.text
+
+
+def test_the_step_summary_is_harmless_too(hostile_site: Path) -> None:
+    summary = (hostile_site.parent / "summary.md").read_text(encoding="utf-8")
+    assert "<" not in summary.replace("&#60;", "")
+    assert "\u202e" not in summary
+    assert len(summary.encode()) < 64 * 1024

@@ -278,7 +278,8 @@ def _first_failing_stage(run: Run) -> StageName | None:
 
 def _ok_text(run: Run) -> str:
     counts = _counts(run)
-    return f"{counts.passed} of {counts.executed} executed tests passed"
+    expected = f", {counts.xfailed} failed as expected" if counts.xfailed else ""
+    return f"{counts.passed} of {counts.executed} executed tests passed{expected}"
 
 
 def _counts(run: Run | None) -> Counts:
@@ -328,6 +329,24 @@ def _summary(devices: Sequence[DeviceVerdict], newest: Plan | None) -> str:
     if paused:
         parts.append(f"{paused} paused")
     return " · ".join(parts) + "."
+
+
+def _nightly_name(devices: Sequence[DeviceVerdict], newest: Plan) -> str:
+    """The torch that the nightly tested, with its commit, where all devices tested the same; always the date."""
+    run_ids = {run.run_id for run in newest.runs}
+    builds = {
+        f"{item.torch.version} ({(item.torch.git_version or 'unknown')[:7]})"
+        for item in devices
+        if item.run_id in run_ids and item.torch is not None
+    }
+    date = f"{newest.created_at:%Y-%m-%d}"
+    if len(builds) == 1:
+        return f"{date} on torch {builds.pop()}"
+    return f"{date} on {len(builds)} builds of torch" if builds else date
+
+
+def _devices(count: int) -> str:
+    return f"{count} device" if count == 1 else f"{count} devices"
 
 
 def _gate(registry: Sequence[RegisteredDevice], devices: Sequence[DeviceVerdict]) -> Gate:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from ootci.adapters.process import Answer, ask
-from ootci.errors import HistoryUnreachable, ToolMissing
+from ootci.errors import HistoryConflict, HistoryUnreachable, ToolMissing
 
 PUSH_ATTEMPTS = 6
 TOKEN_VARIABLE = "GITHUB_TOKEN"  # noqa: S105 - the name of a variable
@@ -39,18 +40,16 @@ class DataBranch:
         """Make the folder a checkout of the branch; false when the remote has no such branch yet.
 
         Raises:
-            HistoryUnreachable: the remote does not answer, or the folder holds what the branch does not.
+            HistoryUnreachable: the remote does not answer.
+            HistoryConflict: the folder and the branch hold different records under the same name.
 
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        if not (self.folder / ".git").exists():
-            self._must("init", "--quiet", f"--initial-branch={self.branch}", ".")
-        listed = self._must("ls-remote", "--heads", "--", self.remote, self.branch)
-        if not listed.out.strip():
+        self._init()
+        if self._tip() is None:
             return False
         self._must("fetch", "--quiet", "--depth=1", "--", self.remote, self.branch)
         if self._git("rev-parse", "--verify", "--quiet", "HEAD").exit_code == 0:
-            self._must(*_AUTHOR, "rebase", "--quiet", "FETCH_HEAD")
+            self._rebase()
         else:
             self._must("checkout", "--quiet", "-B", self.branch, "FETCH_HEAD")
         return True
@@ -63,12 +62,15 @@ class DataBranch:
 
         Raises:
             HistoryUnreachable: pushing failed for good.
+            HistoryConflict: somebody else has published a different record under the same name.
 
         """
+        self._init()
         self._must("add", "--all", ".")
         if self._must("status", "--porcelain").out.strip():
             self._must(*_AUTHOR, "commit", "--quiet", "--message", message)
-        elif self._git("rev-parse", "--verify", "--quiet", "HEAD").exit_code != 0:
+        head = self._git("rev-parse", "--verify", "--quiet", "HEAD").out.strip()
+        if not head or head == self._tip():
             return False
         for attempt in range(PUSH_ATTEMPTS):
             pushed = self._git("push", "--quiet", "--", self.remote, f"HEAD:refs/heads/{self.branch}")
@@ -79,8 +81,34 @@ class DataBranch:
             self.wait(min(2.0**attempt, 20.0))
             # A shallow history has no base in common with the other publisher's commit; rebasing needs only its tip.
             self._must("fetch", "--quiet", "--", self.remote, self.branch)
-            self._must(*_AUTHOR, "rebase", "--quiet", "FETCH_HEAD")
+            self._rebase()
         raise self._failed("push", pushed)
+
+    def _init(self) -> None:
+        # A folder without a repository of its own would be taken for a part of the one around it.
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if not (self.folder / ".git").exists():
+            self._must("init", "--quiet", f"--initial-branch={self.branch}", ".")
+
+    def _tip(self) -> str | None:
+        """The commit that the branch has on the remote; None when there is no such branch yet."""
+        listed = self._must("ls-remote", "--heads", "--", self.remote, f"refs/heads/{self.branch}")
+        return listed.out.split()[0] if listed.out.strip() else None
+
+    def _rebase(self) -> None:
+        answer = self._git(*_AUTHOR, "rebase", "--quiet", "FETCH_HEAD")
+        if answer.exit_code == 0:
+            return
+        conflicts = self._git("diff", "--name-only", "--diff-filter=U").out.split()
+        # Without this the folder would stay in the middle of a rebase, and no later run could use it.
+        self._git("rebase", "--abort")
+        if conflicts:
+            raise HistoryConflict(
+                f"the branch holds a different record as `{conflicts[0]}`",
+                where=f"branch {self.branch} of {_bare(self.remote)}",
+                fix="give the new attempt a number of its own; what is stored stays",
+            )
+        raise self._failed("rebase", answer)
 
     def _git(self, *arguments: str) -> Answer:
         answer = ask(["git", *arguments], cwd=self.folder, env=_environment(self.remote), timeout=600)
@@ -98,9 +126,14 @@ class DataBranch:
         lines = answer.err.strip().splitlines() or ["no message"]
         return HistoryUnreachable(
             f"git {what} failed: {lines[-1]}",
-            where=f"branch {self.branch} of {self.remote}",
+            where=f"branch {self.branch} of {_bare(self.remote)}",
             fix=f"check the network and the permission to push ({TOKEN_VARIABLE}); what was appended is kept",
         )
+
+
+def _bare(remote: str) -> str:
+    """A remote without the user and password that its address may hold."""
+    return re.sub(r"(?<=://)[^/@]*@", "", remote)
 
 
 def _is_rejected(pushed: Answer) -> bool:

@@ -135,25 +135,20 @@ class Process:
 
     def stop(self) -> None:
         """End the whole group: politely first, then for good."""
-        self._signal_group(signal.SIGTERM)
+        _signal_group(self._popen.pid, signal.SIGTERM)
         if self.wait(GRACE_SECONDS) is None:
-            self._signal_group(signal.SIGKILL)
+            _signal_group(self._popen.pid, signal.SIGKILL)
             self.wait(GRACE_SECONDS)
 
     def finish(self, *, timed_out: bool = False) -> Finished:
         """Collect what is left once the process has ended, and end whatever it left behind in its group."""
         exit_code = self._popen.wait()
         duration = time.monotonic() - self.started
-        self._signal_group(signal.SIGKILL)
+        _signal_group(self._popen.pid, signal.SIGKILL)
         self._reader.join(GRACE_SECONDS)
         finished = Finished(exit_code, timed_out, duration, self._tail.decode("utf-8", "replace"))
         log.debug("%s  [cwd %s, %s, %.1f s]", shlex.join(self.command), self.cwd, finished.ending, duration)
         return finished
-
-    def _signal_group(self, number: signal.Signals) -> None:
-        # The group outlives its leader while a member lives; when none does, the number may not be signalled.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._popen.pid, number)
 
     def _read(self) -> None:
         stream = self._popen.stdout
@@ -225,20 +220,35 @@ def ask(
     """Run a short command and return its answer, or None when there is no such program."""
     started = time.monotonic()
     try:
-        done = subprocess.run(
+        popen = subprocess.Popen(
             list(command),
             cwd=cwd,
             env=None if env is None else dict(env),
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=timeout,
-            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
         )
-        answer = Answer(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
     except (FileNotFoundError, PermissionError, NotADirectoryError):
         return None
+    try:
+        out, err = popen.communicate(timeout=timeout)
+        answer = Answer(popen.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
     except subprocess.TimeoutExpired:
         answer = Answer(124, "", f"no answer within {timeout:.0f} s")
+    finally:
+        # The whole group, because a child that keeps the pipes open would be waited for.
+        _signal_group(popen.pid, signal.SIGKILL)
+        popen.wait()
+        for stream in (popen.stdout, popen.stderr):
+            if stream is not None:
+                stream.close()
     seconds = time.monotonic() - started
     log.debug("%s  [cwd %s, %s, %.1f s]", shlex.join(command), cwd, exit_text(answer.exit_code), seconds)
     return answer
+
+
+def _signal_group(leader: int, number: signal.Signals) -> None:
+    # The group outlives its leader while a member lives; when none does, the number may not be signalled.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, number)

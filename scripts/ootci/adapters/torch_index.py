@@ -86,13 +86,13 @@ def _fitting(index_url: str, tags: frozenset[Tag] | None) -> list[TorchWheel]:
     page.feed(_get(page_url))
     wheels = []
     for href in page.found:
-        url, _, fragment = urljoin(page_url, href).partition("#")
-        name = unquote(urlsplit(url).path.rpartition("/")[2])
         try:
+            url, _, fragment = urljoin(page_url, href).partition("#")
+            name = unquote(urlsplit(url).path.rpartition("/")[2])
             project, version, _, wheel_tags = parse_wheel_filename(name)
-        except InvalidWheelFilename:
+        except (InvalidWheelFilename, ValueError):
             continue
-        if project == "torch" and wheel_tags & supported:
+        if project == "torch" and url.startswith(("https://", "http://")) and wheel_tags & supported:
             sha256 = fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else None
             wheels.append(TorchWheel(version, url, sha256, index_url))
     if not wheels:

@@ -42,7 +42,7 @@ def build_command(device: str, exit_zero: bool, folders: Folders) -> None:
     plan = read(Plan, workspace.plan)
     item = folders.device(device)
     run = planned_run(plan, device, str(workspace.plan))
-    with locked(workspace.environment(device)):
+    with locked(folders.work):
         result = build(item, run, workspace, clock=clock, progress=progress())
     for line in stage_lines(result.stages):
         click.echo(line)

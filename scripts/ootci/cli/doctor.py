@@ -101,5 +101,5 @@ def doctor(output_format: str, folders: Folders) -> None:
     click.echo(table(("what", "state", "detail"), rows, output_format))
     missing = sum(item.state == "missing" for item in findings)
     if output_format == "text":
-        click.echo(f"\n{missing} needed things are missing" if missing else "\neverything needed is here")
+        click.echo(f"\nmissing, although needed: {missing}" if missing else "\neverything needed is here")
     sys.exit(EXIT_INFRASTRUCTURE if missing else EXIT_FINE)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import sys
+import traceback
 
 import click
 
 from ootci import __version__
 from ootci.cli import build, collect, device, doctor, gate, history, judge, nightly, plan, render, schema, test
 from ootci.cli.context import show_error
-from ootci.errors import EXIT_INFRASTRUCTURE, EXIT_INPUT, OotciError
+from ootci.errors import EXIT_INFRASTRUCTURE, EXIT_INPUT, HostFailure, OotciError
 
 
 class Group(click.Group):
@@ -68,5 +69,12 @@ def main() -> None:
         error.show()
         code = EXIT_INPUT
     except BrokenPipeError:
+        code = EXIT_INFRASTRUCTURE
+    except OSError as error:
+        where = str(error.filename or "this machine")
+        show_error(HostFailure(f"the machine refused: {error.strerror or error}", where=where, fix="see what is there"))
+        code = EXIT_INFRASTRUCTURE
+    except Exception:  # the last line of defence: exit code 1 would say that the device failed
+        click.echo(f"a defect of ootci itself, please report it:\n{traceback.format_exc()}", err=True)
         code = EXIT_INFRASTRUCTURE
     sys.exit(code if isinstance(code, int) else 0)

@@ -13,7 +13,7 @@ from ootci.adapters.terminal import Progress
 from ootci.cli.context import Folders, attempt_number, clock, folder_options, format_option, progress
 from ootci.cli.history import append_workspace
 from ootci.cli.plan import device_option, github_trigger, torch_option
-from ootci.cli.report import HEADINGS, nightly_rows, stage_lines, table
+from ootci.cli.report import HEADINGS, nightly_rows, one_line, stage_lines, table
 from ootci.cli.test import suites_folder, suites_option
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, OotciError
 from ootci.history.store import History
@@ -104,7 +104,9 @@ def _one_device(
 
 def _runs(planned: Plan, folders: Folders) -> dict[str, Run]:
     files = {run.device: folders.workspace.run(run.device).run for run in planned.runs}
-    return {device: read(Run, path) for device, path in files.items() if path.exists()}
+    runs = {device: read(Run, path) for device, path in files.items() if path.exists()}
+    # A stage that failed before it could clear the folder leaves an earlier nightly's run there.
+    return {device: run for device, run in runs.items() if run.plan_id == planned.id}
 
 
 def _print(planned: Plan, verdicts: Verdicts, runs: dict[str, Run], folders: Folders, output_format: str) -> None:
@@ -114,10 +116,10 @@ def _print(planned: Plan, verdicts: Verdicts, runs: dict[str, Run], folders: Fol
         return
     click.echo("")
     for item in mine:
-        click.echo(f"{item.device}: {item.verdict.value}: {item.reason}")
+        click.echo(f"{item.device}: {item.verdict.value}: {one_line(item.reason)}")
         request = item.torch_request
         if item.torch is not None:
-            click.echo(f"  torch {item.torch.version} (git {item.torch.git_version or 'unknown'})")
+            click.echo(f"  torch {one_line(item.torch.version)} (git {one_line(item.torch.git_version or 'unknown')})")
         if request is not None and request.fallback_reason:
             click.echo(f"  FALLBACK: {request.fallback_reason}")
     click.echo(f"\npage: {folders.site / 'index.html'}")

@@ -20,6 +20,11 @@ def seconds_text(seconds: float) -> str:
     return f"{int(seconds) // 60} m {int(seconds) % 60:02d} s"
 
 
+def one_line(text: str) -> str:
+    """Text of a device's run on one line, which no terminal and no workflow takes for a command."""
+    return " ".join(plain(text).split())
+
+
 def stage_lines(stages: Sequence[StageResult]) -> list[str]:
     """A line per stage: name, status, duration, and the reason where it did not pass."""
     lines = []
@@ -27,7 +32,7 @@ def stage_lines(stages: Sequence[StageResult]) -> list[str]:
         note = "nothing changed" if stage.cached else stage.reason or ""
         ran = stage.status is not StageStatus.NOT_RUN
         seconds = seconds_text(stage.duration) if ran else ""
-        lines.append(f"{stage.name.value:<12}{stage.status.value:<10}{seconds:>9}  {plain(note)}".rstrip())
+        lines.append(f"{stage.name.value:<12}{stage.status.value:<10}{seconds:>9}  {one_line(note)}".rstrip())
     return lines
 
 
@@ -66,8 +71,9 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], output_format:
         return json.dumps([dict(zip(headings, row, strict=True)) for row in rows], indent=1)
     if output_format == "markdown":
         lines = [" | ".join(headings), " | ".join("---" for _ in headings)]
-        lines += [" | ".join(cell.replace("|", "\\|") for cell in row) for row in rows]
+        lines += [" | ".join(one_line(cell).replace("|", "\\|") for cell in row) for row in rows]
         return "\n".join(f"| {line} |" for line in lines)
+    rows = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(len(row[index]) for row in (headings, *rows)) for index in range(len(headings))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (headings, *rows)]
     return "\n".join(line.rstrip() for line in lines)

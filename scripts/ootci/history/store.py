@@ -13,7 +13,7 @@ import zlib
 from pathlib import Path
 from typing import TypeVar
 
-from ootci.errors import HistoryConflict, HistoryCorrupt
+from ootci.errors import HistoryConflict, HistoryCorrupt, StageFileInvalid
 from ootci.model.plan import Plan
 from ootci.model.record import StageFile, parse, write_atomic
 from ootci.model.run import Run
@@ -122,4 +122,9 @@ def _content(stored: bytes, path: Path) -> bytes:
 
 
 def _read(kind: type[S], path: Path) -> S:
-    return parse(kind, _content(path.read_bytes(), path), where=str(path))
+    try:
+        return parse(kind, _content(path.read_bytes(), path), where=str(path))
+    except StageFileInvalid as error:
+        raise HistoryCorrupt(
+            error.what, where=str(path), fix="restore the file from the data branch's git history"
+        ) from error

@@ -45,13 +45,13 @@ def plan(
 
     Raises:
         NoSuchDevice: a chosen name is not registered.
-        BadOption, TorchWheelMissing: ``torch`` cannot be used.
+        BadOption, TorchWheelMissing: ``torch`` or ``suffix`` cannot be used.
 
     """
     for name in chosen:
         find_device(tuple(registry), name)
     now = now.astimezone(timezone.utc)
-    plan_id = f"{now:%Y%m%d}-{suffix or f'{now:%H%M%S}'}"
+    plan_id = f"{now:%Y%m%d}-{_checked(suffix) or f'{now:%H%M%S}'}"
     resolved: dict[tuple[str | None, Torch], TorchRequest] = {}
     runs: list[PlannedRun] = []
     left_out: list[LeftOut] = []
@@ -70,6 +70,15 @@ def plan(
                         say(f"torch: {reason}")
             runs.append(_planned(plan_id, item, device, resolved[key]))
     return Plan(id=plan_id, created_at=now, trigger=trigger, runs=tuple(runs), left_out=tuple(left_out))
+
+
+def _checked(suffix: str | None) -> str | None:
+    # The plan's id becomes a file's name and a line of GITHUB_OUTPUT.
+    if suffix and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", suffix):
+        raise BadOption(
+            f"`{suffix}` cannot be part of a plan's id", where="--plan-suffix", fix="use letters, digits, - and _ only"
+        )
+    return suffix
 
 
 def _planned(plan_id: str, item: RegisteredDevice, device: Device, request: TorchRequest) -> PlannedRun:

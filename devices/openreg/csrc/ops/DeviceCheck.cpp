@@ -53,6 +53,9 @@ class Check {
   }
 
   c10::Device result() const {
+    // With tensors of the host only, a generator of ours has led the call here.
+    TORCH_CHECK(device_ || named_ || (!host_ && !host_scalar_), "Expected a 'cpu' device type for generator but found '",
+                kDeviceType, "'");
     if (!device_) return named_.value_or(device_of(index_or_current(c10::Device(kDeviceType))));
     const bool tolerated = !host_written_ && takes_host_tensors(op_.operator_name().name);
     if (host_ && !tolerated) fail(*device_, *host_);

@@ -162,11 +162,12 @@ namespace {
 
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }
 
-// These have a composite form, which would come before the fallback. For layer
-// norm it rounds differently from the CPU's kernel; the losses warn about an
-// output that PyTorch itself made too small.
+// These have a composite form, which would come before the fallback. For the
+// first ones it rounds differently from the CPU's kernel; the losses warn about
+// an output that PyTorch itself made too small.
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  for (const char* name : {"native_layer_norm", "native_layer_norm_backward", "mse_loss", "smooth_l1_loss"}) {
+  for (const char* name : {"native_layer_norm", "native_layer_norm_backward", "native_group_norm",
+                           "native_group_norm_backward", "addr", "addr.out", "mse_loss", "smooth_l1_loss"}) {
     m.impl(name, torch::CppFunction::makeFromBoxedFunction<&fallback>());
   }
 }

@@ -136,6 +136,9 @@ void carry_over(const at::Tensor& source, const at::Tensor& target, const Crossi
       source.storage_offset() != target.storage_offset()) {
     copy_geometry(source, target.unsafeGetTensorImpl());
   }
+  // Some kernels conjugate their output by flipping its bit.
+  if (source.is_conj() != target.is_conj()) target.unsafeGetTensorImpl()->_set_conj(source.is_conj());
+  if (source.is_neg() != target.is_neg()) target.unsafeGetTensorImpl()->_set_neg(source.is_neg());
 }
 
 bool is_plain_strided(const at::Tensor& tensor) {

@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help nightly test lint schema requirements doctor clean
+.PHONY: help nightly test lint schema screenshot requirements doctor clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ lint: $(VENV)/development ## Run the linters and type checkers
 
 schema: $(VENV)/tool ## Write devices/device.schema.json again, from the model
 	$(BIN)/ootci device schema > devices/device.schema.json
+
+screenshot: $(VENV)/development ## Take the README's screenshot again, from the sample site
+	$(BIN)/python tests/system/screenshot.py
 
 requirements: ## Pin the development requirements again
 	$(PYTHON) -m venv .ootci/requirements

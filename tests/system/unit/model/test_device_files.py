@@ -1,0 +1,276 @@
+"""A device file that is wrong says what, on which line, and what to do; never a traceback, never a wrong value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from unit.samples import DEVICE_YAML
+
+from ootci.errors import (
+    EXIT_INPUT,
+    DeviceFileDuplicateKey,
+    DeviceFileInvalid,
+    DeviceFileMisnamed,
+    DeviceFileSyntax,
+    DeviceFileTooComplex,
+    DeviceFileTooLarge,
+    DeviceFileUnreadable,
+    InputError,
+)
+from ootci.model.device import Channel, Tier, load_device
+from ootci.model.strict_yaml import MAX_BYTES
+
+GOOD = DEVICE_YAML.format(name="dev")
+NEXT = GOOD.count("\n") + 1
+"""The line of what is appended to ``GOOD``."""
+
+
+def _fail(folder: Path, text: str | bytes, kind: type[InputError], name: str = "dev.yaml") -> InputError:
+    """Load the text, which must fail in the usual way, and return the error."""
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(kind) as caught:
+        load_device(path)
+    error = caught.value
+    assert type(error) is kind
+    assert error.exit_code == EXIT_INPUT
+    assert error.where.startswith(path.as_posix())
+    assert error.fix
+    assert "\n" not in error.what
+    return error
+
+
+def _line(error: InputError) -> int:
+    return int(error.where.rpartition(":")[2])
+
+
+def test_the_smallest_file_gets_the_documented_defaults(tmp_path: Path) -> None:
+    (tmp_path / "dev.yaml").write_text(GOOD, encoding="utf-8")
+    device = load_device(tmp_path / "dev.yaml").device
+    assert device.tier is Tier.ADVISORY
+    assert device.torch.channel is Channel.NIGHTLY
+    assert [suite.name for suite in device.suites] == ["smoke", "integration"]
+    assert all(suite.required for suite in device.suites)
+
+
+@pytest.mark.parametrize(
+    ("appended", "what"),
+    [
+        ("teir: gating", "unknown key `teir`; did you mean `tier`?"),
+        ("torch: {chanel: nightly}", "unknown key `torch.chanel`; did you mean `channel`?"),
+        ("runner: {label: [x]}", "unknown key `runner.label`; did you mean `labels`?"),
+        ("suites: [{name: smoke, requierd: false}]", "unknown key `suites.0.requierd`; did you mean `required`?"),
+        ("qqq: 1", "unknown key `qqq`"),
+        ("<<: {tier: gating}", "unknown key `<<`"),
+        ("1: x", "unknown key `1`"),
+    ],
+)
+def test_an_unknown_key_is_named_with_the_nearest_one(tmp_path: Path, appended: str, what: str) -> None:
+    error = _fail(tmp_path, f"{GOOD}{appended}\n", DeviceFileInvalid)
+    assert error.what == what
+    assert _line(error) == NEXT
+
+
+@pytest.mark.parametrize(
+    ("appended", "what"),
+    [
+        ("tier: big", "`tier`: input should be 'reference', 'gating' or 'advisory', not the text 'big'"),
+        ("torch: {channel: weekly}", "`torch.channel`: input should be 'nightly' or 'release', not the text 'weekly'"),
+        ("torch: {fallback: no}", "`torch.fallback`: input should be 'release' or 'none', not the yes/no false"),
+        ("limits: {job_minutes: '5'}", "`limits.job_minutes`: input should be a valid integer, not the text '5'"),
+        ("limits: {job_minutes: yes}", "`limits.job_minutes`: input should be a valid integer, not the yes/no true"),
+        ("limits: {job_minutes: 2.5}", "`limits.job_minutes`: input should be a valid integer, not the number 2.5"),
+        ("limits: {job_minutes: 1e3}", "`limits.job_minutes`: input should be a valid integer, not the text '1e3'"),
+        ("limits: {job_minutes: .inf}", "`limits.job_minutes`: input should be a valid integer, not the number inf"),
+        ("limits: {job_minutes:}", "`limits.job_minutes`: input should be a valid integer, not nothing"),
+        ("suites: [{name: smoke, required: 'true'}]", "valid boolean, not the text 'true'"),
+        ("suites: [{name: smoke, required: 1}]", "valid boolean, not the number 1"),
+        ("environment: {A: yes}", "`environment.A`: input should be a valid string, not the yes/no true"),
+        ("environment: {A: 5}", "`environment.A`: input should be a valid string, not the number 5"),
+        ("environment: {1A: x}", "`environment.1A`: string should match pattern"),
+        ("runner: {labels: x}", "`runner.labels`: input should be a valid array, not the text 'x'"),
+        ("runner: {labels: [a b]}", "`runner.labels.0`: string should match pattern"),
+        ("check: {command: ls}", "`check.command`: input should be a valid array, not the text 'ls'"),
+        ("links: {homepage: 'javascript:alert(1)'}", "`links.homepage`: string should match pattern"),
+        ("limits: {job_minutes: 0}", "`limits.job_minutes`: input should be greater than or equal to 1"),
+        ("suites: []", "`suites`: tuple should have at least 1 item"),
+        ("paused: true", "`paused`"),
+    ],
+)
+def test_a_wrong_value_is_named_with_what_was_found(tmp_path: Path, appended: str, what: str) -> None:
+    error = _fail(tmp_path, f"{GOOD}{appended}\n", DeviceFileInvalid)
+    assert what in error.what
+    assert _line(error) == NEXT
+
+
+def test_a_list_with_one_wrong_item_is_one_problem(tmp_path: Path) -> None:
+    error = _fail(tmp_path, GOOD.replace("@somebody", "somebody"), DeviceFileInvalid)
+    assert "maintainers.0" in error.what
+    assert "more" not in error.what
+    assert _line(error) == 4
+
+
+def test_missing_keys_are_all_named(tmp_path: Path) -> None:
+    error = _fail(tmp_path, "name: dev\nplugin:\n  path: x\n", DeviceFileInvalid)
+    for key in ("display_name", "vendor", "maintainers", "plugin.distribution"):
+        assert f"the key `{key}` is missing" in error.what
+
+
+def test_a_key_that_is_missing_deep_down_points_to_its_parent(tmp_path: Path) -> None:
+    error = _fail(tmp_path, GOOD.replace("  distribution: torch-dev\n", ""), DeviceFileInvalid)
+    assert error.what == "the key `plugin.distribution` is missing"
+    assert _line(error) == 5
+
+
+@pytest.mark.parametrize(
+    ("sources", "found"),
+    [
+        ("path: x\n  package: y", "`path` and `package`"),
+        ("path: x\n  git: {url: y}\n  package: z", "`path` and `git` and `package`"),
+        ("requirements: []", "none of them"),
+    ],
+)
+def test_a_plugin_has_exactly_one_source(tmp_path: Path, sources: str, found: str) -> None:
+    error = _fail(tmp_path, GOOD.replace("path: dev", sources), DeviceFileInvalid)
+    assert "exactly one of `path`, `git` and `package`" in error.what
+    assert error.what.endswith(f"found {found}")
+
+
+@pytest.mark.parametrize("path", ["../x", "a/../../x", "..", "/etc", "a/.."])
+def test_a_plugin_never_lies_outside_its_folder(tmp_path: Path, path: str) -> None:
+    assert "plugin.path" in _fail(tmp_path, GOOD.replace("path: dev", f"path: {path}"), DeviceFileInvalid).what
+
+
+def test_a_suite_is_named_once(tmp_path: Path) -> None:
+    text = f"{GOOD}suites: [{{name: smoke}}, {{name: smoke}}]\n"
+    assert "a suite is named twice" in _fail(tmp_path, text, DeviceFileInvalid).what
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "first", "second"),
+    [
+        (f"{GOOD}name: other\n", "name", 1, NEXT),
+        (
+            f"{GOOD}links:\n  source: https://a\n  homepage: https://b\n  source: https://c\n",
+            "source",
+            NEXT + 1,
+            NEXT + 3,
+        ),
+        (f"{GOOD}suites:\n  - name: smoke\n    name: integration\n", "name", NEXT + 1, NEXT + 2),
+    ],
+)
+def test_the_same_key_twice_is_found_at_any_depth(tmp_path: Path, text: str, key: str, first: int, second: int) -> None:
+    error = _fail(tmp_path, text, DeviceFileDuplicateKey)
+    assert error.what == f"the key `{key}` stands twice, first on line {first}"
+    assert _line(error) == second
+
+
+@pytest.mark.parametrize(
+    ("appended", "offset"),
+    [
+        ("links: {source: https://a\n", 1),
+        ("links:\n\tsource: https://a\n", 1),
+        ("description: a: b\n", 0),
+        ("description: 'open\n", 1),
+        ("---\nname: second\n", 0),
+        ("description: *nowhere\n", 0),
+        ("description: !!python/object/apply:os.system [x]\nvendor2: x\n", None),
+        ("? [a]\n: b\n", 0),
+        ("description: !!python/name:os.system\n", 0),
+    ],
+)
+def test_broken_yaml_names_its_line(tmp_path: Path, appended: str, offset: int | None) -> None:
+    kind = DeviceFileSyntax if offset is not None else DeviceFileInvalid
+    error = _fail(tmp_path, GOOD + appended, kind)
+    if offset is not None:
+        assert _line(error) == NEXT + offset
+
+
+@pytest.mark.parametrize("number", ["010", "0x10", "0b11", "1:30", "1_0", "0o7"])
+def test_a_number_that_yaml_reads_in_another_base_is_refused(tmp_path: Path, number: str) -> None:
+    path = tmp_path / "dev.yaml"
+    path.write_text(f"{GOOD}limits: {{job_minutes: {number}}}\n", encoding="utf-8")
+    with pytest.raises((DeviceFileSyntax, DeviceFileInvalid)) as caught:
+        load_device(path)
+    assert number in caught.value.what
+    assert _line(caught.value) == NEXT
+
+
+@pytest.mark.parametrize("written", ["2026-01-01", "1e3", "1.2.3", "2026-01-01 10:00:00"])
+def test_text_that_looks_like_something_else_stays_as_it_was_written(tmp_path: Path, written: str) -> None:
+    path = tmp_path / "dev.yaml"
+    path.write_text(f"{GOOD}environment: {{A: {written}}}\n", encoding="utf-8")
+    assert load_device(path).device.environment == {"A": written}
+
+
+@pytest.mark.parametrize("escape", [r"\0", r"\e", r"\ud800", r"\x7f"])
+def test_text_with_characters_that_are_no_text_is_refused(tmp_path: Path, escape: str) -> None:
+    error = _fail(tmp_path, f'{GOOD}environment: {{A: "a{escape}b"}}\n', DeviceFileSyntax)
+    assert "U+" in error.what
+    assert _line(error) == NEXT
+
+
+@pytest.mark.parametrize("raw", [b"\x00", b"\x07", b"\x1b"])
+def test_raw_control_characters_are_refused(tmp_path: Path, raw: bytes) -> None:
+    _fail(tmp_path, GOOD.encode() + b"description: a" + raw + b"b\n", DeviceFileSyntax)
+
+
+def test_what_is_not_utf_8_names_the_line(tmp_path: Path) -> None:
+    error = _fail(tmp_path, GOOD.encode() + b"description: caf\xe9\n", DeviceFileUnreadable)
+    assert "not UTF-8" in error.what
+    assert _line(error) == NEXT
+
+
+def test_a_byte_order_mark_is_no_problem(tmp_path: Path) -> None:
+    (tmp_path / "dev.yaml").write_bytes(b"\xef\xbb\xbf" + GOOD.encode())
+    assert load_device(tmp_path / "dev.yaml").device.name == "dev"
+
+
+@pytest.mark.parametrize(("text", "what"), [("", "no keys"), ("# only this\n", "no keys"), ("- a\n", "not a mapping")])
+def test_a_file_without_keys_says_where_to_start(tmp_path: Path, text: str, what: str) -> None:
+    error = _fail(tmp_path, text, DeviceFileInvalid)
+    assert what in error.what
+    assert "openreg.yaml" in error.fix
+
+
+def test_missing_files_and_folders_are_told_apart(tmp_path: Path) -> None:
+    with pytest.raises(DeviceFileUnreadable, match="no such file"):
+        load_device(tmp_path / "gone.yaml")
+    (tmp_path / "folder.yaml").mkdir()
+    with pytest.raises(DeviceFileUnreadable, match="not a regular file"):
+        load_device(tmp_path / "folder.yaml")
+
+
+def test_a_file_is_no_larger_than_a_device_file_can_be(tmp_path: Path) -> None:
+    filler = "#" * (MAX_BYTES - len(GOOD) - 1) + "\n"
+    (tmp_path / "dev.yaml").write_text(GOOD + filler, encoding="utf-8")
+    assert load_device(tmp_path / "dev.yaml").device.name == "dev"
+    assert "64 KiB" in _fail(tmp_path, GOOD + "#" + filler, DeviceFileTooLarge).what
+
+
+def test_aliases_cannot_expand_without_limit(tmp_path: Path) -> None:
+    levels = [
+        f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]"
+        for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+    ]
+    text = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "\n".join(levels) + "\n"
+    assert "expands to more than" in _fail(tmp_path, text, DeviceFileTooComplex).what
+
+
+@pytest.mark.parametrize("text", ["a: &a [*a]\n", "a: " + "[" * 30 + "]" * 30 + "\n", "a: " + "[" * 20_000])
+def test_depth_is_bounded(tmp_path: Path, text: str) -> None:
+    assert "nests deeper" in _fail(tmp_path, text, DeviceFileTooComplex).what
+
+
+@pytest.mark.parametrize("name", ["other.yaml", "dev.yml", "Dev.yaml"])
+def test_file_and_device_have_the_same_name(tmp_path: Path, name: str) -> None:
+    error = _fail(tmp_path, GOOD, DeviceFileMisnamed, name)
+    assert name in error.what
+    assert "rename the file to dev.yaml" in error.fix
+    assert _line(error) == 1
+
+
+@pytest.mark.parametrize("name", ["../x", "X", "a-b", "1a", "", "a b", "a" * 40])
+def test_a_name_is_one_that_torch_and_every_file_system_takes(tmp_path: Path, name: str) -> None:
+    assert "`name`" in _fail(tmp_path, GOOD.replace("name: dev", f"name: '{name}'", 1), DeviceFileInvalid).what

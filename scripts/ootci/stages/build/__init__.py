@@ -1,5 +1,5 @@
 """build: the device's own environment with torch in it, and the plugin built against that torch and installed."""
 
-from ootci.stages.build.stage import build
+from .stage import build
 
 __all__ = ["build"]

@@ -9,8 +9,9 @@ from ootci.model.device import RegisteredDevice
 from ootci.model.plan import PlannedRun
 from ootci.model.torch_build import TorchRequest
 from ootci.model.workspace import Workspace
-from ootci.stages.build.commands import Commands, StepFailed
-from ootci.stages.build.stamp import Stamp, digest
+
+from .commands import Commands, StepFailed
+from .stamp import Stamp, digest
 
 SUITE_REQUIREMENTS = ("pytest>=8.2",)
 """What the suites need besides torch."""

@@ -15,8 +15,9 @@ from ootci.model.build import PluginBuild
 from ootci.model.device import RegisteredDevice
 from ootci.model.torch_build import TorchBuild
 from ootci.model.workspace import Workspace
-from ootci.stages.build.commands import Commands, StepFailed
-from ootci.stages.build.stamp import Stamp, digest
+
+from .commands import Commands, StepFailed
+from .stamp import Stamp, digest
 
 
 def build_plugin(

@@ -20,9 +20,10 @@ from ootci.model.plan import PlannedRun
 from ootci.model.record import write
 from ootci.model.torch_build import TorchBuild
 from ootci.model.workspace import Workspace
-from ootci.stages.build.commands import Commands, StepFailed
-from ootci.stages.build.fetch import fetch
-from ootci.stages.build.plugin import build_plugin
+
+from .commands import Commands, StepFailed
+from .fetch import fetch
+from .plugin import build_plugin
 
 
 @dataclass

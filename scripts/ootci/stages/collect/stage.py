@@ -17,7 +17,8 @@ from ootci.model.record import read, write
 from ootci.model.run import Environment, ReportState, Run, SuiteReport
 from ootci.model.torch_build import TorchRequest
 from ootci.model.workspace import RunFolder
-from ootci.stages.collect.junit import MAX_ID, MAX_MESSAGE, MAX_NAME, Report, read_junit
+
+from .junit import MAX_ID, MAX_MESSAGE, MAX_NAME, Report, read_junit
 
 
 def collect(device: Device, plan: Plan, folder: RunFolder, *, now: datetime, attempt: int = 1) -> Run:

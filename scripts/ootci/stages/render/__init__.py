@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ootci.stages.render.site import render
-from ootci.stages.render.summary import step_summary
+from .site import render
+from .summary import step_summary
 
 __all__ = ["render", "step_summary"]

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from ootci.model.device import Device
 from ootci.model.run import Run
 from ootci.model.verdict import DeviceVerdict
-from ootci.stages.render.facts import Fact, TorchView, contacts, device_facts, torch_view
-from ootci.stages.render.links import folder_name
-from ootci.stages.render.nights import NightRow, in_words, night_rows
-from ootci.stages.render.room import NAMES, Room
-from ootci.stages.render.run_view import RunView, run_view
-from ootci.stages.render.status import CHANGES, OUTCOMES, VERDICTS, WHERE, Status
-from ootci.stages.render.text import one_line
-from ootci.stages.render.words import day, many
+
+from .facts import Fact, TorchView, contacts, device_facts, torch_view
+from .links import folder_name
+from .nights import NightRow, in_words, night_rows
+from .room import NAMES, Room
+from .run_view import RunView, run_view
+from .status import CHANGES, OUTCOMES, VERDICTS, WHERE, Status
+from .text import one_line
+from .words import day, many
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from ootci.model.device import Device, Plugin
 from ootci.model.run import Run
 from ootci.model.torch_build import TorchBuild, TorchRequest
-from ootci.stages.render.links import github_handle, pytorch_commit, web_address
-from ootci.stages.render.text import one_line
+
+from .links import github_handle, pytorch_commit, web_address
+from .text import one_line
 
 _SHA = re.compile(r"[0-9a-f]{40}")
 

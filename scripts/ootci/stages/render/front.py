@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from ootci.model.device import RegisteredDevice, Tier
 from ootci.model.outcome import Counts
 from ootci.model.verdict import DeviceVerdict, VerdictName, Verdicts
-from ootci.stages.render.facts import TorchView, torch_view
-from ootci.stages.render.nights import Strip, last_nightlies, strip
-from ootci.stages.render.status import SEVERITY, VERDICTS, WHERE, Status
-from ootci.stages.render.text import one_line
-from ootci.stages.render.words import day, many
+
+from .facts import TorchView, torch_view
+from .nights import Strip, last_nightlies, strip
+from .status import SEVERITY, VERDICTS, WHERE, Status
+from .text import one_line
+from .words import day, many
 
 
 @dataclass(frozen=True)

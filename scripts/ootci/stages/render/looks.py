@@ -9,8 +9,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from ootci.model.record import utc_text
-from ootci.stages.render.text import clean, one_line
-from ootci.stages.render.words import day, duration, many, moment
+
+from .text import clean, one_line
+from .words import day, duration, many, moment
 
 TEXT_LIMIT = 8_000
 """No text that a template prints is longer than this."""

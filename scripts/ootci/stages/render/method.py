@@ -8,7 +8,8 @@ from types import MappingProxyType
 
 from ootci.model.outcome import OutcomeName
 from ootci.model.verdict import ChangeName, VerdictName
-from ootci.stages.render.status import CHANGES, OUTCOMES, VERDICTS, Status
+
+from .status import CHANGES, OUTCOMES, VERDICTS, Status
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from ootci.model.verdict import DeviceVerdict, Night, Verdicts
-from ootci.stages.render.status import VERDICTS, Status
-from ootci.stages.render.words import day, many
+
+from .status import VERDICTS, Status
+from .words import day, many
 
 FRONT_NIGHTS = 14
 CELL_WIDTH = 11

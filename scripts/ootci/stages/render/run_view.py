@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.run import ReportState, Run
 from ootci.model.verdict import Change, ChangeName
-from ootci.stages.render.facts import Fact, TorchView, run_facts, torch_view
-from ootci.stages.render.links import web_address
-from ootci.stages.render.room import NAMES, TEXTS, Room
-from ootci.stages.render.status import CHANGES, OUTCOMES, STAGES, Status
-from ootci.stages.render.text import Excerpt, excerpt, one_line
+
+from .facts import Fact, TorchView, run_facts, torch_view
+from .links import web_address
+from .room import NAMES, TEXTS, Room
+from .status import CHANGES, OUTCOMES, STAGES, Status
+from .text import Excerpt, excerpt, one_line
 
 LOG_LIMIT = 6_000
 FAILURE_LIMIT = 8_000

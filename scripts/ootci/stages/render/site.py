@@ -16,12 +16,13 @@ from ootci.model.device import RegisteredDevice
 from ootci.model.record import utc_text
 from ootci.model.verdict import Verdicts
 from ootci.resources import dashboard_folder
-from ootci.stages.render.device_view import DevicePage, RunPage, device_page, newest, run_pages
-from ootci.stages.render.front import front_page, unjudged
-from ootci.stages.render.looks import page, templates
-from ootci.stages.render.method import method_page
-from ootci.stages.render.publish import publish
-from ootci.stages.render.run_view import run_view
+
+from .device_view import DevicePage, RunPage, device_page, newest, run_pages
+from .front import front_page, unjudged
+from .looks import page, templates
+from .method import method_page
+from .publish import publish
+from .run_view import run_view
 
 STATIC = "static"
 

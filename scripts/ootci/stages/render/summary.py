@@ -6,9 +6,10 @@ import re
 
 from ootci.model.device import RegisteredDevice
 from ootci.model.verdict import Verdicts
-from ootci.stages.render.front import DeviceRow, front_page
-from ootci.stages.render.text import one_line
-from ootci.stages.render.words import many, moment
+
+from .front import DeviceRow, front_page
+from .text import one_line
+from .words import many, moment
 
 LIMIT_BYTES = 256 * 1024
 """A quarter of what GitHub takes for a step, so that other steps' summaries fit beside it."""

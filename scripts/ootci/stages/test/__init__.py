@@ -1,5 +1,5 @@
 """test: import, check and the suites, run by the device's own Python and watched from outside."""
 
-from ootci.stages.test.stage import test
+from .stage import test
 
 __all__ = ["test"]

@@ -18,8 +18,9 @@ from ootci.model.device import Device, Suite
 from ootci.model.event import StageEnd, StageStart, append_event
 from ootci.model.probe import read_probe
 from ootci.model.workspace import RunFolder
-from ootci.stages.test.junit import write_junit
-from ootci.stages.test.supervisor import SuiteRun, Supervisor
+
+from .junit import write_junit
+from .supervisor import SuiteRun, Supervisor
 
 PROBE_NO_TORCH, PROBE_UNKNOWN, PROBE_UNAVAILABLE = 10, 11, 12
 """Exit codes of ``tests/device/probe.py``."""

@@ -19,7 +19,8 @@ from ootci.adapters.process import Finished, Process
 from ootci.adapters.terminal import Progress, plain
 from ootci.model.event import TestEnd, append_event
 from ootci.model.outcome import FAILURES, OutcomeName
-from ootci.stages.test.watch import Watch
+
+from .watch import Watch
 
 POLL_SECONDS = 0.1
 STACK_SECONDS = 1.0

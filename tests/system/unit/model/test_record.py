@@ -1,0 +1,109 @@
+"""Files in which the stages meet: read whole or not at all, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from unit import samples
+
+from ootci.errors import StageFileInvalid, StageFileMissing, StageFileVersion
+from ootci.model.plan import Plan
+from ootci.model.record import parse, read, utc_text, write, write_atomic
+from ootci.model.run import Run
+from ootci.model.verdict import Verdicts
+
+
+def _with(record: Plan | Run, **values: object) -> bytes:
+    return json.dumps({**json.loads(record.to_json()), **values}).encode()
+
+
+def test_the_same_record_has_the_same_bytes_and_comes_back(tmp_path: Path) -> None:
+    for record in (samples.plan(), samples.build(), samples.run()):
+        path = tmp_path / record.FILE
+        write(record, path)
+        assert read(type(record), path) == record
+        assert path.read_bytes() == record.to_json().encode()
+
+
+def test_a_write_that_dies_before_the_end_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "plan.json"
+    write_atomic(path, b"old")
+
+    def die(_: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", die)
+    with pytest.raises(KeyboardInterrupt):
+        write_atomic(path, b"new and longer")
+    assert path.read_bytes() == b"old"
+    assert [file.name for file in tmp_path.iterdir()] == ["plan.json"]
+
+
+def test_the_file_appears_only_when_its_content_is_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "deep" / "plan.json"
+    seen: list[bool] = []
+    monkeypatch.setattr(os, "fsync", lambda _: seen.append(path.exists()))
+    write_atomic(path, b"new")
+    assert seen == [False]
+    assert path.read_bytes() == b"new"
+
+
+def test_a_missing_file_names_the_command_that_writes_it(tmp_path: Path) -> None:
+    with pytest.raises(StageFileMissing) as caught:
+        read(Verdicts, tmp_path / "verdicts.json")
+    assert caught.value.fix == "run `ootci judge` first"
+    with pytest.raises(StageFileMissing):
+        read(Plan, tmp_path)
+
+
+@pytest.mark.parametrize("extra", [{}, {"a_key_of_tomorrow": 1}, {"id": {"now": "a mapping"}}])
+def test_a_newer_file_is_refused_as_newer_even_when_its_keys_changed(extra: dict[str, object]) -> None:
+    with pytest.raises(StageFileVersion) as caught:
+        parse(Plan, _with(samples.plan(), schema_version=2, **extra), where="plan.json")
+    assert "schema version 2; this tool reads up to 1" in caught.value.what
+    assert "update ootci" in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("values", "key"),
+    [
+        ({"a_key_of_nobody": 1}, "a_key_of_nobody"),
+        ({"id": None}, "id"),
+        ({"created_at": "2026-11-21T04:00:00"}, "created_at"),
+        ({"created_at": "0001-01-01T00:00:00+14:00"}, "created_at"),
+        ({"created_at": "9999-12-31T23:59:59-14:00"}, "created_at"),
+        ({"runs": [{"device": "x"}]}, "runs.0.run_id"),
+    ],
+)
+def test_what_does_not_follow_the_schema_is_named(values: dict[str, object], key: str) -> None:
+    with pytest.raises(StageFileInvalid) as caught:
+        parse(Plan, _with(samples.plan(), **values), where="plan.json")
+    assert caught.value.what.startswith(f"plan.json is not valid: {key}: ")
+    assert "\n" not in caught.value.what
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"{", b"[]", b"null", b"\xff\xfe", b"[" * 100_000, b'{"id": "\\ud800"}', b"1" * 5000]
+)
+def test_what_is_not_json_is_invalid_and_nothing_else(text: bytes) -> None:
+    with pytest.raises(StageFileInvalid):
+        parse(Run, text, where="run.json")
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_a_number_that_could_not_be_written_back_is_refused(number: str) -> None:
+    text = samples.run().to_json().replace('"duration": 0.0', f'"duration": {number}', 1)
+    assert number in text
+    with pytest.raises(StageFileInvalid):
+        parse(Run, text.encode(), where="run.json")
+
+
+def test_times_are_written_in_utc_with_milliseconds() -> None:
+    east = datetime(2026, 11, 21, 5, 30, 0, 123456, tzinfo=timezone(timedelta(hours=5, minutes=30)))
+    assert utc_text(east) == "2026-11-21T00:00:00.123Z"
+    record = parse(Plan, _with(samples.plan(), created_at="2026-11-21T05:30:00+05:30"), where="plan.json")
+    assert '"created_at": "2026-11-21T00:00:00.000Z"' in record.to_json()

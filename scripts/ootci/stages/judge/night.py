@@ -1,0 +1,184 @@
+"""One device's verdict on one night, in the order of precedence, from what was known by then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ootci.history.compare import new_failures
+from ootci.model.build import StageName, StageResult, StageStatus
+from ootci.model.outcome import Counts, OutcomeName
+from ootci.model.plan import Plan
+from ootci.model.run import ReportState, Run
+from ootci.model.verdict import VerdictName
+
+LOST_TOLERANCE = 0
+"""How many fewer executed tests than in the run before are not yet lost tests."""
+
+_REPORT_LOST = (ReportState.MISSING, ReportState.EMPTY, ReportState.UNREADABLE)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One device's verdict on one night.
+
+    Attributes:
+        verdict: the verdict.
+        reason: one sentence that a maintainer understands.
+        broke_at: the stage where it broke, if one did.
+
+    """
+
+    verdict: VerdictName
+    reason: str
+    broke_at: StageName | None = None
+
+
+def judge_night(device: str, plan: Plan, run: Run | None, before: Run | None, *, ever: bool) -> Judged:
+    """The verdict on one night, in the order of precedence; ``ever`` says whether the device reported before."""
+    paused = next((left for left in plan.left_out if left.device == device), None)
+    if paused is not None:
+        return Judged(VerdictName.PAUSED, paused.reason)
+    if run is None and not ever:
+        return Judged(VerdictName.NEVER_RAN, "nightlies expect it, but it has never reported")
+    if run is None:
+        return Judged(VerdictName.NO_DATA, "the nightly expected a report and got none")
+    return (
+        _no_data(run)
+        or _stage_broken(run)
+        or _smoke_broken(run)
+        or _regressed(before, run)
+        or _lost_tests(before, run)
+        or _failing(run)
+        or _nothing(run)
+        or Judged(VerdictName.OK, _ok_text(run))
+    )
+
+
+def _required(run: Run) -> list[str]:
+    return [report.suite for report in run.suites if report.required]
+
+
+def _no_data(run: Run) -> Judged | None:
+    for report in run.suites:
+        if report.required and report.state is ReportState.NO_TESTS:
+            stage = _stage(run, report.suite)
+            if stage is None or stage.status is not StageStatus.CRASHED:
+                name = stage.name if stage else None
+                return Judged(VerdictName.NO_DATA, f"{report.suite}: zero tests were collected", name)
+    return None
+
+
+def _stage(run: Run, suite: str) -> StageResult | None:
+    """A suite's stage. The file comes from a device's job, so it may lack it."""
+    return next((stage for stage in run.stages if stage.name.value == suite), None)
+
+
+_BROKEN_STAGES = (
+    (StageName.FETCH, VerdictName.INFRA),
+    (StageName.CHECK, VerdictName.INFRA),
+    (StageName.BUILD, VerdictName.BUILD_BROKEN),
+    (StageName.IMPORT, VerdictName.IMPORT_BROKEN),
+)
+
+
+def _stage_broken(run: Run) -> Judged | None:
+    for name, verdict in _BROKEN_STAGES:
+        for stage in run.stages:
+            if stage.name is name and stage.status not in (StageStatus.PASSED, StageStatus.NOT_RUN):
+                return Judged(verdict, f"{name.value}: {stage.reason or stage.status.value}", name)
+    return None
+
+
+def _smoke_broken(run: Run) -> Judged | None:
+    if "smoke" not in _required(run):
+        return None
+    failures = [outcome for outcome in run.outcomes if outcome.suite == "smoke" and outcome.is_failure]
+    if failures:
+        return Judged(
+            VerdictName.SMOKE_BROKEN,
+            f"{_tests(len(failures))} of smoke failed, first {failures[0].id}",
+            StageName.SMOKE,
+        )
+    stage = _stage(run, "smoke")
+    broken = stage is not None and stage.status not in (StageStatus.PASSED, StageStatus.NOT_RUN)
+    if stage is not None and broken and not _reported(run, "smoke"):
+        return Judged(VerdictName.SMOKE_BROKEN, f"smoke: {stage.reason or stage.status.value}", StageName.SMOKE)
+    return None
+
+
+def _reported(run: Run, suite: str) -> bool:
+    """Whether at least one test of the suite has an outcome of its own."""
+    return any(item.suite == suite and item.outcome is not OutcomeName.NOT_RUN for item in run.outcomes)
+
+
+def _regressed(before: Run | None, run: Run) -> Judged | None:
+    count = new_failures(before, run)
+    if before is None or count == 0:
+        return None
+    stage = _first_failing_stage(run)
+    return Judged(VerdictName.REGRESSED, f"{_tests(count)} newly failing since the run before", stage)
+
+
+def _lost_tests(before: Run | None, run: Run) -> Judged | None:
+    for report in run.suites:
+        if not report.required:
+            continue
+        found = _stage(run, report.suite)
+        stage = found.name if found else None
+        if report.state in _REPORT_LOST or report.state is ReportState.TRUNCATED:
+            return Judged(VerdictName.LOST_TESTS, f"{report.suite}: {report.detail}", stage)
+        if report.counts.total < report.min_tests:
+            text = f"{report.suite}: {report.counts.total} tests collected, at least {report.min_tests} expected"
+            return Judged(VerdictName.LOST_TESTS, text, stage)
+        if report.state is ReportState.COMPLETE and report.counts.executed == 0:
+            text = f"{report.suite}: none of {_tests(report.counts.total)} was executed"
+            return Judged(VerdictName.LOST_TESTS, text, stage)
+        had = next((old.counts.executed for old in (before.suites if before else ()) if old.suite == report.suite), 0)
+        if report.counts.executed < had - LOST_TOLERANCE:
+            text = f"{report.suite}: {report.counts.executed} tests executed, {had} in the run before"
+            return Judged(VerdictName.LOST_TESTS, text, stage)
+    return None
+
+
+def _failing(run: Run) -> Judged | None:
+    required = _required(run)
+    failures = [outcome for outcome in run.outcomes if outcome.suite in required and outcome.is_failure]
+    if failures:
+        text = f"{_tests(len(failures))} failing, first {failures[0].id}"
+        return Judged(VerdictName.FAILING, text, _first_failing_stage(run))
+    for stage in run.stages:
+        if stage.name.value in required and stage.status is not StageStatus.PASSED:
+            return Judged(VerdictName.FAILING, f"{stage.name.value}: {stage.reason or stage.status.value}", stage.name)
+    return None
+
+
+def _nothing(run: Run) -> Judged | None:
+    """Silence is never success: without an executed test of a required suite there is nothing to be content with."""
+    if required_counts(run).executed:
+        return None
+    return Judged(VerdictName.NO_DATA, "no test of a required suite was executed")
+
+
+def _first_failing_stage(run: Run) -> StageName | None:
+    required = _required(run)
+    for stage in run.stages:
+        if stage.name.value in required and stage.status is not StageStatus.PASSED:
+            return stage.name
+    return None
+
+
+def _ok_text(run: Run) -> str:
+    counts = required_counts(run)
+    expected = f", {counts.xfailed} failed as expected" if counts.xfailed else ""
+    return f"{counts.passed} of {counts.executed} executed tests passed{expected}"
+
+
+def required_counts(run: Run | None) -> Counts:
+    if run is None:
+        return Counts()
+    required = _required(run)
+    return Counts.of(outcome for outcome in run.outcomes if outcome.suite in required)
+
+
+def _tests(count: int) -> str:
+    return f"{count} test" if count == 1 else f"{count} tests"

@@ -1,0 +1,141 @@
+"""Every device's verdict, night by night.
+
+Nights are judged in order, each with what was known by then, so that a verdict that was given once stays as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from ootci.history.compare import changes_between, new_failures
+from ootci.history.store import History
+from ootci.model.device import Device, RegisteredDevice
+from ootci.model.plan import Plan
+from ootci.model.run import ReportState, Run
+from ootci.model.verdict import DeviceVerdict, Night, VerdictName, Verdicts
+
+from .gate import decide
+from .night import Judged, judge_night, required_counts
+from .sentence import sentence
+
+STALE_AFTER = timedelta(hours=36)
+"""A nightly device that has not reported for this long has no data, whatever it reported last."""
+STRIP_NIGHTS = 90
+
+
+def judge(registry: Sequence[RegisteredDevice], history: History, now: datetime) -> Verdicts:
+    """Derive every registered device's verdict, the front page's sentence and the gate.
+
+    Args:
+        registry: every registered device, in registry order.
+        history: past nightlies and runs.
+        now: the aware time that staleness is judged against.
+
+    Raises:
+        HistoryCorrupt: a record of the history cannot be read back.
+
+    """
+    plans = history.plans()
+    devices = tuple(_device(item.device, plans, history.runs(item.device.name), now) for item in registry)
+    newest = plans[-1] if plans else None
+    return Verdicts(
+        judged_at=now,
+        plan_id=newest.id if newest else None,
+        planned_at=newest.created_at if newest else None,
+        stale_reason=_stale(newest, now),
+        summary=sentence(devices, newest),
+        gate=decide(registry, devices),
+        devices=devices,
+    )
+
+
+def _stale(newest: Plan | None, now: datetime) -> str | None:
+    if newest is None or now - newest.created_at <= STALE_AFTER:
+        return None
+    hours = (now - newest.created_at).total_seconds() / 3600
+    limit = STALE_AFTER.total_seconds() / 3600
+    return f"the newest nightly is {hours:.0f} hours old, more than {limit:.0f}"
+
+
+def _device(device: Device, plans: Sequence[Plan], runs: Sequence[Run], now: datetime) -> DeviceVerdict:
+    latest = _latest_attempts(runs)
+    nights: list[Night] = []
+    judged: Judged | None = None
+    run: Run | None = None
+    before: Run | None = None
+    for plan in plans:
+        if not _concerns(plan, device.name):
+            continue
+        if run is not None and run.suites and _tested(run):
+            before = run
+        run = latest.get(plan.id)
+        judged = judge_night(device.name, plan, run, before, ever=any(night.run_id for night in nights))
+        nights.append(
+            Night(plan_id=plan.id, date=plan.created_at, verdict=judged.verdict, run_id=run.id if run else None)
+        )
+    judged = _today(device, judged, nights, runs, now)
+    row = _row(nights, judged.verdict)
+    changes = changes_between(before, run) if run else ()
+    return DeviceVerdict(
+        device=device.name,
+        verdict=judged.verdict,
+        reason=judged.reason,
+        since=row[0].date if row else None,
+        nights=len(row),
+        broke_at=judged.broke_at,
+        run_id=run.id if run else None,
+        reported_at=run.finished_at if run else None,
+        torch_request=run.torch_request if run else None,
+        torch=run.torch if run else None,
+        counts=required_counts(run),
+        new_failures=new_failures(before, run) if run else 0,
+        changes=changes,
+        history=tuple(nights[-STRIP_NIGHTS:]),
+    )
+
+
+def _latest_attempts(runs: Sequence[Run]) -> dict[str, Run]:
+    latest: dict[str, Run] = {}
+    for run in runs:
+        if run.plan_id not in latest or run.attempt > latest[run.plan_id].attempt:
+            latest[run.plan_id] = run
+    return latest
+
+
+def _concerns(plan: Plan, device: str) -> bool:
+    """Whether the nightly expected the device, or left it out because it was paused."""
+    return any(run.device == device for run in plan.runs) or any(
+        left.device == device and left.paused for left in plan.left_out
+    )
+
+
+def _tested(run: Run) -> bool:
+    return any(report.state is ReportState.COMPLETE for report in run.suites)
+
+
+def _today(
+    device: Device, judged: Judged | None, nights: Sequence[Night], runs: Sequence[Run], now: datetime
+) -> Judged:
+    """The newest night's verdict, unless the device is paused now, never ran, or has been silent for too long."""
+    if device.paused is not None:
+        return Judged(VerdictName.PAUSED, device.paused.reason)
+    if judged is None:
+        return Judged(VerdictName.NEVER_RAN, "registered, but no nightly has run it yet")
+    if not runs and judged.verdict is not VerdictName.NEVER_RAN:
+        return Judged(VerdictName.NEVER_RAN, "registered, but no nightly has run it yet")
+    silent = now - nights[-1].date
+    if silent > STALE_AFTER:
+        days = silent.total_seconds() / 86400
+        return Judged(VerdictName.NO_DATA, f"the last nightly that ran it is {days:.1f} days old")
+    return judged
+
+
+def _row(nights: Sequence[Night], verdict: VerdictName) -> list[Night]:
+    """The unbroken row of newest nights with the verdict."""
+    row: list[Night] = []
+    for night in reversed(nights):
+        if night.verdict is not verdict:
+            break
+        row.insert(0, night)
+    return row

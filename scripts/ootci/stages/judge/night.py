@@ -174,6 +174,7 @@ def _ok_text(run: Run) -> str:
 
 
 def required_counts(run: Run | None) -> Counts:
+    """Tests of the required suites by outcome; none when there is no run."""
     if run is None:
         return Counts()
     required = _required(run)

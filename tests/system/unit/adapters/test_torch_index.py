@@ -1,0 +1,179 @@
+"""PyTorch's package index, as a server on this machine plays it: complete, broken, hostile."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+from packaging.tags import Tag
+from packaging.version import Version
+
+from ootci.adapters import torch_index
+from ootci.adapters.torch_index import IndexProblem, exact, newest
+
+TAGS = frozenset({Tag("cp311", "cp311", "linux_x86_64"), Tag("py3", "none", "any")})
+FITS = "cp311-cp311-linux_x86_64.whl"
+
+
+class Index(HTTPServer):
+    """Answers from a list, one entry a request; the last one is repeated."""
+
+    answers: list[tuple[int, bytes]]
+    asked: list[str]
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/whl/cpu"
+
+    def page(self, *links: str) -> None:
+        self.answers = [(200, "".join(f"<a {link}>x</a>\n" for link in links).encode())]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Index
+
+    def do_GET(self) -> None:
+        self.server.asked.append(self.path)
+        status, body = self.server.answers[0] if len(self.server.answers) == 1 else self.server.answers.pop(0)
+        self.send_response(status)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        return
+
+
+@pytest.fixture
+def index(monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with Index(("127.0.0.1", 0), _Handler) as server:
+        server.answers, server.asked = [], []
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def test_the_newest_nightly_is_the_highest_version_and_not_the_last_link(index: Index) -> None:
+    index.page(
+        f'href="/whl/nightly/torch-2.14.0.dev20261120%2Bcpu-{FITS}#sha256=aa"',
+        f'href="/whl/nightly/torch-2.15.0.dev20261121%2Bcpu-{FITS}#sha256=bb"',
+        f'href="/whl/nightly/torch-2.15.0.dev20261119%2Bcpu-{FITS}"',
+    )
+    found = newest(index.url, TAGS)
+    assert found.version == Version("2.15.0.dev20261121+cpu")
+    assert found.url == f"{index.url.removesuffix('/whl/cpu')}/whl/nightly/torch-2.15.0.dev20261121%2Bcpu-{FITS}"
+    assert found.sha256 == "bb"
+    assert found.index_url == index.url
+    assert index.asked == ["/whl/cpu/torch/"]
+
+
+def test_relative_links_start_at_the_page(index: Index) -> None:
+    index.page(f'href="torch-2.0-{FITS}"')
+    found = newest(index.url, TAGS)
+    assert found.url == f"{index.url}/torch/torch-2.0-{FITS}"
+    assert found.sha256 is None
+
+
+def test_withdrawn_files_and_wheels_for_others_are_passed_over(index: Index) -> None:
+    index.page(
+        f'href="torch-9.0-{FITS}" data-yanked="broken"',
+        f'href="torch-8.0-{FITS}" data-yanked',
+        'href="torch-7.0-cp39-cp39-linux_x86_64.whl"',
+        'href="torch-7.0-cp311-cp311-win_amd64.whl"',
+        f'href="torchvision-7.0-{FITS}"',
+        'href="torch-7.0.tar.gz"',
+        f'href="torch-1.0-{FITS}"',
+    )
+    assert newest(index.url, TAGS).version == Version("1.0")
+
+
+def test_a_page_without_a_fitting_wheel_says_so(index: Index) -> None:
+    index.page('href="torch-7.0-cp39-cp39-linux_x86_64.whl"')
+    with pytest.raises(IndexProblem, match="has no torch wheel for this Python and machine"):
+        newest(index.url, TAGS)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "got"),
+    [("2.13.0", "2.13.0+cpu"), ("2.13", "2.13.0+cpu"), ("2.13.0+cpu", "2.13.0+cpu"), ("2.12.0", "2.12.0")],
+)
+def test_a_version_is_found_with_or_without_its_local_part(index: Index, wanted: str, got: str) -> None:
+    index.page(f'href="torch-2.13.0%2Bcpu-{FITS}"', f'href="torch-2.13.1-{FITS}"', f'href="torch-2.12.0-{FITS}"')
+    assert str(exact(index.url, wanted, TAGS).version) == got
+
+
+@pytest.mark.parametrize("wanted", ["2.13.0+rocm", "2.12.0+cpu", "2.14.0"])
+def test_a_version_that_is_not_there_is_not_replaced_by_another(index: Index, wanted: str) -> None:
+    index.page(f'href="torch-2.13.0%2Bcpu-{FITS}"', f'href="torch-2.12.0-{FITS}"')
+    with pytest.raises(IndexProblem, match=f"has no torch {wanted}".replace("+", r"\+")):
+        exact(index.url, wanted, TAGS)
+
+
+def test_what_is_not_there_is_asked_for_once(index: Index) -> None:
+    index.answers = [(404, b"no")]
+    with pytest.raises(IndexProblem, match="answered 404"):
+        newest(index.url, TAGS)
+    assert len(index.asked) == 1
+
+
+def test_a_server_error_is_asked_about_again(index: Index) -> None:
+    index.answers = [(503, b""), (500, b""), (200, f'<a href="torch-1.0-{FITS}">x</a>'.encode())]
+    assert newest(index.url, TAGS).version == Version("1.0")
+
+
+def test_a_server_that_stays_broken_is_given_up(index: Index) -> None:
+    index.answers = [(502, b"")]
+    with pytest.raises(IndexProblem, match="answered 502"):
+        newest(index.url, TAGS)
+    assert len(index.asked) == torch_index.ATTEMPTS
+
+
+def test_a_refused_connection_is_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with HTTPServer(("127.0.0.1", 0), _Handler) as server:
+        port = server.server_address[1]
+    with pytest.raises(IndexProblem, match=r"cannot be reached \(connection refused\)"):
+        newest(f"http://127.0.0.1:{port}/whl/cpu", TAGS)
+
+
+def test_a_name_that_nobody_knows_is_said_in_words() -> None:
+    with pytest.raises(IndexProblem, match="cannot be reached"):
+        newest("http://index.invalid/whl/cpu", TAGS)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\x00\xff\xfe" * 1000,
+        b"<a href=",
+        b"<" * 50_000,
+        b'<a href="http://[bad/torch-9.0-py3-none-any.whl">x</a>',
+        b'<a href="file:///etc/torch-9.0-py3-none-any.whl">x</a>',
+        b'<a href="javascript:torch-9.0-py3-none-any.whl">x</a>',
+        b'<a href="torch-9.0-py3-none-any.whl.exe">x</a>',
+        b'<a href="torch-not.a.version!-py3-none-any.whl">x</a>',
+        b'<a href="torch--py3-none-any.whl">x</a>',
+        b"<a href>x</a>",
+        b'<a href="%ff%fe.whl#sha256=">x</a>',
+    ],
+)
+def test_a_hostile_page_is_a_page_without_a_wheel(index: Index, body: bytes) -> None:
+    index.answers = [(200, body)]
+    with pytest.raises(IndexProblem):
+        newest(index.url, TAGS)
+
+
+def test_a_mirror_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert torch_index.nightly_index("cpu") == "https://download.pytorch.org/whl/nightly/cpu"
+    assert torch_index.release_index("cpu") == "https://download.pytorch.org/whl/cpu"
+    monkeypatch.setenv("OOTCI_NIGHTLY_INDEX", "http://mirror/n/")
+    monkeypatch.setenv("OOTCI_RELEASE_INDEX", "http://mirror/r")
+    assert torch_index.nightly_index("cu130") == "http://mirror/n/cu130"
+    assert torch_index.release_index("cu130") == "http://mirror/r/cu130"

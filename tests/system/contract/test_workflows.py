@@ -31,6 +31,7 @@ RULES: tuple[Rule, ...] = (
     workflow_rules.finishes_every_leg,
     workflow_rules.swallows_no_failure,
     workflow_rules.gives_vendor_code_nothing,
+    workflow_rules.asks_for_what_it_needs,
     workflow_rules.gives_tokens_to_one_step,
     workflow_rules.is_safe_for_forks,
     workflow_calls.local_calls_lead_somewhere,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 PIN = "actions/checkout@0123456789abcdef0123456789abcdef01234567 # v1.2.3"
 UPLOAD = "actions/upload-artifact@76543210fedcba9876543210fedcba9876543210 # v3.2.1"
+DEPLOY = "actions/deploy-pages@13579bdf02468ace13579bdf02468ace13579bdf # v2.3.1"
 
 CALLER = f"""\
 name: nightly
@@ -18,7 +19,7 @@ jobs:
     runs-on: ubuntu-latest
     timeout-minutes: 5
     permissions:
-      contents: write # to push
+      contents: read # to check out
     outputs:
       matrix: ${{{{ steps.plan.outputs.matrix }}}}
     steps:
@@ -34,7 +35,6 @@ jobs:
         id: plan
         shell: bash
         env:
-          TOKEN: ${{{{ github.token }}}}
           TORCH: ${{{{ inputs.torch }}}}
         run: ootci plan --torch "$TORCH"
   device:
@@ -56,10 +56,18 @@ jobs:
     if: ${{{{ !cancelled() }}}}
     runs-on: ubuntu-latest
     timeout-minutes: 5
+    permissions:
+      contents: write # to push
+      pages: write # to deploy
+      id-token: write # to say who deploys
     steps:
-      - name: Judge
+      - name: Publish
         shell: bash
-        run: ootci judge
+        env:
+          GITHUB_TOKEN: ${{{{ github.token }}}}
+        run: ootci history publish
+      - name: Deploy
+        uses: {DEPLOY}
   gate:
     name: gate
     needs: publish
@@ -176,7 +184,12 @@ MISTAKES: tuple[tuple[str, str, str, str], ...] = (
     ("swallows_no_failure", DEVICE, "        if: inputs.shared\n", "        continue-on-error: true\n"),
     ("gives_vendor_code_nothing", DEVICE, "run: |\n", "env: {TOKEN: '${{ github.token }}'}\n        run: |\n"),
     ("gives_vendor_code_nothing", DEVICE, "    outputs:\n      artifact: run\n", "    environment: lab\n"),
-    ("gives_vendor_code_nothing", NIGHTLY, 'ootci plan --torch "$TORCH"', "ootci test"),
+    ("gives_vendor_code_nothing", DEVICE, "contents: read", "contents: write"),
+    ("asks_for_what_it_needs", DEVICE, "contents: read", "actions: read"),
+    ("asks_for_what_it_needs", NIGHTLY, "contents: write", "contents: read"),
+    ("asks_for_what_it_needs", NIGHTLY, "      pages: write # to deploy\n", ""),
+    ("asks_for_what_it_needs", NIGHTLY, "id-token: write", "id-token: none"),
+    ("asks_for_what_it_needs", NIGHTLY, "GITHUB_TOKEN", "TOKEN"),
     ("gives_tokens_to_one_step", NIGHTLY, "permissions: {}", "permissions: {}\nenv: {TOKEN: '${{ github.token }}'}"),
     ("gives_tokens_to_one_step", NIGHTLY, "      shared: true\n", "      shared: true\n    secrets: inherit\n"),
     ("is_safe_for_forks", CI, "pull_request:", "pull_request_target:"),

@@ -194,6 +194,20 @@ def gives_vendor_code_nothing(files: Files) -> Iterator[str]:
                 yield f"{file.path}: job {name} runs vendor code and can see a secret"
 
 
+def asks_for_what_it_needs(files: Files) -> Iterator[str]:
+    """A job has the permissions, and the step the token, without which its work is refused; act refuses nothing."""
+    for file in files.values():
+        for name, job in file.jobs.items():
+            permissions = job.get("permissions", {})
+            for step in _of(job):
+                for sign, scope, levels in _NEEDED:
+                    used = f"{step.get('uses', '')}\n{step.get('run', '')}"
+                    if re.search(sign, used, re.M) and permissions.get(scope) not in levels:
+                        yield f"{file.path}: job {name} needs `{scope}: {levels[0]}` for `{step.get('name')}`"
+                if re.search(_PUSH, step.get("run", ""), re.M) and "GITHUB_TOKEN" not in (step.get("env") or {}):
+                    yield f"{file.path}: `{step.get('name')}` has no GITHUB_TOKEN to push with"
+
+
 def gives_tokens_to_one_step(files: Files) -> Iterator[str]:
     """Secrets and the token stand in a step's own `env:` and nowhere else."""
     for file in files.values():
@@ -238,4 +252,11 @@ def _text_of_job(file: File, name: str) -> str:
     return found[0] if found else ""
 
 
+_PUSH = r"^ootci history publish\b"
+_NEEDED = (
+    (r"^actions/checkout@", "contents", ("read", "write")),
+    (_PUSH, "contents", ("write",)),
+    (r"^actions/deploy-pages@", "pages", ("write",)),
+    (r"^actions/deploy-pages@", "id-token", ("write",)),
+)
 _SECRET = re.compile(r"\bsecrets\.\w+|\bsecrets: inherit\b|\bgithub\.token\b")

@@ -89,14 +89,12 @@ class ActRun:
         exit_code: its exit code.
         events: its log, one JSON object a line.
         store: the folder that plays the artifact store (``artifacts/``) and GitHub Pages (``pages/``).
-        summary: what the jobs wrote for the page of the run.
 
     """
 
     exit_code: int
     events: tuple[Mapping[str, object], ...]
     store: Path
-    summary: str
 
     @property
     def digest(self) -> str:
@@ -173,10 +171,9 @@ def run_workflow(
         check=False,
     )
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    summary = "".join(path.read_text(encoding="utf-8") for path in (folder / "cache").glob("*/act/workflow/SUMMARY.md"))
     # The jobs' workspaces hold an environment each, too large to keep.
     shutil.rmtree(folder / "cache")
-    return ActRun(done.returncode, tuple(json.loads(line) for line in lines), folder / "store", summary)
+    return ActRun(done.returncode, tuple(json.loads(line) for line in lines), folder / "store")
 
 
 def used_actions(checkout: Path) -> dict[str, set[str]]:

@@ -92,12 +92,6 @@ def test_schedule_puts_every_device_on_the_page(scheduled: tuple[Repository, Act
         assert shown in (run.store / "pages" / "d" / name / "index.html").read_text(encoding="utf-8")
 
 
-def test_schedule_says_on_the_page_of_the_run_what_is_broken(scheduled: tuple[Repository, ActRun]) -> None:
-    _, run = scheduled
-    assert "FAILING" in run.summary
-    assert "silent" in run.summary
-
-
 def test_schedule_pushes_what_was_reported_to_the_data_branch(scheduled: tuple[Repository, ActRun]) -> None:
     repository, _ = scheduled
     reported = {path.split("/")[1] for path in repository.files_on("data") if path.startswith("runs/")}

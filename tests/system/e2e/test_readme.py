@@ -101,15 +101,6 @@ def test_the_shortest_device_file_of_the_readme_is_valid(root: Path, ootci: Tool
     assert ootci("device", "check", "mydevice.yaml", cwd=tmp_path).code == 0
 
 
-def test_the_suites_run_by_themselves_on_the_control(openreg_nightly: Nightly, tmp_path: Path) -> None:
-    suites = tmp_path / "device"
-    shutil.copytree(openreg_nightly.folder / "tests" / "device", suites)
-    command = [str(openreg_nightly.device_python), "-m", "pytest", "-q", str(suites), "--device", "cpu"]
-    done = run_command([*command, "-p", "no:cacheprovider"], tmp_path, {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"})
-    assert done.code == 0, done.out[-4000:]
-    assert int(re.findall(r"(\d+) passed", done.out)[-1]) > 100
-
-
 @pytest.mark.parametrize(
     ("fault", "verdict"),
     [("import", "IMPORT_BROKEN"), ("crash@launch:50", "SMOKE_BROKEN"), ("wrong-result", "SMOKE_BROKEN")],

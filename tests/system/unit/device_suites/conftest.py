@@ -28,11 +28,13 @@ def suites(tmp_path: Path) -> SmallSuites:
 
 
 @pytest.fixture(scope="session")
-def device_python() -> DevicePython:
-    """Run the Python that has torch, in the suites' folder, with the given arguments."""
-    python = _python_with_torch()
-    if python is None:
-        pytest.skip("no Python with torch and pytest was found; name one in OOTCI_TEST_DEVICE_PYTHON")
+def device_python(request: pytest.FixtureRequest) -> DevicePython:
+    """Run the Python that has torch, in the suites' folder, with the given arguments.
+
+    It is the one that ``make nightly`` made in a fresh checkout, or the one named in OOTCI_TEST_DEVICE_PYTHON.
+    """
+    named = os.environ.get("OOTCI_TEST_DEVICE_PYTHON")
+    python = named or str(request.getfixturevalue("openreg_nightly").device_python)
 
     def run(*arguments: str, cwd: Path = SUITES) -> subprocess.CompletedProcess[str]:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
@@ -47,20 +49,3 @@ def device_python() -> DevicePython:
         )
 
     return run
-
-
-def _python_with_torch() -> str | None:
-    named = os.environ.get("OOTCI_TEST_DEVICE_PYTHON")
-    if named:
-        return named
-    made = sorted((SUITES.parents[1] / ".ootci" / "envs").glob("*/bin/python"))
-    for python in (sys.executable, *map(str, made), "python3"):
-        found = subprocess.run(
-            [python, "-c", "import pytest, torch"],
-            env={**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
-            capture_output=True,
-            check=False,
-        )
-        if found.returncode == 0:
-            return python
-    return None

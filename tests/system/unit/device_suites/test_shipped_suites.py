@@ -55,13 +55,13 @@ def test_ids_are_the_same_again(collected: list[dict[str, Any]], device_python: 
     assert {test["id"] for test in event["tests"]} == {test["id"] for test in collected}
 
 
-@pytest.mark.parametrize("suite", ["smoke", "integration"])
-def test_control_run_passes(device_python: DevicePython, tmp_path: Path, suite: str) -> None:
+def test_the_control_run_passes_without_the_tool(device_python: DevicePython, tmp_path: Path) -> None:
     log = tmp_path / "events.jsonl"
-    done = device_python("-m", "pytest", suite, "--device", "cpu", "-q", "--events", str(log))
+    done = device_python("-m", "pytest", str(SUITES), "--device", "cpu", "-q", "--events", str(log), cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    outcomes = {event["outcome"] for event in read_events(log) if event["event"] == "test_end"}
-    assert outcomes <= {"passed", "skipped", "unsupported"}
+    outcomes = [event["outcome"] for event in read_events(log) if event["event"] == "test_end"]
+    assert set(outcomes) <= {"passed", "skipped", "unsupported"}
+    assert outcomes.count("passed") > 200
 
 
 def test_probe_knows_the_cpu(device_python: DevicePython, tmp_path: Path) -> None:

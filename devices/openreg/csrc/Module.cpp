@@ -4,6 +4,7 @@
 
 #include "Generator.h"
 #include "Runtime.h"
+#include "distributed/StagedBackend.h"
 #include "ops/OperatorCounts.h"
 
 namespace openreg {
@@ -38,6 +39,9 @@ PYBIND11_MODULE(_C, m) {
   m.def("lose_device", [](int device) { check(sim_device_lose(device)); });
   m.def("reset_device", [](int device) { check(sim_device_reset(device)); }, without_gil);
   m.def("set_fault", [](const std::string& spec) { check(sim_fault_set(spec.c_str())); });
+  py::class_<StagedBackend, c10::intrusive_ptr<StagedBackend>>(
+      m, "StagedBackend", py::module_::import("torch._C._distributed_c10d").attr("Backend"))
+      .def(py::init<c10::intrusive_ptr<c10d::Backend>>());
   m.def("operator_counts", &counts_as_dict);
   m.def("reset_operator_counts", &reset_operator_counts);
 }

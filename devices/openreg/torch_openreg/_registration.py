@@ -13,6 +13,10 @@ def register() -> None:
 
     torch._register_device_module("openreg", module)
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
+    if torch.distributed.is_available():
+        from torch_openreg.distributed import register_backend
+
+        register_backend()
     atexit.register(_settle)
 
 

@@ -1,5 +1,7 @@
 """``torch.openreg``: the device module that PyTorch's device-neutral code asks."""
 
+from typing import Any
+
 from torch_openreg.openreg.amp import get_amp_supported_dtype, is_autocast_available
 from torch_openreg.openreg.device import (
     _is_in_bad_fork,
@@ -54,3 +56,11 @@ from torch_openreg.openreg.streams import (
 )
 
 __all__ = [name for name in dir() if not name.startswith("_") or name == "_is_in_bad_fork"]
+
+
+def __getattr__(name: str) -> Any:
+    # Activation checkpointing saves the device's random state only when this
+    # says that the device is in use.
+    if name == "_initialized":
+        return is_initialized()
+    raise AttributeError(f"module 'torch.openreg' has no attribute {name!r}")

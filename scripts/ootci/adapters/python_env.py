@@ -66,10 +66,13 @@ def installed_version(environment: Path, distribution: str) -> str | None:
 def torch_git_version(environment: Path) -> str | None:
     """``torch.version.git_version`` of the installed torch, read as text: importing torch may be what is broken."""
     for path in environment.glob("lib/python3.*/site-packages/torch/version.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        try:
+            body = ast.parse(path.read_bytes()).body
+        except (OSError, SyntaxError, ValueError):
+            continue
+        for node in body:
             targets = node.targets if isinstance(node, ast.Assign) else []
-            for target in targets:
-                if isinstance(target, ast.Name) and target.id == "git_version":
-                    value = ast.literal_eval(node.value)  # type: ignore[attr-defined]
-                    return value if isinstance(value, str) else None
+            if any(isinstance(target, ast.Name) and target.id == "git_version" for target in targets):
+                value = getattr(node, "value", None)
+                return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else None
     return None

@@ -1,0 +1,107 @@
+"""What vendor code gets to see of our environment, and what is read from its environment without running it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ootci.adapters.python_env import (
+    base_python,
+    device_environment,
+    installed_version,
+    pip_command,
+    torch_git_version,
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "GITHUB_TOKEN",
+        "GH_TOKEN",
+        "GITHUB_ENV",
+        "GITHUB_OUTPUT",
+        "GITHUB_PATH",
+        "ACTIONS_RUNTIME_TOKEN",
+        "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
+        "ACTIONS_CACHE_URL",
+        "INPUT_TOKEN",
+        "OOTCI_NIGHTLY_INDEX",
+        "PYTHONPATH",
+        "PYTHONHOME",
+        "PYTHONSTARTUP",
+    ],
+)
+def test_secrets_and_our_own_python_stay_with_us(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "ours")
+    assert name not in device_environment(None, {})
+
+
+def test_the_rest_of_the_host_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/runtime/lib")
+    found = device_environment(None, {})
+    assert found["LD_LIBRARY_PATH"] == "/opt/runtime/lib"
+    assert found["PYTHONNOUSERSITE"] == "1"
+    assert "VIRTUAL_ENV" not in found
+
+
+def test_the_environment_s_programs_come_first_and_the_device_file_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin")
+    monkeypatch.setenv("VIRTUAL_ENV", "/ours")
+    found = device_environment(Path("/envs/dev"), {"PYTHONUNBUFFERED": "0", "A": "b"})
+    assert found["PATH"] == f"/envs/dev/bin{os.pathsep}/usr/bin"
+    assert found["VIRTUAL_ENV"] == "/envs/dev"
+    assert (found["PYTHONUNBUFFERED"], found["A"]) == ("0", "b")
+
+
+def test_pip_neither_asks_nor_looks_for_itself() -> None:
+    command = pip_command(Path("/envs/dev"), "install", "x")
+    assert command[:3] == ["/envs/dev/bin/python", "-m", "pip"]
+    assert {"--disable-pip-version-check", "--no-input"} < set(command)
+    assert command[-2:] == ["install", "x"]
+
+
+def test_environments_are_made_from_a_python_that_is_none_itself() -> None:
+    assert not (Path(base_python()).parent.parent / "pyvenv.cfg").exists()
+
+
+def _site(environment: Path) -> Path:
+    folder = environment / "lib" / "python3.11" / "site-packages"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def test_versions_are_read_from_the_metadata(tmp_path: Path) -> None:
+    site = _site(tmp_path)
+    for name in ("torch-2.14.0.dev20261120+cpu.dist-info", "torch_vision_x-1.0.dist-info", "torch-2.0.egg-info"):
+        (site / name).mkdir()
+    assert installed_version(tmp_path, "torch") == "2.14.0.dev20261120+cpu"
+    assert installed_version(tmp_path, "Torch.Vision-X") == "1.0"
+    assert installed_version(tmp_path, "vision") is None
+    assert installed_version(tmp_path / "gone", "torch") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("__version__ = '2'\ngit_version = 'abc'\n", "abc"),
+        ("from typing import Optional\ncuda: Optional[str] = None\ngit_version = 'abc'\n", "abc"),
+        ("git_version = None\n", None),
+        ("raise SystemExit\n", None),
+    ],
+)
+def test_torch_s_commit_is_read_without_importing_torch(tmp_path: Path, text: str, found: str | None) -> None:
+    folder = _site(tmp_path) / "torch"
+    folder.mkdir()
+    (folder / "version.py").write_text(text, encoding="utf-8")
+    assert torch_git_version(tmp_path) == found
+
+
+@pytest.mark.parametrize("content", [b"git_version = (", b"\xff\xfe", b"git_version = f()\n"])
+def test_a_torch_that_is_broken_has_no_commit(tmp_path: Path, content: bytes) -> None:
+    folder = _site(tmp_path) / "torch"
+    folder.mkdir()
+    (folder / "version.py").write_bytes(content)
+    assert torch_git_version(tmp_path) is None

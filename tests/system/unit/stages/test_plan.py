@@ -1,0 +1,195 @@
+"""plan: which devices run on which torch; a fallback is visible or forbidden, never silent."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from packaging.version import Version
+from unit.samples import device
+
+from ootci.adapters import torch_index
+from ootci.adapters.torch_index import IndexProblem, TorchWheel
+from ootci.errors import BadOption, NoSuchDevice, OotciError, TorchWheelMissing
+from ootci.model.device import RegisteredDevice, Torch
+from ootci.model.plan import Plan, Trigger
+from ootci.model.torch_build import Channel
+from ootci.stages.plan import PINNED_RELEASE, plan, resolve
+
+NOW = datetime(2026, 11, 21, 23, 30, tzinfo=timezone(timedelta(hours=-3)))
+DEV = "2.15.0.dev20261120+cpu"
+
+
+@pytest.fixture
+def index(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
+    """What the indexes hold, by address; an address that is not there cannot be reached."""
+    held: dict[str, list[str]] = {
+        torch_index.nightly_index("cpu"): [DEV, "2.15.0.dev20261119+cpu"],
+        torch_index.release_index("cpu"): [f"{PINNED_RELEASE}+cpu", "2.12.0+cpu"],
+    }
+
+    def find(index_url: str, fits: Callable[[Version], bool]) -> TorchWheel:
+        if index_url not in held:
+            raise IndexProblem(f"{index_url} cannot be reached (its name is not known here)")
+        for text in held[index_url]:
+            if fits(Version(text)):
+                return TorchWheel(Version(text), f"{index_url}/torch-{text}.whl", "aa", index_url)
+        raise IndexProblem(f"{index_url} has no such torch")
+
+    def exact(index_url: str, version: str) -> TorchWheel:
+        return find(index_url, lambda found: version in (str(found), found.public))
+
+    monkeypatch.setattr(torch_index, "newest", lambda index_url: find(index_url, lambda _: True))
+    monkeypatch.setattr(torch_index, "exact", exact)
+    return held
+
+
+def _plan(
+    *devices: RegisteredDevice, chosen: tuple[str, ...] = (), suffix: str | None = "1", torch: str | None = None
+) -> Plan:
+    return plan(devices, chosen=chosen, torch=torch, now=NOW, trigger=Trigger(event="local"), suffix=suffix)
+
+
+def test_the_nightly_is_wanted_and_got(index: dict[str, list[str]]) -> None:
+    found = resolve(None, Torch())
+    assert (found.wanted_channel, found.channel, found.version) == (Channel.NIGHTLY, Channel.NIGHTLY, DEV)
+    assert (found.fallback_reason, found.unavailable_reason) == (None, None)
+    assert found.url is not None
+    assert found.sha256 == "aa"
+
+
+def test_a_fallback_says_what_was_wanted_what_was_taken_and_why(index: dict[str, list[str]]) -> None:
+    del index[torch_index.nightly_index("cpu")]
+    found = resolve(None, Torch())
+    assert (found.wanted, found.wanted_channel, found.channel) == ("nightly", Channel.NIGHTLY, Channel.RELEASE)
+    assert found.version == f"{PINNED_RELEASE}+cpu"
+    assert found.fallback_reason is not None
+    assert f"nightly wanted, release {PINNED_RELEASE} used instead" in found.fallback_reason
+    assert "cannot be reached" in found.fallback_reason
+
+
+def test_the_device_s_own_release_is_the_fallback(index: dict[str, list[str]]) -> None:
+    del index[torch_index.nightly_index("cpu")]
+    assert resolve(None, Torch(release="2.12.0")).version == "2.12.0+cpu"
+
+
+def test_where_no_fallback_is_allowed_there_is_no_torch(index: dict[str, list[str]]) -> None:
+    del index[torch_index.nightly_index("cpu")]
+    found = resolve(None, Torch(fallback="none"))
+    assert found.version is None
+    assert found.fallback_reason is None
+    assert found.unavailable_reason is not None
+    assert "allows no fallback" in found.unavailable_reason
+
+
+def test_a_release_whose_index_is_unreachable_is_left_to_pip(index: dict[str, list[str]]) -> None:
+    index.clear()
+    found = resolve(None, Torch(channel=Channel.RELEASE))
+    assert (found.channel, found.version, found.url) == (Channel.RELEASE, PINNED_RELEASE, None)
+    assert found.fallback_reason is None
+
+
+def test_what_is_asked_for_overrules_the_device_file(index: dict[str, list[str]]) -> None:
+    assert resolve("nightly", Torch(channel=Channel.RELEASE)).version == DEV
+    assert resolve("2.12.0", Torch()).version == "2.12.0+cpu"
+    assert resolve("2.12.0", Torch()).wanted_channel is Channel.RELEASE
+
+
+def test_a_development_version_is_that_very_nightly(index: dict[str, list[str]]) -> None:
+    found = resolve("2.15.0.dev20261119", Torch())
+    assert (found.channel, found.version) == (Channel.NIGHTLY, "2.15.0.dev20261119+cpu")
+    gone = resolve("2.15.0.dev20251231", Torch())
+    assert gone.channel is Channel.RELEASE
+    assert gone.wanted == "2.15.0.dev20251231"
+    assert gone.fallback_reason is not None
+
+
+@pytest.mark.parametrize(
+    "wanted", ["", "newest", "nightly ", "2.x", "-r", "1;rm", "2.13.0\n", "../2.13.0", "v2.13.0", "2..1"]
+)
+def test_what_is_no_torch_is_refused(index: dict[str, list[str]], wanted: str) -> None:
+    with pytest.raises((BadOption, TorchWheelMissing)):
+        resolve(wanted, Torch())
+
+
+def test_a_wheel_is_taken_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wheel = tmp_path / "torch-2.13.0+mine-cp311-cp311-linux_x86_64.whl"
+    wheel.write_bytes(b"content")
+    monkeypatch.chdir(tmp_path)
+    for wanted in (str(wheel), wheel.name, f"./{wheel.name}"):
+        found = resolve(wanted, Torch())
+        assert (found.channel, found.version, found.wheel) == (Channel.WHEEL, "2.13.0+mine", str(wheel.resolve()))
+        assert found.wanted == wheel.name
+        assert found.sha256 == hashlib.sha256(b"content").hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("gone-1.0-py3-none-any.whl", "no such wheel"),
+        ("numpy-1.0-py3-none-any.whl", "holds numpy, not torch"),
+        ("torch.whl", "not that of a wheel"),
+    ],
+)
+def test_a_wheel_that_is_none_says_what_it_is(tmp_path: Path, name: str, what: str) -> None:
+    if "gone" not in name:
+        (tmp_path / name).write_bytes(b"x")
+    with pytest.raises(TorchWheelMissing) as caught:
+        resolve(str(tmp_path / name), Torch())
+    assert what in caught.value.what
+
+
+def test_every_registered_device_is_in_the_plan_or_left_out_with_a_reason(index: dict[str, list[str]]) -> None:
+    devices = (device("a"), device("b", paused={"reason": "being moved"}), device("c"))
+    found = _plan(*devices)
+    assert [run.device for run in found.runs] == ["a", "c"]
+    assert [(left.device, left.reason, left.paused) for left in found.left_out] == [("b", "being moved", True)]
+    found = _plan(*devices, chosen=("c",))
+    assert [run.device for run in found.runs] == ["c"]
+    assert {left.device: left.paused for left in found.left_out} == {"a": False, "b": True}
+
+
+def test_a_paused_device_that_is_asked_for_by_name_runs(index: dict[str, list[str]]) -> None:
+    found = _plan(device("a"), device("b", paused={"reason": "being moved"}), chosen=("b",))
+    assert [run.device for run in found.runs] == ["b"]
+
+
+def test_an_unknown_device_is_refused_before_anything_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch_index, "newest", lambda _: pytest.fail("the index was asked"))
+    with pytest.raises(NoSuchDevice, match="`b`"):
+        _plan(device("a"), chosen=("a", "b"))
+
+
+def test_the_index_is_asked_once_so_that_all_devices_get_the_same_torch(
+    index: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    newest = torch_index.newest
+    monkeypatch.setattr(torch_index, "newest", lambda url: asked.append(url) or newest(url))
+    runs = _plan(device("a"), device("b"), device("c")).runs
+    assert len(asked) == 1
+    assert runs[0].torch == runs[1].torch == runs[2].torch
+
+
+def test_a_fallback_is_told_while_planning(index: dict[str, list[str]]) -> None:
+    del index[torch_index.nightly_index("cpu")]
+    said: list[str] = []
+    plan([device("a"), device("b")], chosen=(), torch=None, now=NOW, trigger=Trigger(event="local"), say=said.append)
+    assert len(said) == 1
+    assert "used instead" in said[0]
+
+
+def test_ids_are_of_the_utc_day(index: dict[str, list[str]]) -> None:
+    found = _plan(device("a"), suffix="77-2")
+    assert found.id == "20261122-77-2"
+    assert found.runs[0].run_id == "20261122-77-2-a"
+    assert _plan(device("a"), suffix=None).id == "20261122-023000"
+
+
+@pytest.mark.parametrize("suffix", ["a b", "a/b", "../x", "a\nmatrix={}", "é", ".", "x" * 100])
+def test_a_suffix_cannot_be_more_than_a_part_of_a_name(index: dict[str, list[str]], suffix: str) -> None:
+    with pytest.raises(OotciError, match="plan's id"):
+        _plan(device("a"), suffix=suffix)

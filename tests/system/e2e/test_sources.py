@@ -1,0 +1,127 @@
+"""Where torch and the plugin come from: a loopback index, a git repository, a package; and when they do not come."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from e2e.packages import NIGHTLY, RELEASE, serve_torch
+from misbehaving import write_device, write_suites
+
+from conftest import Ran, Tool
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """PyTorch's indexes, on loopback, with one stand-in for torch each."""
+    with serve_torch(tmp_path / "index") as variables:
+        yield variables
+
+
+def _device(folder: Path, name: str, source: str, torch: str = "") -> Path:
+    """A device that passes, whose plugin comes from elsewhere than devices/; gives the plugin's folder."""
+    file = write_device(folder / "devices", name, "passes", extra=torch)
+    file.write_text(file.read_text(encoding="utf-8").replace(f"  path: {name}\n", source), encoding="utf-8")
+    plugin = folder / "plugins" / name
+    plugin.parent.mkdir(exist_ok=True)
+    (folder / "devices" / name).rename(plugin)
+    return plugin
+
+
+def _nightly(folder: Path, ootci: Tool, env: dict[str, str]) -> tuple[Ran, dict[str, Any]]:
+    write_suites(folder / "suites")
+    ran = ootci("nightly", "--suites", "suites", cwd=folder, env=env)
+    found = json.loads((folder / ".ootci" / "verdicts.json").read_text(encoding="utf-8"))
+    return ran, {item["device"]: item for item in found["devices"]}
+
+
+def _git(folder: Path, *arguments: str) -> None:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def test_a_plugin_from_a_branch_of_a_repository_is_built_on_the_nightly(
+    tmp_path: Path, ootci: Tool, index: dict[str, str]
+) -> None:
+    repository = tmp_path / "repository"
+    source = f"  git: {{url: {repository}, ref: stable, subdirectory: python}}\n"
+    plugin = _device(tmp_path, "cloned", source)
+    repository.mkdir()
+    plugin.rename(repository / "python")
+    _git(repository, "init", "--quiet", "--initial-branch=main")
+    _git(repository, "commit", "--quiet", "--allow-empty", "-m", "empty")
+    _git(repository, "checkout", "--quiet", "-b", "stable")
+    _git(repository, "add", "--all")
+    _git(repository, "commit", "--quiet", "-m", "plugin")
+    ran, devices = _nightly(tmp_path, ootci, index)
+    assert ran.code == 0, ran.out + ran.err
+    assert devices["cloned"]["torch"]["version"] == NIGHTLY
+    assert devices["cloned"]["torch_request"]["channel"] == "nightly"
+    assert devices["cloned"]["torch_request"]["fallback_reason"] is None
+    run = json.loads((tmp_path / ".ootci" / "runs" / "cloned" / "run.json").read_text(encoding="utf-8"))
+    head = subprocess.run(["git", "rev-parse", "stable"], cwd=repository, check=True, capture_output=True, text=True)
+    assert run["plugin"]["commit"] == head.stdout.strip()
+
+
+def test_a_plugin_that_is_a_package_is_installed_ready_made(tmp_path: Path, ootci: Tool, index: dict[str, str]) -> None:
+    plugin = _device(tmp_path, "packed", "  package: torch-packed==1.0\n")
+    wheels = tmp_path / "wheels"
+    command = [sys.executable, "-c", f"import backend; backend.build_wheel({str(wheels)!r})"]
+    wheels.mkdir()
+    subprocess.run(command, cwd=plugin, check=True)
+    ran, devices = _nightly(tmp_path, ootci, {**index, "PIP_FIND_LINKS": str(wheels)})
+    assert ran.code == 0, ran.out + ran.err
+    assert devices["packed"]["verdict"] == "OK"
+
+
+def test_a_repository_that_is_gone_is_not_held_against_the_plugin(
+    tmp_path: Path, ootci: Tool, index: dict[str, str]
+) -> None:
+    _device(tmp_path, "gone", f"  git: {{url: {tmp_path / 'nowhere'}}}\n")
+    ran, devices = _nightly(tmp_path, ootci, index)
+    assert (ran.code, devices["gone"]["verdict"]) == (3, "INFRA")
+    assert "the plugin's sources cannot be fetched" in devices["gone"]["reason"]
+    assert "does not appear to be a git repository" in devices["gone"]["reason"]
+
+
+def test_a_torch_that_is_not_what_its_index_says_is_refused(tmp_path: Path, ootci: Tool, index: dict[str, str]) -> None:
+    _device(tmp_path, "tampered", "  package: torch-tampered==1.0\n")
+    page = tmp_path / "index" / "nightly" / "cpu" / "torch" / "index.html"
+    text = page.read_text(encoding="utf-8")
+    digest = text.split("sha256=")[1][:64]
+    page.write_text(text.replace(digest, "0" * 64), encoding="utf-8")
+    ran, devices = _nightly(tmp_path, ootci, index)
+    assert (ran.code, devices["tampered"]["verdict"]) == (3, "INFRA")
+    assert "torch cannot be installed" in devices["tampered"]["reason"]
+
+
+def test_without_a_nightly_the_release_is_tested_and_said_everywhere(
+    tmp_path: Path, ootci: Tool, index: dict[str, str]
+) -> None:
+    wheels = tmp_path / "wheels"
+    plugin = _device(tmp_path, "falling", "  package: torch-falling==1.0\n")
+    wheels.mkdir()
+    command = [sys.executable, "-c", f"import backend; backend.build_wheel({str(wheels)!r})"]
+    subprocess.run(command, cwd=plugin, check=True)
+    unreachable = {**index, "OOTCI_NIGHTLY_INDEX": "http://127.0.0.1:9/nightly", "PIP_FIND_LINKS": str(wheels)}
+    ran, devices = _nightly(tmp_path, ootci, unreachable)
+    assert ran.code == 0, ran.out + ran.err
+    reason = devices["falling"]["torch_request"]["fallback_reason"]
+    assert devices["falling"]["torch"]["version"] == RELEASE
+    assert "nightly wanted, release 2.13.0 used instead" in reason
+    assert "connection refused" in reason
+    assert f"FALLBACK: {reason}" in ran.out
+    for page in ("index.html", "d/falling/index.html"):
+        assert "Not the torch that was wanted" in (tmp_path / "site" / page).read_text(encoding="utf-8")
+
+
+def test_a_device_that_allows_no_fallback_is_infra_without_a_nightly(tmp_path: Path, ootci: Tool) -> None:
+    _device(tmp_path, "strict", "  package: torch-strict==1.0\n", "torch:\n  fallback: none\n")
+    ran, devices = _nightly(tmp_path, ootci, {"OOTCI_NIGHTLY_INDEX": "http://127.0.0.1:9/nightly"})
+    assert (ran.code, devices["strict"]["verdict"]) == (3, "INFRA")
+    assert "the device file allows no fallback" in devices["strict"]["reason"]

@@ -1,0 +1,300 @@
+"""judge: each verdict, in the order of precedence, and nothing green without evidence."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from unit.samples import device, night, plan, run
+
+from ootci.history.store import History
+from ootci.model.device import RegisteredDevice
+from ootci.model.plan import Plan
+from ootci.model.run import Run
+from ootci.model.verdict import DeviceVerdict, VerdictName, Verdicts
+from ootci.stages.judge import STALE_AFTER, judge
+
+V = VerdictName
+
+
+def _judge(
+    tmp_path: Path,
+    *records: Plan | Run,
+    devices: tuple[RegisteredDevice, ...] = (device(),),
+    now: datetime | None = None,
+) -> Verdicts:
+    history = History(tmp_path / "data")
+    for record in records:
+        if isinstance(record, Plan):
+            history.append_plan(record)
+        else:
+            history.append_run(record)
+    plans = [record for record in records if isinstance(record, Plan)]
+    newest = max((item.created_at for item in plans), default=night(0))
+    return judge(devices, history, now or newest + timedelta(hours=1))
+
+
+def _one(tmp_path: Path, *records: Plan | Run, now: datetime | None = None) -> DeviceVerdict:
+    return _judge(tmp_path, *records, now=now).devices[0]
+
+
+_TRUNCATED: dict[str, object] = {"state": "truncated", "detail": "cut"}
+
+BAD = {
+    # The worst first: a run that has every defect at once is judged by the first, then by the next, and so on.
+    V.NO_DATA: run(0, smoke={}, reports={"smoke": {"state": "no_tests"}}),
+    V.INFRA: run(0, stages={"fetch": "failed"}),
+    V.BUILD_BROKEN: run(0, stages={"build": "failed"}),
+    V.IMPORT_BROKEN: run(0, stages={"import": "crashed"}),
+    V.SMOKE_BROKEN: run(0, smoke={"one": "crashed"}, stages={"smoke": "failed"}),
+    V.LOST_TESTS: run(0, integration={"two": "passed", "more": "not_run"}, reports={"integration": _TRUNCATED}),
+    V.FAILING: run(0, integration={"two": "failed"}, stages={"integration": "failed"}),
+    V.OK: run(0),
+}
+
+
+@pytest.mark.parametrize("verdict", BAD, ids=[verdict.value for verdict in BAD])
+def test_each_defect_has_its_verdict(tmp_path: Path, verdict: VerdictName) -> None:
+    found = _one(tmp_path, plan(0), BAD[verdict])
+    assert found.verdict is verdict
+    assert found.reason
+    assert "\n" not in found.reason
+
+
+def test_a_missing_card_is_infrastructure_also_when_the_import_failed_with_it(tmp_path: Path) -> None:
+    found = _one(tmp_path, plan(0), run(0, stages={"check": "failed", "import": "failed"}))
+    assert (found.verdict, found.broke_at.value if found.broke_at else None) == (V.INFRA, "check")
+
+
+@pytest.mark.parametrize("status", ["failed", "crashed", "timed_out"])
+@pytest.mark.parametrize(
+    ("stage", "verdict"),
+    [("fetch", V.INFRA), ("check", V.INFRA), ("build", V.BUILD_BROKEN), ("import", V.IMPORT_BROKEN)],
+)
+def test_a_stage_before_the_suites_breaks_in_its_own_name(
+    tmp_path: Path, stage: str, status: str, verdict: VerdictName
+) -> None:
+    found = _one(tmp_path, plan(0), run(0, stages={stage: status}))
+    assert found.verdict is verdict
+    assert found.reason == f"{stage}: {stage} {status}"
+    assert found.broke_at is not None
+    assert found.broke_at.value == stage
+
+
+def test_the_earlier_defect_wins(tmp_path: Path) -> None:
+    stages: dict[str, str] = {"integration": "failed"}
+    broken = {"smoke": {"one": "failed"}, "integration": {"two": "failed"}}
+    order = [V.SMOKE_BROKEN]
+    found = [_one(tmp_path / "0", plan(0), run(0, stages={**stages, "smoke": "failed"}, **broken)).verdict]  # type: ignore[arg-type]
+    for number, (stage, verdict) in enumerate(
+        [("import", V.IMPORT_BROKEN), ("build", V.BUILD_BROKEN), ("check", V.INFRA), ("fetch", V.INFRA)], start=1
+    ):
+        stages[stage] = "failed"
+        order.append(verdict)
+        found.append(_one(tmp_path / str(number), plan(0), run(0, stages=stages, **broken)).verdict)  # type: ignore[arg-type]
+    assert found == order
+
+
+def test_no_plan_and_no_report_is_never_ran(tmp_path: Path) -> None:
+    found = _judge(tmp_path)
+    assert [item.verdict for item in found.devices] == [V.NEVER_RAN]
+    assert found.plan_id is None
+    assert found.devices[0].since is None
+    assert found.summary == "No nightly has run yet; 1 device registered."
+
+
+def test_a_device_that_is_expected_and_never_reported_has_never_run(tmp_path: Path) -> None:
+    assert _one(tmp_path, plan(0), plan(1)).verdict is V.NEVER_RAN
+
+
+def test_a_silent_device_has_no_data_however_green_it_was(tmp_path: Path) -> None:
+    found = _one(tmp_path, plan(0), run(0), plan(1), plan(2))
+    assert (found.verdict, found.nights, found.since) == (V.NO_DATA, 2, night(1))
+    assert found.run_id is None
+    assert found.counts.total == 0
+    assert [item.verdict for item in found.history] == [V.OK, V.NO_DATA, V.NO_DATA]
+
+
+def test_an_old_report_is_no_data(tmp_path: Path) -> None:
+    just = _judge(tmp_path, plan(0), run(0), now=night(0) + STALE_AFTER)
+    assert just.devices[0].verdict is V.OK
+    assert just.stale_reason is None
+    late = _judge(tmp_path, plan(0), run(0), now=night(0) + STALE_AFTER + timedelta(seconds=1))
+    assert late.devices[0].verdict is V.NO_DATA
+    assert late.stale_reason is not None
+    assert not late.gate.may_merge
+
+
+def test_a_nightly_for_other_devices_does_not_make_a_device_silent(tmp_path: Path) -> None:
+    found = _judge(tmp_path, plan(0, ("dev", "two")), run(0), run(0, "two"), plan(1, ("two",)), run(1, "two"))
+    assert found.devices[0].verdict is V.OK
+    assert len(found.devices[0].history) == 1
+
+
+@pytest.mark.parametrize("state", ["missing", "empty", "unreadable", "truncated"])
+def test_a_report_that_is_not_whole_is_never_green(tmp_path: Path, state: str) -> None:
+    found = _one(tmp_path, plan(0), run(0, reports={"integration": {"state": state, "detail": "why"}}))
+    assert (found.verdict, found.reason) == (V.LOST_TESTS, "integration: why")
+
+
+@pytest.mark.parametrize(
+    ("record", "verdict"),
+    [
+        (run(0, smoke={"one": "skipped"}), V.LOST_TESTS),
+        (run(0, smoke={"one": "unsupported"}, integration={"two": "skipped"}), V.LOST_TESTS),
+        (run(0, reports={"smoke": {"required": False}, "integration": {"required": False}}), V.NO_DATA),
+        (run(0).model_copy(update={"suites": (), "outcomes": ()}), V.NO_DATA),
+        (run(0).model_copy(update={"suites": ()}), V.NO_DATA),
+        (run(0, integration={"two": "passed"}, reports={"integration": {"min_tests": 2}}), V.LOST_TESTS),
+        (run(0, stages={"integration": "timed_out"}), V.FAILING),
+        (run(0, stages={"smoke": "crashed"}), V.FAILING),
+        (run(0, stages={"smoke": "not_run", "integration": "not_run"}), V.FAILING),
+    ],
+    ids=["smoke-skipped", "all-skipped", "advisory-only", "no-suites", "no-reports", "few", "stage", "exit", "not-run"],
+)
+def test_nothing_is_ok_without_evidence(tmp_path: Path, record: Run, verdict: VerdictName) -> None:
+    assert _one(tmp_path, plan(0), record).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        run(0, reports={"smoke": {"suite": "no_such_suite", "state": "no_tests"}}),
+        run(0, reports={"smoke": {"suite": "no_such_suite", "state": "missing"}}),
+        run(0, reports={"smoke": {"state": "no_tests"}}).model_copy(update={"stages": ()}),
+        run(0).model_copy(update={"stages": (), "outcomes": ()}),
+        run(0).model_copy(update={"stages": run(0).stages[:2]}),
+    ],
+    ids=["unknown-suite", "unknown-suite-lost", "no-stages", "nothing", "two-stages"],
+)
+def test_a_hostile_run_costs_nobody_else_a_verdict(tmp_path: Path, record: Run) -> None:
+    devices = (device(), device("two"))
+    found = _judge(tmp_path, plan(0, ("dev", "two")), record, run(0, "two"), devices=devices)
+    assert found.devices[1].verdict is V.OK
+    assert found.devices[0].verdict is not V.OK or record.counts.executed
+
+
+def test_a_regression_is_told_apart_from_a_failure_that_was_there(tmp_path: Path) -> None:
+    bad = {"integration": {"two": "failed"}, "stages": {"integration": "failed"}}
+    first = _one(tmp_path, plan(0), run(0), plan(1), run(1, **bad))  # type: ignore[arg-type]
+    assert (first.verdict, first.new_failures, first.since) == (V.REGRESSED, 1, night(1))
+    assert [(item.change.value, item.before, item.after) for item in first.changes] == [
+        ("regression", "passed", "failed")
+    ]
+    second = _one(tmp_path, plan(2), run(2, **bad))  # type: ignore[arg-type]
+    assert (second.verdict, second.new_failures) == (V.FAILING, 0)
+    assert [item.change.value for item in second.changes] == ["still_failing"]
+
+
+def test_a_regression_is_against_the_last_run_that_was_tested(tmp_path: Path) -> None:
+    broken = run(1, smoke={}, integration={}, stages={"build": "failed", "smoke": "not_run", "integration": "not_run"})
+    reports: dict[str, dict[str, object]] = {suite: {"state": "not_expected"} for suite in ("smoke", "integration")}
+    broken = broken.model_copy(update={"suites": run(1, smoke={}, integration={}, reports=reports).suites})
+    bad = run(3, integration={"two": "failed"}, stages={"integration": "failed"})
+    found = _one(tmp_path, plan(0), run(0), plan(1), broken, plan(2), plan(3), bad)
+    assert [item.verdict for item in found.history] == [V.OK, V.BUILD_BROKEN, V.NO_DATA, V.REGRESSED]
+    assert found.changes[0].before is not None
+
+
+def test_fewer_executed_tests_than_before_are_lost(tmp_path: Path) -> None:
+    many = run(0, integration={"two": "passed", "three": "passed"})
+    found = _one(tmp_path, plan(0), many, plan(1), run(1))
+    assert (found.verdict, found.reason) == (V.LOST_TESTS, "integration: 1 tests executed, 2 in the run before")
+    skipped = run(2, integration={"two": "passed", "three": "skipped"})
+    assert _one(tmp_path / "b", plan(0), many, plan(2), skipped).verdict is V.LOST_TESTS
+
+
+def test_since_and_nights_count_the_unbroken_row(tmp_path: Path) -> None:
+    bad = {"integration": {"two": "failed"}, "stages": {"integration": "failed"}}
+    records: list[Plan | Run] = []
+    for number in range(6):
+        records += [plan(number), run(number) if number in (0, 3) else run(number, **bad)]  # type: ignore[arg-type]
+    found = _one(tmp_path, *records)
+    assert [item.verdict for item in found.history] == [V.OK, V.REGRESSED, V.FAILING, V.OK, V.REGRESSED, V.FAILING]
+    assert (found.nights, found.since) == (1, night(5))
+
+
+def test_the_latest_attempt_counts_and_the_others_are_kept(tmp_path: Path) -> None:
+    first = run(0, integration={"two": "failed"}, stages={"integration": "failed"})
+    assert _one(tmp_path, plan(0), run(0, attempt=2), first).verdict is V.OK
+    assert len(History(tmp_path / "data").runs("dev")) == 2
+    tenth = run(0, smoke={"one": "crashed"}, stages={"smoke": "failed"}, attempt=10)
+    assert _one(tmp_path, tenth, now=night(0)).verdict is V.SMOKE_BROKEN
+
+
+def test_an_advisory_suite_is_shown_and_does_not_decide(tmp_path: Path) -> None:
+    reports: dict[str, dict[str, object]] = {"integration": {"required": False}}
+    bad = run(0, integration={"two": "failed"}, stages={"integration": "failed"}, reports=reports)
+    found = _one(tmp_path, plan(0), bad)
+    assert found.verdict is V.OK
+    assert [item.change.value for item in found.changes] == ["new_failure"]
+    assert found.counts.failures == 0
+    smoke = run(1, smoke={"one": "failed"}, stages={"smoke": "failed"}, reports={"smoke": {"required": False}})
+    assert _one(tmp_path / "b", plan(1), smoke).verdict is V.OK
+
+
+def test_a_pause_shows_its_reason_and_ends_with_the_next_nightly(tmp_path: Path) -> None:
+    paused = plan(1, (), {"dev": "being moved"})
+    found = _one(tmp_path, plan(0), run(0), paused)
+    assert (found.verdict, found.reason) == (V.PAUSED, "being moved")
+    resumed = _one(tmp_path, plan(2), run(2))
+    assert resumed.verdict is V.OK
+    assert [item.verdict for item in resumed.history] == [V.OK, V.PAUSED, V.OK]
+    now_paused = _judge(tmp_path, devices=(device(paused={"reason": "again"}),), now=night(2))
+    assert (now_paused.devices[0].verdict, now_paused.devices[0].reason) == (V.PAUSED, "again")
+
+
+def test_a_paused_device_neither_blocks_nor_counts(tmp_path: Path) -> None:
+    devices = (device(), device("two", paused={"reason": "being moved"}))
+    found = _judge(tmp_path, plan(0), run(0), devices=devices)
+    assert found.gate.may_merge
+    assert found.summary.endswith(": 1 of 1 device as expected · 1 paused.")
+
+
+@pytest.mark.parametrize("verdict", [verdict for verdict in BAD if verdict is not V.OK])
+def test_the_gate_blocks_for_whatever_is_not_as_expected(tmp_path: Path, verdict: VerdictName) -> None:
+    gate = _judge(tmp_path, plan(0), BAD[verdict]).gate
+    assert (gate.may_merge, gate.blocking) == (False, ("dev",))
+    assert gate.reason == f"1 of 1 gating device not as expected: dev ({verdict.value})"
+
+
+def test_the_gate_is_closed_for_silence_and_for_nobody(tmp_path: Path) -> None:
+    assert _judge(tmp_path / "a").gate.blocking == ("dev",)
+    nobody = _judge(tmp_path / "b", plan(0), run(0), devices=(device(tier="advisory"),)).gate
+    assert not nobody.may_merge
+    assert nobody.blocking == ()
+    assert not _judge(tmp_path / "c", devices=(device(paused={"reason": "x"}),)).gate.may_merge
+
+
+def test_the_gate_opens_for_reference_and_gating_devices_only(tmp_path: Path) -> None:
+    devices = (device("ref", tier="reference"), device(), device("adv", tier="advisory"))
+    names = ("ref", "dev", "adv")
+    bad = run(0, "adv", stages={"build": "failed"})
+    found = _judge(tmp_path, plan(0, names), run(0, "ref"), run(0), bad, devices=devices)
+    assert found.gate.may_merge
+    assert found.gate.reason == "2 of 2 gating devices as expected"
+    assert [item.device for item in found.devices] == ["ref", "dev", "adv"]
+
+
+def test_the_summary_is_one_sentence_of_numerators_and_denominators(tmp_path: Path) -> None:
+    names = ("a", "b", "c", "d")
+    records = [plan(0, names), *(run(0, name) for name in names), plan(1, names)]
+    records += [run(1, "a"), run(1, "b", stages={"build": "failed"}), run(1, "c", stages={"check": "failed"})]
+    found = _judge(tmp_path, *records, devices=tuple(device(name) for name in (*names, "e")))
+    assert found.summary.startswith("Nightly 2026-11-02")
+    assert found.summary.endswith(
+        ": 1 of 5 devices as expected · 1 newly broken · 1 silent · 1 without working infrastructure · 1 never ran."
+    )
+
+
+def test_a_verdict_that_was_given_stays(tmp_path: Path) -> None:
+    records: list[Plan | Run] = []
+    given: list[list[VerdictName]] = []
+    for number in range(5):
+        bad = run(number, integration={"two": "failed"}, stages={"integration": "failed"})
+        records += [plan(number), bad if number in (1, 2, 4) else run(number)]
+        given.append([item.verdict for item in _one(tmp_path, *records[-2:]).history])
+    for earlier, later in itertools.pairwise(given):
+        assert later[: len(earlier)] == earlier

@@ -1,0 +1,129 @@
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "kernels.h"
+
+TEST(a_launch_returns_before_the_work_is_done) {
+  Gate gate;
+  const sim_launch_desc desc = kernel(wait_at_gate, &gate);
+  EXPECT_OK(sim_launch(stream(), &desc));
+  EXPECT_STATUS(sim_stream_query(stream()), SIM_NOT_READY);
+  while (!gate.entered) std::this_thread::yield();
+  EXPECT_STATUS(sim_stream_query(stream()), SIM_NOT_READY);
+  gate.open = true;
+  EXPECT_OK(sim_stream_synchronize(stream()));
+  EXPECT_OK(sim_stream_query(stream()));
+}
+
+TEST(a_stream_keeps_its_order) {
+  int counter = 0;
+  const sim_launch_desc desc = kernel(increment, &counter);
+  for (int i = 0; i < 1000; ++i) EXPECT_OK(sim_launch(stream(), &desc));
+  EXPECT_OK(sim_stream_synchronize(stream()));
+  EXPECT(counter == 1000);
+}
+
+TEST(streams_do_not_wait_for_each_other) {
+  Gate gate;
+  int counter = 0;
+  const sim_launch_desc blocked = kernel(wait_at_gate, &gate);
+  const sim_launch_desc free = kernel(increment, &counter);
+  EXPECT_OK(sim_launch(stream(1), &blocked));
+  EXPECT_OK(sim_launch(stream(2), &free));
+  EXPECT_OK(sim_stream_synchronize(stream(2)));
+  EXPECT(counter == 1);
+  gate.open = true;
+  EXPECT_OK(sim_device_synchronize(0));
+}
+
+TEST(an_event_orders_streams) {
+  for (int round = 0; round < 50; ++round) {
+    Gate gate;
+    int counter = 0;
+    sim_event* event = nullptr;
+    EXPECT_OK(sim_event_create(0, 0, &event));
+    EXPECT_OK(sim_event_query(event));  // never recorded
+    const sim_launch_desc first = kernel(wait_at_gate, &gate);
+    const sim_launch_desc second = kernel(increment, &counter);
+    EXPECT_OK(sim_launch(stream(1), &first));
+    EXPECT_OK(sim_launch(stream(1), &second));
+    EXPECT_OK(sim_event_record(event, stream(1)));
+    EXPECT_OK(sim_stream_wait_event(stream(2), event));
+    EXPECT_OK(sim_launch(stream(2), &second));
+    EXPECT_STATUS(sim_event_query(event), SIM_NOT_READY);
+    EXPECT_STATUS(sim_stream_query(stream(2)), SIM_NOT_READY);
+    // The queues hold what they need of it.
+    EXPECT_OK(sim_event_destroy(event));
+    gate.open = true;
+    EXPECT_OK(sim_stream_synchronize(stream(2)));
+    EXPECT(counter == 2);
+  }
+}
+
+TEST(elapsed_time_needs_timing_and_completion) {
+  sim_event* start = nullptr;
+  sim_event* end = nullptr;
+  sim_event* untimed = nullptr;
+  EXPECT_OK(sim_event_create(0, 1, &start));
+  EXPECT_OK(sim_event_create(0, 1, &end));
+  EXPECT_OK(sim_event_create(0, 0, &untimed));
+  double ms = -1;
+  EXPECT_STATUS(sim_event_elapsed_ms(start, end, &ms), SIM_INVALID_VALUE);
+  EXPECT_STATUS(sim_event_elapsed_ms(start, untimed, &ms), SIM_TIMING_OFF);
+  Gate gate;
+  const sim_launch_desc desc = kernel(wait_at_gate, &gate);
+  EXPECT_OK(sim_event_record(start, stream()));
+  EXPECT_OK(sim_launch(stream(), &desc));
+  EXPECT_OK(sim_event_record(end, stream()));
+  EXPECT_STATUS(sim_event_elapsed_ms(start, end, &ms), SIM_NOT_READY);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  gate.open = true;
+  EXPECT_OK(sim_event_synchronize(end));
+  EXPECT_OK(sim_event_elapsed_ms(start, end, &ms));
+  EXPECT(ms >= 4);
+  for (sim_event* event : {start, end, untimed}) EXPECT_OK(sim_event_destroy(event));
+}
+
+TEST(a_failed_kernel_is_reported_once) {
+  const sim_launch_desc desc = kernel(fail_on_purpose, nullptr);
+  EXPECT_OK(sim_launch(stream(), &desc));
+  EXPECT_STATUS(sim_stream_synchronize(stream()), SIM_LAUNCH_FAILED);
+  EXPECT(std::strstr(sim_last_error(), "on purpose") != nullptr);
+  EXPECT_OK(sim_stream_synchronize(stream()));
+  EXPECT_STATUS(sim_launch_inline(stream(), &desc), SIM_LAUNCH_FAILED);
+}
+
+TEST(many_threads_use_one_device) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([i] {
+      EXPECT_OK(sim_device_set(i % 2));
+      int device = -1;
+      EXPECT_OK(sim_device_get(&device));
+      EXPECT(device == i % 2);
+      sim_stream* own = stream(i % 4, device);
+      for (int round = 0; round < 100; ++round) {
+        void* ptr = nullptr;
+        EXPECT_OK(sim_pool_alloc(device, 1000, own, &ptr));
+        char host[1000] = "";
+        EXPECT_OK(sim_memcpy_async(ptr, host, sizeof host, own));
+        EXPECT_OK(sim_stream_synchronize(own));
+        EXPECT_OK(sim_pool_free(ptr));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(bad_arguments_are_errors) {
+  sim_stream* none = nullptr;
+  EXPECT_STATUS(sim_device_set(99), SIM_INVALID_DEVICE);
+  EXPECT_STATUS(sim_stream_get(0, 99, &none), SIM_INVALID_VALUE);
+  EXPECT_STATUS(sim_stream_get(-1, 0, &none), SIM_INVALID_DEVICE);
+  sim_event* event = nullptr;
+  EXPECT_OK(sim_event_create(1, 0, &event));
+  EXPECT_STATUS(sim_event_record(event, stream()), SIM_INVALID_VALUE);
+  EXPECT_OK(sim_event_destroy(event));
+  EXPECT(std::strcmp(sim_status_name(SIM_BAD_FORK), "SIM_BAD_FORK") == 0);
+}

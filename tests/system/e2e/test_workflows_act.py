@@ -49,9 +49,9 @@ def _verdicts(run: ActRun, attempt: int = 1) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def scheduled(index: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> tuple[Repository, ActRun]:
-    """A nightly by schedule of a device that passes, one that fails and one that never reports."""
+    """A nightly by schedule: a device passes, one fails, one cannot be built and one never reports."""
     folder = tmp_path_factory.mktemp("scheduled")
-    devices = {"good": "passes", "bad": "fails", "silent": "passes"}
+    devices = {"good": "passes", "bad": "fails", "broken": "build-fails", "silent": "passes"}
     repository = _repository(folder, devices, silent=frozenset({"silent"}))
     run = run_workflow(repository, folder / "run", workflow="nightly.yml", event="schedule", environment=index)
     return repository, run
@@ -63,6 +63,7 @@ def test_schedule_runs_every_job_but_that_of_the_device_without_a_runner(schedul
         "plan": "success",
         "device/good": "success",
         "device/bad": "success",
+        "device/broken": "success",
         "publish": "success",
         "pages": "success",
         "gate": "failure",
@@ -76,16 +77,16 @@ def test_schedule_fails_at_the_gate_and_nowhere_else(scheduled: tuple[Repository
     assert failed == {("gate", "May one merge?")}
 
 
-def test_schedule_judges_the_three_devices(scheduled: tuple[Repository, ActRun]) -> None:
+def test_schedule_judges_every_device(scheduled: tuple[Repository, ActRun]) -> None:
     _, run = scheduled
-    assert _verdicts(run) == {"good": "OK", "bad": "FAILING", "silent": "NEVER_RAN"}
+    assert _verdicts(run) == {"good": "OK", "bad": "FAILING", "broken": "BUILD_BROKEN", "silent": "NEVER_RAN"}
 
 
 def test_schedule_puts_every_device_on_the_page(scheduled: tuple[Repository, ActRun]) -> None:
     _, run = scheduled
     page = (run.store / "pages" / "index.html").read_text(encoding="utf-8")
     rows = {row[1]: row[0] for row in re.finditer(r'<tr[^>]* id="(\w+)".*?</tr>', page, re.S)}
-    assert rows.keys() == {"good", "bad", "silent"}
+    assert rows.keys() == {"good", "bad", "broken", "silent"}
     for name, verdict in _verdicts(run).items():
         shown = f">{verdict.replace('_', ' ')}<"
         assert shown in rows[name]
@@ -95,7 +96,7 @@ def test_schedule_puts_every_device_on_the_page(scheduled: tuple[Repository, Act
 def test_schedule_pushes_what_was_reported_to_the_data_branch(scheduled: tuple[Repository, ActRun]) -> None:
     repository, _ = scheduled
     reported = {path.split("/")[1] for path in repository.files_on("data") if path.startswith("runs/")}
-    assert reported == {"good", "bad"}
+    assert reported == {"good", "bad", "broken"}
     assert _triggers(repository) == ["schedule"]
 
 
@@ -118,10 +119,11 @@ def test_a_run_is_uploaded_with_what_it_was_made_from(scheduled: tuple[Repositor
 def test_dispatch_runs_the_device_asked_for_on_the_torch_asked_for(
     scheduled: tuple[Repository, ActRun], index: Mapping[str, str], tmp_path: Path
 ) -> None:
-    """The device that failed by schedule has been mended, the silent one is paused, and somebody runs the first."""
+    """The device that failed by schedule has been mended, the others are paused, and somebody runs the first."""
     repository = scheduled[0].duplicate(tmp_path)
     _edit(repository, "bad", "FAKE_BEHAVIOUR: fails", "FAKE_BEHAVIOUR: passes")
-    _edit(repository, "silent", "limits:", "paused:\n  reason: Its machine is being moved.\nlimits:")
+    for name in ("silent", "broken"):
+        _edit(repository, name, "limits:", "paused:\n  reason: Its machine is being moved.\nlimits:")
     repository.commit()
     run = run_workflow(
         repository,
@@ -135,7 +137,7 @@ def test_dispatch_runs_the_device_asked_for_on_the_torch_asked_for(
     )
     names = ("plan", "device/bad", "publish", "pages", "gate")
     assert (run.exit_code, run.jobs) == (0, dict.fromkeys(names, "success")), run.digest
-    assert _verdicts(run, attempt=2) == {"good": "OK", "bad": "OK", "silent": "PAUSED"}
+    assert _verdicts(run, attempt=2) == {"good": "OK", "bad": "OK", "broken": "PAUSED", "silent": "PAUSED"}
     report = json.loads((run.store / "artifacts" / "run-bad-2" / "run.json").read_text(encoding="utf-8"))
     assert (report["attempt"], report["torch"]["version"]) == (2, RELEASE)
     assert str(report["url"]).endswith("/actions/runs/2")

@@ -1,0 +1,179 @@
+"""What the ranks of a process group do in the tests of parallel training. Needs torch.
+
+Spawned processes import these functions by name, so they live in a module and not in the tests.
+"""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+from harness.compare import assert_matches, numbers, put
+
+CPU = torch.device("cpu")
+
+
+def _mine(rank: int) -> torch.Tensor:
+    return numbers(4, 3, seed=rank + 1)
+
+
+def _all(count: int) -> list[torch.Tensor]:
+    return [_mine(rank) for rank in range(count)]
+
+
+def all_reduce(device: torch.device, rank: int, count: int) -> None:
+    """Sum, mean by division, product, minimum and maximum over the ranks."""
+    parts = torch.stack(_all(count))
+    expected = {
+        dist.ReduceOp.SUM: parts.sum(0),
+        dist.ReduceOp.PRODUCT: parts.prod(0),
+        dist.ReduceOp.MIN: parts.amin(0),
+        dist.ReduceOp.MAX: parts.amax(0),
+    }
+    for operation, reference in expected.items():
+        mine = put(_mine(rank), device)
+        dist.all_reduce(mine, op=operation)
+        assert_matches(mine, reference, device)
+    integers = put(torch.arange(5) + rank, device)
+    work = dist.all_reduce(integers, async_op=True)
+    assert work is not None
+    work.wait()
+    assert_matches(integers, torch.arange(5) * count + sum(range(count)), device)
+
+
+def broadcast(device: torch.device, rank: int, count: int) -> None:
+    """Every rank in turn gives its tensor to the others."""
+    for source in range(count):
+        mine = put(_mine(rank), device)
+        dist.broadcast(mine, src=source)
+        assert_matches(mine, _mine(source), device)
+
+
+def gather(device: torch.device, rank: int, count: int) -> None:
+    """All-gather, into a list and into one tensor; gather and scatter."""
+    mine = put(_mine(rank), device)
+    listed = [torch.empty_like(mine) for _ in range(count)]
+    dist.all_gather(listed, mine)
+    for seen, reference in zip(listed, _all(count), strict=True):
+        assert_matches(seen, reference, device)
+    whole = torch.empty(4 * count, 3, device=device)
+    dist.all_gather_into_tensor(whole, mine)
+    assert_matches(whole, torch.cat(_all(count)), device)
+    gathered = [torch.empty_like(mine) for _ in range(count)] if rank == 0 else None
+    dist.gather(mine, gathered, dst=0)
+    for seen, reference in zip(gathered or [], _all(count), strict=False):
+        assert_matches(seen, reference, device)
+    target = torch.empty_like(mine)
+    dist.scatter(target, [put(part, device) for part in _all(count)] if rank == 0 else None, src=0)
+    assert_matches(target, _mine(rank), device)
+
+
+def reduce_scatter(device: torch.device, rank: int, count: int) -> None:
+    """Every rank gets its part of the sum; and the sum on one rank only."""
+    target = torch.empty(4, 3, device=device)
+    dist.reduce_scatter_tensor(target, put(torch.cat(_all(count)) * (rank + 1), device))
+    assert_matches(target, _mine(rank) * sum(range(1, count + 1)), device)
+    mine = put(_mine(rank), device)
+    dist.reduce(mine, dst=count - 1)
+    if rank == count - 1:
+        assert_matches(mine, torch.stack(_all(count)).sum(0), device)
+
+
+def all_to_all(device: torch.device, rank: int, count: int) -> None:
+    """Every rank gives a row to every other."""
+    target = torch.empty(count, 3, device=device)
+    dist.all_to_all_single(target, put(numbers(count, 3, seed=rank), device))
+    assert_matches(target, torch.stack([numbers(count, 3, seed=other)[rank] for other in range(count)]), device)
+
+
+def point_to_point(device: torch.device, rank: int, count: int) -> None:
+    """The first rank sends to the second one, which sends back, as the stages of a pipeline do."""
+    tensor = put(_mine(0), device) if rank == 0 else torch.empty(4, 3, device=device)
+    if rank == 0:
+        dist.send(tensor, dst=1)
+        dist.recv(tensor, src=1)
+        assert_matches(tensor, _mine(0) * 2, device)
+    elif rank == 1:
+        dist.recv(tensor, src=0)
+        dist.send(tensor * 2, dst=0)
+
+
+def barrier(device: torch.device, rank: int, count: int) -> None:
+    """Barriers let the ranks go on, and objects travel between them."""
+    for _ in range(3):
+        dist.barrier()
+    objects: list[object] = [None] * count
+    dist.all_gather_object(objects, {"rank": rank})
+    assert objects == [{"rank": other} for other in range(count)]
+
+
+def _model() -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 3))
+
+
+def _step(model: nn.Module, optimizer: torch.optim.Optimizer, inputs: torch.Tensor) -> None:
+    optimizer.zero_grad()
+    model(inputs).square().mean().backward()
+    optimizer.step()
+
+
+def _trained_alone(count: int, steps: int) -> nn.Module:
+    """The same training on the cpu, in one process with the whole batch."""
+    model = _model()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(steps):
+        _step(model, optimizer, numbers(4 * count, 6, seed=step))
+    return model
+
+
+def data_parallel(device: torch.device, rank: int, count: int) -> None:
+    """DistributedDataParallel, each rank with its part of the batch, trains as one process with the whole."""
+    model = DistributedDataParallel(copy.deepcopy(_model()).to(device))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(3):
+        _step(model, optimizer, put(numbers(4 * count, 6, seed=step)[4 * rank : 4 * rank + 4], device))
+    for seen, reference in zip(model.module.parameters(), _trained_alone(count, 3).parameters(), strict=True):
+        assert_matches(seen, reference, device, factor=5)
+
+
+def fully_sharded(device: torch.device, rank: int, count: int) -> None:
+    """FSDP2 (`fully_shard`) trains as one process, and each rank keeps only its part of the weights."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+    from torch.distributed.tensor import DTensor
+
+    mesh = init_device_mesh(device.type, (count,))
+    model = _model().to(device)
+    fully_shard(model, mesh=mesh)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(3):
+        _step(model, optimizer, put(numbers(4 * count, 6, seed=step)[4 * rank : 4 * rank + 4], device))
+    for seen, reference in zip(model.parameters(), _trained_alone(count, 3).parameters(), strict=True):
+        assert isinstance(seen, DTensor)
+        assert seen.to_local().numel() < reference.numel()
+        assert_matches(seen.full_tensor(), reference, device, factor=5)
+
+
+def distributed_tensor(device: torch.device, rank: int, count: int) -> None:
+    """DTensor: sharded tensors are multiplied and gathered as the whole ones."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
+
+    mesh = init_device_mesh(device.type, (count,))
+    left, right = numbers(4, 6, seed=1), numbers(6, 2 * count, seed=2)
+    product = distribute_tensor(put(left, device), mesh, [Replicate()]) @ distribute_tensor(
+        put(right, device), mesh, [Shard(1)]
+    )
+    assert isinstance(product, DTensor)
+    assert product.to_local().shape == (4, 2)
+    assert_matches(product.full_tensor(), left @ right, device)
+    rows = distribute_tensor(put(left, device), mesh, [Shard(0)])
+    assert_matches(rows.redistribute(mesh, [Shard(1)]).full_tensor(), left, device)
+    total = rows.sum()
+    assert isinstance(total, DTensor)
+    assert_matches(total.full_tensor(), left.sum(), device)

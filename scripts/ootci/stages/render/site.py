@@ -99,6 +99,7 @@ def _gate(verdicts: Verdicts) -> bytes:
         "judged_at": utc_text(verdicts.judged_at),
         "plan_id": verdicts.plan_id,
         "planned_at": utc_text(verdicts.planned_at) if verdicts.planned_at else None,
+        "stale_reason": verdicts.stale_reason,
         **verdicts.gate.model_dump(mode="json"),
     }
     return (json.dumps(gate, indent=1, ensure_ascii=False) + "\n").encode("utf-8")

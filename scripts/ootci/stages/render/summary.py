@@ -32,6 +32,7 @@ def step_summary(verdicts: Verdicts, registry: tuple[RegisteredDevice, ...]) -> 
         "",
         f"**May one merge: {answer}.** {_safe(verdicts.gate.reason)}",
         "",
+        *([f"> ❌ **Not fresh:** {_safe(verdicts.stale_reason)}\n"] if verdicts.stale_reason else []),
         *(
             f"> ⚠️ {_safe(banner.text)} ({', '.join(_safe(row.name) for row in banner.devices)})\n"
             for banner in page.fallbacks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from unit.render.sample import DEVICES, Sample, registered
 
 from ootci.history.store import History
 from ootci.model.verdict import Gate, VerdictName, Verdicts
-from ootci.stages.render import render
+from ootci.stages.render import render, step_summary
 
 
 def rows(page: Element) -> dict[str, Element]:
@@ -104,6 +105,18 @@ def test_the_strip_has_fourteen_nights_and_the_same_in_words(front: Element) -> 
 def test_columns_of_the_strip_are_the_same_nights_for_every_device(front: Element) -> None:
     late = rows(front)["indigo"].one("svg", class_="strip")
     assert [use.attributes["href"] for use in late.find("use")] == ["#c-gap"] * 12 + ["#c-never"] * 2
+
+
+def test_a_page_that_is_not_fresh_says_so_everywhere(sampled: Sample, tmp_path: Path) -> None:
+    stale = sampled.verdicts.model_copy(update={"stale_reason": "the newest nightly is 5.0 days old"})
+    render(sampled.registry, sampled.history, stale, tmp_path / "site")
+    for name in ("index.html", "d/cobalt/index.html", "method/index.html"):
+        assert (
+            "not fresh: the newest nightly is 5.0 days old"
+            in read(tmp_path / "site" / name).one("p", class_="stale").text
+        )
+    assert "5.0 days old" in step_summary(stale, sampled.registry)
+    assert json.loads((tmp_path / "site" / "gate.json").read_text())["stale_reason"] == stale.stale_reason
 
 
 def test_before_the_first_nightly_every_device_has_its_row(sampled: Sample, tmp_path: Path) -> None:

@@ -39,6 +39,6 @@ def test_the_page_names_the_thresholds_that_the_judge_uses() -> None:
 
 
 def test_verdicts_stand_in_their_order_of_precedence(site: Path) -> None:
-    words = [item.text for item in read(site / "method" / "index.html").one("dl", aria_label="Verdicts").find("dt")]
+    words = [item.text for item in read(site / "method" / "index.html").one("dl", id="verdicts").find("dt")]
     assert words == [name.value.replace("_", " ") for name in VerdictName]
     assert len(method_page().changes) == len(ChangeName)

@@ -149,11 +149,14 @@ def parse_event(line: bytes) -> Event | None:
 
 
 def append_event(path: Path, event: _Event, now: datetime) -> None:
-    """Add one event to a log with a single write."""
+    """Add one event to a log with a single write, on a line of its own even after one that was cut off."""
     record = {**json.loads(event.model_dump_json(exclude_none=True)), "time": json.loads(_TIME.dump_json(now))}
     line = json.dumps(record, ensure_ascii=False) + "\n"
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     try:
+        size = os.fstat(descriptor).st_size
+        if size and os.pread(descriptor, 1, size - 1) != b"\n":
+            line = "\n" + line
         os.write(descriptor, line.encode("utf-8", "replace"))
     finally:
         os.close(descriptor)

@@ -1,0 +1,63 @@
+"""Stands for the device's Python: plays a script instead of pytest and speaks the event log's protocol.
+
+The script is JSON in FAKE_SCRIPT: a list of processes, each a list of steps. The number of processes that were
+started before is the number of lines in the file ``starts``.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+options = dict(zip(sys.argv, sys.argv[1:], strict=False))
+with Path("starts").open("a+") as stream:
+    stream.seek(0)
+    number = len(stream.readlines())
+    stream.write(" ".join(sys.argv[1:]) + "\n")
+if "--ids-from" in options:
+    Path(f"asked.{number}").write_bytes(Path(options["--ids-from"]).read_bytes())
+
+
+def tell(**event):
+    with Path(options["--events"]).open("ab", buffering=0) as log:
+        log.write(json.dumps(event).encode() + b"\n")
+
+
+scripts = json.loads(os.environ["FAKE_SCRIPT"])
+for step in scripts[min(number, len(scripts) - 1)]:
+    kind, _, argument = step.partition(" ")
+    if kind == "collect":
+        tests = [{"id": name, "suite": "smoke", "capability": "rng", "title": "A title."} for name in argument.split()]
+        tell(event="collected", tests=tests)
+    elif kind == "start":
+        tell(event="test_start", id=argument)
+    elif kind == "end":
+        name, _, outcome = argument.partition("=")
+        tell(event="test_end", id=name, outcome=outcome, duration=0.1, message=outcome)
+    elif kind == "broken":
+        tell(event="collect_error", id=argument, message="SyntaxError: no", text="line 1")
+    elif kind == "finish":
+        tell(event="session_end", exit_status=int(argument))
+        sys.exit(int(argument))
+    elif kind == "raw":
+        with Path(options["--events"]).open("ab", buffering=0) as log:
+            log.write(argument.encode().decode("unicode_escape").encode("latin-1"))
+    elif kind == "crash":
+        os.kill(os.getpid(), signal.SIGSEGV)
+        time.sleep(60)
+    elif kind == "stacks":
+        Path(options["--stack-file"]).write_text(argument)
+    elif kind == "hang":
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+        time.sleep(60)
+    elif kind == "exit":
+        os._exit(int(argument))
+    elif kind == "shout":
+        for _ in range(int(argument)):
+            os.write(1, b"x" * 65536)
+    elif kind == "print":
+        os.write(1, f"{argument}\n".encode())
+    else:
+        raise SystemExit(f"no such step: {step}")

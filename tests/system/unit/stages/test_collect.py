@@ -1,0 +1,212 @@
+"""collect: run.json from whatever was left behind; what did not report is told, never left out."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from unit.samples import build, device, night, plan
+
+from ootci.errors import NoSuchDevice, StageFileInvalid, StageFileMissing
+from ootci.model.build import StageName
+from ootci.model.record import read, write
+from ootci.model.run import Run
+from ootci.model.workspace import RunFolder
+from ootci.stages.collect import collect
+from ootci.stages.test.junit import write_junit
+
+IDS = ("smoke/a.py::one", "smoke/a.py::two", "integration/b.py::three")
+
+
+def _start(stage: str) -> dict[str, object]:
+    return {"event": "stage_start", "stage": stage, "time": "2026-11-01T04:10:00.000Z"}
+
+
+def _end(stage: str, status: str = "passed", **values: object) -> dict[str, object]:
+    return {"event": "stage_end", "stage": stage, "status": status, "duration": 60.0, **values}
+
+
+def _collected(*ids: str) -> dict[str, object]:
+    return {"event": "collected", "tests": [{"id": name, "suite": name.partition("/")[0]} for name in ids]}
+
+
+def _test(test_id: str, outcome: str = "passed") -> dict[str, object]:
+    return {"event": "test_end", "id": test_id, "outcome": outcome, "duration": 0.5}
+
+
+BEFORE = [_start("import"), _end("import"), _start("check"), _end("check")]
+SMOKE = [_start("smoke"), _collected(*IDS[:2]), _test(IDS[0]), _test(IDS[1]), _end("smoke")]
+INTEGRATION = [_start("integration"), _collected(IDS[2]), _test(IDS[2]), _end("integration")]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    found = RunFolder(tmp_path)
+    write(build(), found.build)
+    return found
+
+
+def _collect(folder: RunFolder, *events: dict[str, object], report: bool = True) -> Run:
+    folder.events.write_text("".join(f"{json.dumps(event)}\n" for event in events), encoding="utf-8")
+    if report:
+        write_junit(folder.events, folder.junit)
+    return collect(device().device, plan(), folder, now=night(1))
+
+
+def _states(run: Run) -> dict[str, str]:
+    return {report.suite: report.state.value for report in run.suites}
+
+
+def _outcomes(run: Run) -> dict[str, str]:
+    return {item.id: item.outcome.value for item in run.outcomes}
+
+
+def test_a_run_that_went_well_is_complete(folder: RunFolder) -> None:
+    run = _collect(folder, *BEFORE, *SMOKE, *INTEGRATION)
+    assert _states(run) == {"smoke": "complete", "integration": "complete"}
+    assert _outcomes(run) == dict.fromkeys(IDS, "passed")
+    assert [stage.name for stage in run.stages] == list(StageName)
+    assert {stage.status.value for stage in run.stages} == {"passed"}
+    assert run.stage_reached is StageName.INTEGRATION
+    assert (run.started_at, run.finished_at - run.started_at) == (night(0), timedelta(minutes=11))
+    assert read(Run, folder.run) == run
+
+
+def test_what_was_collected_and_not_reported_is_not_run(folder: RunFolder) -> None:
+    run = _collect(folder, *BEFORE, *SMOKE[:-2], _end("smoke", "crashed"), *INTEGRATION)
+    assert _outcomes(run)[IDS[1]] == "not_run"
+    assert _states(run) == {"smoke": "truncated", "integration": "complete"}
+    assert run.suites[0].detail == "1 of 2 collected tests never reported"
+
+
+def test_a_missing_report_leaves_every_test_not_run(folder: RunFolder) -> None:
+    run = _collect(folder, *BEFORE, *SMOKE, *INTEGRATION, report=False)
+    assert _states(run) == {"smoke": "missing", "integration": "missing"}
+    assert set(_outcomes(run).values()) == {"not_run"}
+
+
+def test_a_report_that_is_cut_is_never_complete(folder: RunFolder) -> None:
+    _collect(folder, *BEFORE, *SMOKE, *INTEGRATION)
+    whole = folder.junit.read_bytes()
+    for size in range(0, len(whole) - 1, 7):
+        folder.junit.write_bytes(whole[:size])
+        run = collect(device().device, plan(), folder, now=night(1))
+        for report in run.suites:
+            mine = [item for item in run.outcomes if item.suite == report.suite]
+            assert (report.state.value == "complete") == all(item.outcome.value == "passed" for item in mine)
+        assert set(_outcomes(run)) == set(IDS)
+
+
+def test_a_cut_report_is_not_forgiven_where_nobody_knows_what_is_missing(folder: RunFolder) -> None:
+    _collect(folder, *BEFORE, *SMOKE, *INTEGRATION)
+    folder.junit.write_bytes(folder.junit.read_bytes().rstrip()[:-1])
+    events = [event for event in (*BEFORE, *SMOKE, *INTEGRATION) if event["event"] != "collected"]
+    run = _collect(folder, *events, report=False)
+    assert _states(run) == {"smoke": "truncated", "integration": "truncated"}
+
+
+def test_a_job_that_was_ended_in_a_suite_keeps_what_that_suite_told(folder: RunFolder) -> None:
+    _collect(folder, *BEFORE, *SMOKE)
+    run = _collect(
+        folder,
+        *BEFORE,
+        *SMOKE,
+        _start("integration"),
+        _collected(IDS[2], "integration/b.py::four"),
+        _test(IDS[2], "failed"),
+        report=False,
+    )
+    stage = next(stage for stage in run.stages if stage.name is StageName.INTEGRATION)
+    assert (stage.status.value, stage.reason) == ("crashed", "the job ended while this stage was running")
+    assert _outcomes(run) == {IDS[0]: "passed", IDS[1]: "passed", IDS[2]: "failed", "integration/b.py::four": "not_run"}
+    assert _states(run) == {"smoke": "complete", "integration": "truncated"}
+
+
+def test_a_job_that_never_came_to_the_tests_has_stages_that_did_not_run(folder: RunFolder) -> None:
+    run = collect(device().device, plan(), folder, now=night(1))
+    assert [stage.status.value for stage in run.stages[2:]] == ["not_run"] * 4
+    assert _states(run) == {"smoke": "not_expected", "integration": "not_expected"}
+    assert run.outcomes == ()
+
+
+def test_a_suite_without_tests_is_its_own_state(folder: RunFolder) -> None:
+    run = _collect(
+        folder, *BEFORE, _start("smoke"), _collected(), _end("smoke", "failed", reason="no tests were collected")
+    )
+    assert _states(run)["smoke"] == "no_tests"
+    assert run.suites[0].detail == "no tests were collected"
+
+
+def test_a_file_that_could_not_be_collected_is_an_error_of_its_suite(folder: RunFolder) -> None:
+    broken = {"event": "collect_error", "id": "smoke/c.py", "message": "SyntaxError", "text": "line 1"}
+    run = _collect(folder, *BEFORE, *SMOKE[:-1], broken, _end("smoke", "failed"))
+    assert _outcomes(run)["smoke/c.py"] == "error"
+    assert run.suites[0].counts.error == 1
+
+
+@pytest.mark.parametrize("test_id", ["smoke/a.py::" + "x" * 5000, "smoke/a.py::é[a b]<&>\"'", "smoke/a.py::a\tb"])
+def test_an_id_of_any_kind_is_one_test(folder: RunFolder, test_id: str) -> None:
+    run = _collect(folder, *BEFORE, _start("smoke"), _collected(test_id), _test(test_id), _end("smoke"))
+    assert [item.outcome.value for item in run.outcomes] == ["passed"]
+
+
+def test_files_of_another_plan_are_not_tonight_s(folder: RunFolder) -> None:
+    write(build(7), folder.build)
+    with pytest.raises(StageFileInvalid, match="night007-dev, but the plan expects night000-dev"):
+        collect(device().device, plan(), folder, now=night(1))
+
+
+def test_a_device_that_was_not_planned_and_a_build_that_never_was(folder: RunFolder) -> None:
+    with pytest.raises(NoSuchDevice):
+        collect(device("two").device, plan(), folder, now=night(1))
+    folder.build.unlink()
+    with pytest.raises(StageFileMissing):
+        collect(device().device, plan(), folder, now=night(1))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[" * 200_000,
+        b'{"os": {"platform": "\\ud800"}}',
+        b'{"device": 5}',
+        b"\xff",
+        b"null",
+        b'{"os": {"cpus": 1e400}}',
+    ],
+)
+def test_a_hostile_env_json_costs_only_what_it_says(folder: RunFolder, content: bytes) -> None:
+    folder.env.write_bytes(content)
+    run = _collect(folder, *BEFORE, *SMOKE, *INTEGRATION)
+    assert run.environment.os is None
+    assert run.environment.python == "3.11.0"
+    assert _states(run)["smoke"] == "complete"
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        _end("smoke", duration=1e300),
+        _end("smoke", duration=-5),
+        {**_end("smoke"), "time": "0001-01-01T00:00:00+14:00"},
+        {**_start("smoke"), "time": "9999-12-31T23:59:59Z"},
+        {"event": "stage_end", "stage": "smoke", "status": "splendid"},
+    ],
+)
+def test_a_hostile_event_is_no_event(folder: RunFolder, event: dict[str, object]) -> None:
+    run = _collect(folder, *BEFORE, _start("smoke"), event)
+    stage = next(stage for stage in run.stages if stage.name is StageName.SMOKE)
+    assert stage.status.value == "crashed"
+    assert read(Run, folder.run) == run
+
+
+def test_no_path_of_the_machine_is_kept(folder: RunFolder) -> None:
+    planned = plan()
+    torch = planned.runs[0].torch.model_copy(update={"wheel": "/home/somebody/torch-2.13.0-py3-none-any.whl"})
+    runs = (planned.runs[0].model_copy(update={"torch": torch}),)
+    run = collect(device().device, planned.model_copy(update={"runs": runs}), folder, now=night(1))
+    assert run.torch_request.wheel == "torch-2.13.0-py3-none-any.whl"
+    assert "/home/" not in folder.run.read_text(encoding="utf-8")

@@ -1,0 +1,257 @@
+"""The supervisor: a crash or a hang of one test costs that test only, and nothing that happened is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from unit.samples import FIRST_NIGHT
+
+from ootci.adapters import process
+from ootci.adapters.terminal import Progress
+from ootci.errors import ToolMissing
+from ootci.model import event
+from ootci.model.event import read_events
+from ootci.stages.test import supervisor
+from ootci.stages.test.junit import write_junit
+from ootci.stages.test.supervisor import SuiteEnd, SuiteRun, Supervisor
+
+FAKE = Path(__file__).with_name("fake_pytest.py")
+
+
+class Played:
+    """A suite that was played, and what it left behind."""
+
+    def __init__(self, folder: Path, end: SuiteEnd) -> None:
+        self.folder = folder
+        self.end = end
+
+    @property
+    def outcomes(self) -> dict[str, str]:
+        return {name: outcome.value for name, outcome in self.end.watch.ended.items()}
+
+    @property
+    def told(self) -> dict[str, event.TestEnd]:
+        return {item.id: item for item in read_events(self.folder / "events.jsonl") if isinstance(item, event.TestEnd)}
+
+    @property
+    def starts(self) -> list[str]:
+        return (self.folder / "starts").read_text(encoding="utf-8").splitlines()
+
+    def asked(self, number: int) -> list[str]:
+        return (self.folder / f"asked.{number}").read_text(encoding="utf-8").splitlines()
+
+
+def _clock() -> datetime:
+    return FIRST_NIGHT
+
+
+@pytest.fixture
+def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SuiteRun:
+    monkeypatch.setattr(process, "GRACE_SECONDS", 0.3)
+    monkeypatch.setattr(supervisor, "POLL_SECONDS", 0.02)
+    monkeypatch.setattr(supervisor, "STACK_SECONDS", 0.1)
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -S {FAKE} "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+    return SuiteRun(
+        suite="smoke",
+        device="dev",
+        python=str(python),
+        suites=tmp_path / "suites",
+        variables={},
+        events=tmp_path / "events.jsonl",
+        logs=tmp_path,
+        scratch=tmp_path,
+        suite_seconds=20,
+        test_seconds=10,
+    )
+
+
+def _play(suite: SuiteRun, *scripts: list[str], suite_seconds: float = 20, test_seconds: float = 10) -> Played:
+    variables = {**os.environ, "FAKE_SCRIPT": json.dumps(scripts)}
+    run = SuiteRun(
+        **{**vars(suite), "variables": variables, "suite_seconds": suite_seconds, "test_seconds": test_seconds}
+    )
+    return Played(suite.scratch, Supervisor(run, clock=_clock, progress=Progress(quiet=True)).supervise())
+
+
+def test_a_suite_that_runs_to_its_end_takes_one_process(suite: SuiteRun) -> None:
+    played = _play(suite, ["collect a b", "start a", "end a=passed", "start b", "end b=failed", "finish 1"])
+    assert played.outcomes == {"a": "passed", "b": "failed"}
+    assert (played.end.reason, played.end.timed_out, played.end.failures) == (None, False, 1)
+    (arguments,) = played.starts
+    assert arguments.startswith("-m pytest ")
+    assert f"--rootdir {suite.suites} {suite.suites}/smoke --device dev --events {suite.events}" in arguments
+    assert "--ids-from" not in arguments
+
+
+def test_a_crash_costs_the_test_that_was_running(suite: SuiteRun) -> None:
+    played = _play(
+        suite,
+        ["collect a b c", "start a", "end a=passed", "start b", "stacks in kernel x", "crash"],
+        ["collect c", "start c", "end c=passed", "finish 0"],
+    )
+    assert played.outcomes == {"a": "passed", "b": "crashed", "c": "passed"}
+    assert played.asked(1) == ["c"]
+    assert played.end.reason is None
+    told = played.told["b"]
+    assert told.message == "the process ended during this test: killed by SIGSEGV"
+    assert told.text is not None
+    assert "in kernel x" in told.text
+    assert told.text.endswith("Reproduce (from the suites folder): python -m pytest b --device dev")
+
+
+def test_every_test_may_crash_and_each_is_told(suite: SuiteRun) -> None:
+    played = _play(
+        suite, ["collect a b c", "start a", "crash"], ["start b", "crash"], ["start c", "crash"], ["finish 0"]
+    )
+    assert played.outcomes == {"a": "crashed", "b": "crashed", "c": "crashed"}
+    assert len(played.starts) == 3
+
+
+def test_a_hang_costs_the_test_that_was_running(suite: SuiteRun) -> None:
+    played = _play(
+        suite,
+        ["collect a b", "start a", "hang"],
+        ["start b", "end b=passed", "finish 0"],
+        test_seconds=0.5,
+    )
+    assert played.outcomes == {"a": "timed_out", "b": "passed"}
+    assert "still running when the test's 0 s were up" in str(played.told["a"].message)
+    assert not played.end.timed_out
+
+
+def test_the_suite_s_own_time_ends_it_and_what_did_not_run_has_no_outcome(suite: SuiteRun) -> None:
+    played = _play(suite, ["collect a b", "start a", "hang"], suite_seconds=0.5)
+    assert played.outcomes == {"a": "timed_out"}
+    assert played.end.timed_out
+    assert played.end.reason is not None
+    assert played.end.watch.remaining() == ["b"]
+    assert len(played.starts) == 1
+
+
+def test_exit_code_0_in_the_middle_of_a_test_is_a_crash(suite: SuiteRun) -> None:
+    played = _play(suite, ["collect a b", "start a", "exit 0"], ["start b", "end b=passed", "finish 0"])
+    assert played.outcomes == {"a": "crashed", "b": "passed"}
+    assert "exit code 0" in str(played.told["a"].message)
+
+
+def test_a_crash_between_two_tests_runs_the_rest(suite: SuiteRun) -> None:
+    played = _play(suite, ["collect a b", "start a", "end a=passed", "crash"], ["start b", "end b=passed", "finish 0"])
+    assert played.outcomes == {"a": "passed", "b": "passed"}
+    assert played.asked(1) == ["b"]
+
+
+def test_a_process_that_always_dies_between_tests_is_not_started_for_ever(suite: SuiteRun) -> None:
+    played = _play(suite, ["collect a b", "start a", "end a=passed", "crash"], ["crash"])
+    assert played.outcomes == {"a": "passed"}
+    assert played.end.reason == "pytest ended between two tests: killed by SIGSEGV"
+    assert len(played.starts) == 2
+
+
+@pytest.mark.parametrize("step", ["crash", "exit 0", "exit 3"])
+def test_a_death_after_the_last_test_is_told(suite: SuiteRun, step: str) -> None:
+    played = _play(suite, ["collect a", "start a", "end a=passed", step])
+    assert played.outcomes == {"a": "passed"}
+    assert str(played.end.reason).startswith("every test reported, and then the process ended with")
+
+
+def test_a_hang_after_the_last_test_is_told(suite: SuiteRun) -> None:
+    played = _play(suite, ["collect a", "start a", "end a=passed", "hang"], test_seconds=0.5)
+    assert played.outcomes == {"a": "passed"}
+    assert "timed out" in str(played.end.reason)
+
+
+def test_a_death_after_pytest_s_own_end_is_told(suite: SuiteRun) -> None:
+    script = ["collect a", "start a", "end a=passed", r'raw {"event": "session_end", "exit_status": 0}\n', "crash"]
+    assert "killed by SIGSEGV" in str(_play(suite, script).end.reason)
+
+
+def test_pytest_that_stops_early_in_an_orderly_way_is_told(suite: SuiteRun) -> None:
+    played = _play(suite, ["collect a b", "start a", "end a=passed", "finish 0"])
+    assert played.end.reason == "pytest ended by itself before 1 of 2 tests had run"
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        (["print oops", "exit 0"], "pytest ended before it had collected any test: exit code 0"),
+        (["crash"], "pytest ended before it had collected any test: killed by SIGSEGV"),
+        (["broken smoke/x.py", "finish 2"], "1 file(s) could not be collected, first smoke/x.py: SyntaxError: no"),
+        (["collect a", "finish 3"], "pytest ended with exit status 3"),
+    ],
+)
+def test_a_process_that_runs_no_test_says_how_it_ended(suite: SuiteRun, script: list[str], reason: str) -> None:
+    played = _play(suite, script)
+    assert played.outcomes == {}
+    assert played.end.reason == reason
+    assert len(played.starts) == 1
+
+
+def test_a_collection_that_hangs_is_ended(suite: SuiteRun) -> None:
+    played = _play(suite, ["hang"], test_seconds=0.4)
+    assert played.end.reason is not None
+    assert played.outcomes == {}
+
+
+def test_nothing_collected_is_no_outcome_and_left_to_the_caller(suite: SuiteRun) -> None:
+    played = _play(suite, ["collect ", "finish 5"])
+    assert (played.outcomes, dict(played.end.watch.collected)) == ({}, {})
+
+
+def test_endless_output_neither_fills_the_disk_nor_stops_the_suite(
+    suite: SuiteRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "MAX_LOG_BYTES", 1 << 20)
+    played = _play(suite, ["collect a", "start a", "shout 100", "end a=passed", "print last words", "finish 0"])
+    assert played.outcomes == {"a": "passed"}
+    assert played.end.tail.rstrip().endswith("last words")
+    assert (suite.logs / "smoke.log").stat().st_size < 2 << 20
+
+
+@pytest.mark.parametrize("raw", [r"garbage\n", r'{"event": "test_end", "id": "b", "outco', r"\xff\xfe\x00\n", r"[]\n"])
+def test_garbage_in_the_event_log_is_passed_over(suite: SuiteRun, raw: str) -> None:
+    played = _play(
+        suite,
+        ["collect a b", "start a", "end a=passed", "start b", f"raw {raw}", "crash"],
+        ["finish 0"],
+    )
+    assert played.outcomes == {"a": "passed", "b": "crashed"}
+
+
+def test_a_half_written_line_waits_for_its_rest(suite: SuiteRun) -> None:
+    half = r'raw {"event": "test_end", "id": "a", "outcome": "pas'
+    played = _play(suite, ["collect a", "start a", half, r'raw sed"}\n', "finish 0"])
+    assert played.outcomes == {"a": "passed"}
+
+
+def test_events_of_the_suite_before_are_not_taken_for_this_one(suite: SuiteRun) -> None:
+    suite.events.write_text('{"event": "test_end", "id": "other", "outcome": "failed"}\n', encoding="utf-8")
+    played = _play(suite, ["collect a", "start a", "end a=passed", "finish 0"])
+    assert played.outcomes == {"a": "passed"}
+
+
+def test_an_id_with_blanks_is_reproduced_in_quotes(suite: SuiteRun) -> None:
+    test_id = "smoke/x.py::y[a b;c]"
+    raw = json.dumps({"event": "collected", "tests": [{"id": test_id, "suite": "smoke"}]})
+    played = _play(suite, [rf"raw {raw}\n", f"start {test_id}", "crash"], ["finish 0"])
+    assert f"python -m pytest '{test_id}' --device dev" in str(played.told[test_id].text)
+
+
+def test_a_python_that_is_gone_is_told_as_such(suite: SuiteRun) -> None:
+    with pytest.raises(ToolMissing):
+        _play(SuiteRun(**{**vars(suite), "python": "/no/such/python"}), ["finish 0"])
+
+
+def test_the_report_holds_every_collected_test(suite: SuiteRun) -> None:
+    played = _play(suite, ["collect a b", "start a", "hang"], suite_seconds=0.4)
+    write_junit(suite.events, played.folder / "junit.xml")
+    text = (played.folder / "junit.xml").read_text(encoding="utf-8")
+    assert 'value="timed_out"' in text
+    assert 'value="not_run"' in text
+    assert 'errors="2"' in text

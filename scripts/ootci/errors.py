@@ -116,11 +116,6 @@ class BadOption(InputError):
     meaning = "An option has a value that cannot be used."
 
 
-class TorchUnavailable(InfrastructureError):
-    id = "TORCH-001"
-    meaning = "The torch that was asked for cannot be had, and no fallback is allowed."
-
-
 class TorchWheelMissing(InputError):
     id = "TORCH-002"
     meaning = "TORCH names a wheel file that does not exist or is not a torch wheel."

@@ -112,7 +112,10 @@ def test_a_fault_of_the_reference_device_is_seen(
     shutil.copytree(openreg_nightly.folder / "devices", tmp_path / "devices", ignore=shutil.ignore_patterns("build"))
     file = tmp_path / "devices" / "openreg.yaml"
     text = file.read_text(encoding="utf-8")
-    file.write_text(text.replace("  OPENREG_DEVICE_COUNT", f"  OPENREG_FAULT: {fault}\n  OPENREG_DEVICE_COUNT"))
+    text = text.replace("  OPENREG_DEVICE_COUNT", f"  OPENREG_FAULT: {fault}\n  OPENREG_DEVICE_COUNT")
+    # Smoke alone has to see it, and each crash costs a new process.
+    text = re.sub(r"  - name: integration\n(    .*\n)*", "", text)
+    file.write_text(text, encoding="utf-8")
     work = tmp_path / ".ootci"
     shutil.copytree(openreg_nightly.folder / ".ootci" / "wheels", work / "wheels")
     build = _json(openreg_nightly.folder / ".ootci" / "runs" / "openreg" / "build.json")

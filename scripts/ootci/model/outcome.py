@@ -61,15 +61,25 @@ class Counts(Record):
     """How many tests came to which outcome. Every outcome is a field, so that a sum can be checked."""
 
     passed: int = 0
+    """Did what they should."""
     failed: int = 0
+    """Did not do what they should."""
     error: int = 0
+    """Could not be set up, torn down or collected."""
     crashed: int = 0
+    """Ended the process."""
     timed_out: int = 0
+    """Were ended because their time was up."""
     skipped: int = 0
+    """Were not run, for a reason that they gave."""
     xfailed: int = 0
+    """Failed as expected."""
     xpassed: int = 0
+    """Passed although expected to fail."""
     unsupported: int = 0
+    """Use what the device says that it does not do."""
     not_run: int = 0
+    """Were collected and never reported."""
 
     @classmethod
     def of(cls, outcomes: Iterable[Outcome]) -> Counts:

@@ -26,7 +26,7 @@ def _texts(folder: str, besides: str) -> str:
 def test_ids_are_unique() -> None:
     ids = [kind.id for kind in _classes()]
     assert len(ids) == len(set(ids))
-    assert len(ids) > 20
+    assert len(ids) > 15
 
 
 @pytest.mark.parametrize("kind", _classes(), ids=lambda kind: kind.__name__)

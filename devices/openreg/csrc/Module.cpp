@@ -2,6 +2,7 @@
 #include <torch/csrc/Generator.h>
 #include <torch/csrc/utils/pybind.h>
 
+#include "CompiledKernels.h"
 #include "Generator.h"
 #include "Runtime.h"
 #include "distributed/StagedBackend.h"
@@ -42,6 +43,7 @@ PYBIND11_MODULE(_C, m) {
   py::class_<StagedBackend, c10::intrusive_ptr<StagedBackend>>(
       m, "StagedBackend", py::module_::import("torch._C._distributed_c10d").attr("Backend"))
       .def(py::init<c10::intrusive_ptr<c10d::Backend>>());
+  m.def("launch_compiled", &launch_compiled);
   m.def("operator_counts", &counts_as_dict);
   m.def("reset_operator_counts", &reset_operator_counts);
 }

@@ -63,4 +63,9 @@ def __getattr__(name: str) -> Any:
     # says that the device is in use.
     if name == "_initialized":
         return is_initialized()
+    # Inductor's classes, for which inductor has to be imported.
+    if name in ("Scheduling", "PythonWrapperCodegen", "CppWrapperCodegen", "WrapperFxCodegen"):
+        from torch_openreg import inductor
+
+        return getattr(inductor, name)
     raise AttributeError(f"module 'torch.openreg' has no attribute {name!r}")

@@ -1,0 +1,33 @@
+// torch/_inductor: compiled code as kernels of the device.
+#include "CompiledKernels.h"
+
+#include <torch/csrc/autograd/python_variable.h>
+
+#include <optional>
+
+#include "ops/HostViews.h"
+#include "ops/Launch.h"
+
+namespace openreg {
+
+void launch_compiled(const std::string& name, const py::object& kernel, const py::tuple& arguments) {
+  HostViews views(HostViews::Lifetime::kBorrowed);
+  std::optional<c10::Device> device;
+  for (const py::handle argument : arguments) {
+    if (!THPVariable_Check(argument.ptr())) continue;
+    const at::Tensor& tensor = THPVariable_Unpack(argument.ptr());
+    if (!on_device(tensor)) continue;
+    TORCH_CHECK(!device || *device == tensor.device(), "the compiled kernel ", name, " has tensors on ", *device,
+                " and ", tensor.device());
+    device = tensor.device();
+    // The compiled code does not say what it writes.
+    views.view(tensor, true);
+  }
+  if (device) {
+    launch_inline(name.c_str(), device->index(), views.buffers(), [&] { kernel(*arguments); });
+  } else {
+    kernel(*arguments);
+  }
+}
+
+}  // namespace openreg

@@ -1,0 +1,157 @@
+"""torch.compile with the inductor backend.
+
+Inductor generates C++ for our compute unit, which is the CPU, and calls it as a
+kernel of the device: with the memory of its arguments opened while it runs.
+Loaded when inductor first asks for ``torch.openreg.Scheduling``.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+import torch._inductor.config
+from torch._dynamo.device_interface import DeviceInterface, register_interface_for_device
+from torch._inductor.codegen.common import DeviceOpOverrides, register_device_op_overrides
+from torch._inductor.codegen.cpp import CppScheduling
+from torch._inductor.codegen.cpp_wrapper_cpu import CppWrapperCpu as CppWrapperCodegen
+from torch._inductor.codegen.wrapper import PythonWrapperCodegen as _PythonWrapperCodegen
+from torch._inductor.codegen.wrapper_fxir import WrapperFxCodegen
+import torch_openreg.openreg as device_module
+from torch._inductor.virtualized import V
+from torch_openreg import _C
+
+__all__ = ["CppWrapperCodegen", "PythonWrapperCodegen", "Scheduling", "WrapperFxCodegen", "launch"]
+
+
+def launch(name: str, kernel: Any, arguments: Sequence[Any]) -> None:
+    """Run a compiled kernel on the current stream of its tensors' device.
+
+    A kernel without tensors on the device is simply called.
+    """
+    _C.launch_compiled(name, kernel, tuple(arguments))
+
+
+def _as_for_the_cpu() -> Any:
+    # The generator asks for the device's type to find out which language it is
+    # writing, and takes every name that it does not know for Triton.
+    return V.graph.set_current_device(torch.device("cpu"))
+
+
+class Scheduling(CppScheduling):
+    """Loops become C++, as for the CPU."""
+
+    def codegen_node(self, node: Any) -> None:
+        with _as_for_the_cpu():
+            super().codegen_node(node)
+
+    def flush(self) -> None:
+        with _as_for_the_cpu():
+            super().flush()
+
+
+class PythonWrapperCodegen(_PythonWrapperCodegen):
+    """Calls kernels through :func:`launch`."""
+
+    @staticmethod
+    def create(is_subgraph: bool, subgraph_name: Any, parent_wrapper: Any, partition_signatures: Any = None) -> Any:
+        if is_subgraph:
+            return _PythonWrapperCodegen.create(is_subgraph, subgraph_name, parent_wrapper, partition_signatures)
+        return PythonWrapperCodegen()
+
+    def write_header(self) -> None:
+        super().write_header()
+        self.imports.splice("from torch_openreg.inductor import launch as launch_on_openreg")
+
+    def make_allocation(self, name: str, device: torch.device, *arguments: Any, **options: Any) -> str:
+        # For devices that it does not know the generated line names the type
+        # only, which would mean the current device.
+        line = super().make_allocation(name, device, *arguments, **options)
+        return line.replace("device='openreg'", f"device='{device}'")
+
+    def _generate_kernel_call_helper(self, kernel_name: str, call_args: Any, **options: Any) -> None:
+        # Kernels for tensors on the host pass through here, too.
+        self.writeline(f"launch_on_openreg({kernel_name!r}, {kernel_name}, ({', '.join(call_args)},))")
+
+
+class _Overrides(DeviceOpOverrides):
+    def import_get_raw_stream_as(self, name: str) -> str:
+        return f"from torch_openreg.inductor import raw_stream as {name}"
+
+    def set_device(self, device_idx: int) -> str:
+        return f"torch.openreg.set_device({device_idx})"
+
+    def synchronize(self) -> str:
+        return "torch.openreg.synchronize()"
+
+    def device_guard(self, device_idx: int) -> str:
+        return f"torch.openreg.device({device_idx})"
+
+
+def raw_stream(device_index: int) -> int:
+    return torch.accelerator.current_stream(device_index).stream_id
+
+
+class _Interface(DeviceInterface):
+    """What Dynamo and inductor ask about the device while they compile."""
+
+    device = device_module.device
+    Event = torch.Event
+    Stream = torch.Stream
+
+    class Worker:
+        """For compilation in worker processes, which must not use the device."""
+
+        set_device = staticmethod(device_module.set_device)
+        current_device = staticmethod(device_module.current_device)
+        get_device_properties = staticmethod(device_module.get_device_properties)
+
+    current_device = staticmethod(device_module.current_device)
+    set_device = staticmethod(device_module.set_device)
+    device_count = staticmethod(device_module.device_count)
+    is_available = staticmethod(device_module.is_available)
+    synchronize = staticmethod(device_module.synchronize)
+    get_device_properties = staticmethod(device_module.get_device_properties)
+    get_raw_stream = staticmethod(raw_stream)
+
+    @staticmethod
+    def exchange_device(device: int) -> int:
+        before = _C.current_device()
+        _C.set_device(device)
+        return before
+
+    @staticmethod
+    def maybe_exchange_device(device: int) -> int:
+        before = _C.current_device()
+        device_module.set_device(device)
+        return before
+
+    @staticmethod
+    def current_stream() -> torch.Stream:
+        return torch.accelerator.current_stream()
+
+    @staticmethod
+    def set_stream(stream: torch.Stream) -> None:
+        torch.accelerator.set_stream(stream)
+
+    @staticmethod
+    def get_compute_capability(device: Any = None) -> str:
+        return ""
+
+    @staticmethod
+    def is_bf16_supported(including_emulation: bool = False) -> bool:
+        return True
+
+    @staticmethod
+    def memory_allocated(device: Any = None) -> int:
+        return torch.accelerator.memory_allocated(device)
+
+
+# Two rewrites that inductor keeps away from the CPU's code generator by asking
+# for the device "cpu". Ours is the same generator under another device's name.
+torch._inductor.config.loop_ordering_after_fusion = False
+torch._inductor.config.loop_reindexing_after_fusion = False
+
+register_interface_for_device("openreg", _Interface)
+for _index in range(device_module.device_count()):
+    register_interface_for_device(f"openreg:{_index}", _Interface)
+register_device_op_overrides("openreg", _Overrides())

@@ -50,6 +50,7 @@ PAGES = (
     "d/indigo/index.html",
     "d/marble/index.html",
     RUN,
+    "capabilities/index.html",
     "method/index.html",
     "404.html",
 )

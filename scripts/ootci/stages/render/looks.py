@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from .words import day, duration, many, moment
 
 TEXT_LIMIT = 8_000
 """No text that a template prints is longer than this."""
+MARKED_LINES = 60
+
+_ERROR_LINE = re.compile(r"^E( |$)|\b(?:error|FAILED):")
 
 
 def templates(folder: Path) -> Environment:
@@ -32,14 +36,26 @@ def templates(folder: Path) -> Environment:
         keep_trailing_newline=True,
         auto_reload=False,
     )
-    environment.filters.update(iso=utc_text, moment=moment, day=day, duration=duration, many=many, one_line=one_line)
+    environment.filters.update(
+        iso=utc_text, moment=moment, day=day, duration=duration, many=many, one_line=one_line, marked=marked
+    )
     return environment
 
 
 def page(environment: Environment, template: str, values: Mapping[str, object]) -> bytes:
-    """One page, without the empty lines that template statements leave behind."""
-    html = environment.get_template(template).render(values)
-    return html.encode("utf-8")
+    """One page."""
+    return environment.get_template(template).render(values).encode("utf-8")
+
+
+def marked(text: str) -> Markup:
+    """A log, cleaned and escaped, with the lines marked that pytest and compilers mean by an error."""
+    lines = clean(text).split("\n")
+    errors = [number for number, line in enumerate(lines) if _ERROR_LINE.search(line)]
+    # A log that is nothing but errors gains nothing from marks, and they must not make it much longer.
+    chosen = set(errors[:MARKED_LINES])
+    return Markup("\n").join(
+        Markup("<b>{}</b>").format(line) if number in chosen else line for number, line in enumerate(lines)
+    )
 
 
 def _finalize(value: object) -> object:

@@ -8,16 +8,17 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from jinja2 import Environment
 from markupsafe import Markup
 
 from ootci.history.store import History
 from ootci.model.device import RegisteredDevice
 from ootci.model.record import utc_text
+from ootci.model.run import Run
 from ootci.model.verdict import Verdicts
 from ootci.resources import dashboard_folder
 
-from .device_view import DevicePage, RunPage, device_page, newest, run_pages
+from .capabilities import capabilities_page
+from .device_view import device_page, newest, run_pages
 from .front import front_page, unjudged
 from .looks import page, templates
 from .method import method_page
@@ -49,47 +50,39 @@ def _files(
 ) -> Iterator[tuple[str, bytes]]:
     environment = templates(looks / "templates")
     environment.globals["verdicts"] = verdicts
+
+    def show(path: str, template: str, **values: object) -> tuple[str, bytes]:
+        return path, page(environment, template, {"root": "../" * path.count("/"), "here": template, **values})
+
     found = {item.device: item for item in verdicts.devices}
-    durations: dict[str, float] = {}
+    judged: dict[str, Run] = {}
     for item in registry:
         name = item.device.name
         verdict = found.get(name) or unjudged(name)
         pages = run_pages(history.runs(name))
         latest = newest(pages, verdict)
         if latest is not None:
-            durations[name] = latest.run.duration
-        view = device_page(item.device, verdict, pages)
-        yield (
-            f"d/{name}/index.html",
-            page(environment, "device.html", {"root": "../../", "here": "device", "page": view}),
-        )
-        for run_page in pages:
-            yield _run(environment, view, run_page)
-    front = front_page(registry, verdicts, durations)
-    yield "index.html", page(environment, "front.html", {"root": "", "here": "front", "page": front})
-    yield (
-        "method/index.html",
-        page(environment, "method.html", {"root": "../", "here": "method", "page": method_page()}),
-    )
-    yield "404.html", _not_found(environment, (looks / STATIC / "style.css").read_text(encoding="utf-8"))
+            judged[name] = latest.run
+        yield show(f"d/{name}/index.html", "device.html", page=device_page(item.device, verdict, pages))
+        for attempt in pages:
+            # Nothing of the verdicts is on a run's page: it stays the same when there are newer runs.
+            view = run_view(attempt.run)
+            yield show(f"d/{name}/{attempt.folder}/index.html", "run.html", device=item.device, page=attempt, view=view)
+    front = front_page(registry, verdicts, {name: run.duration for name, run in judged.items()})
+    yield show("index.html", "front.html", page=front)
+    yield show("capabilities/index.html", "capabilities.html", page=capabilities_page(front.rows, judged))
+    yield show("method/index.html", "method.html", page=method_page())
+    style = (looks / STATIC / "style.css").read_text(encoding="utf-8")
+    yield show("404.html", "404.html", style=Markup(style), style_hash=_source_hash(style))  # noqa: S704
     yield "verdicts.json", verdicts.to_json().encode("utf-8")
     yield "gate.json", _gate(verdicts)
     for path in sorted((looks / STATIC).iterdir()):
         yield f"{STATIC}/{path.name}", path.read_bytes()
 
 
-def _run(environment: Environment, device: DevicePage, run_page: RunPage) -> tuple[str, bytes]:
-    folder = f"d/{device.device.name}/{run_page.folder}"
-    view = run_view(run_page.run, device.verdict.changes if device.run and device.run.run is run_page.run else ())
-    values = {"root": "../" * (folder.count("/") + 1), "here": "run", "device": device, "page": run_page, "view": view}
-    return f"{folder}/index.html", page(environment, "run.html", values)
-
-
-def _not_found(environment: Environment, style: str) -> bytes:
-    """The page for a missing address. It is served at any depth, so that it can link to nothing, not even its style."""
-    digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
-    values = {"root": "", "here": "404", "style": Markup(style), "style_hash": f"sha256-{digest}"}  # noqa: S704
-    return page(environment, "404.html", values)
+def _source_hash(style: str) -> str:
+    """What a content security policy calls a style by that stands in the page itself."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(style.encode('utf-8')).digest()).decode('ascii')}"
 
 
 def _gate(verdicts: Verdicts) -> bytes:

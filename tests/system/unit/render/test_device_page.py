@@ -35,7 +35,7 @@ def test_failures_have_their_text_and_the_command_that_reproduces_them(site: Pat
 
 def test_new_failures_stand_before_old_ones(site: Path) -> None:
     changes = [
-        item.one("summary").find("span", class_="small")[0].text
+        item.one("summary").find("span", class_="small")[-1].text
         for item in device(site, "borealis").find("details", class_="failure")
     ]
     assert changes == ["regression", "regression", "still failing"]

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from ootci.stages.render.looks import marked
 from ootci.stages.render.text import Excerpt, clean, excerpt, one_line
 
 
@@ -66,3 +67,15 @@ def test_a_long_excerpt_has_both_ends_breaks_at_lines_and_counts_what_is_missing
 def test_an_excerpt_of_one_endless_line_is_cut_too() -> None:
     cut = excerpt("x" * 10_000_000, 3000)
     assert (len(cut.head), cut.cut, len(cut.tail)) == (2000, 9_997_000, 1000)
+
+
+def test_error_lines_of_pytest_and_compilers_are_marked_and_all_of_it_is_escaped() -> None:
+    log = "> assert x < y\nE   assert 2 < 1\nEnd\na.cpp:3:1: error: <bad>\nFAILED: a.o\n<script>"
+    assert marked(log) == (
+        "&gt; assert x &lt; y\n<b>E   assert 2 &lt; 1</b>\nEnd\n<b>a.cpp:3:1: error: &lt;bad&gt;</b>\n"
+        "<b>FAILED: a.o</b>\n&lt;script&gt;"
+    )
+
+
+def test_a_log_of_nothing_but_errors_does_not_grow_without_end() -> None:
+    assert len(marked("E\n" * 4000)) < 2 * 8000

@@ -1,0 +1,33 @@
+"""The tool as a command, in this process, because starting Python for each call takes longer than the call."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from conftest import Ran, Tool, scrubbed
+from ootci.cli.main import main
+
+
+@pytest.fixture
+def ootci(monkeypatch: pytest.MonkeyPatch) -> Tool:
+    def call(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None) -> Ran:
+        out, err = io.StringIO(), io.StringIO()
+        with monkeypatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            patch.chdir(cwd)
+            for name in set(os.environ) - set(wanted := scrubbed(env)):
+                patch.delenv(name)
+            for name, value in wanted.items():
+                patch.setenv(name, value)
+            patch.setattr(sys, "argv", ["ootci", *arguments])
+            with pytest.raises(SystemExit) as ended:
+                main()
+        return Ran(int(ended.value.code or 0), out.getvalue(), err.getvalue())
+
+    return call

@@ -1,0 +1,177 @@
+"""Exit codes: 0 fine, 1 the device or the gate, 2 the input, 3 infrastructure; stdout for data, stderr for people."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from unit.samples import DEVICE_YAML, build, night, plan, run
+
+from ootci import __version__
+from ootci.model.record import write
+from ootci.model.verdict import Gate, Verdicts
+
+from conftest import Tool, run_command  # isort: skip
+
+OFFLINE = {"OOTCI_NIGHTLY_INDEX": "http://127.0.0.1:9", "OOTCI_RELEASE_INDEX": "http://127.0.0.1:9", "NO_PROXY": "*"}
+"""Indexes that nobody answers for: port 9 is the discard service, which no machine here runs."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "devices").mkdir()
+    (tmp_path / "devices" / "dev.yaml").write_text(f"{DEVICE_YAML.format(name='dev')}tier: gating\n", encoding="utf-8")
+    return tmp_path
+
+
+def _verdicts(folder: Path, gate: Gate) -> None:
+    write(Verdicts(judged_at=night(0), summary="x", gate=gate, devices=()), folder / ".ootci" / "verdicts.json")
+
+
+def test_version_and_help_are_fine(ootci: Tool, tmp_path: Path) -> None:
+    assert ootci("--version", cwd=tmp_path).out == f"ootci, version {__version__}\n"
+    text = ootci("--help", cwd=tmp_path).out
+    assert "Exit codes: 0 fine, 1 the device failed" in text
+    names = [line.split()[0] for line in text.partition("Commands:")[2].splitlines() if line.strip()]
+    wanted = ["nightly", "plan", "build", "test", "collect", "history", "judge", "render", "gate", "device"]
+    assert [name for name in names if name in wanted] == wanted
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("nonsense",), ("plan", "--nonsense"), ("gate", "--format", "yaml"), ("build",), ("device", "show")],
+)
+def test_a_wrong_command_line_is_an_input_error(ootci: Tool, tmp_path: Path, arguments: Sequence[str]) -> None:
+    ran = ootci(*arguments, cwd=tmp_path)
+    assert (ran.code, ran.out) == (2, "")
+    assert "Error: " in ran.err
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("build", "dev"), "error FILE-001: plan.json cannot be read: No such file or directory"),
+        (("test", "dev"), "error FILE-001: build.json cannot be read: No such file or directory"),
+        (("collect", "dev"), "error FILE-001: plan.json cannot be read"),
+        (("gate",), "error FILE-001: verdicts.json cannot be read"),
+        (("history", "append"), "error FILE-001: plan.json cannot be read"),
+        (("test", "dev", "--suites", "devices"), "error"),
+        (("plan", "--torch", "newest"), "error CLI-001: `newest` is not a torch"),
+        (("plan", "--torch", "gone.whl"), "error TORCH-002: there is no such wheel"),
+        (("plan", "--device", "nobody"), "error DEV-008: there is no device `nobody`"),
+        (("plan", "--plan-suffix", "a\nb"), "error CLI-001"),
+    ],
+)
+def test_input_that_is_missing_or_wrong_is_told_in_three_parts(
+    ootci: Tool, folder: Path, arguments: Sequence[str], error: str
+) -> None:
+    ran = ootci(*arguments, cwd=folder, env=OFFLINE)
+    assert (ran.code, ran.out) == (2, "")
+    assert error in ran.err
+    assert "\n  where: " in ran.err
+    assert "\n  what to do: " in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_a_file_of_a_newer_tool_asks_for_the_newer_tool(ootci: Tool, folder: Path) -> None:
+    path = folder / ".ootci" / "plan.json"
+    write(plan(), path)
+    path.write_text(
+        path.read_text(encoding="utf-8").replace('"schema_version": 1', '"schema_version": 2'), encoding="utf-8"
+    )
+    ran = ootci("history", "append", cwd=folder)
+    assert ran.code == 2
+    assert "error FILE-003: plan.json has schema version 2" in ran.err
+
+
+@pytest.mark.parametrize("arguments", [("plan", "--work", "file/x"), ("plan", "--github-output", "gone/output")])
+def test_a_machine_that_refuses_is_infrastructure(ootci: Tool, folder: Path, arguments: Sequence[str]) -> None:
+    (folder / "file").write_text("x", encoding="utf-8")
+    ran = ootci(*arguments, cwd=folder, env=OFFLINE)
+    assert ran.code == 3
+    assert "error HOST-002" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_the_plan_is_told_to_people_and_to_github(ootci: Tool, folder: Path) -> None:
+    output = folder / "output"
+    output.write_text("before=1\n", encoding="utf-8")
+    ran = ootci("plan", "--github-output", "output", "--plan-suffix", "7", cwd=folder, env=OFFLINE)
+    assert ran.code == 0
+    assert ran.out == "dev: torch 2.13.0 (release)\n"
+    assert "torch: nightly wanted, release 2.13.0 used instead" in ran.err
+    lines = dict(line.split("=", 1) for line in output.read_text(encoding="utf-8").splitlines())
+    assert list(lines) == ["before", "matrix", "plan-id", "count"]
+    (row,) = json.loads(lines["matrix"])["include"]
+    assert row == {"device": "dev", "runner": ["ubuntu-latest"], "timeout-minutes": 120}
+    assert lines["plan-id"].endswith("-7")
+    assert lines["count"] == "1"
+
+
+def test_a_rerun_of_a_whole_workflow_is_a_plan_of_its_own(ootci: Tool, folder: Path) -> None:
+    ids = []
+    for attempt in ("1", "2"):
+        github = {"GITHUB_ACTIONS": "true", "GITHUB_RUN_ID": "99", "GITHUB_RUN_ATTEMPT": attempt}
+        assert ootci("plan", cwd=folder, env={**OFFLINE, **github}).code == 0
+        ids.append(json.loads((folder / ".ootci" / "plan.json").read_text(encoding="utf-8"))["id"].partition("-")[2])
+    assert ids == ["99", "99-2"]
+
+
+@pytest.mark.parametrize(("may", "code", "word"), [(True, 0, "yes"), (False, 1, "no")])
+def test_the_gate_answers_in_every_format(ootci: Tool, folder: Path, may: bool, code: int, word: str) -> None:
+    _verdicts(folder, Gate(may_merge=may, reason="because"))
+    text = ootci("gate", cwd=folder)
+    assert (text.code, text.out) == (code, f"may one merge: {word} (because)\n")
+    machine = ootci("gate", "--format", "json", cwd=folder)
+    assert (machine.code, json.loads(machine.out)["may_merge"]) == (code, may)
+    markdown = ootci("gate", "--format", "markdown", cwd=folder)
+    assert markdown.out == f"**May one merge? {word.capitalize()}**: because\n"
+
+
+def test_a_damaged_history_is_infrastructure(ootci: Tool, folder: Path) -> None:
+    (folder / "data" / "plans").mkdir(parents=True)
+    (folder / "data" / "plans" / "x.json").write_text("{", encoding="utf-8")
+    ran = ootci("judge", cwd=folder)
+    assert ran.code == 3
+    assert "error HIST-002" in ran.err
+
+
+def test_judging_prints_a_line_for_each_device_and_no_control_character(ootci: Tool, folder: Path) -> None:
+    write(plan(), folder / ".ootci" / "plan.json")
+    record = run(0, stages={"import": "failed"})
+    stages = [
+        stage.model_copy(update={"reason": "\x1b[2Jgone\n::error::made up"}) if stage.name.value == "import" else stage
+        for stage in record.stages
+    ]
+    write(record.model_copy(update={"stages": tuple(stages)}), folder / ".ootci" / "runs" / "dev" / "run.json")
+    assert ootci("history", "append", cwd=folder).out == "appended 1 runs; 0 were there already\n"
+    ran = ootci("judge", cwd=folder)
+    assert ran.code == 0
+    assert len(ran.out.splitlines()) == 2
+    assert "\x1b" not in ran.out
+    assert not [line for line in ran.out.splitlines() if line.startswith("::")]
+
+
+def test_a_build_of_another_plan_is_not_collected(ootci: Tool, folder: Path) -> None:
+    write(plan(1), folder / ".ootci" / "plan.json")
+    write(build(0), folder / ".ootci" / "runs" / "dev" / "build.json")
+    ran = ootci("collect", "dev", cwd=folder)
+    assert ran.code == 2
+    assert "error FILE-002: build.json is of the run night000-dev" in ran.err
+
+
+def test_a_process_of_its_own_says_and_ends_the_same(folder: Path) -> None:
+    """Everything else here calls the tool in the process of the tests."""
+    plan_, gate, debug = (
+        run_command([sys.executable, "-m", "ootci", *arguments], folder, OFFLINE)
+        for arguments in (("plan", "--torch", "newest"), ("--version",), ("--debug", "doctor"))
+    )
+    assert (plan_.code, plan_.out) == (2, "")
+    assert plan_.err.endswith("or the path of a wheel ending in .whl\n")
+    assert gate.out == f"ootci, version {__version__}\n"
+    assert "git --version" in debug.err
+    assert "exit code 0" in debug.err

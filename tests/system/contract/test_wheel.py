@@ -1,0 +1,127 @@
+"""The wheel is the whole tool: built from the sources, installed into an empty environment, run anywhere."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tarfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from conftest import Ran, run_command
+from ootci import __version__
+
+FACTS = """
+import json, sys
+from ootci import resources
+import ootci.cli.main
+print(json.dumps({
+    "suites": str(resources.suites_folder()),
+    "dashboard": str(resources.dashboard_folder()),
+    "schema": str(resources.device_schema_file()),
+    "torch": "torch" in sys.modules,
+    "package": ootci.__file__,
+}))
+"""
+
+
+@dataclass(frozen=True)
+class Installed:
+    """The wheel in an environment of its own.
+
+    Attributes:
+        checkout: what it was built from.
+        sdist: the source distribution.
+        wheel: the wheel that was built from it.
+        environment: the environment.
+        folder: an empty folder.
+    """
+
+    checkout: Path
+    sdist: Path
+    wheel: Path
+    environment: Path
+    folder: Path
+
+    def run(self, program: str, *arguments: str) -> Ran:
+        """Run a program of the environment in the empty folder."""
+        return run_command([str(self.environment / "bin" / program), *arguments], self.folder)
+
+
+@pytest.fixture(scope="module")
+def installed(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    folder = tmp_path_factory.mktemp("wheel")
+    built = run_command([sys.executable, "-m", "build", "--outdir", str(folder / "dist"), str(checkout)], folder)
+    assert built.code == 0, built.err + built.out
+    (sdist,), (wheel,) = (folder / "dist").glob("*.tar.gz"), (folder / "dist").glob("*.whl")
+    environment, empty = folder / "environment", folder / "empty"
+    empty.mkdir()
+    made = run_command([sys.executable, "-m", "venv", str(environment)], folder)
+    assert made.code == 0, made.err
+    pip = [str(environment / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    done = run_command([*pip, str(wheel)], folder)
+    assert done.code == 0, done.err
+    return Installed(checkout, sdist, wheel, environment, empty)
+
+
+def _tracked(checkout: Path, folder: str) -> set[str]:
+    listed = run_command(["git", "ls-files", "-z", "--", folder], checkout).out
+    return {name.removeprefix(f"{folder}/") for name in listed.split("\0") if name}
+
+
+def test_the_installed_tool_knows_its_version_and_schema(installed: Installed) -> None:
+    assert installed.run("ootci", "--version").out == f"ootci, version {__version__}\n"
+    schema = installed.run("ootci", "device", "schema")
+    assert (schema.code, json.loads(schema.out)["title"]) == (0, "A device file of pytorch-integration-tests")
+
+
+def test_the_installed_tool_finds_its_resources_inside_itself_and_imports_no_torch(installed: Installed) -> None:
+    found = json.loads(installed.run("python", "-c", FACTS).out)
+    package = Path(found["package"]).parent
+    assert installed.environment in package.parents
+    assert found["torch"] is False
+    for name in ("suites", "dashboard", "schema"):
+        assert package in Path(found[name]).parents, name
+    suites, dashboard = Path(found["suites"]), Path(found["dashboard"])
+    for name in ("conftest.py", "probe.py", "pytest.ini", "harness/recorder.py", "smoke/test_arithmetic.py"):
+        assert (suites / name).is_file(), name
+    assert (dashboard / "templates" / "base.html").is_file()
+    assert (dashboard / "static" / "style.css").is_file()
+    assert Path(found["schema"]).read_bytes() == (installed.checkout / "devices" / "device.schema.json").read_bytes()
+
+
+def test_the_wheel_holds_every_suite_template_and_module_and_no_test_of_ours(installed: Installed) -> None:
+    with zipfile.ZipFile(installed.wheel) as archive:
+        names = set(archive.namelist())
+    for folder, inside in (
+        ("tests/device", "ootci/data/suites"),
+        ("dashboard/templates", "ootci/data/dashboard/templates"),
+        ("dashboard/static", "ootci/data/dashboard/static"),
+        ("scripts/ootci", "ootci"),
+    ):
+        missing = {f"{inside}/{name}" for name in _tracked(installed.checkout, folder)} - names
+        assert missing == set()
+    assert "ootci/py.typed" in names
+    info = f"ootci-{__version__}.dist-info"
+    assert f"{info}/licenses/LICENSE" in names
+    assert {name.split("/")[0] for name in names} == {"ootci", info}
+    for unwanted in ("tests/system", "__pycache__", "misbehaving", "openreg/", "sample/", ".pyc"):
+        assert not [name for name in names if unwanted in name], unwanted
+
+
+def test_the_source_distribution_can_be_built_again_and_holds_no_test_of_ours(installed: Installed) -> None:
+    with tarfile.open(installed.sdist) as archive:
+        names = archive.getnames()
+    assert any(name.endswith("/LICENSE") for name in names)
+    assert any(name.endswith("/tests/device/conftest.py") for name in names)
+    assert not [name for name in names if "/tests/system" in name]
+
+
+def test_the_installed_tool_reports_in_an_empty_folder_what_is_missing_there(installed: Installed) -> None:
+    listed = installed.run("ootci", "device", "list")
+    assert listed.code == 2
+    assert "error DEV-009" in listed.err
+    assert list(installed.folder.iterdir()) == []

@@ -4,6 +4,7 @@
 
 #include "CompiledKernels.h"
 #include "Generator.h"
+#include "PrivateFormat.h"
 #include "Runtime.h"
 #include "distributed/StagedBackend.h"
 #include "ops/OperatorCounts.h"
@@ -43,6 +44,8 @@ PYBIND11_MODULE(_C, m) {
   py::class_<StagedBackend, c10::intrusive_ptr<StagedBackend>>(
       m, "StagedBackend", py::module_::import("torch._C._distributed_c10d").attr("Backend"))
       .def(py::init<c10::intrusive_ptr<c10d::Backend>>());
+  m.def("set_private_format", &set_private_format);
+  m.def("has_private_format", &has_private_format);
   m.def("launch_compiled", &launch_compiled);
   m.def("operator_counts", &counts_as_dict);
   m.def("reset_operator_counts", &reset_operator_counts);

@@ -20,6 +20,7 @@ from torch_openreg.openreg.device import (
     synchronize,
 )
 from torch_openreg.openreg.faults import set_fault
+from torch_openreg.openreg.formats import has_private_format, set_private_format
 from torch_openreg.openreg.memory import (
     empty_cache,
     max_memory_allocated,

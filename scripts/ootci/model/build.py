@@ -18,6 +18,7 @@ class StageName(str, Enum):
     CHECK = "check"
     SMOKE = "smoke"
     INTEGRATION = "integration"
+    OPS = "ops"
 
 
 class StageStatus(str, Enum):

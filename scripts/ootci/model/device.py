@@ -150,7 +150,7 @@ class Check(Record):
 class Suite(Record):
     """A suite to run on the device."""
 
-    name: Literal["smoke", "integration"]
+    name: Literal["smoke", "integration", "ops"]
     """Name of the suite."""
     required: bool = True
     """False makes it advisory: shown, but it does not decide the verdict."""

@@ -97,6 +97,20 @@ class SessionEnd(_Event):
     exit_status: int = 0
 
 
+class OperatorUse(_Event):
+    """How often one operator ran."""
+
+    native: int = 0
+    fallback: int = 0
+
+
+class Operators(_Event):
+    """Which operators a session used, as the device counted them."""
+
+    event: Literal["operators"] = "operators"
+    counts: dict[str, OperatorUse] = Field(default_factory=dict)
+
+
 class StageStart(_Event):
     """A stage of the run began."""
 
@@ -117,7 +131,16 @@ class StageEnd(_Event):
 
 
 Event = Annotated[
-    SessionStart | Collected | CollectError | TestStart | TestEnd | UnknownIds | SessionEnd | StageStart | StageEnd,
+    SessionStart
+    | Collected
+    | CollectError
+    | TestStart
+    | TestEnd
+    | UnknownIds
+    | SessionEnd
+    | Operators
+    | StageStart
+    | StageEnd,
     Field(discriminator="event"),
 ]
 

@@ -41,6 +41,17 @@ class SuiteReport(Record):
     """Its tests by outcome."""
 
 
+class OperatorCount(Record):
+    """How often one operator ran, as the device counted it."""
+
+    operator: str
+    """Its name, such as ``aten::add.Tensor``."""
+    native: int = 0
+    """How often the plugin's own kernel ran."""
+    fallback: int = 0
+    """How often it ran on the CPU, through the plugin's fallback."""
+
+
 class Environment(Record):
     """Where the run took place, as far as it is known."""
 
@@ -92,6 +103,8 @@ class Run(StageFile):
     """What each suite reported."""
     outcomes: tuple[Outcome, ...] = ()
     """Every test."""
+    operators: tuple[OperatorCount, ...] = ()
+    """Operators that the suites used, by name, where the device counts them (``torch.<name>.operator_counts()``)."""
     url: str | None = None
     """Page of the workflow run, where there is one."""
 

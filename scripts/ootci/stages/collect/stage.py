@@ -9,7 +9,7 @@ from pathlib import Path
 from ootci.errors import NoSuchDevice, StageFileInvalid
 from ootci.model.build import Build, StageName, StageResult, StageStatus
 from ootci.model.device import Device
-from ootci.model.event import Collected, CollectedTest, StageEnd, StageStart, TestEnd, read_events
+from ootci.model.event import TestEnd
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan, PlannedRun
 from ootci.model.probe import read_probe
@@ -18,7 +18,8 @@ from ootci.model.run import Environment, ReportState, Run, SuiteReport
 from ootci.model.torch_build import TorchRequest
 from ootci.model.workspace import RunFolder
 
-from .junit import MAX_ID, MAX_MESSAGE, MAX_NAME, Report, read_junit
+from .event_log import EventLog
+from .junit import MAX_ID, MAX_MESSAGE, MAX_NAME, MAX_TEXT, Report, read_junit
 
 
 def collect(device: Device, plan: Plan, folder: RunFolder, *, now: datetime, attempt: int = 1) -> Run:
@@ -44,10 +45,10 @@ def collect(device: Device, plan: Plan, folder: RunFolder, *, now: datetime, att
             where=str(folder.build),
             fix="run `ootci build` and `ootci test` for this plan first",
         )
-    stages = (*build.stages, *_stages_from(folder.events, device))
+    log = EventLog.read(folder.events)
+    stages = _stages(build, log, device)
     report = read_junit(folder.junit)
-    collected = _collected(folder.events)
-    outcomes = _with_missing(report.outcomes, collected, _ends(folder.events))
+    outcomes = _with_missing(report.outcomes, log)
     started = min((stage.started_at for stage in stages if stage.started_at), default=now)
     finished = max(
         (stage.started_at + timedelta(seconds=stage.duration) for stage in stages if stage.started_at), default=now
@@ -64,8 +65,9 @@ def collect(device: Device, plan: Plan, folder: RunFolder, *, now: datetime, att
         plugin=build.plugin,
         environment=_environment(folder.env, build),
         stages=stages,
-        suites=_suites(device, stages, report, outcomes, {test.suite for test in collected.values()}),
+        suites=_suites(device, stages, report, outcomes, {test.suite for test in log.collected.values()}),
         outcomes=outcomes,
+        operators=log.operator_counts(),
         url=plan.trigger.url,
     )
     write(run, folder.run)
@@ -86,73 +88,23 @@ def _without_paths(planned: PlannedRun) -> TorchRequest:
     return planned.torch.model_copy(update={"wheel": Path(wheel).name if wheel else None})
 
 
-def _stages_from(events: Path, device: Device) -> tuple[StageResult, ...]:
-    """import, check and the suites, in order; a stage that began and never told of its end crashed."""
-    started: dict[StageName, datetime | None] = {}
-    ended: dict[StageName, StageEnd] = {}
-    for event in read_events(events):
-        if isinstance(event, StageStart):
-            started[event.stage] = event.time
-        elif isinstance(event, StageEnd):
-            ended[event.stage] = event
+def _stages(build: Build, log: EventLog, device: Device) -> tuple[StageResult, ...]:
     names = [StageName.IMPORT, StageName.CHECK, *(StageName(suite.name) for suite in device.suites)]
-    return tuple(_stage(name, started, ended) for name in names)
+    return (*build.stages, *(log.stage(name) for name in names))
 
 
-def _stage(name: StageName, started: dict[StageName, datetime | None], ended: dict[StageName, StageEnd]) -> StageResult:
-    if name not in started:
-        return StageResult(name=name, status=StageStatus.NOT_RUN, reason="a stage before it did not pass")
-    if (end := ended.get(name)) is None:
-        reason = "the job ended while this stage was running"
-        return StageResult(name=name, status=StageStatus.CRASHED, started_at=started[name], reason=reason)
-    return StageResult(
-        name=name,
-        status=end.status,
-        started_at=started[name],
-        duration=end.duration,
-        reason=end.reason,
-        excerpt=end.excerpt,
-        log=end.log,
-    )
-
-
-def _collected(events: Path) -> dict[str, CollectedTest]:
-    tests: dict[str, CollectedTest] = {}
-    for event in read_events(events):
-        if isinstance(event, Collected):
-            for test in event.tests:
-                tests.setdefault(test.id, test)
-    return tests
-
-
-def _ends(events: Path) -> dict[str, TestEnd]:
-    """What came of the tests of the suite during which the job was ended, so that nobody wrote its report."""
-    unfinished: set[StageName] = set()
-    ends: dict[str, TestEnd] = {}
-    for event in read_events(events):
-        if isinstance(event, StageStart):
-            unfinished, ends = {event.stage}, {}
-        elif isinstance(event, StageEnd):
-            unfinished.discard(event.stage)
-        elif isinstance(event, TestEnd):
-            ends[event.id] = event
-    return ends if unfinished else {}
-
-
-def _with_missing(
-    reported: tuple[Outcome, ...], collected: dict[str, CollectedTest], ends: dict[str, TestEnd]
-) -> tuple[Outcome, ...]:
+def _with_missing(reported: tuple[Outcome, ...], log: EventLog) -> tuple[Outcome, ...]:
     """What was reported, and every test that was collected and is not in the report.
 
-    A job that was ended from outside leaves outcomes in the event log (``ends``) that no report holds; a test without
-    any outcome is `not_run`.
+    A job that was ended from outside leaves outcomes in the event log that no report holds; a test without any outcome
+    is `not_run`.
     """
     known = {outcome.id for outcome in reported}
     missing = []
-    for test in collected.values():
+    for test in log.collected.values():
         if test.id[:MAX_ID] in known:
             continue
-        end = ends.get(test.id) or TestEnd(
+        end = log.ends.get(test.id) or TestEnd(
             id=test.id, outcome=OutcomeName.NOT_RUN, message="collected, but never reported"
         )
         missing.append(
@@ -164,6 +116,7 @@ def _with_missing(
                 title=test.title[:MAX_MESSAGE] if test.title else None,
                 duration=end.duration,
                 message=end.message[:MAX_MESSAGE] if end.message else None,
+                text=end.text[:MAX_TEXT] if end.text else None,
             )
         )
     return (*reported, *missing)

@@ -115,7 +115,7 @@ def _row(
         where=where,
         # The stage is a second word only where it says more than the first.
         stage=stage if where and stage and stage.upper() != where else None,
-        reason=one_line(verdict.reason, 240),
+        reason=one_line(verdict.reason, 160),
         new_failures=verdict.new_failures,
         counts=verdict.counts,
         torch=torch_view(verdict.torch_request, verdict.torch) if verdict.torch_request else None,

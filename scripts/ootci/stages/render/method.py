@@ -35,7 +35,8 @@ VERDICT_MEANINGS: Mapping[VerdictName, str] = MappingProxyType(
         VerdictName.NEVER_RAN: "The device is registered, but no nightly has had a report from it yet.",
         VerdictName.NO_DATA: (
             "It has reported before, but not for the newest nightly; or the last nightly that ran it is older than "
-            "36 hours; or a required suite collected no test at all. Silence is never success."
+            "36 hours; or a required suite collected no test, or none of all that were collected was executed. "
+            "Silence is never success."
         ),
         VerdictName.INFRA: (
             "Torch or the plugin could not be fetched, or the check found the hardware missing or ill. "
@@ -50,9 +51,12 @@ VERDICT_MEANINGS: Mapping[VerdictName, str] = MappingProxyType(
         ),
         VerdictName.LOST_TESTS: (
             "A required suite's report is missing, unreadable or cut off; or it collected fewer tests than the device "
-            "file demands; or it executed fewer tests than the run before."
+            "file demands, or executed none; or it executed fewer tests than the run before."
         ),
-        VerdictName.FAILING: "Tests of required suites fail, and all of them failed in the run before, too.",
+        VerdictName.FAILING: (
+            "Tests of required suites fail, and all of them failed in the run before, too, or there is no run before; "
+            "or a required suite did not come to its end."
+        ),
         VerdictName.UNSTABLE: "Tests fail in some attempts and pass in others. No device gets this verdict yet.",
         VerdictName.KNOWN: "Only failures that the vendor has declared. No device gets this verdict yet.",
         VerdictName.OK: "Every required suite reported completely, and no test of theirs failed.",

@@ -23,11 +23,12 @@ CAPABILITIES_LIMIT = 60
 
 @dataclass(frozen=True)
 class StageRow:
-    """One stage of the run."""
+    """One stage of the run; ``share`` is its duration in hundredths of the longest stage's."""
 
     name: str
     status: Status
     seconds: float | None
+    share: int
     cached: bool
     reason: str | None
     log: Excerpt | None
@@ -125,11 +126,13 @@ def run_view(run: Run, changes: Sequence[Change] = ()) -> RunView:
 
 
 def _stages(run: Run) -> tuple[StageRow, ...]:
+    longest = max((stage.duration for stage in run.stages), default=0.0)
     return tuple(
         StageRow(
             name=stage.name.value,
             status=STAGES[stage.status],
             seconds=stage.duration if stage.started_at is not None else None,
+            share=round(100 * stage.duration / longest) if longest > 0 and stage.duration > 0 else 0,
             cached=stage.cached,
             reason=one_line(stage.reason) if stage.reason else None,
             log=excerpt(stage.excerpt, LOG_LIMIT) if stage.excerpt else None,

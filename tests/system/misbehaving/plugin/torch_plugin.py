@@ -33,7 +33,5 @@ def autoload():
     if BEHAVIOUR == "import-crashes" or (BEHAVIOUR == "crash-before-junit" and "pytest" in sys.modules):
         crash()
     missing = BEHAVIOUR == "card-missing"
-    module = types.SimpleNamespace(
-        is_available=lambda: not missing, device_count=lambda: 0 if missing else 1, act=act
-    )
+    module = types.SimpleNamespace(is_available=lambda: not missing, device_count=lambda: 0 if missing else 1, act=act)
     torch._register_device_module("DEVICE_NAME", module)

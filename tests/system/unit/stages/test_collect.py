@@ -67,7 +67,7 @@ def test_a_run_that_went_well_is_complete(folder: RunFolder) -> None:
     run = _collect(folder, *BEFORE, *SMOKE, *INTEGRATION)
     assert _states(run) == {"smoke": "complete", "integration": "complete"}
     assert _outcomes(run) == dict.fromkeys(IDS, "passed")
-    assert [stage.name for stage in run.stages] == list(StageName)
+    assert [stage.name for stage in run.stages] == [name for name in StageName if name is not StageName.OPS]
     assert {stage.status.value for stage in run.stages} == {"passed"}
     assert run.stage_reached is StageName.INTEGRATION
     assert (run.started_at, run.finished_at - run.started_at) == (night(0), timedelta(minutes=11))
@@ -210,3 +210,17 @@ def test_no_path_of_the_machine_is_kept(folder: RunFolder) -> None:
     run = collect(device().device, planned.model_copy(update={"runs": runs}), folder, now=night(1))
     assert run.torch_request.wheel == "torch-2.13.0-py3-none-any.whl"
     assert "/home/" not in folder.run.read_text(encoding="utf-8")
+
+
+def _operators(**counts: dict[str, int]) -> dict[str, object]:
+    return {"event": "operators", "counts": {f"aten::{name}": use for name, use in counts.items()}}
+
+
+def test_every_session_s_operator_counts_are_added_up(folder: RunFolder) -> None:
+    first = _operators(sort={"fallback": 2}, add={"native": 3})
+    second = _operators(add={"native": 4, "fallback": 1})
+    run = _collect(folder, *BEFORE, *SMOKE, first, *INTEGRATION, second)
+    assert [(item.operator, item.native, item.fallback) for item in run.operators] == [
+        ("aten::add", 7, 1),
+        ("aten::sort", 0, 2),
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 from unit.render.sample import Sample, sample
@@ -45,7 +46,7 @@ def hostile_run(honest: Run, long: str = LONG) -> Run:
                     excerpt=text,
                     log=f"../../{EVIL}",
                 )
-                for name, status in zip(StageName, [*StageStatus, StageStatus.FAILED], strict=True)
+                for name, status in zip(StageName, itertools.cycle(StageStatus), strict=False)
             ),
             "suites": (
                 SuiteReport(suite=text, required=False, state=ReportState.TRUNCATED, detail=text, counts=counts),

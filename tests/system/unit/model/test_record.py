@@ -43,6 +43,15 @@ def test_a_write_that_dies_before_the_end_leaves_the_old_file(tmp_path: Path, mo
     assert [file.name for file in tmp_path.iterdir()] == ["plan.json"]
 
 
+def test_who_is_reading_the_old_file_goes_on_reading_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    write_atomic(path, b"old")
+    with path.open("rb", buffering=0) as reader:
+        write_atomic(path, b"new and longer")
+        assert reader.read() == b"old"
+    assert path.read_bytes() == b"new and longer"
+
+
 def test_the_file_appears_only_when_its_content_is_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "deep" / "plan.json"
     seen: list[bool] = []

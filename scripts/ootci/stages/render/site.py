@@ -65,7 +65,7 @@ def _files(
             judged[name] = latest.run
         yield show(f"d/{name}/index.html", "device.html", page=device_page(item.device, verdict, pages))
         for attempt in pages:
-            # Nothing of the verdicts is on a run's page: it stays the same when there are newer runs.
+            # Nothing of the verdicts is on a run's page, so that it stays the same from night to night.
             view = run_view(attempt.run)
             yield show(f"d/{name}/{attempt.folder}/index.html", "run.html", device=item.device, page=attempt, view=view)
     front = front_page(registry, verdicts, {name: run.duration for name, run in judged.items()})

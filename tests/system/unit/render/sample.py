@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from unit.render.sample_runs import BROKE_AT, FIRST_NIGHT, NIGHTS, plan_id, request, run
+from unit.render.sample_runs import BROKE_AT, FIRST_NIGHT, NIGHTS, SHA, plan_id, request, run
 
 from ootci.history.compare import changes_between, new_failures
 from ootci.history.store import History
@@ -222,8 +222,8 @@ def _verdicts(devices: tuple[DeviceVerdict, ...]) -> Verdicts:
         judged_at=NOW,
         plan_id=plan_id(NIGHTS - 1),
         planned_at=FIRST_NIGHT + timedelta(days=NIGHTS - 1),
-        summary=f"Nightly {plan_id(NIGHTS - 1)}: 4 of 14 devices as expected · 3 newly broken · 1 silent"
-        " · 1 without working infrastructure · 1 never ran · 1 paused.",
+        summary=f"Nightly {NOW:%Y-%m-%d} on torch 2.15.0.dev20261120+cpu ({SHA[:7]}): 4 of 14 devices as expected"
+        " · 3 newly broken · 1 silent · 1 without working infrastructure · 1 never ran · 1 paused.",
         gate=Gate(
             may_merge=False,
             blocking=("borealis", "dune"),

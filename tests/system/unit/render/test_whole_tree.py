@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
 from unit.render.pages import Element, read
-from unit.render.sample import Sample
+from unit.render.sample import NOW, Sample
 
 from ootci.stages.render import render
 
@@ -90,6 +91,19 @@ def test_the_missing_page_stands_alone(pages: dict[Path, Element], site: Path) -
     """It is served at any depth: a relative link on it would lead to yet another missing page."""
     page = pages[site / "404.html"]
     assert [address for element, address in addresses(page) if element.tag != "use"] == ["#main"]
+
+
+def test_the_page_of_a_run_stays_the_same_whatever_the_verdicts_become(
+    sampled: Sample, site: Path, tmp_path: Path
+) -> None:
+    later = sampled.verdicts.model_copy(
+        update={"judged_at": NOW + timedelta(days=3), "stale_reason": "too old", "devices": (), "plan_id": "other"}
+    )
+    render(sampled.registry, sampled.history, later, tmp_path / "later")
+    runs = [path.relative_to(site) for path in (site / "d").glob("*/*/**/index.html")]
+    assert len(runs) > 100
+    for name in runs:
+        assert (site / name).read_bytes() == (tmp_path / "later" / name).read_bytes(), name
 
 
 def test_the_same_inputs_give_the_same_bytes(sampled: Sample, site: Path, tmp_path: Path) -> None:

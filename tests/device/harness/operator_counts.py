@@ -1,0 +1,34 @@
+"""What ran natively and what on the fallback, where a device counts it.
+
+A device module may offer ``operator_counts()``: a mapping from the operator's name to how often it ran ``native`` and
+how often it went to the ``fallback``. The namespace ``aten::`` may be left out there; it is always written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import ModuleType
+
+Counts = Mapping[str, Mapping[str, int]]
+
+WAYS = ("native", "fallback")
+
+
+def counts_of(module: ModuleType) -> dict[str, dict[str, int]] | None:
+    """The counts so far by full operator name; None when the device does not count."""
+    count = getattr(module, "operator_counts", None)
+    if count is None:
+        return None
+    return {
+        name if "::" in name else f"aten::{name}": {way: int(ways.get(way, 0)) for way in WAYS}
+        for name, ways in count().items()
+    }
+
+
+def since(before: Counts, after: Counts) -> dict[str, dict[str, int]]:
+    """What was counted between two readings; operators that did not run are left out."""
+    grown = {
+        name: {way: ways[way] - before.get(name, {}).get(way, 0) for way in WAYS}
+        for name, ways in sorted(after.items())
+    }
+    return {name: ways for name, ways in grown.items() if any(ways.values())}

@@ -1,0 +1,23 @@
+"""Every differentiable operator in PyTorch's own list, backward."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from harness.operator_database import BACKWARD, Operator, operators
+from harness.parity import backward, compare
+
+pytestmark = [
+    pytest.mark.capability("ops"),
+    # What operators warn of is not what is tested here.
+    pytest.mark.filterwarnings("ignore"),
+]
+
+CASES = [pytest.param(case, id=case.id) for dtype in BACKWARD for case in operators(dtype, backward=True)]
+
+
+@pytest.mark.parametrize("operator", CASES)
+def test_backward(device: torch.device, operator: Operator) -> None:
+    """An operator gives the cpu's gradients, on the device, for every sample in PyTorch's own list."""
+    compare(operator, backward, device, requires_grad=True).end()

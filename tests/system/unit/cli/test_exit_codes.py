@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -141,16 +142,18 @@ def test_a_damaged_history_is_infrastructure(ootci: Tool, folder: Path) -> None:
 
 
 def test_judging_prints_a_line_for_each_device_and_no_control_character(ootci: Tool, folder: Path) -> None:
-    write(plan(), folder / ".ootci" / "plan.json")
+    fresh = plan().model_copy(update={"created_at": datetime.now(timezone.utc)})
+    write(fresh, folder / ".ootci" / "plan.json")
     record = run(0, stages={"import": "failed"})
     stages = [
         stage.model_copy(update={"reason": "\x1b[2Jgone\n::error::made up"}) if stage.name.value == "import" else stage
         for stage in record.stages
     ]
     write(record.model_copy(update={"stages": tuple(stages)}), folder / ".ootci" / "runs" / "dev" / "run.json")
-    assert ootci("history", "append", cwd=folder).out == "appended 1 runs; 0 were there already\n"
+    assert ootci("history", "append", cwd=folder).out == "runs appended: 1; there already: 0\n"
     ran = ootci("judge", cwd=folder)
     assert ran.code == 0
+    assert ran.out.splitlines()[0] == "dev: IMPORT_BROKEN: import: gone ::error::made up"
     assert len(ran.out.splitlines()) == 2
     assert "\x1b" not in ran.out
     assert not [line for line in ran.out.splitlines() if line.startswith("::")]

@@ -55,7 +55,7 @@ def test_a_hostile_run_is_told_and_the_others_get_in(ootci: Tool, work: Path, na
     path.write_bytes(HOSTILE[name])
     ran = ootci("history", "append", cwd=work)
     assert ran.code == 0
-    assert ran.out == "appended 1 runs; 0 were there already\n"
+    assert ran.out == "runs appended: 1; there already: 0\n"
     assert "not taken" in ran.err
     assert "Traceback" not in ran.err
     assert _stored(work) == ["runs/two/night000.1.json.gz"]
@@ -65,12 +65,12 @@ def test_a_hostile_run_is_told_and_the_others_get_in(ootci: Tool, work: Path, na
 def test_a_folder_without_a_run_or_of_another_plan_is_passed_over(ootci: Tool, work: Path) -> None:
     write(run(7, "dev"), work / ".ootci" / "runs" / "dev" / "run.json")
     (work / ".ootci" / "runs" / "third").mkdir()
-    assert ootci("history", "append", cwd=work).out == "appended 1 runs; 0 were there already\n"
+    assert ootci("history", "append", cwd=work).out == "runs appended: 1; there already: 0\n"
 
 
 def test_appending_twice_adds_nothing_and_a_changed_run_is_refused(ootci: Tool, work: Path) -> None:
     ootci("history", "append", cwd=work)
-    assert ootci("history", "append", cwd=work).out == "appended 0 runs; 1 were there already\n"
+    assert ootci("history", "append", cwd=work).out == "runs appended: 0; there already: 1\n"
     stored = (work / "data" / "runs" / "two" / "night000.1.json.gz").read_bytes()
     write(run(0, "two", smoke={"one": "failed"}), work / ".ootci" / "runs" / "two" / "run.json")
     again = ootci("history", "append", cwd=work)

@@ -7,10 +7,10 @@ from markupsafe import escape
 ITEM_OVERHEAD = 80
 """About the bytes of markup around one item of a list."""
 
-TEXTS = 80_000
+TEXTS = 70_000
 """Bytes for the texts of failures on one page."""
-NAMES = 24_000
-"""Bytes for each list of tests on one page."""
+NAMES = 16_000
+"""Bytes for the names of one section."""
 
 
 class Room:

@@ -12,6 +12,7 @@ from ootci.model.verdict import Change, ChangeName
 
 from .facts import Fact, TorchView, run_facts, torch_view
 from .links import web_address
+from .operators import OperatorsView, operators_view
 from .room import NAMES, TEXTS, Room
 from .status import CHANGES, OUTCOMES, STAGES, Status
 from .text import Excerpt, excerpt, one_line
@@ -97,6 +98,7 @@ class RunView:
     failures: tuple[FailureRow, ...]
     other_failures: TestList | None
     lists: tuple[TestList, ...]
+    operators: OperatorsView | None
 
 
 def run_view(run: Run, changes: Sequence[Change] = ()) -> RunView:
@@ -120,8 +122,9 @@ def run_view(run: Run, changes: Sequence[Change] = ()) -> RunView:
         capabilities_more=max(0, len(capabilities) - CAPABILITIES_LIMIT),
         failures_total=len(failing),
         failures=rows,
-        other_failures=_named(_OTHER_FAILURES, failing[len(rows) :]),
+        other_failures=_named(_OTHER_FAILURES, failing[len(rows) :], Room(NAMES)),
         lists=_lists(run.outcomes),
+        operators=operators_view(run.operators),
     )
 
 
@@ -234,13 +237,14 @@ _LISTED = (
 
 
 def _lists(outcomes: Sequence[Outcome]) -> tuple[TestList, ...]:
-    lists = [_named(OUTCOMES[name], [item for item in outcomes if item.outcome is name]) for name in _LISTED]
+    room = Room(2 * NAMES)
+    lists = [_named(OUTCOMES[name], [item for item in outcomes if item.outcome is name], room) for name in _LISTED]
     return tuple(item for item in lists if item is not None)
 
 
-def _named(status: Status, outcomes: Sequence[Outcome]) -> TestList | None:
+def _named(status: Status, outcomes: Sequence[Outcome], room: Room) -> TestList | None:
     """The tests by name, as many as have room; None when there are none."""
-    room, shown = Room(NAMES), []
+    shown = []
     for outcome in outcomes:
         test = NamedTest(one_line(outcome.id), one_line(outcome.message, 200) if outcome.message else None)
         if not room.takes(test.id, test.note):

@@ -10,7 +10,7 @@ from unit.render.sample import Sample, sample
 from ootci.history.store import History
 from ootci.model.build import PluginBuild, StageName, StageResult, StageStatus
 from ootci.model.outcome import Counts, Outcome, OutcomeName
-from ootci.model.run import Environment, ReportState, Run, SuiteReport
+from ootci.model.run import Environment, OperatorCount, ReportState, Run, SuiteReport
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import Change, ChangeName
 
@@ -51,6 +51,7 @@ def hostile_run(honest: Run, long: str = LONG) -> Run:
             "suites": (
                 SuiteReport(suite=text, required=False, state=ReportState.TRUNCATED, detail=text, counts=counts),
             ),
+            "operators": tuple(OperatorCount(operator=text, fallback=10**15) for _ in range(500)),
             "outcomes": tuple(
                 Outcome(
                     id=f"{number}{text}",

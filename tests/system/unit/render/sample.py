@@ -16,7 +16,7 @@ from ootci.history.compare import changes_between, new_failures
 from ootci.history.store import History
 from ootci.model.device import Device, GitSource, Links, Paused, Plugin, RegisteredDevice, Tier, Torch
 from ootci.model.outcome import Counts
-from ootci.model.plan import LeftOut, Plan, PlannedRun, Trigger
+from ootci.model.plan import LeftOut, Plan, PlannedRun, PlannedSuite, Trigger
 from ootci.model.run import Run
 from ootci.model.verdict import DeviceVerdict, Gate, Night, VerdictName, Verdicts
 
@@ -169,6 +169,7 @@ def _plan(number: int) -> Plan:
                     device=device.name,
                     device_sha256=item.sha256,
                     torch=request(device.name, number),
+                    suites=(PlannedSuite(name="smoke"), PlannedSuite(name="integration")),
                     runner=device.runner.labels,
                     timeout_minutes=120,
                 )

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 
 from ootci.model.build import PluginBuild, StageName, StageResult, StageStatus
 from ootci.model.outcome import Counts, Outcome, OutcomeName
-from ootci.model.run import Environment, ReportState, Run, SuiteReport
+from ootci.model.run import Environment, OperatorCount, ReportState, Run, SuiteReport
 from ootci.model.torch_build import Channel, TorchBuild, TorchRequest
 from ootci.model.verdict import VerdictName
 
@@ -28,6 +28,13 @@ BROKE_AT = {
 }
 
 
+OPERATORS = (
+    OperatorCount(operator="aten::_copy_from", native=812),
+    OperatorCount(operator="aten::add.Tensor", native=431),
+    OperatorCount(operator="aten::erfinv", fallback=3),
+    OperatorCount(operator="aten::linalg_qr", fallback=12),
+    OperatorCount(operator="aten::mm", native=64, fallback=2),
+)
 CAPABILITIES = ("autograd", "mixed_devices", "optimizers", "serialization", "streams_events", "views")
 TRACE = """\
 device = device(type='{device}', index=0)
@@ -134,6 +141,7 @@ def run(device: str, number: int, verdict: VerdictName, attempt: int = 1) -> Run
         stages=tuple(stages),
         suites=_reports(outcomes, verdict),
         outcomes=tuple(outcomes),
+        operators=OPERATORS if outcomes and device == "openreg" else (),
         url="https://github.com/example/pytorch-integration-tests/actions/runs/1234567890",
     )
 

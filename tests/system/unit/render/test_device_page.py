@@ -89,3 +89,14 @@ def test_counts_and_outcomes_that_are_not_passes_are_listed(site: Path) -> None:
     assert len(not_run.find("li")) == 8
     integration = next(row for row in page.find("tr") if row.find("th")[0].text == "integration")
     assert "truncated" in integration.text
+
+
+def test_operators_that_ran_on_the_cpu_are_named_the_most_frequent_first(site: Path) -> None:
+    section = device(site, "openreg").one("section", aria_labelledby="operators")
+    assert "5 operators used; 2 always ran on the device." in section.text
+    assert [item.text for item in section.find("li")] == [
+        "aten::linalg_qr 12 times",
+        "aten::erfinv 3 times",
+        "aten::mm 2 times, 64 times on the device",
+    ]
+    assert not device(site, "cobalt").find("section", aria_labelledby="operators")

@@ -14,6 +14,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
+collect_ignore = ["misbehaving"]
+"""Sources of stand-ins, among them tests that only a stand-in's nightly runs."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the project's own options."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import click
 
 from ootci.adapters.data_branch import DataBranch, origin
-from ootci.cli.context import Folders, folder_options
+from ootci.cli.context import Folders, attempt_number, folder_options
 from ootci.errors import BadOption, OotciError, StageFileMissing
 from ootci.history.store import History
 from ootci.model.plan import Plan
@@ -58,6 +58,8 @@ def append_workspace(workspace: Workspace, store: History, say: Callable[[str], 
                 continue
             if (run.id, run.device) not in expected:
                 say(f"{folder.run}: not taken, the plan expects no run {run.id} of {run.device}")
+            elif run.attempt > attempt_number():
+                say(f"{folder.run}: not taken, it says attempt {run.attempt} and this is attempt {attempt_number()}")
             elif store.append_run(run):
                 added += 1
             else:
@@ -85,7 +87,7 @@ def append(folders: Folders) -> None:
     added, known = append_workspace(
         folders.workspace, History(folders.history), lambda text: click.echo(text, err=True)
     )
-    click.echo(f"appended {added} runs; {known} were there already")
+    click.echo(f"runs appended: {added}; there already: {known}")
 
 
 @history.command()

@@ -19,6 +19,21 @@ from ootci.model.torch_build import Channel
 
 DEFAULT_FOLDER = Path("devices")
 
+MEANINGS = {
+    r"^[a-z][a-z0-9_]{0,30}$": "lower-case letters, digits and underscores, beginning with a letter, at most 31",
+    r"^https?://[^\s<>]+$": "an address that begins with http:// or https://",
+    r"^@[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})(?:/[A-Za-z0-9_.-]+)?$": (
+        "a GitHub handle with a leading @, of a person (`@me`) or a team (`@company/team`)"
+    ),
+    r"^[A-Za-z0-9_.:-]{1,100}$": "a runner label of letters, digits and `_.:-`",
+    r"^[A-Za-z0-9]": "a Python requirement, which begins with a letter or digit",
+    r"^[A-Za-z_][A-Za-z0-9_]*$": "the name of an environment variable",
+    r"^[^/\s].*$": "a path relative to its folder, not an absolute one",
+    r"^[a-z0-9.]+$": "a build variant such as cpu or cu130",
+    r"^\d+\.\d+\.\d+$": "a release such as 2.13.0",
+}
+"""What each pattern of a device file asks for, in words."""
+
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,30}$")]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=500, strip_whitespace=True)]
 Url = Annotated[str, StringConstraints(pattern=r"^https?://[^\s<>]+$", max_length=500)]
@@ -206,10 +221,12 @@ class Device(Record):
     """Time-outs."""
 
     @model_validator(mode="after")
-    def _suites_once(self) -> Device:
+    def _suites_decide(self) -> Device:
         names = [suite.name for suite in self.suites]
         if len(names) != len(set(names)):
             raise ValueError("a suite is named twice in `suites`")
+        if not any(suite.required for suite in self.suites):
+            raise ValueError("every suite is advisory, so that nothing could decide the verdict; make one required")
         return self
 
     @property
@@ -321,6 +338,8 @@ def _problem(item: Any, document: Document) -> tuple[int, str]:
         return line, f"the key `{key}` is missing"
     if kind == "value_error":
         return line, f"{item['ctx']['error']}" if not key else f"`{key}`: {item['ctx']['error']}"
+    if kind == "string_pattern_mismatch" and (meaning := MEANINGS.get(item["ctx"]["pattern"])):
+        return line, f"`{key}` should be {meaning}, not {_shown(item.get('input'))}"
     message = re.sub(r"<\w+\.\w+: ('[^']*')>", r"\1", str(item["msg"]))
     return line, f"`{key}`: {message[0].lower()}{message[1:]}, not {_shown(item.get('input'))}"
 

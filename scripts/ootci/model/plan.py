@@ -8,6 +8,17 @@ from ootci.model.record import Record, StageFile, Time
 from ootci.model.torch_build import TorchRequest
 
 
+class PlannedSuite(Record):
+    """A suite that the run is expected to report."""
+
+    name: str
+    """Name of the suite."""
+    required: bool = True
+    """False for an advisory suite: shown, but it does not decide the verdict."""
+    min_tests: int = 1
+    """Fewer collected tests than this are lost tests."""
+
+
 class PlannedRun(Record):
     """One device run that this nightly expects a report from."""
 
@@ -19,6 +30,8 @@ class PlannedRun(Record):
     """Checksum of the device file at planning time."""
     torch: TorchRequest
     """The torch to test on."""
+    suites: tuple[PlannedSuite, ...]
+    """The suites that decide the verdict: what was planned counts, not what a device's job says was planned."""
     runner: tuple[str, ...]
     """Labels of the GitHub Actions runner (``runs-on``)."""
     timeout_minutes: int

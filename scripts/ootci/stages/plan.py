@@ -15,7 +15,7 @@ from ootci.adapters import torch_index
 from ootci.adapters.torch_index import IndexProblem, TorchWheel
 from ootci.errors import BadOption, TorchWheelMissing
 from ootci.model.device import Device, RegisteredDevice, Torch, find_device
-from ootci.model.plan import LeftOut, Plan, PlannedRun, Trigger
+from ootci.model.plan import LeftOut, Plan, PlannedRun, PlannedSuite, Trigger
 from ootci.model.torch_build import Channel, TorchRequest
 
 PINNED_RELEASE = "2.13.0"
@@ -87,6 +87,9 @@ def _planned(plan_id: str, item: RegisteredDevice, device: Device, request: Torc
         device=device.name,
         device_sha256=item.sha256,
         torch=request,
+        suites=tuple(
+            PlannedSuite(name=suite.name, required=suite.required, min_tests=suite.min_tests) for suite in device.suites
+        ),
         runner=device.runner.labels,
         timeout_minutes=device.limits.job_minutes,
     )

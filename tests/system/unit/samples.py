@@ -9,7 +9,7 @@ from pathlib import Path
 from ootci.model.build import Build, StageName, StageResult, StageStatus
 from ootci.model.device import Device, RegisteredDevice
 from ootci.model.outcome import Counts, Outcome, OutcomeName
-from ootci.model.plan import LeftOut, Plan, PlannedRun, Trigger
+from ootci.model.plan import LeftOut, Plan, PlannedRun, PlannedSuite, Trigger
 from ootci.model.run import ReportState, Run, SuiteReport
 from ootci.model.torch_build import Channel, TorchBuild, TorchRequest
 
@@ -51,7 +51,15 @@ def request() -> TorchRequest:
     )
 
 
-def plan(number: int = 0, names: Sequence[str] = ("dev",), paused: Mapping[str, str] | None = None) -> Plan:
+SUITES = (PlannedSuite(name="smoke"), PlannedSuite(name="integration"))
+
+
+def plan(
+    number: int = 0,
+    names: Sequence[str] = ("dev",),
+    paused: Mapping[str, str] | None = None,
+    suites: tuple[PlannedSuite, ...] = SUITES,
+) -> Plan:
     """The plan of a night; ``paused`` gives reasons by device."""
     runs = [
         PlannedRun(
@@ -59,6 +67,7 @@ def plan(number: int = 0, names: Sequence[str] = ("dev",), paused: Mapping[str, 
             device=name,
             device_sha256="0" * 64,
             torch=request(),
+            suites=suites,
             runner=("ubuntu-latest",),
             timeout_minutes=120,
         )

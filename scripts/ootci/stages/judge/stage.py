@@ -12,9 +12,10 @@ from ootci.history.compare import changes_between, new_failures
 from ootci.history.store import History
 from ootci.model.device import Device, RegisteredDevice
 from ootci.model.plan import Plan
-from ootci.model.run import ReportState, Run
+from ootci.model.run import Run
 from ootci.model.verdict import DeviceVerdict, Night, VerdictName, Verdicts
 
+from .base import as_planned, base_of
 from .gate import decide
 from .night import Judged, judge_night, required_counts
 from .sentence import sentence
@@ -67,9 +68,9 @@ def _device(device: Device, plans: Sequence[Plan], runs: Sequence[Run], now: dat
     for plan in plans:
         if not _concerns(plan, device.name):
             continue
-        if run is not None and run.suites and _tested(run):
-            before = run
-        run = latest.get(plan.id)
+        if run is not None:
+            before = base_of(before, run)
+        run = as_planned(plan, latest.get(plan.id))
         judged = judge_night(device.name, plan, run, before, ever=any(night.run_id for night in nights))
         nights.append(
             Night(plan_id=plan.id, date=plan.created_at, verdict=judged.verdict, run_id=run.id if run else None)
@@ -108,10 +109,6 @@ def _concerns(plan: Plan, device: str) -> bool:
     return any(run.device == device for run in plan.runs) or any(
         left.device == device and left.paused for left in plan.left_out
     )
-
-
-def _tested(run: Run) -> bool:
-    return any(report.state is ReportState.COMPLETE for report in run.suites)
 
 
 def _today(

@@ -50,7 +50,9 @@ def _from(events: Path) -> tuple[dict[str, CollectedTest], dict[str, TestEnd], l
             for test in event.tests:
                 collected.setdefault(test.id, test)
         elif isinstance(event, TestEnd):
-            ends[event.id] = event
+            # Nobody reports a test twice but to hide something: a failure stays.
+            if event.id not in ends or ends[event.id].outcome not in FAILURES:
+                ends[event.id] = event
         elif isinstance(event, CollectError):
             broken[event.id] = event
     return collected, ends, list(broken.values())

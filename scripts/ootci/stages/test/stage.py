@@ -12,7 +12,7 @@ from pathlib import Path
 from ootci.adapters.process import Finished, run
 from ootci.adapters.python_env import device_environment
 from ootci.adapters.terminal import Progress, plain
-from ootci.errors import ToolMissing
+from ootci.errors import HostFailure, ToolMissing
 from ootci.model.build import Build, StageName, StageResult, StageStatus
 from ootci.model.device import Device, Suite
 from ootci.model.event import StageEnd, StageStart, append_event
@@ -57,6 +57,13 @@ class _Stages:
                 verdict = work()
         except ToolMissing as error:
             verdict = _Verdict(StageStatus.FAILED, f"{error.what} ({error.where})")
+        except OSError as error:
+            # A full disk is not the plugin's fault, so it must not become a failed stage.
+            raise HostFailure(
+                f"the machine refused: {error.strerror or error}",
+                where=f"{self.device.name}, stage {name.value}: {error.filename or self.folder.path}",
+                fix="check the disk space and the permissions of the work folder, and run it again",
+            ) from error
         seconds = round(time.monotonic() - started, 3)
         end = StageEnd(
             stage=name,

@@ -11,7 +11,7 @@ from unit.samples import device, night, plan, run
 
 from ootci.history.store import History
 from ootci.model.device import RegisteredDevice
-from ootci.model.plan import Plan
+from ootci.model.plan import Plan, PlannedSuite
 from ootci.model.run import Run
 from ootci.model.verdict import DeviceVerdict, VerdictName, Verdicts
 from ootci.stages.judge import STALE_AFTER, judge
@@ -144,15 +144,13 @@ def test_a_report_that_is_not_whole_is_never_green(tmp_path: Path, state: str) -
     [
         (run(0, smoke={"one": "skipped"}), V.LOST_TESTS),
         (run(0, smoke={"one": "unsupported"}, integration={"two": "skipped"}), V.LOST_TESTS),
-        (run(0, reports={"smoke": {"required": False}, "integration": {"required": False}}), V.NO_DATA),
-        (run(0).model_copy(update={"suites": (), "outcomes": ()}), V.NO_DATA),
-        (run(0).model_copy(update={"suites": ()}), V.NO_DATA),
-        (run(0, integration={"two": "passed"}, reports={"integration": {"min_tests": 2}}), V.LOST_TESTS),
+        (run(0).model_copy(update={"suites": (), "outcomes": ()}), V.LOST_TESTS),
+        (run(0).model_copy(update={"suites": ()}), V.LOST_TESTS),
         (run(0, stages={"integration": "timed_out"}), V.FAILING),
         (run(0, stages={"smoke": "crashed"}), V.FAILING),
         (run(0, stages={"smoke": "not_run", "integration": "not_run"}), V.FAILING),
     ],
-    ids=["smoke-skipped", "all-skipped", "advisory-only", "no-suites", "no-reports", "few", "stage", "exit", "not-run"],
+    ids=["smoke-skipped", "all-skipped", "no-suites", "no-reports", "stage", "exit", "not-run"],
 )
 def test_nothing_is_ok_without_evidence(tmp_path: Path, record: Run, verdict: VerdictName) -> None:
     assert _one(tmp_path, plan(0), record).verdict is verdict
@@ -225,14 +223,32 @@ def test_the_latest_attempt_counts_and_the_others_are_kept(tmp_path: Path) -> No
 
 
 def test_an_advisory_suite_is_shown_and_does_not_decide(tmp_path: Path) -> None:
-    reports: dict[str, dict[str, object]] = {"integration": {"required": False}}
-    bad = run(0, integration={"two": "failed"}, stages={"integration": "failed"}, reports=reports)
-    found = _one(tmp_path, plan(0), bad)
+    suites = (PlannedSuite(name="smoke"), PlannedSuite(name="integration", required=False))
+    bad = run(0, integration={"two": "failed"}, stages={"integration": "failed"})
+    found = _one(tmp_path, plan(0, suites=suites), bad)
     assert found.verdict is V.OK
     assert [item.change.value for item in found.changes] == ["new_failure"]
     assert found.counts.failures == 0
-    smoke = run(1, smoke={"one": "failed"}, stages={"smoke": "failed"}, reports={"smoke": {"required": False}})
-    assert _one(tmp_path / "b", plan(1), smoke).verdict is V.OK
+
+
+@pytest.mark.parametrize("claim", [{"required": False}, {"min_tests": 1}], ids=["advisory", "fewer-tests"])
+def test_what_was_planned_counts_and_not_what_the_run_says_was_planned(
+    tmp_path: Path, claim: dict[str, object]
+) -> None:
+    suites = (PlannedSuite(name="smoke"), PlannedSuite(name="integration", min_tests=5))
+    lying = run(0, integration={"two": "passed"}, reports={"integration": claim})
+    assert _one(tmp_path, plan(0, suites=suites), lying).verdict is V.LOST_TESTS
+
+
+def test_each_suite_is_compared_with_its_own_last_whole_report(tmp_path: Path) -> None:
+    good = run(0, integration={"two": "failed", "three": "passed"}, stages={"integration": "failed"})
+    cut = run(1, integration={}, reports={"integration": {"state": "truncated", "detail": "cut"}})
+    again = run(2, integration={"two": "failed", "three": "passed"}, stages={"integration": "failed"})
+    found = _one(tmp_path, plan(0), good, plan(1), cut, plan(2), again)
+    assert (found.verdict, found.new_failures) == (V.FAILING, 0)
+    fewer = run(2, integration={"two": "passed"})
+    lost = _one(tmp_path / "b", plan(0), good, plan(1), cut, plan(2), fewer)
+    assert (lost.verdict, lost.reason) == (V.LOST_TESTS, "integration: 1 tests executed, 2 in the run before")
 
 
 def test_a_pause_shows_its_reason_and_ends_with_the_next_nightly(tmp_path: Path) -> None:

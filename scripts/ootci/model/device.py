@@ -10,7 +10,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, ValidationError, field_validator, model_validator
 
 from ootci.errors import DeviceFileInvalid, DeviceFileMisnamed, NoDevices, NoSuchDevice
 from ootci.model.record import Record
@@ -220,14 +220,15 @@ class Device(Record):
     limits: Limits = Limits()
     """Time-outs."""
 
-    @model_validator(mode="after")
-    def _suites_decide(self) -> Device:
-        names = [suite.name for suite in self.suites]
+    @field_validator("suites")
+    @classmethod
+    def _suites_decide(cls, suites: tuple[Suite, ...]) -> tuple[Suite, ...]:
+        names = [suite.name for suite in suites]
         if len(names) != len(set(names)):
-            raise ValueError("a suite is named twice in `suites`")
-        if not any(suite.required for suite in self.suites):
+            raise ValueError("a suite is named twice")
+        if not any(suite.required for suite in suites):
             raise ValueError("every suite is advisory, so that nothing could decide the verdict; make one required")
-        return self
+        return suites
 
     @property
     def gates(self) -> bool:

@@ -107,3 +107,12 @@ def test_a_remote_that_is_not_there_is_infrastructure_and_keeps_what_was_appende
     assert ran.code == 3
     assert "error HIST-003" in ran.err
     assert _stored(work) == ["runs/two/night000.1.json.gz"]
+
+
+def test_an_attempt_that_cannot_have_been_made_yet_is_not_taken(ootci: Tool, work: Path) -> None:
+    """It would win over every later attempt of the same night."""
+    late = run(0, "two").model_copy(update={"attempt": 99})
+    write(late, work / ".ootci" / "runs" / "two" / "run.json")
+    ran = ootci("history", "append", cwd=work)
+    assert ran.out == "runs appended: 0; there already: 0\n"
+    assert "it says attempt 99 and this is attempt 1" in ran.err

@@ -92,10 +92,14 @@ def test_an_unknown_key_is_named_with_the_nearest_one(tmp_path: Path, appended: 
         ("runner: {labels: x}", "`runner.labels`: input should be a valid array, not the text 'x'"),
         ("runner: {labels: [a b]}", "`runner.labels.0` should be a runner label"),
         ("check: {command: ls}", "`check.command`: input should be a valid array, not the text 'ls'"),
-        ("links: {homepage: 'javascript:alert(1)'}", "`links.homepage` should be an address that begins with http:// or https://"),
+        (
+            "links: {homepage: 'javascript:alert(1)'}",
+            "`links.homepage` should be an address that begins with http:// or https://",
+        ),
         ("limits: {job_minutes: 0}", "`limits.job_minutes`: input should be greater than or equal to 1"),
         ("suites: []", "`suites`: tuple should have at least 1 item"),
         ("paused: true", "`paused`"),
+        ("suites: [{name: smoke, required: false}]", "every suite is advisory"),
     ],
 )
 def test_a_wrong_value_is_named_with_what_was_found(tmp_path: Path, appended: str, what: str) -> None:

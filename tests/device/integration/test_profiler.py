@@ -17,8 +17,9 @@ pytestmark = pytest.mark.capability("profiler")
 
 
 def _device_activity(device: torch.device) -> ProfilerActivity:
-    names = {"cuda": "CUDA", "xpu": "XPU", "mtia": "MTIA", "hpu": "HPU"}
-    activity = getattr(ProfilerActivity, names.get(device.type, "PrivateUse1"), None)
+    # Devices inside torch's tree have an activity of their own name, the others share one.
+    own = getattr(ProfilerActivity, device.type.upper(), None)
+    activity = own or getattr(ProfilerActivity, "PrivateUse1", None)
     if activity is None or activity not in torch.profiler.supported_activities():
         unsupported("torch.profiler.supported_activities() does not have this device")
     assert isinstance(activity, ProfilerActivity)

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -36,15 +37,17 @@ def device_python(request: pytest.FixtureRequest) -> DevicePython:
     named = os.environ.get("OOTCI_TEST_DEVICE_PYTHON")
     python = named or str(request.getfixturevalue("openreg_nightly").device_python)
 
-    def run(*arguments: str, cwd: Path = SUITES) -> subprocess.CompletedProcess[str]:
+    def run(
+        *arguments: str, cwd: Path = SUITES, env: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
         return subprocess.run(
             [python, *arguments],
             cwd=cwd,
-            env={**environment, "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1"},
+            env={**environment, "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1", **(env or {})},
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=600,
             check=False,
         )
 

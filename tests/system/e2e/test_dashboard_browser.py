@@ -183,6 +183,14 @@ def test_no_page_scrolls_sideways_on_a_narrow_screen(browser: Browser, sites: Si
             assert page.evaluate("document.documentElement.scrollWidth") <= NARROW, name
 
 
+@pytest.mark.parametrize("width", [480, 640, 768, 900, 1000, 1100, 1200, 1217, 1240, 1440])
+def test_no_page_scrolls_sideways_at_any_width(browser: Browser, sites: Sites, width: int) -> None:
+    with browser.new_context(viewport={"width": width, "height": 800}) as context:
+        for name in ("index.html", "d/borealis/index.html", "capabilities/index.html"):
+            page = visit(context, sites.address("file", "sample") + name).page
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+
+
 @pytest.mark.parametrize("how", ["file", "http"])
 @pytest.mark.parametrize("name", HOSTILE_PAGES)
 def test_hostile_text_runs_nothing_and_fetches_nothing(browser: Browser, sites: Sites, how: str, name: str) -> None:

@@ -47,7 +47,7 @@ VERDICT_MEANINGS: Mapping[VerdictName, str] = MappingProxyType(
         VerdictName.SMOKE_BROKEN: "A test of the suite smoke fails, or the suite ended before any test reported.",
         VerdictName.REGRESSED: (
             "At least one test of a required suite fails that did not fail, or was not there, in the run before. "
-            "The run before is the last one in which a suite reported completely."
+            "The run before is, for each suite, the last one that reported it completely."
         ),
         VerdictName.LOST_TESTS: (
             "A required suite's report is missing, unreadable or cut off; or it collected fewer tests than the device "

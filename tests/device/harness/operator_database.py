@@ -26,6 +26,9 @@ except ImportError as error:
 FORWARD = (torch.float32, torch.float16, torch.bfloat16, torch.complex64, torch.int64, torch.bool)
 BACKWARD = (torch.float32,)
 
+HOST_ARGUMENTS = {"tensor_split": 1}
+"""Operators that take a tensor from the cpu, by torch's own documentation, and which positional argument it is."""
+
 MAX_SAMPLES = 64
 """How many samples of an operator and dtype are run at most: the first ones that ``op_db`` gives."""
 
@@ -74,6 +77,11 @@ class Operator:
         for sample in islice(given, MAX_SAMPLES):
             arguments = Arguments((sample.input, *sample.args), sample.kwargs)
             yield Sample(arguments, sample.output_process_fn_grad)
+
+    @property
+    def on_host(self) -> int | None:
+        """The positional argument that stays on the cpu, if one does."""
+        return HOST_ARGUMENTS.get(self.name)
 
     @property
     def is_undetermined(self) -> bool:

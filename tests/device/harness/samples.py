@@ -43,10 +43,10 @@ class Placing:
     _tensors: dict[int, torch.Tensor] = field(default_factory=dict)
     _storages: dict[tuple[int, torch.dtype], torch.Tensor] = field(default_factory=dict)
 
-    def arguments(self, given: Arguments) -> Arguments:
-        """A copy of a sample."""
+    def arguments(self, given: Arguments, *, on_host: int | None = None) -> Arguments:
+        """A copy of a sample, without the positional argument that stays where it is."""
         return Arguments(
-            tuple(self._value(value) for value in given.positional),
+            tuple(value if index == on_host else self._value(value) for index, value in enumerate(given.positional)),
             {name: self._value(value) for name, value in given.named.items()},
         )
 

@@ -246,6 +246,8 @@ def test_a_failure_is_one_click_away_from_the_front_page(browser: Browser, sites
         page.click("#borealis a.new")
         assert page.locator("text=Tensor-likes are not equal!").first.is_visible()
         assert page.locator("pre.command").first.is_visible()
+        top = page.evaluate("document.querySelector('.failure').getBoundingClientRect().top")
+        assert 0 <= top < page.evaluate("innerHeight") / 2, "the first failure is not where the link leads"
 
 
 def test_it_is_complete_without_javascript(browser: Browser, sites: Sites) -> None:

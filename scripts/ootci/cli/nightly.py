@@ -121,7 +121,7 @@ def _print(planned: Plan, verdicts: Verdicts, runs: dict[str, Run], folders: Fol
         if item.torch is not None:
             click.echo(f"  torch {one_line(item.torch.version)} (git {one_line(item.torch.git_version or 'unknown')})")
         if request is not None and request.fallback_reason:
-            click.echo(f"  FALLBACK: {request.fallback_reason}")
+            click.echo(f"  FALLBACK: {one_line(request.deviation or '')}")
     click.echo(f"\npage: {folders.site / 'index.html'}")
 
 

@@ -39,6 +39,15 @@ class TorchRequest(Record):
     unavailable_reason: str | None = None
     """Why no torch can be had at all, so that the run is INFRA; null when one can."""
 
+    @property
+    def deviation(self) -> str | None:
+        """What was wanted, what was got instead and why, for people; null when it is the torch that was wanted."""
+        if self.unavailable_reason:
+            return self.unavailable_reason
+        if self.fallback_reason is None:
+            return None
+        return f"wanted {self.wanted}, got {self.channel.value} {self.version} instead: {self.fallback_reason}"
+
 
 class TorchBuild(Record):
     """The torch that is really installed in the device's environment, as it says itself."""

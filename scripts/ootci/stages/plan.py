@@ -65,9 +65,8 @@ def plan(
             key = (torch, device.torch)
             if key not in resolved:
                 resolved[key] = resolve(torch, device.torch)
-                for reason in (resolved[key].fallback_reason, resolved[key].unavailable_reason):
-                    if reason:
-                        say(f"torch: {reason}")
+                if told := resolved[key].deviation:
+                    say(f"torch: {told}")
             runs.append(_planned(plan_id, item, device, resolved[key]))
     return Plan(id=plan_id, created_at=now, trigger=trigger, runs=tuple(runs), left_out=tuple(left_out))
 
@@ -166,8 +165,7 @@ def _from_nightly(wanted: str, version: str | None, settings: Torch, release: st
                 channel=Channel.NIGHTLY,
                 unavailable_reason=reason,
             )
-        reason = f"nightly wanted, release {release} used instead: {problem}"
-        return _from_release(wanted, Channel.NIGHTLY, release, settings.variant, reason)
+        return _from_release(wanted, Channel.NIGHTLY, release, settings.variant, str(problem))
     return _request(wanted, Channel.NIGHTLY, Channel.NIGHTLY, found, None)
 
 

@@ -10,13 +10,13 @@ import pytest
 from conftest import Ran, run_command
 
 OVERFLOW = """
-#include <cstring>
+#include <cstddef>
 static const int overflow = [] {
-  char* four = new char[4];
-  volatile std::size_t eight = 8;
-  std::memset(four, 0, eight);
+  char* four = new char[4]();
+  volatile std::size_t fifth = 4;
+  const int seen = four[fifth];
   delete[] four;
-  return 0;
+  return seen;
 }();
 """
 RACE = """

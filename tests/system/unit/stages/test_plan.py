@@ -67,8 +67,8 @@ def test_a_fallback_says_what_was_wanted_what_was_taken_and_why(index: dict[str,
     assert (found.wanted, found.wanted_channel, found.channel) == ("nightly", Channel.NIGHTLY, Channel.RELEASE)
     assert found.version == f"{PINNED_RELEASE}+cpu"
     assert found.fallback_reason is not None
-    assert f"nightly wanted, release {PINNED_RELEASE} used instead" in found.fallback_reason
     assert "cannot be reached" in found.fallback_reason
+    assert found.deviation == f"wanted nightly, got release {PINNED_RELEASE}+cpu instead: {found.fallback_reason}"
 
 
 def test_the_device_s_own_release_is_the_fallback(index: dict[str, list[str]]) -> None:
@@ -179,7 +179,7 @@ def test_a_fallback_is_told_while_planning(index: dict[str, list[str]]) -> None:
     said: list[str] = []
     plan([device("a"), device("b")], chosen=(), torch=None, now=NOW, trigger=Trigger(event="local"), say=said.append)
     assert len(said) == 1
-    assert "used instead" in said[0]
+    assert said[0].startswith("torch: wanted nightly, got release")
 
 
 def test_ids_are_of_the_utc_day(index: dict[str, list[str]]) -> None:

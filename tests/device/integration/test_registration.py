@@ -1,0 +1,105 @@
+"""What a device's module has to offer to the parts of torch that look for it there."""
+
+from __future__ import annotations
+
+import threading
+from types import ModuleType
+
+import pytest
+import torch
+
+from harness.compare import assert_matches, assert_on, numbers, put
+from harness.process import run_python
+
+pytestmark = pytest.mark.capability("registration")
+
+# Who looks for it: random states for checkpoints and fork_rng, streams for FSDP2, precisions for autocast.
+EXPECTED = (
+    *("is_available", "device_count", "current_device", "set_device", "synchronize", "device"),
+    *("manual_seed", "manual_seed_all", "get_rng_state", "set_rng_state"),
+    *("Stream", "Event", "stream", "current_stream"),
+)
+
+
+@pytest.mark.device_only("its module is a part of torch and smaller")
+@pytest.mark.parametrize("name", EXPECTED)
+def test_module_has_what_torch_looks_for(device_module: ModuleType, name: str) -> None:
+    """`torch.<name>` has the functions and classes that torch's own libraries call on a device's module."""
+    assert callable(getattr(device_module, name, None)), f"{device_module.__name__} has no {name}"
+
+
+@pytest.mark.device_only("its module is a part of torch and smaller")
+def test_supported_precisions_are_dtypes(plugin_device: str, device_module: ModuleType) -> None:
+    """`get_amp_supported_dtype` is a list of floating dtypes."""
+    found = device_module.get_amp_supported_dtype()
+    assert found
+    assert all(isinstance(dtype, torch.dtype) and dtype.is_floating_point for dtype in found)
+
+
+@pytest.mark.needs_devices(2)
+def test_device_context_of_the_module(device_module: ModuleType, device_name: str) -> None:
+    """`torch.<name>.device(index)` is a context that changes the current card and restores it after an exception."""
+    before = device_module.current_device()
+    with device_module.device(1):
+        assert device_module.current_device() == 1
+        assert_on(torch.ones(1, device=device_name), torch.device(device_name, 1))
+    with pytest.raises(ArithmeticError), device_module.device(1):
+        raise ArithmeticError
+    assert device_module.current_device() == before
+
+
+@pytest.mark.needs_devices(2)
+def test_generated_methods_take_an_index(device_name: str) -> None:
+    """`.<name>(1)` of tensors, modules and storages goes to that card; `.<name>()` of one that is there returns it."""
+    second = torch.device(device_name, 1)
+    there = getattr(numbers(3), device_name)(1)
+    assert_matches(there, numbers(3), second)
+    assert_on(getattr(torch.nn.Linear(2, 2), device_name)(1).weight, second)
+    assert getattr(torch.ones(2).untyped_storage(), device_name)(1).device == second
+    first = put(numbers(3), torch.device(device_name, 0))
+    with torch.accelerator.device_index(0):
+        assert getattr(first, device_name)() is first
+
+
+def test_first_use_from_several_threads(device_name: str) -> None:
+    """Threads that use the device for the first time at the same moment all get right results."""
+    code = """
+import sys, threading
+import torch
+results = []
+gate = threading.Barrier(4)
+
+def work():
+    gate.wait()
+    results.append((torch.ones(8, device=sys.argv[1]) * 3).sum().item())
+
+threads = [threading.Thread(target=work) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(results)
+"""
+    assert run_python(code, device_name).strip() == "[24.0, 24.0, 24.0, 24.0]"
+
+
+def test_operators_from_several_threads(device: torch.device) -> None:
+    """Threads that compute on the device at the same time do not disturb each other."""
+    results: dict[int, torch.Tensor] = {}
+
+    def work(number: int) -> None:
+        there = put(numbers(32, 32, seed=number), device)
+        for _ in range(20):
+            there = (there @ there).tanh()
+        results[number] = there.cpu()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for number in range(4):
+        alone = put(numbers(32, 32, seed=number), device)
+        for _ in range(20):
+            alone = (alone @ alone).tanh()
+        assert torch.equal(results[number], alone.cpu())

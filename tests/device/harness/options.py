@@ -56,6 +56,13 @@ def add_options(parser: pytest.Parser) -> None:
         help="dump the stacks of all threads to FILE on a fatal signal and on SIGUSR1 (use with -p no:faulthandler)",
     )
     group.addoption("--ids-from", metavar="FILE", type=Path, help="run exactly the test ids in FILE, one a line")
+    group.addoption(
+        "--ops-dtypes",
+        metavar="NAMES",
+        default="float32",
+        help="the dtypes of the suite ops: 'all', or names with commas between them (float32); tests that are named, "
+        "on the command line or by --ids-from, are run in any dtype",
+    )
     group.addoption("--min-tests", metavar="N", type=int, default=0, help="fewer tests than N are an error")
 
 

@@ -85,7 +85,7 @@ def compare(operator: Operator, run: Run, device: torch.device, *, requires_grad
     tally = Tally()
     for sample in operator.samples(requires_grad=requires_grad):
         tally.samples += 1
-        line = f"sample {tally.samples}: {operator.name}({shown(sample.arguments)}): "
+        line = f"sample {sample.number}: {operator.name}({shown(sample.arguments)}): "
         with _attention(operator):
             control = _control(operator, run, sample)
         if control.failure is not None:

@@ -1,8 +1,9 @@
-"""What every test of this suite runs under, and what the event log is told of the operators."""
+"""Which tests of this suite run, under what, and what the event log is told of the operators."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -10,6 +11,31 @@ import torch
 from harness.device import CONTROL, device_module
 from harness.events import EventLog
 from harness.operator_counts import counts_of, since
+from harness.ops_dtypes import chosen_dtypes, ids_are_given
+
+FOLDER = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the dtypes that were not asked for, unless tests are named one by one."""
+    if ids_are_given(config.args, config.getoption("--ids-from")):
+        return
+    dtypes = {item: dtype for item in items if (dtype := _dtype(item)) is not None}
+    if not dtypes:
+        return
+    chosen = chosen_dtypes(config.getoption("--ops-dtypes"), dtypes.values())
+    dropped = [item for item in items if dtypes.get(item) not in (None, *chosen)]
+    items[:] = [item for item in items if dtypes.get(item) in (None, *chosen)]
+    if dropped:
+        config.hook.pytest_deselected(items=dropped)
+
+
+def _dtype(item: pytest.Item) -> str | None:
+    """The dtype of a test of this suite, which ends its parameter."""
+    if FOLDER not in item.path.parents:
+        return None
+    return item.name.rstrip("]").rpartition("-")[2]
 
 
 @pytest.fixture(scope="module", autouse=True)

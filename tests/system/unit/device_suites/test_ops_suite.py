@@ -1,0 +1,189 @@
+"""The suite of operators: its pure parts, its report, and that it catches a kernel that computes wrongly."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import sys
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+from small_suites import SUITES, DevicePython, read_events
+
+from harness.operator_counts import counts_of, since
+from harness.ops_dtypes import chosen_dtypes, ids_are_given
+from harness.spread import spread
+
+KNOWN = ("float32", "float16", "float32", "bool")
+
+
+@pytest.fixture(scope="module")
+def report() -> ModuleType:
+    """The program that writes the report."""
+    spec = importlib.util.spec_from_file_location("ops_report", SUITES / "ops" / "report.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    # Dataclasses look their module up.
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(("count", "limit"), [(0, 4), (1, 4), (4, 4), (5, 4), (1440, 64), (65, 64)])
+def test_spread_is_ordered_within_limits_and_even(count: int, limit: int) -> None:
+    chosen = spread(count, limit)
+    assert len(chosen) == min(count, limit)
+    assert chosen == sorted(set(chosen))
+    assert all(0 <= index < count for index in chosen)
+    if count > limit:
+        gaps = {later - earlier for earlier, later in pairwise(chosen)}
+        assert max(gaps) - min(gaps) <= 1
+
+
+def test_dtypes_are_chosen_by_name() -> None:
+    assert chosen_dtypes("all", KNOWN) == {"float32", "float16", "bool"}
+    assert chosen_dtypes("float32", KNOWN) == {"float32"}
+    assert chosen_dtypes("bool, float16", KNOWN) == {"bool", "float16"}
+
+
+@pytest.mark.parametrize("asked", ["int7", "float32,int7", "", ","])
+def test_dtypes_that_are_not_there_are_refused(asked: str) -> None:
+    with pytest.raises(pytest.UsageError, match=r"--ops-dtypes") as refused:
+        chosen_dtypes(asked, KNOWN)
+    assert "float32, float16, bool" in str(refused.value)
+
+
+def test_ids_are_given_one_by_one() -> None:
+    assert ids_are_given(["ops/test_forward.py::test_forward[add-bool]"], None)
+    assert ids_are_given(["ops"], Path("ids.txt"))
+    assert not ids_are_given(["ops", "smoke/test_rng.py"], None)
+
+
+def test_counts_have_full_names_and_both_ways() -> None:
+    module: Any = SimpleNamespace(operator_counts=lambda: {"add.out": {"native": 2}, "x::y": {"fallback": 1}})
+    assert counts_of(module) == {
+        "aten::add.out": {"native": 2, "fallback": 0},
+        "x::y": {"native": 0, "fallback": 1},
+    }
+
+
+def test_a_device_that_does_not_count_has_no_counts() -> None:
+    module: Any = SimpleNamespace()
+    assert counts_of(module) is None
+
+
+def test_only_what_was_counted_in_between_is_told() -> None:
+    before = {"aten::a": {"native": 1, "fallback": 0}, "aten::b": {"native": 0, "fallback": 2}}
+    after = {**before, "aten::b": {"native": 0, "fallback": 5}, "aten::c": {"native": 4, "fallback": 0}}
+    assert since(before, after) == {
+        "aten::b": {"native": 0, "fallback": 3},
+        "aten::c": {"native": 4, "fallback": 0},
+    }
+
+
+def end(parameter: str, outcome: str, message: str = "", direction: str = "forward") -> dict[str, Any]:
+    test_id = f"ops/test_{direction}.py::test_{direction}[{parameter}]"
+    return {"event": "test_end", "id": test_id, "outcome": outcome, "duration": 0.5, "message": message}
+
+
+def test_report_counts_lists_and_explains(report: ModuleType) -> None:
+    found = [
+        end("nn.functional.relu-float32", "failed"),
+        end("nn.functional.relu-float32", "passed"),
+        end("add-bool", "crashed", "the process ended during this test: signal 11 <SIGSEGV>"),
+        end("empty-bool", "skipped", "fails on the control: sample 1: empty((), dtype=x): two runs differ | so"),
+        end("mul-float32", "failed", "1 of 2 samples differ from the cpu, first sample 7: mul(a): wrong", "backward"),
+        {"event": "test_end", "id": "smoke/test_rng.py::test_seed", "outcome": "failed"},
+        {"event": "operators", "counts": {"aten::add.out": {"native": 2, "fallback": 0}}},
+        {"event": "operators", "counts": {"aten::add.out": {"native": 1, "fallback": 1}, "aten::b": {"fallback": 4}}},
+    ]
+    text = report.report("mydev", found, "torch 9")
+    assert "# Operators on mydev" in text
+    assert "| forward | float32 | 1 | 1 | 0 | 0 | 0 |" in text
+    assert "| forward | bool | 2 | 0 | 1 | 1 | 1 |" in text
+    assert "| all |  | 4 | 1 | 1 | 2 | 2 |" in text
+    assert "| `add` | forward | bool | crashed | the process ended during this test: signal 11 &lt;SIGSEGV> |" in text
+    assert "| `mul` | backward | float32 | failed | wrong |" in text
+    assert "| `empty` | forward | bool | two runs differ \\| so |" in text
+    assert "2 operators of the dispatcher ran: 1 natively (3 calls), 2 through the fallback (5 calls), 1 of" in text
+    assert "Natively: `add.out`." in text
+
+
+def test_report_without_differences_says_so(report: ModuleType) -> None:
+    text = report.report("mydev", [end("add-bool", "passed")], "torch 9")
+    assert "## Differences from the cpu\n\nNone." in text
+    assert "The device does not count." in text
+
+
+def test_report_of_nothing_is_no_report(report: ModuleType) -> None:
+    with pytest.raises(ValueError, match="no ended test"):
+        report.report("mydev", [], "torch 9")
+
+
+def test_report_passes_over_a_line_that_was_cut_off(report: ModuleType) -> None:
+    whole = json.dumps(end("add-bool", "passed"))
+    assert len(list(report.events([whole, whole[:20], "[]"]))) == 1
+
+
+FEW = ("add-float32", "mul-float32", "nn.functional.relu-float32", "mm-float32", "cumsum-float32", "tensor_split-int64")
+
+
+def run_few(
+    device_python: DevicePython, log: Path, device: str, names: tuple[str, ...] = FEW
+) -> dict[str, dict[str, Any]]:
+    """The ends of a few tests, by the name of the operator and the dtype."""
+    tests = [f"ops/test_forward.py::test_forward[{name}]" for name in names]
+    device_python("-m", "pytest", *tests, "--device", device, "-q", f"--events={log}")
+    found = (event for event in read_events(log) if event["event"] == "test_end")
+    return {re.sub(r".*\[(.*)\]", r"\1", event["id"]): event for event in found}
+
+
+@pytest.mark.torch
+def test_operators_pass_on_the_cpu_and_on_openreg(device_python: DevicePython, tmp_path: Path) -> None:
+    for device in ("cpu", "openreg"):
+        log = tmp_path / f"{device}.jsonl"
+        came = run_few(device_python, log, device)
+        assert {name: came[name]["outcome"] for name in FEW} == dict.fromkeys(FEW, "passed"), came
+        told = [event for event in read_events(log) if event["event"] == "operators"]
+        assert len(told) == (device != "cpu")
+        for event in told:
+            assert event["counts"]["aten::add.out"]["native"] > 0
+            assert event["counts"]["aten::cumsum.out"]["fallback"] > 0
+
+
+@pytest.mark.torch
+def test_what_the_cpu_does_not_repeat_is_skipped(device_python: DevicePython, tmp_path: Path) -> None:
+    names = ("empty_like-float32", "jiterator_unary-float32", "nn.functional.dropout-float32")
+    came = run_few(device_python, tmp_path / "events.jsonl", "cpu", names)
+    assert [came[name]["outcome"] for name in names] == ["skipped", "skipped", "passed"]
+    assert all(came[name]["message"].startswith("fails on the control: sample 1: ") for name in names[:2])
+
+
+@pytest.mark.torch
+def test_a_wrong_kernel_is_caught(device_python: DevicePython, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(os.environ, "OPENREG_FAULT", "wrong-result")
+    came = run_few(device_python, tmp_path / "events.jsonl", "openreg")
+    for name in FEW[:-1]:
+        assert came[name]["outcome"] == "failed", came[name]
+        assert "samples differ from the cpu, first sample 1: " in came[name]["message"]
+        assert came[name]["text"].rstrip().endswith("--device openreg")
+    # Views compute nothing.
+    assert came["tensor_split-int64"]["outcome"] == "passed"
+
+
+@pytest.mark.torch
+def test_without_numpy_or_expecttest_the_suite_is_red(device_python: DevicePython, tmp_path: Path) -> None:
+    (tmp_path / "expecttest.py").write_text("raise ImportError('no expecttest here')\n", encoding="utf-8")
+    log = tmp_path / "events.jsonl"
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import pytest; sys.exit(pytest.main(sys.argv[1:]))"
+    done = device_python("-c", code, "ops", "--device", "cpu", "-q", f"--events={log}")
+    assert done.returncode not in (0, 5)
+    told = [event for event in read_events(log) if event["event"] == "collect_error"]
+    assert {event["id"] for event in told} == {"ops/test_backward.py", "ops/test_forward.py"}
+    assert all("install numpy and expecttest beside torch" in event["text"] for event in told)

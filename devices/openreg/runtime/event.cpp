@@ -29,6 +29,15 @@ struct sim_event {
   std::shared_ptr<State> state = std::make_shared<State>();
 };
 
+namespace {
+
+sim_status check_event(const sim_event* event) {
+  if (event == nullptr) return sim::fail(SIM_INVALID_VALUE, "the event must not be null");
+  return sim::check_device(event->device);
+}
+
+}  // namespace
+
 sim_status sim_event_create(int device, int timing, sim_event** out) {
   SIM_RETURN_IF(sim::check_device(device));
   *out = new sim_event{device, timing != 0};
@@ -41,7 +50,8 @@ sim_status sim_event_destroy(sim_event* event) {
 }
 
 sim_status sim_event_record(sim_event* event, sim_stream* stream) {
-  SIM_RETURN_IF(sim::check_device(stream->device));
+  SIM_RETURN_IF(sim::check_stream(stream));
+  SIM_RETURN_IF(check_event(event));
   if (event->device != stream->device) {
     return sim::fail(SIM_INVALID_VALUE, "an event of device %d cannot be recorded on device %d", event->device,
                      stream->device);
@@ -64,14 +74,14 @@ sim_status sim_event_record(sim_event* event, sim_stream* stream) {
 }
 
 sim_status sim_event_query(sim_event* event) {
-  SIM_RETURN_IF(sim::check_device(event->device));
+  SIM_RETURN_IF(check_event(event));
   std::lock_guard lock(event->state->mutex);
   if (event->state->done < event->state->recorded) return sim::fail(SIM_NOT_READY, "the event is not reached yet");
   return SIM_OK;
 }
 
 sim_status sim_event_synchronize(sim_event* event) {
-  SIM_RETURN_IF(sim::check_device(event->device));
+  SIM_RETURN_IF(check_event(event));
   State& state = *event->state;
   std::unique_lock lock(state.mutex);
   const uint64_t version = state.recorded;
@@ -80,7 +90,8 @@ sim_status sim_event_synchronize(sim_event* event) {
 }
 
 sim_status sim_stream_wait_event(sim_stream* stream, sim_event* event) {
-  SIM_RETURN_IF(sim::check_device(stream->device));
+  SIM_RETURN_IF(sim::check_stream(stream));
+  SIM_RETURN_IF(check_event(event));
   std::shared_ptr<State> state = event->state;
   uint64_t version = 0;
   {
@@ -96,6 +107,8 @@ sim_status sim_stream_wait_event(sim_stream* stream, sim_event* event) {
 }
 
 sim_status sim_event_elapsed_ms(sim_event* start, sim_event* end, double* ms) {
+  SIM_RETURN_IF(check_event(start));
+  SIM_RETURN_IF(check_event(end));
   if (!start->timing || !end->timing) {
     return sim::fail(SIM_TIMING_OFF, "both events must be created with timing enabled");
   }

@@ -125,7 +125,7 @@ sim_status execute(const Launch& launch, int device, int stream) {
 }
 
 sim_status launch_at(sim_stream* stream, const sim_launch_desc* desc, FaultPoint point) {
-  const sim_status status = check_device(stream->device);
+  const sim_status status = check_stream(stream);
   const unsigned generation = status == SIM_OK ? device_at(stream->device).generation.load() : 0;
   auto launch = std::make_shared<Launch>(*desc, generation, point);
   SIM_RETURN_IF(status);
@@ -161,13 +161,14 @@ sim_status sim_launch(sim_stream* stream, const sim_launch_desc* desc) {
 
 sim_status sim_launch_inline(sim_stream* stream, const sim_launch_desc* desc) {
   const sim_status ready = sim_stream_synchronize(stream);
-  const sim::Launch launch(*desc, sim::device_at(stream->device).generation, sim::FaultPoint::kLaunch);
+  const unsigned generation = ready == SIM_OK ? sim::device_at(stream->device).generation.load() : 0;
+  const sim::Launch launch(*desc, generation, sim::FaultPoint::kLaunch);
   SIM_RETURN_IF(ready);
   return sim::execute(launch, stream->device, stream->index);
 }
 
 sim_status sim_memcpy_async(void* dst, const void* src, size_t bytes, sim_stream* stream) {
-  if (bytes == 0) return sim::check_device(stream->device);
+  if (bytes == 0) return sim::check_stream(stream);
   if (dst == nullptr || src == nullptr) return sim::fail(SIM_INVALID_VALUE, "a copy needs two addresses");
   const sim_buffer buffers[] = {{dst, bytes, 1}, {const_cast<void*>(src), bytes, 0}};
   const sim_launch_desc desc = {

@@ -64,6 +64,11 @@ void stop_workers() {
 
 }  // namespace
 
+sim_status check_stream(const sim_stream* stream) {
+  if (stream == nullptr) return fail(SIM_INVALID_VALUE, "the stream must not be null");
+  return check_device(stream->device);
+}
+
 sim_stream* existing_stream(int device, int index) { return table().streams[device][index]; }
 
 void enqueue(sim_stream* stream, std::function<void()> task) {
@@ -112,7 +117,7 @@ sim_status sim_stream_get(int device, int index, sim_stream** out) {
 }
 
 sim_status sim_stream_query(sim_stream* stream) {
-  SIM_RETURN_IF(sim::check_device(stream->device));
+  SIM_RETURN_IF(sim::check_stream(stream));
   std::lock_guard lock(stream->mutex);
   if (!stream->tasks.empty() || stream->running) return sim::fail(SIM_NOT_READY, "the stream has work left");
   return SIM_OK;
@@ -120,7 +125,7 @@ sim_status sim_stream_query(sim_stream* stream) {
 
 sim_status sim_stream_synchronize(sim_stream* stream) {
   using namespace sim;
-  SIM_RETURN_IF(check_device(stream->device));
+  SIM_RETURN_IF(check_stream(stream));
   if (fault_fires(FaultPoint::kSync, FaultKind::kLostDevice)) sim_device_lose(stream->device);
   std::unique_lock lock(stream->mutex);
   stream->changed.wait(lock, [&] { return stream->tasks.empty() && !stream->running; });

@@ -31,6 +31,9 @@ struct sim_stream {
 
 namespace sim {
 
+// SIM_INVALID_VALUE for null, or the state of the stream's device.
+sim_status check_stream(const sim_stream* stream);
+
 // Null if nobody asked for this stream so far.
 sim_stream* existing_stream(int device, int index);
 

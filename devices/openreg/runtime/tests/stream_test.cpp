@@ -77,6 +77,7 @@ TEST(elapsed_time_needs_timing_and_completion) {
   EXPECT_OK(sim_launch(stream(), &desc));
   EXPECT_OK(sim_event_record(end, stream()));
   EXPECT_STATUS(sim_event_elapsed_ms(start, end, &ms), SIM_NOT_READY);
+  while (!gate.entered) std::this_thread::yield();  // the start is behind us
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   gate.open = true;
   EXPECT_OK(sim_event_synchronize(end));
@@ -125,5 +126,11 @@ TEST(bad_arguments_are_errors) {
   EXPECT_OK(sim_event_create(1, 0, &event));
   EXPECT_STATUS(sim_event_record(event, stream()), SIM_INVALID_VALUE);
   EXPECT_OK(sim_event_destroy(event));
+  const sim_launch_desc desc = kernel(fail_on_purpose, nullptr);
+  EXPECT_STATUS(sim_launch(nullptr, &desc), SIM_INVALID_VALUE);
+  EXPECT_STATUS(sim_launch_inline(nullptr, &desc), SIM_INVALID_VALUE);
+  EXPECT_STATUS(sim_stream_synchronize(nullptr), SIM_INVALID_VALUE);
+  EXPECT_STATUS(sim_stream_query(nullptr), SIM_INVALID_VALUE);
+  EXPECT_STATUS(sim_event_query(nullptr), SIM_INVALID_VALUE);
   EXPECT(std::strcmp(sim_status_name(SIM_BAD_FORK), "SIM_BAD_FORK") == 0);
 }

@@ -11,7 +11,7 @@ from conftest import Ran, run_command
 
 FREED = """
 static const int freed = [] {
-  int* volatile number = new int(1);
+  volatile int* volatile number = new int(1);
   delete number;
   return *number;
 }();

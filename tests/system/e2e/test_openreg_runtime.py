@@ -28,9 +28,10 @@ static const int race = [] {
 """
 
 
-@pytest.fixture
-def plugin(root: Path, tmp_path: Path) -> Path:
-    copy = tmp_path / "openreg"
+@pytest.fixture(scope="module")
+def plugin(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the plugin, shared so that the runtime is compiled once per sanitizer."""
+    copy = tmp_path_factory.mktemp("runtime") / "openreg"
     shutil.copytree(root / "devices" / "openreg", copy, ignore=shutil.ignore_patterns("build"))
     return copy
 
@@ -51,7 +52,11 @@ def test_the_runtime_s_own_tests_pass_plain_and_under_each_sanitizer(plugin: Pat
     [("address", FREED, "heap-use-after-free"), ("thread", RACE, "data race")],
 )
 def test_a_mistake_is_found(plugin: Path, variant: str, mistake: str, told: str) -> None:
-    (plugin / "runtime" / "tests" / "mistake.cpp").write_text(mistake, encoding="utf-8")
-    ran = _make(plugin, f"run-{variant}")
+    source = plugin / "runtime" / "tests" / "mistake.cpp"
+    source.write_text(mistake, encoding="utf-8")
+    try:
+        ran = _make(plugin, f"run-{variant}")
+    finally:
+        source.unlink()
     assert ran.code != 0
     assert told in ran.out + ran.err

@@ -58,7 +58,9 @@ def test_ids_are_the_same_again(collected: list[dict[str, Any]], device_python: 
 
 def test_the_control_run_passes_without_the_tool(device_python: DevicePython, tmp_path: Path) -> None:
     log = tmp_path / "events.jsonl"
-    done = device_python("-m", "pytest", str(SUITES), "--device", "cpu", "-q", "--events", str(log), cwd=tmp_path)
+    # The operators of op_db have tests of their own; all of them would take minutes.
+    suites = [str(SUITES / name) for name in ("smoke", "integration")]
+    done = device_python("-m", "pytest", *suites, "--device", "cpu", "-q", "--events", str(log), cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     outcomes = [event["outcome"] for event in read_events(log) if event["event"] == "test_end"]
     assert set(outcomes) <= {"passed", "skipped", "unsupported"}

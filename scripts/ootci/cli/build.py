@@ -32,7 +32,7 @@ def planned_run(plan: Plan, device: str, where: str) -> PlannedRun:
     )
 
 
-@click.command("build")
+@click.command("build", short_help="Make the environment and the plugin.")
 @click.argument("device")
 @exit_zero_option
 @folder_options("devices", "work")

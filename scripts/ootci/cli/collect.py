@@ -10,7 +10,7 @@ from ootci.model.record import read
 from ootci.stages.collect import collect
 
 
-@click.command("collect")
+@click.command("collect", short_help="Put one run together.")
 @click.argument("device")
 @folder_options("devices", "work")
 def collect_command(device: str, folders: Folders) -> None:

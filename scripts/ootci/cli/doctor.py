@@ -91,7 +91,7 @@ CHECKS: tuple[Callable[[Folders], Finding], ...] = (
 )
 
 
-@click.command()
+@click.command(short_help="Say what is missing here.")
 @format_option
 @folder_options("work")
 def doctor(output_format: str, folders: Folders) -> None:

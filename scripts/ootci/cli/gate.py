@@ -12,7 +12,7 @@ from ootci.model.record import read
 from ootci.model.verdict import Verdicts
 
 
-@click.command("gate")
+@click.command("gate", short_help="Say whether one may merge.")
 @format_option
 @folder_options("work")
 def gate(output_format: str, folders: Folders) -> None:

@@ -11,7 +11,7 @@ from ootci.model.record import write
 from ootci.stages.judge import judge
 
 
-@click.command("judge")
+@click.command("judge", short_help="Derive every verdict.")
 @folder_options("devices", "work", "history")
 def judge_command(folders: Folders) -> None:
     """Derive every device's verdict from the history; writes verdicts.json."""

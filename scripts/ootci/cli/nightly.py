@@ -30,7 +30,7 @@ from ootci.stages.render import render
 from ootci.stages.test import test
 
 
-@click.command()
+@click.command(short_help="Run every stage on this machine.")
 @device_option
 @torch_option
 @suites_option

@@ -40,7 +40,7 @@ def github_trigger() -> tuple[Trigger, str | None]:
     return Trigger(event=os.environ.get("GITHUB_EVENT_NAME", "local"), url=url), suffix if run_id else None
 
 
-@click.command("plan")
+@click.command("plan", short_help="Decide who runs on which torch.")
 @device_option
 @torch_option
 @click.option("--event", metavar="EVENT", help="What started the nightly; GITHUB_EVENT_NAME or local when absent.")

@@ -13,7 +13,7 @@ from ootci.model.verdict import Verdicts
 from ootci.stages.render import render, step_summary
 
 
-@click.command("render")
+@click.command("render", short_help="Render the dashboard.")
 @click.option("--summary", type=click.Path(path_type=Path), help="Append the nightly's summary in markdown to FILE.")
 @folder_options("devices", "work", "history", "site")
 def render_command(summary: Path | None, folders: Folders) -> None:

@@ -41,7 +41,7 @@ def suites_folder(given: Path | None) -> Path:
     return folder
 
 
-@click.command("test")
+@click.command("test", short_help="Run the suites on a device.")
 @click.argument("device")
 @exit_zero_option
 @suites_option

@@ -98,6 +98,7 @@ class Operator:
 def operators(dtype: torch.dtype, *, backward: bool) -> list[Operator]:
     """The operators that the cpu computes, or differentiates, in a dtype."""
     found = []
+    info: Any  # torch's class is not typed
     for info in op_db:
         if backward:
             known = info.supports_autograd and dtype in info.supported_backward_dtypes("cpu")

@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help nightly test lint schema screenshot requirements doctor clean
+.PHONY: help nightly test bench lint schema screenshot requirements doctor clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,6 +16,9 @@ nightly: $(VENV)/tool ## Run the nightly for one device: make nightly [DEVICE=op
 
 test: lint ## Run every check and test of this repository
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+bench: $(VENV)/development ## Measure latencies and builds, as ratios (after make nightly)
+	@$(BIN)/python tests/system/bench/run.py
 
 lint: $(VENV)/development ## Run the linters and type checkers
 	$(BIN)/ruff check .

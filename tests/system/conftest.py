@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from commands import Nightly, Ran, Tool, run_command
 
 ROOT = Path(__file__).parents[2]
 
@@ -21,39 +19,6 @@ collect_ignore = ["misbehaving"]
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the project's own options."""
     parser.addoption("--update-golden", action="store_true", help="write the golden files again instead of comparing")
-
-
-@dataclass(frozen=True)
-class Ran:
-    """A command that ran to its end.
-
-    Attributes:
-        code: its exit code.
-        out: its standard output.
-        err: its standard error.
-    """
-
-    code: int
-    out: str
-    err: str
-
-
-Tool = Callable[..., Ran]
-
-
-def scrubbed(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """This process's environment without what a surrounding CI or test run would leak into a child."""
-    leaking = ("GITHUB_", "ACTIONS_", "RUNNER_", "OOTCI_", "PYTEST_", "FAKE_", "MAKE", "MFLAGS")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(leaking) and name != "PYTHONPATH"}
-    return {**kept, "NO_COLOR": "1", "COLUMNS": "120", **(extra or {})}
-
-
-def run_command(command: list[str], cwd: Path, env: Mapping[str, str] | None = None, timeout: float = 600) -> Ran:
-    """Run a command and keep what it printed."""
-    done = subprocess.run(
-        command, cwd=cwd, env=scrubbed(env), capture_output=True, text=True, timeout=timeout, check=False
-    )
-    return Ran(done.returncode, done.stdout, done.stderr)
 
 
 @pytest.fixture(scope="session")
@@ -88,26 +53,6 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ):
         assert run_command(command, target).code == 0
     return target
-
-
-@dataclass(frozen=True)
-class Nightly:
-    """What ``make nightly`` left behind in a fresh checkout.
-
-    Attributes:
-        folder: the checkout.
-        first: the first call.
-        second: the second call, with nothing changed.
-    """
-
-    folder: Path
-    first: Ran
-    second: Ran
-
-    @property
-    def device_python(self) -> Path:
-        """The interpreter that has torch and the reference plugin."""
-        return self.folder / ".ootci" / "envs" / "openreg" / "bin" / "python"
 
 
 @pytest.fixture(scope="session")

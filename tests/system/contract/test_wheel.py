@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from commands import Ran, run_command
 
-from conftest import Ran, run_command
 from ootci import __version__
 
 FACTS = """

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from commands import Ran, Tool
 from misbehaving import BEHAVIOURS, stub_torch_wheel, write_device, write_suites
-
-from conftest import Ran, Tool
 
 EXPECTED = {
     "passes": ("OK", None, "5 of 5 executed tests passed"),

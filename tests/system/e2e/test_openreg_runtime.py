@@ -6,8 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-
-from conftest import Ran, run_command
+from commands import Ran, run_command
 
 FREED = """
 static const int freed = [] {

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from conftest import Nightly, Tool, run_command
+from commands import Nightly, Tool, run_command
 
 pytestmark = pytest.mark.torch
 

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import Ran, Tool
 from e2e.packages import NIGHTLY, RELEASE, serve_torch
 from misbehaving import write_device, write_suites
-
-from conftest import Ran, Tool
 
 
 @pytest.fixture

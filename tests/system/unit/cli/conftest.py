@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from commands import Ran, Tool, scrubbed
 
-from conftest import Ran, Tool, scrubbed
 from ootci.cli.main import main
 
 

@@ -10,7 +10,7 @@ from unit.samples import DEVICE_YAML
 
 from ootci.model.schema import device_schema
 
-from conftest import Tool  # isort: skip
+from commands import Tool  # isort: skip
 
 
 @pytest.fixture

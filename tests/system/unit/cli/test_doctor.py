@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from conftest import Tool
+from commands import Tool
 
 OFFLINE = {"OOTCI_NIGHTLY_INDEX": "http://127.0.0.1:9", "NO_PROXY": "*"}
 

@@ -14,7 +14,7 @@ from unit.samples import plan, run
 from ootci.model.record import write
 from ootci.model.run import Run
 
-from conftest import Tool  # isort: skip
+from commands import Tool  # isort: skip
 
 
 @pytest.fixture

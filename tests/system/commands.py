@@ -1,0 +1,62 @@
+"""Running commands as a person would, and what came of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A command that ran to its end.
+
+    Attributes:
+        code: its exit code.
+        out: its standard output.
+        err: its standard error.
+    """
+
+    code: int
+    out: str
+    err: str
+
+
+Tool = Callable[..., Ran]
+
+
+def scrubbed(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """This process's environment without what a surrounding CI or test run would leak into a child."""
+    leaking = ("GITHUB_", "ACTIONS_", "RUNNER_", "OOTCI_", "PYTEST_", "FAKE_", "MAKE", "MFLAGS")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(leaking) and name != "PYTHONPATH"}
+    return {**kept, "NO_COLOR": "1", "COLUMNS": "120", **(extra or {})}
+
+
+def run_command(command: list[str], cwd: Path, env: Mapping[str, str] | None = None, timeout: float = 600) -> Ran:
+    """Run a command and keep what it printed."""
+    done = subprocess.run(
+        command, cwd=cwd, env=scrubbed(env), capture_output=True, text=True, timeout=timeout, check=False
+    )
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+@dataclass(frozen=True)
+class Nightly:
+    """What ``make nightly`` left behind in a fresh checkout.
+
+    Attributes:
+        folder: the checkout.
+        first: the first call.
+        second: the second call, with nothing changed.
+    """
+
+    folder: Path
+    first: Ran
+    second: Ran
+
+    @property
+    def device_python(self) -> Path:
+        """The interpreter that has torch and the reference plugin."""
+        return self.folder / ".ootci" / "envs" / "openreg" / "bin" / "python"

@@ -141,7 +141,11 @@ def test_devices_compare_and_hash(device_name: str) -> None:
     assert len({torch.device(device_name, 0), torch.device(f"{device_name}:0"), torch.device("cpu")}) == 2
 
 
-@pytest.mark.parametrize("name", ["{}:", "{}:-2", "{}:x", "{}:0:1", "{}x"])
+@pytest.mark.parametrize(
+    "name",
+    ["{}:", "{}:-2", "{}:x", "{}:0:1", "{}x"],
+    ids=["index_missing", "index_negative", "index_not_a_number", "two_indices", "another_name"],
+)
 def test_malformed_names_are_refused(device_name: str, name: str) -> None:
     """Malformed device names are errors."""
     with pytest.raises(RuntimeError):

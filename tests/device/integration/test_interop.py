@@ -73,7 +73,7 @@ def test_numpy_both_ways(device: torch.device) -> None:
 
 
 def test_numpy_scalars_mix(device: torch.device) -> None:
-    """numpy scalars are numbers to a tensor on the device; a numpy array meets it only through an explicit copy."""
+    """A numpy scalar is a number to a tensor on the device."""
     there = put(numbers(3), device)
     assert_matches(there * np.float32(2), numbers(3) * 2, device)
     assert_matches(there + np.int64(1), numbers(3) + 1, device)

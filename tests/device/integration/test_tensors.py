@@ -246,7 +246,7 @@ def test_subclass_keeps_working(device: torch.device) -> None:
 
 @pytest.mark.device_only("numpy shares the memory of cpu tensors")
 def test_host_access_is_refused(device: torch.device) -> None:
-    """numpy cannot look into the device's memory: `numpy()` is refused, `numpy(force=True)` copies."""
+    """The host cannot look into the device's memory: `numpy()` is refused, `numpy(force=True)` copies."""
     there = put(numbers(3), device)
     with pytest.raises(TypeError):
         there.numpy()

@@ -40,7 +40,7 @@ CORE_DEFECTS = {
     "module-to-makes-new-parameters": CoreDefect(
         "Module.to() makes new Parameters on a PrivateUse1 device, because torch does not count it among the devices "
         "whose tensors can take each other's place (TensorImpl.h, has_compatible_shallow_copy_type)",
-        since=(2, 11),
+        since=(2, 13),
     ),
     "dlpack-device-type": CoreDefect(
         "Tensor.__dlpack_device__ fails for every renamed PrivateUse1 device",

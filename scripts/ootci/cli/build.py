@@ -9,27 +9,11 @@ import click
 from ootci.adapters.folder_lock import locked
 from ootci.cli.context import Folders, clock, exit_zero_option, folder_options, progress
 from ootci.cli.report import stage_lines
-from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, NoSuchDevice
+from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE
 from ootci.model.build import StageStatus
-from ootci.model.plan import Plan, PlannedRun
+from ootci.model.plan import Plan
 from ootci.model.record import read
 from ootci.stages.build import build
-
-
-def planned_run(plan: Plan, device: str, where: str) -> PlannedRun:
-    """The plan's run for a device.
-
-    Raises:
-        NoSuchDevice: the plan has none.
-
-    """
-    for run in plan.runs:
-        if run.device == device:
-            return run
-    known = ", ".join(run.device for run in plan.runs) or "none"
-    raise NoSuchDevice(
-        f"the plan {plan.id} has no run for `{device}`", where=where, fix=f"plan it with --device; planned: {known}"
-    )
 
 
 @click.command("build", short_help="Make the environment and the plugin.")
@@ -41,7 +25,7 @@ def build_command(device: str, exit_zero: bool, folders: Folders) -> None:
     workspace = folders.workspace
     plan = read(Plan, workspace.plan)
     item = folders.device(device)
-    run = planned_run(plan, device, str(workspace.plan))
+    run = plan.run_of(device)
     with locked(folders.work):
         result = build(item, run, workspace, clock=clock, progress=progress())
     for line in stage_lines(result.stages):

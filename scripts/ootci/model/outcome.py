@@ -27,9 +27,6 @@ class OutcomeName(str, Enum):
 FAILURES = frozenset({OutcomeName.FAILED, OutcomeName.ERROR, OutcomeName.CRASHED, OutcomeName.TIMED_OUT})
 """The outcomes that say that the device did something wrong."""
 
-EXECUTED = frozenset(OutcomeName) - {OutcomeName.SKIPPED, OutcomeName.UNSUPPORTED, OutcomeName.NOT_RUN}
-"""The outcomes of tests whose body was really entered."""
-
 
 class Outcome(Record):
     """One test of one run. Everything in it came from a device run and is hostile until escaped."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from ootci.errors import NoSuchDevice
 from ootci.model.record import Record, StageFile, Time
 from ootci.model.torch_build import TorchRequest
 
@@ -74,3 +75,20 @@ class Plan(StageFile):
     """The expected runs, in registry order."""
     left_out: tuple[LeftOut, ...] = ()
     """Registered devices that do not run, in registry order."""
+
+    def run_of(self, device: str) -> PlannedRun:
+        """The run that is expected of a device.
+
+        Raises:
+            NoSuchDevice: the plan has none.
+
+        """
+        for run in self.runs:
+            if run.device == device:
+                return run
+        known = ", ".join(run.device for run in self.runs) or "none"
+        raise NoSuchDevice(
+            f"the plan {self.id} has no run for `{device}`",
+            where=self.FILE,
+            fix=f"plan it with --device; planned: {known}",
+        )

@@ -6,7 +6,7 @@ import os
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from ootci.errors import NoSuchDevice, StageFileInvalid
+from ootci.errors import StageFileInvalid
 from ootci.model.build import Build, StageName, StageResult, StageStatus
 from ootci.model.device import Device
 from ootci.model.event import TestEnd
@@ -37,7 +37,7 @@ def collect(device: Device, plan: Plan, folder: RunFolder, *, now: datetime, att
         StageFileMissing, StageFileInvalid, StageFileVersion: build.json is not there, not valid, or of another plan.
 
     """
-    planned = _planned(plan, device.name)
+    planned = plan.run_of(device.name)
     build = read(Build, folder.build)
     if build.run_id != planned.run_id:
         raise StageFileInvalid(
@@ -72,15 +72,6 @@ def collect(device: Device, plan: Plan, folder: RunFolder, *, now: datetime, att
     )
     write(run, folder.run)
     return run
-
-
-def _planned(plan: Plan, device: str) -> PlannedRun:
-    for run in plan.runs:
-        if run.device == device:
-            return run
-    raise NoSuchDevice(
-        f"the plan {plan.id} has no run for `{device}`", where="plan.json", fix="plan again with --device"
-    )
 
 
 def _without_paths(planned: PlannedRun) -> TorchRequest:

@@ -8,6 +8,7 @@ import sys
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+import pytest
 from small_suites import SUITES
 
 from harness.events import EventLog
@@ -40,8 +41,10 @@ def test_log_is_appended_to(tmp_path: Path) -> None:
     assert (tmp_path / "log").read_text(encoding="utf-8").count("\n") == 2
 
 
-def test_without_a_file_nothing_happens() -> None:
+def test_without_a_file_nothing_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     EventLog(None).write("one")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_killed_process_loses_nothing_that_was_written(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ class DeviceVerdict(Record):
     reason: str
     """One sentence that a maintainer understands."""
     since: Time | None = None
-    """The first of the unbroken row of nights with this verdict; null when no night had it, as when a device is paused."""
+    """The first of the unbroken row of nights with this verdict; null when no night had it."""
     nights: int = 0
     """How many nights in a row it has had this verdict."""
     broke_at: StageName | None = None

@@ -18,8 +18,9 @@ from ootci.errors import (
     DeviceFileUnreadable,
     InputError,
 )
-from ootci.model.device import Channel, Tier, load_device
+from ootci.model.device import Tier, load_device
 from ootci.model.strict_yaml import MAX_BYTES
+from ootci.model.torch_build import Channel
 
 GOOD = DEVICE_YAML.format(name="dev")
 NEXT = GOOD.count("\n") + 1

@@ -1,0 +1,26 @@
+"""The device file: one out-of-tree accelerator, as data. The only package that reads device YAML."""
+
+from .keys import Device, Links, Paused, RegisteredDevice, Tier
+from .plugin import BuildSettings, GitSource, Plugin, Torch
+from .registry import DEFAULT_FOLDER, find_device, load_device, load_registry
+from .running import Check, Limits, Runner, Suite
+
+__all__ = [
+    "DEFAULT_FOLDER",
+    "BuildSettings",
+    "Check",
+    "Device",
+    "GitSource",
+    "Limits",
+    "Links",
+    "Paused",
+    "Plugin",
+    "RegisteredDevice",
+    "Runner",
+    "Suite",
+    "Tier",
+    "Torch",
+    "find_device",
+    "load_device",
+    "load_registry",
+]

@@ -1,0 +1,106 @@
+"""The top of a device file: who, how much it weighs, and the groups of keys."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, field_validator
+
+from ootci.model.record import Record
+
+from .plugin import BuildSettings, Plugin, Torch
+from .running import Check, Limits, Runner, Suite
+from .values import Handle, Name, Text, Url, Variable
+
+
+class Tier(str, Enum):
+    """How much a device's verdict weighs."""
+
+    REFERENCE = "reference"
+    GATING = "gating"
+    ADVISORY = "advisory"
+
+
+class Links(Record):
+    """Where to read more. Each is shown on the device's page."""
+
+    homepage: Url | None = None
+    """The vendor's page about the device or the plugin."""
+    source: Url | None = None
+    """The plugin's public repository."""
+    documentation: Url | None = None
+    """The plugin's documentation."""
+    issues: Url | None = None
+    """Where a PyTorch maintainer reports a problem with the plugin."""
+
+
+class Paused(Record):
+    """The device is registered but not run; the reason is shown instead of results."""
+
+    reason: Text
+    """Why it is paused, one sentence."""
+
+
+class Device(Record):
+    """One out-of-tree accelerator under test, `torch.device(name)`."""
+
+    name: Name
+    """Name of the device as in `torch.device(name)`; also the name of this file."""
+    display_name: Text
+    """Name for people, shown on the dashboard."""
+    vendor: Text
+    """Who makes the device."""
+    description: Text | None = None
+    """One sentence for the device's page."""
+    tier: Tier = Tier.ADVISORY
+    """`gating` devices block the gate, `advisory` ones are only shown, `reference` is the control and blocks too."""
+    maintainers: Annotated[tuple[Handle, ...], Field(min_length=1)]
+    """GitHub handles of people or teams who answer for the device, each with a leading `@`."""
+    links: Links = Links()
+    """Where to read more."""
+    paused: Paused | None = None
+    """Present when the device is not to be run for the time being."""
+    plugin: Plugin
+    """Where the plugin comes from."""
+    torch: Torch = Torch()
+    """Which torch the device is tested on."""
+    build: BuildSettings = BuildSettings()
+    """How the plugin is built from source."""
+    environment: dict[Variable, str] = Field(default_factory=dict)
+    """Environment variables of every process that uses the device."""
+    runner: Runner = Runner()
+    """Where GitHub Actions runs the device's job."""
+    check: Check = Check()
+    """Is the hardware there?"""
+    suites: Annotated[tuple[Suite, ...], Field(min_length=1)] = (Suite(name="smoke"), Suite(name="integration"))
+    """Suites to run, in order."""
+    limits: Limits = Limits()
+    """Time-outs."""
+
+    @field_validator("suites")
+    @classmethod
+    def _suites_decide(cls, suites: tuple[Suite, ...]) -> tuple[Suite, ...]:
+        names = [suite.name for suite in suites]
+        if len(names) != len(set(names)):
+            raise ValueError("a suite is named twice")
+        if not any(suite.required for suite in suites):
+            raise ValueError("every suite is advisory, so that nothing could decide the verdict; make one required")
+        return suites
+
+    @property
+    def gates(self) -> bool:
+        """Whether the device's verdict can block the gate."""
+        return self.tier in (Tier.REFERENCE, Tier.GATING)
+
+
+class RegisteredDevice(Record):
+    """A device and the file that it came from."""
+
+    device: Device
+    """The device."""
+    path: Path
+    """Its file."""
+    sha256: str
+    """Checksum of its file."""

@@ -1,0 +1,76 @@
+"""What a device file says of the software: the plugin, the torch, and how the plugin is built."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from ootci.model.record import Record
+from ootci.model.torch_build import Channel
+
+from .values import RelativePath, Requirement, Text, Url, Variable
+
+
+class GitSource(Record):
+    """A git repository that holds the plugin."""
+
+    url: Text
+    """What `git clone` takes."""
+    ref: Text = "HEAD"
+    """Branch, tag or commit to build."""
+    subdirectory: RelativePath | None = None
+    """Folder of the Python project inside the repository, where it is not the top."""
+    submodules: bool = False
+    """Whether to fetch submodules too."""
+
+
+class Plugin(Record):
+    """Where the plugin comes from: exactly one of `path`, `git` and `package`."""
+
+    distribution: Requirement
+    """Name of the plugin's distribution, as `pip show` knows it."""
+    path: RelativePath | None = None
+    """Folder of the plugin's Python project, relative to the device file."""
+    git: GitSource | None = None
+    """Git repository of the plugin; built from source."""
+    package: Requirement | None = None
+    """Requirement that pip installs ready-made, such as `torch-vendor==2.13.0`."""
+    index_url: Url | None = None
+    """Additional package index for `package` and `requirements`."""
+    requirements: tuple[Requirement, ...] = ()
+    """Further packages that the device's environment needs at run time."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Plugin:
+        named = [key for key in ("path", "git", "package") if getattr(self, key) is not None]
+        if len(named) != 1:
+            found = " and ".join(f"`{key}`" for key in named) or "none of them"
+            raise ValueError(f"exactly one of `path`, `git` and `package` says where the plugin is; found {found}")
+        return self
+
+
+class Torch(Record):
+    """Which torch the device is tested on."""
+
+    channel: Literal[Channel.NIGHTLY, Channel.RELEASE] = Channel.NIGHTLY
+    """`nightly` for the newest nightly build, `release` for the pinned release."""
+    variant: Annotated[str, StringConstraints(pattern=r"^[a-z0-9.]+$")] = "cpu"
+    """Build variant of PyTorch's package index: `cpu`, `cu130`, `rocm7.1` and so on."""
+    release: Annotated[str, StringConstraints(pattern=r"^\d+\.\d+\.\d+$")] | None = None
+    """Release for the channel `release` and for the fallback; the tool's pinned release when absent."""
+    fallback: Literal["release", "none"] = "release"
+    """What to do when the nightly cannot be had: test the release, visibly, or report INFRA."""
+
+
+class BuildSettings(Record):
+    """How the plugin is built from source. Not used with `plugin.package`."""
+
+    requirements: tuple[Requirement, ...] = ()
+    """Packages that building needs; installed beforehand, as the build is not isolated from torch."""
+    environment: dict[Variable, str] = Field(default_factory=dict)
+    """Environment variables of the build."""
+    jobs: Annotated[int, Field(ge=1, le=512)] | None = None
+    """Parallel compile jobs (`MAX_JOBS`, `CMAKE_BUILD_PARALLEL_LEVEL`); the number of processors when absent."""
+    timeout_minutes: Annotated[int, Field(ge=1, le=720)] = 60
+    """Time-out of fetching and of building, each."""

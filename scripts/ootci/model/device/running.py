@@ -1,0 +1,51 @@
+"""What a device file says of running: where, whether the hardware is there, which suites, for how long."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from ootci.model.record import Record
+
+from .values import Label, Text
+
+
+class Runner(Record):
+    """Where GitHub Actions runs the device's job."""
+
+    labels: Annotated[tuple[Label, ...], Field(min_length=1)] = ("ubuntu-latest",)
+    """Runner labels (`runs-on`)."""
+
+
+class Check(Record):
+    """Is the hardware there? Its failure is INFRA, never red for the plugin."""
+
+    command: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    """Command that exits 0 when the hardware is well, as a list of words; run without a shell."""
+    devices: Annotated[int, Field(ge=1, le=1024)] = 1
+    """Cards that torch must count."""
+    timeout_seconds: Annotated[int, Field(ge=1, le=3600)] = 120
+    """Time-out of the command and of importing torch, each."""
+
+
+class Suite(Record):
+    """A suite to run on the device."""
+
+    name: Literal["smoke", "integration", "ops"]
+    """Name of the suite."""
+    required: bool = True
+    """False makes it advisory: shown, but it does not decide the verdict."""
+    min_tests: Annotated[int, Field(ge=1)] = 1
+    """Fewer collected tests than this are lost tests, not a pass."""
+
+
+class Limits(Record):
+    """Time-outs, so that a hang costs one test and not the night."""
+
+    job_minutes: Annotated[int, Field(ge=1, le=1440)] = 120
+    """Time-out of the whole device job."""
+    suite_minutes: Annotated[int, Field(ge=1, le=720)] = 45
+    """Time-out of one suite; what did not run by then is `not_run`."""
+    test_seconds: Annotated[int, Field(ge=1, le=7200)] = 300
+    """Time-out of one test."""

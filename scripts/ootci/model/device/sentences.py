@@ -1,0 +1,76 @@
+"""What is wrong with a device file, in sentences with lines."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import Any
+
+from pydantic import ValidationError
+
+from ootci.errors import DeviceFileInvalid
+from ootci.model.record import Record
+from ootci.model.strict_yaml import Document
+
+from .keys import Device
+from .values import MEANINGS
+
+
+def invalid(error: ValidationError, document: Document, shown: str) -> DeviceFileInvalid:
+    """The error of a file that does not validate: the first problem with its line, and up to five more."""
+    found = error.errors(include_url=False)
+    # A list that is too short because its items are wrong is no second problem.
+    inner = {item["loc"][:-depth] for item in found for depth in range(1, len(item["loc"]))}
+    problems = [_problem(item, document) for item in found if item["type"] != "too_short" or item["loc"] not in inner]
+    (line, first), *rest = sorted(problems)
+    what = first if not rest else f"{first} (and {len(rest)} more: {'; '.join(f'line {n}: {t}' for n, t in rest[:5])})"
+    return DeviceFileInvalid(
+        what, where=f"{shown}:{line}", fix="see `ootci device schema` for every key, or devices/openreg.yaml"
+    )
+
+
+def _problem(item: Any, document: Document) -> tuple[int, str]:
+    path = tuple(part for part in item["loc"] if part != "[key]")
+    line = document.line_of(path)
+    key = ".".join(str(part) for part in path)
+    kind = item["type"]
+    if kind == "extra_forbidden":
+        near = difflib.get_close_matches(str(path[-1]), _keys_at(path[:-1]), n=1)
+        return line, f"unknown key `{key}`" + (f"; did you mean `{near[0]}`?" if near else "")
+    if kind == "missing":
+        return line, f"the key `{key}` is missing"
+    if kind == "value_error":
+        return line, f"{item['ctx']['error']}" if not key else f"`{key}`: {item['ctx']['error']}"
+    if kind == "string_pattern_mismatch" and (meaning := MEANINGS.get(item["ctx"]["pattern"])):
+        return line, f"`{key}` should be {meaning}, not {_shown(item.get('input'))}"
+    message = re.sub(r"<\w+\.\w+: ('[^']*')>", r"\1", str(item["msg"]))
+    return line, f"`{key}`: {message[0].lower()}{message[1:]}, not {_shown(item.get('input'))}"
+
+
+def _shown(value: object) -> str:
+    kind = {bool: "yes/no", int: "number", float: "number", str: "text", list: "list", dict: "mapping"}
+    if value is None:
+        return "nothing"
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    return f"the {kind.get(type(value), 'value')} {text if len(text) <= 60 else text[:57] + '...'}"
+
+
+def _keys_at(path: tuple[str | int, ...]) -> list[str]:
+    model: Any = Device
+    for part in path:
+        if isinstance(part, int):
+            continue
+        field = model.model_fields.get(part) if isinstance(model, type) and issubclass(model, Record) else None
+        if field is None:
+            return []
+        model = next(iter(_records_in(field.annotation)), None)
+    return list(model.model_fields) if isinstance(model, type) and issubclass(model, Record) else []
+
+
+def _records_in(annotation: Any) -> list[type[Record]]:
+    if isinstance(annotation, type) and issubclass(annotation, Record):
+        return [annotation]
+    found: list[type[Record]] = []
+    for argument in getattr(annotation, "__args__", ()):
+        found += _records_in(argument)
+    return found

@@ -1,0 +1,39 @@
+"""What values of a device file look like, and what each form asks for, in words."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, StringConstraints
+
+MEANINGS = {
+    r"^[a-z][a-z0-9_]{0,30}$": "lower-case letters, digits and underscores, beginning with a letter, at most 31",
+    r"^https?://[^\s<>]+$": "an address that begins with http:// or https://",
+    r"^@[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})(?:/[A-Za-z0-9_.-]+)?$": (
+        "a GitHub handle with a leading @, of a person (`@me`) or a team (`@company/team`)"
+    ),
+    r"^[A-Za-z0-9_.:-]{1,100}$": "a runner label of letters, digits and `_.:-`",
+    r"^[A-Za-z0-9]": "a Python requirement, which begins with a letter or digit",
+    r"^[A-Za-z_][A-Za-z0-9_]*$": "the name of an environment variable",
+    r"^[^/\s].*$": "a path relative to its folder, not an absolute one",
+    r"^[a-z0-9.]+$": "a build variant such as cpu or cu130",
+    r"^\d+\.\d+\.\d+$": "a release such as 2.13.0",
+}
+"""What each pattern of a device file asks for, in words."""
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,30}$")]
+Text = Annotated[str, StringConstraints(min_length=1, max_length=500, strip_whitespace=True)]
+Url = Annotated[str, StringConstraints(pattern=r"^https?://[^\s<>]+$", max_length=500)]
+Handle = Annotated[str, StringConstraints(pattern=r"^@[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})(?:/[A-Za-z0-9_.-]+)?$")]
+Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:-]{1,100}$")]
+Requirement = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]", min_length=1, max_length=300)]
+Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+
+
+def _stays_inside(path: str) -> str:
+    if ".." in path.split("/"):
+        raise ValueError("the path must not leave its folder with `..`")
+    return path
+
+
+RelativePath = Annotated[str, StringConstraints(pattern=r"^[^/\s].*$", max_length=300), AfterValidator(_stays_inside)]

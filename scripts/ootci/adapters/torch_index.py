@@ -21,6 +21,8 @@ NIGHTLY_INDEX = "https://download.pytorch.org/whl/nightly"
 RELEASE_INDEX = "https://download.pytorch.org/whl"
 TIMEOUT_SECONDS = (10, 30)
 ATTEMPTS = 3
+MAX_PAGE_BYTES = 32 * 1024 * 1024
+"""PyTorch's longest project pages are under a megabyte; more than this is no index page."""
 
 
 class IndexProblem(Exception):
@@ -104,18 +106,35 @@ def _get(url: str) -> str:
     reason = ""
     for _ in range(ATTEMPTS):
         try:
-            response = requests.get(url, timeout=TIMEOUT_SECONDS, headers={"Accept": "text/html"})
+            status, page = _page(url)
         except requests.exceptions.ConnectionError as error:
             raise IndexProblem(f"{url} cannot be reached ({_cause(error)})") from error
         except requests.exceptions.RequestException as error:
             reason = f"{url} did not answer ({type(error).__name__})"
             continue
-        if response.ok:
-            return response.text
-        reason = f"{url} answered {response.status_code}"
-        if response.status_code < 500:
+        if status < 400:
+            return page
+        reason = f"{url} answered {status}"
+        if status < 500:
             break
     raise IndexProblem(reason)
+
+
+def _page(url: str) -> tuple[int, str]:
+    """Status and text of a page.
+
+    Raises:
+        IndexProblem: it is longer than an index page can be.
+        requests.exceptions.RequestException: there was no answer, or it broke off.
+
+    """
+    with requests.get(url, timeout=TIMEOUT_SECONDS, headers={"Accept": "text/html"}, stream=True) as response:
+        content = b""
+        for chunk in response.iter_content(1 << 20):
+            content += chunk
+            if len(content) > MAX_PAGE_BYTES:
+                raise IndexProblem(f"{url} answered with more than {MAX_PAGE_BYTES >> 20} MiB, which is no index page")
+        return response.status_code, content.decode("utf-8", "replace")
 
 
 def _cause(error: requests.exceptions.ConnectionError) -> str:

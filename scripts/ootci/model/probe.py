@@ -8,13 +8,29 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+)
 
 MAX_BYTES = 1024 * 1024
 
 
 class _Facts(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", use_attribute_docstrings=True)
+
+    @field_validator("*", mode="wrap")
+    @classmethod
+    def _or_unknown(cls, value: object, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> object:
+        """One fact of the wrong type is unknown; it must not take the others with it."""
+        try:
+            return handler(value)
+        except ValidationError:
+            return cls.model_fields[info.field_name or ""].default
 
 
 class PythonFacts(_Facts):

@@ -170,6 +170,14 @@ def test_a_hostile_page_is_a_page_without_a_wheel(index: Index, body: bytes) -> 
         newest(index.url, TAGS)
 
 
+def test_a_page_without_end_is_given_up(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch_index, "MAX_PAGE_BYTES", 1 << 20)
+    index.answers = [(200, b'<a href="torch-9.0-py3-none-any.whl">x</a>' + b" " * (3 << 20))]
+    with pytest.raises(IndexProblem, match="more than 1 MiB"):
+        newest(index.url, TAGS)
+    assert len(index.asked) == 1
+
+
 def test_a_mirror_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert torch_index.nightly_index("cpu") == "https://download.pytorch.org/whl/nightly/cpu"
     assert torch_index.release_index("cpu") == "https://download.pytorch.org/whl/cpu"

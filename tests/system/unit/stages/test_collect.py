@@ -186,6 +186,12 @@ def test_a_hostile_env_json_costs_only_what_it_says(folder: RunFolder, content: 
     assert _states(run)["smoke"] == "complete"
 
 
+def test_one_wrong_fact_of_env_json_leaves_the_others(folder: RunFolder) -> None:
+    folder.env.write_text('{"os": {"platform": "Linux", "cpus": "many"}, "numpy": [], "python": {"version": "3.12.1"}}')
+    run = _collect(folder, *BEFORE, *SMOKE, *INTEGRATION)
+    assert (run.environment.os, run.environment.cpus, run.environment.python) == ("Linux", None, "3.12.1")
+
+
 @pytest.mark.parametrize(
     "event",
     [

@@ -49,6 +49,11 @@ def test_a_whole_report_says_everything(tmp_path: Path) -> None:
     assert (report.outcomes[2].message, report.outcomes[2].text) == ("1 != 2", "text <b>")
 
 
+def test_a_case_inside_a_case_hides_neither(tmp_path: Path) -> None:
+    report = _read(tmp_path, _case('<failure message="no"/><testcase name="inner"/>', 'name="outer"'))
+    assert [(item.id, item.outcome.value) for item in report.outcomes] == [("outer", "failed"), ("inner", "passed")]
+
+
 def test_cut_at_every_byte_it_keeps_a_prefix_and_never_looks_whole(tmp_path: Path) -> None:
     whole = _read(tmp_path, SMALL).outcomes
     for size in range(len(SMALL.rstrip())):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ootci.cli.context import Folders, folder_options, format_option, show_error
+from ootci.cli.context import Folders, clock, folder_options, format_option, show_error
 from ootci.cli.report import table
 from ootci.errors import EXIT_FINE, EXIT_INPUT, OotciError
 from ootci.model.device import load_device, load_registry
@@ -62,6 +62,9 @@ def check(files: tuple[Path, ...], folders: Folders) -> None:
         else:
             good += 1
             click.echo(f"{path}: fine, {item.device.display_name} ({item.device.tier.value})")
+            for entry in item.device.known_failures:
+                if entry.expired(clock().date()):
+                    click.echo(f"{path}: expired on {entry.expires}, so a failure again: {entry.id}")
     click.echo(f"{good} of {len(paths)} device files are valid")
     sys.exit(EXIT_FINE if good == len(paths) else EXIT_INPUT)
 

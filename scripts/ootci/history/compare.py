@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.run import Run
 from ootci.model.verdict import Change, ChangeName
@@ -9,14 +11,21 @@ from ootci.model.verdict import Change, ChangeName
 _GOOD = frozenset({OutcomeName.PASSED, OutcomeName.XFAILED})
 
 
-def changes_between(before: Run | None, after: Run) -> tuple[Change, ...]:
+def changes_between(before: Run | None, after: Run, known: Container[str] = ()) -> tuple[Change, ...]:
     """Every test whose outcome is worth showing, in the order of the later run, then those that disappeared.
 
-    Tests of advisory suites are included. Without a run before, only failures are listed, as new failures.
+    Tests of advisory suites are included. Without a run before, only failures are listed, as new failures. Failing
+    tests whose ids are in ``known`` are marked so.
     """
     old = {outcome.id: outcome.outcome for outcome in before.outcomes} if before else {}
     changes = [
-        Change(id=item.id, change=change, before=old.get(item.id), after=item.outcome)
+        Change(
+            id=item.id,
+            change=change,
+            before=old.get(item.id),
+            after=item.outcome,
+            known=item.is_failure and item.id in known,
+        )
         for item in after.outcomes
         if (change := _change(old.get(item.id), item.outcome, before is not None)) is not None
     ]
@@ -29,12 +38,13 @@ def changes_between(before: Run | None, after: Run) -> tuple[Change, ...]:
     return (*changes, *gone)
 
 
-def new_failures(before: Run | None, after: Run) -> int:
-    """Tests of required suites that fail now and did not fail, or were not there, in the run before."""
+def new_failures(before: Run | None, after: Run, known: Container[str] = ()) -> int:
+    """Tests of required suites, other than known ones, that fail now and did not fail, or were not there, before."""
     required = {report.suite for report in after.suites if report.required}
     old = {outcome.id: outcome.outcome for outcome in before.outcomes} if before else {}
     return sum(
-        item.is_failure and item.suite in required and old.get(item.id) not in FAILURES for item in after.outcomes
+        item.is_failure and item.suite in required and item.id not in known and old.get(item.id) not in FAILURES
+        for item in after.outcomes
     )
 
 

@@ -50,6 +50,8 @@ class StageResult(Record):
     """The log's file name in the run's folder ``logs/``."""
     cached: bool = False
     """True when an earlier product was used again because nothing had changed."""
+    only_tests: bool = False
+    """True when it failed and failing tests are all that was wrong with it."""
 
 
 class PluginBuild(Record):

@@ -128,6 +128,7 @@ class StageEnd(_Event):
     reason: str | None = None
     excerpt: str | None = None
     log: str | None = None
+    only_tests: bool = False
 
 
 Event = Annotated[

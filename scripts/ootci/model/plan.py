@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ootci.errors import NoSuchDevice
+from ootci.model.device import KnownFailure, Unsupported
 from ootci.model.record import Record, StageFile, Time
 from ootci.model.torch_build import TorchRequest
 
@@ -37,6 +38,10 @@ class PlannedRun(Record):
     """Labels of the GitHub Actions runner (``runs-on``)."""
     timeout_minutes: int
     """Time-out of the whole device job."""
+    known_failures: tuple[KnownFailure, ...] = ()
+    """Tests that the vendor knew to fail on that day; a night is always judged by the list of its own day."""
+    unsupported: tuple[Unsupported, ...] = ()
+    """Capabilities that the device was declared not to have."""
 
 
 class LeftOut(Record):

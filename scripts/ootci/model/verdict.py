@@ -6,6 +6,8 @@ from enum import Enum
 from typing import ClassVar
 
 from ootci.model.build import StageName
+from ootci.model.capability import Capability
+from ootci.model.device import KnownFailure
 from ootci.model.outcome import Counts, OutcomeName
 from ootci.model.record import Record, StageFile, Time
 from ootci.model.torch_build import TorchBuild, TorchRequest
@@ -68,6 +70,68 @@ class Change(Record):
     """Its outcome in the run before; null when it was not there."""
     after: OutcomeName | None = None
     """Its outcome now; null when it is not there."""
+    known: bool = False
+    """Whether it fails now and the vendor's list of known failures covers it."""
+
+
+class KnownFailureState(str, Enum):
+    """What an entry of the vendor's list of known failures has come to."""
+
+    COVERS = "covers"
+    """Its tests fail, as it says."""
+    PASSES = "passes"
+    """At least one of its tests passes: it asks to be removed, or to name fewer tests."""
+    UNMATCHED = "unmatched"
+    """No test has such an id, although its suite's report is whole."""
+    EXPIRED = "expired"
+    """Its last day is over; its tests are failures again."""
+    OTHER_TORCH = "other_torch"
+    """It does not count on the torch of this run."""
+    UNSEEN = "unseen"
+    """None of its tests ran."""
+
+
+class KnownFailureReview(Record):
+    """An entry of the list that was valid on that night, and what it has come to."""
+
+    entry: KnownFailure
+    """The entry."""
+    state: KnownFailureState
+    """What it has come to."""
+    failing: int = 0
+    """Tests of the run that it names and that fail."""
+    passing: int = 0
+    """Tests of the run that it names and that pass."""
+    passes: tuple[str, ...] = ()
+    """The first of those that pass."""
+
+
+class ClaimState(str, Enum):
+    """Whether a capability that is declared unsupported really is."""
+
+    HOLDS = "holds"
+    """No test of it passes."""
+    WORKS = "works"
+    """Every test of it passes: the claim asks to be removed."""
+    PARTLY = "partly"
+    """Some of its tests pass."""
+    UNSEEN = "unseen"
+    """None of its tests ran."""
+
+
+class ClaimReview(Record):
+    """A capability that the device was declared not to have, and whether that is true."""
+
+    capability: Capability
+    """The capability."""
+    reason: str
+    """Why the device does not have it, as declared."""
+    state: ClaimState
+    """Whether that is true."""
+    passing: int = 0
+    """Tests of it that pass."""
+    seen: int = 0
+    """Tests of it that ran."""
 
 
 class Night(Record):
@@ -109,7 +173,13 @@ class DeviceVerdict(Record):
     counts: Counts = Counts()
     """Tests of the required suites by outcome."""
     new_failures: int = 0
-    """Tests that fail now and did not fail in the run before."""
+    """Tests that fail now, did not fail in the run before, and are not known failures."""
+    known: int = 0
+    """Failing tests of the required suites that the vendor knows of; `counts` has them among the failures."""
+    known_failures: tuple[KnownFailureReview, ...] = ()
+    """Every entry of the vendor's list of that night, in the list's order."""
+    unsupported: tuple[ClaimReview, ...] = ()
+    """Every capability that was declared unsupported on that night."""
     changes: tuple[Change, ...] = ()
     """Every test whose change is worth showing, in the order of the run."""
     history: tuple[Night, ...] = ()

@@ -91,6 +91,8 @@ def _planned(plan_id: str, item: RegisteredDevice, device: Device, request: Torc
         ),
         runner=device.runner.labels,
         timeout_minutes=device.limits.job_minutes,
+        known_failures=device.known_failures,
+        unsupported=device.unsupported,
     )
 
 

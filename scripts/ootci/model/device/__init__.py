@@ -1,5 +1,6 @@
 """The device file: one out-of-tree accelerator, as data. The only package that reads device YAML."""
 
+from .claims import KnownFailure, Unsupported
 from .keys import Device, Links, Paused, RegisteredDevice, Tier
 from .plugin import BuildSettings, GitSource, Plugin, Torch
 from .registry import DEFAULT_FOLDER, find_device, load_device, load_registry
@@ -11,6 +12,7 @@ __all__ = [
     "Check",
     "Device",
     "GitSource",
+    "KnownFailure",
     "Limits",
     "Links",
     "Paused",
@@ -20,6 +22,7 @@ __all__ = [
     "Suite",
     "Tier",
     "Torch",
+    "Unsupported",
     "find_device",
     "load_device",
     "load_registry",

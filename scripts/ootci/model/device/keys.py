@@ -10,6 +10,7 @@ from pydantic import Field, field_validator
 
 from ootci.model.record import Record
 
+from .claims import KnownFailure, Unsupported
 from .plugin import BuildSettings, Plugin, Torch
 from .running import Check, Limits, Runner, Suite
 from .values import Handle, Name, Text, Url, Variable
@@ -78,6 +79,10 @@ class Device(Record):
     """Suites to run, in order."""
     limits: Limits = Limits()
     """Time-outs."""
+    known_failures: Annotated[tuple[KnownFailure, ...], Field(max_length=500)] = ()
+    """Tests that the vendor knows to fail, for a time; more of them may stand in <name>/known_failures.yaml."""
+    unsupported: tuple[Unsupported, ...] = ()
+    """Capabilities that the device does not have."""
 
     @field_validator("suites")
     @classmethod
@@ -88,6 +93,14 @@ class Device(Record):
         if not any(suite.required for suite in suites):
             raise ValueError("every suite is advisory, so that nothing could decide the verdict; make one required")
         return suites
+
+    @field_validator("unsupported")
+    @classmethod
+    def _claimed_once(cls, claims: tuple[Unsupported, ...]) -> tuple[Unsupported, ...]:
+        names = [claim.capability for claim in claims]
+        if len(names) != len(set(names)):
+            raise ValueError("a capability is named twice")
+        return claims
 
     @property
     def gates(self) -> bool:
@@ -104,3 +117,10 @@ class RegisteredDevice(Record):
     """Its file."""
     sha256: str
     """Checksum of its file."""
+
+
+class KnownFailuresFile(Record):
+    """``devices/<name>/known_failures.yaml``: a list too long for the device file, in the same words."""
+
+    known_failures: Annotated[tuple[KnownFailure, ...], Field(max_length=500)]
+    """Tests that the vendor knows to fail; they are added to those in the device file."""

@@ -6,20 +6,26 @@ import difflib
 import hashlib
 import json
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import ValidationError
 
 from ootci.errors import DeviceFileInvalid, DeviceFileMisnamed, NoDevices, NoSuchDevice
-from ootci.model.strict_yaml import read_document
+from ootci.model.record import Record
+from ootci.model.strict_yaml import Document, read_document
 
-from .keys import Device, RegisteredDevice, Tier
+from .keys import Device, KnownFailuresFile, RegisteredDevice, Tier
 from .sentences import invalid
 
 DEFAULT_FOLDER = Path("devices")
+KNOWN_FAILURES = "known_failures.yaml"
+"""In a device's folder, for a list that is too long for its file."""
+
+R = TypeVar("R", bound=Record)
 
 
 def load_device(path: Path) -> RegisteredDevice:
-    """Read and validate one device file.
+    """Read and validate one device file, and the list of known failures in the device's folder, if there is one.
 
     Raises:
         DeviceFileUnreadable, DeviceFileTooLarge, DeviceFileSyntax, DeviceFileDuplicateKey, DeviceFileTooComplex,
@@ -27,25 +33,34 @@ def load_device(path: Path) -> RegisteredDevice:
 
     """
     shown = path.as_posix()
-    document = read_document(path, shown)
-    if not isinstance(document.value, dict):
-        raise DeviceFileInvalid(
-            "the file holds no keys" if document.value is None else "the file is not a mapping of keys to values",
-            where=f"{shown}:1",
-            fix="start from devices/openreg.yaml",
-        )
-    try:
-        # Through JSON, because only there strict validation takes a list for a tuple and text for an enumeration.
-        device = Device.model_validate_json(json.dumps(document.value), strict=True)
-    except ValidationError as error:
-        raise invalid(error, document, shown) from error
+    device, document = _read(Device, path, "start from devices/openreg.yaml")
     if path.stem != device.name or path.suffix != ".yaml":
         raise DeviceFileMisnamed(
             f"the file is named `{path.name}` but the device `{device.name}`",
             where=f"{shown}:{document.line_of(('name',))}",
             fix=f"rename the file to {device.name}.yaml, or change `name`",
         )
+    listed = path.parent / device.name / KNOWN_FAILURES
+    if listed.exists():
+        more, _ = _read(KnownFailuresFile, listed, "write the key `known_failures` with its list, as in a device file")
+        device = device.model_copy(update={"known_failures": (*device.known_failures, *more.known_failures)})
     return RegisteredDevice(device=device, path=path, sha256=hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+def _read(kind: type[R], path: Path, start: str) -> tuple[R, Document]:
+    shown = path.as_posix()
+    document = read_document(path, shown)
+    if not isinstance(document.value, dict):
+        raise DeviceFileInvalid(
+            "the file holds no keys" if document.value is None else "the file is not a mapping of keys to values",
+            where=f"{shown}:1",
+            fix=start,
+        )
+    try:
+        # Through JSON, because only there strict validation takes a list for a tuple and text for an enumeration.
+        return kind.model_validate_json(json.dumps(document.value), strict=True), document
+    except ValidationError as error:
+        raise invalid(error, document, shown, kind) from error
 
 
 def load_registry(folder: Path) -> tuple[RegisteredDevice, ...]:

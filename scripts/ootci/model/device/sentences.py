@@ -15,13 +15,18 @@ from ootci.model.strict_yaml import Document
 from .keys import Device
 from .values import MEANINGS
 
+MANY = 120
+"""Characters of a list of choices that no one reads to its end."""
 
-def invalid(error: ValidationError, document: Document, shown: str) -> DeviceFileInvalid:
-    """The error of a file that does not validate: the first problem with its line, and up to five more."""
+
+def invalid(error: ValidationError, document: Document, shown: str, kind: type[Record] = Device) -> DeviceFileInvalid:
+    """The error of a file that is to hold a ``kind``: the first problem with its line, and up to five more."""
     found = error.errors(include_url=False)
     # A list that is too short because its items are wrong is no second problem.
     inner = {item["loc"][:-depth] for item in found for depth in range(1, len(item["loc"]))}
-    problems = [_problem(item, document) for item in found if item["type"] != "too_short" or item["loc"] not in inner]
+    problems = [
+        _problem(item, document, kind) for item in found if item["type"] != "too_short" or item["loc"] not in inner
+    ]
     (line, first), *rest = sorted(problems)
     what = first if not rest else f"{first} (and {len(rest)} more: {'; '.join(f'line {n}: {t}' for n, t in rest[:5])})"
     return DeviceFileInvalid(
@@ -29,13 +34,13 @@ def invalid(error: ValidationError, document: Document, shown: str) -> DeviceFil
     )
 
 
-def _problem(item: Any, document: Document) -> tuple[int, str]:
+def _problem(item: Any, document: Document, model: type[Record]) -> tuple[int, str]:
     path = tuple(part for part in item["loc"] if part != "[key]")
     line = document.line_of(path)
     key = ".".join(str(part) for part in path)
     kind = item["type"]
     if kind == "extra_forbidden":
-        near = difflib.get_close_matches(str(path[-1]), _keys_at(path[:-1]), n=1)
+        near = difflib.get_close_matches(str(path[-1]), _keys_at(model, path[:-1]), n=1)
         return line, f"unknown key `{key}`" + (f"; did you mean `{near[0]}`?" if near else "")
     if kind == "missing":
         return line, f"the key `{key}` is missing"
@@ -43,6 +48,10 @@ def _problem(item: Any, document: Document) -> tuple[int, str]:
         return line, f"{item['ctx']['error']}" if not key else f"`{key}`: {item['ctx']['error']}"
     if kind == "string_pattern_mismatch" and (meaning := MEANINGS.get(item["ctx"]["pattern"])):
         return line, f"`{key}` should be {meaning}, not {_shown(item.get('input'))}"
+    if kind == "enum" and len(item["ctx"]["expected"]) > MANY:
+        near = difflib.get_close_matches(str(item.get("input")), re.findall(r"'([^']*)'", item["ctx"]["expected"]), n=1)
+        hint = f"did you mean `{near[0]}`?" if near else f"known: {item['ctx']['expected'].replace(chr(39), '')}"
+        return line, f"`{key}` names nothing known with {_shown(item.get('input'))}; {hint}"
     message = re.sub(r"<\w+\.\w+: ('[^']*')>", r"\1", str(item["msg"]))
     return line, f"`{key}`: {message[0].lower()}{message[1:]}, not {_shown(item.get('input'))}"
 
@@ -55,8 +64,8 @@ def _shown(value: object) -> str:
     return f"the {kind.get(type(value), 'value')} {text if len(text) <= 60 else text[:57] + '...'}"
 
 
-def _keys_at(path: tuple[str | int, ...]) -> list[str]:
-    model: Any = Device
+def _keys_at(kind: type[Record], path: tuple[str | int, ...]) -> list[str]:
+    model: Any = kind
     for part in path:
         if isinstance(part, int):
             continue

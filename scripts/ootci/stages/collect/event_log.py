@@ -88,6 +88,7 @@ class EventLog:
             reason=end.reason[:MAX_REASON] if end.reason else None,
             excerpt=end.excerpt[-MAX_EXCERPT:] if end.excerpt else None,
             log=end.log,
+            only_tests=end.only_tests,
         )
 
     def operator_counts(self) -> tuple[OperatorCount, ...]:

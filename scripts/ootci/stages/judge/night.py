@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from ootci.history.compare import new_failures
 from ootci.model.build import StageName, StageResult, StageStatus
-from ootci.model.outcome import Counts, OutcomeName
+from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import ReportState, Run
 from ootci.model.verdict import VerdictName
+
+from .claims import disclaimed, expired_ids, known_ids
 
 LOST_TOLERANCE = 0
 """How many fewer executed tests than in the run before are not yet lost tests."""
@@ -42,16 +44,49 @@ def judge_night(device: str, plan: Plan, run: Run | None, before: Run | None, *,
         return Judged(VerdictName.NEVER_RAN, "nightlies expect it, but it has never reported")
     if run is None:
         return Judged(VerdictName.NO_DATA, "the nightly expected a report and got none")
+    failures = _Failures.of(plan, run)
     return (
         _no_data(run)
         or _stage_broken(run)
-        or _smoke_broken(run)
-        or _regressed(before, run)
-        or _lost_tests(before, run)
-        or _failing(run)
+        or _smoke_broken(run, failures)
+        or _regressed(before, run, failures)
+        or _lost_tests(plan, before, run)
+        or _failing(run, failures)
         or _nothing(run)
+        or _known(run, failures)
         or Judged(VerdictName.OK, _ok_text(run))
     )
+
+
+@dataclass(frozen=True)
+class _Failures:
+    """The failing tests of the required suites.
+
+    Attributes:
+        unknown: those that nobody expected, in the run's order.
+        known: ids of those that the vendor's list covers.
+        again: how many of the unknown were known until their entry expired.
+
+    """
+
+    unknown: tuple[Outcome, ...]
+    known: frozenset[str]
+    again: int
+
+    @classmethod
+    def of(cls, plan: Plan, run: Run) -> _Failures:
+        required = _required(run)
+        known, expired = known_ids(plan, run), expired_ids(plan, run)
+        failing = [item for item in run.outcomes if item.suite in required and item.is_failure]
+        unknown = tuple(item for item in failing if item.id not in known)
+        return cls(unknown, frozenset(item.id for item in failing) & known, sum(item.id in expired for item in unknown))
+
+    @property
+    def note(self) -> str:
+        """What the reason of a verdict says besides; empty where nobody claimed anything."""
+        total = len(self.unknown) + len(self.known)
+        known = f"; {len(self.known)} of {total} failures known" if self.known else ""
+        return known + (f"; {self.again} known no longer, as the entry expired" if self.again else "")
 
 
 def _required(run: Run) -> list[str]:
@@ -89,16 +124,13 @@ def _stage_broken(run: Run) -> Judged | None:
     return None
 
 
-def _smoke_broken(run: Run) -> Judged | None:
+def _smoke_broken(run: Run, failures: _Failures) -> Judged | None:
     if "smoke" not in _required(run):
         return None
-    failures = [outcome for outcome in run.outcomes if outcome.suite == "smoke" and outcome.is_failure]
-    if failures:
-        return Judged(
-            VerdictName.SMOKE_BROKEN,
-            f"{_tests(len(failures))} of smoke failed, first {failures[0].id}",
-            StageName.SMOKE,
-        )
+    of_smoke = [item for item in failures.unknown if item.suite == "smoke"]
+    if of_smoke:
+        text = f"{_tests(len(of_smoke))} of smoke failed, first {of_smoke[0].id}{failures.note}"
+        return Judged(VerdictName.SMOKE_BROKEN, text, StageName.SMOKE)
     stage = _stage(run, "smoke")
     broken = stage is not None and stage.status not in (StageStatus.PASSED, StageStatus.NOT_RUN)
     if stage is not None and broken and not _reported(run, "smoke"):
@@ -111,15 +143,16 @@ def _reported(run: Run, suite: str) -> bool:
     return any(item.suite == suite and item.outcome is not OutcomeName.NOT_RUN for item in run.outcomes)
 
 
-def _regressed(before: Run | None, run: Run) -> Judged | None:
-    count = new_failures(before, run)
+def _regressed(before: Run | None, run: Run, failures: _Failures) -> Judged | None:
+    count = new_failures(before, run, failures.known)
     if before is None or count == 0:
         return None
-    stage = _first_failing_stage(run)
-    return Judged(VerdictName.REGRESSED, f"{_tests(count)} newly failing since the run before", stage)
+    stage = _first_failing_stage(run, failures)
+    text = f"{_tests(count)} newly failing since the run before{failures.note}"
+    return Judged(VerdictName.REGRESSED, text, stage)
 
 
-def _lost_tests(before: Run | None, run: Run) -> Judged | None:
+def _lost_tests(plan: Plan, before: Run | None, run: Run) -> Judged | None:
     for report in run.suites:
         if not report.required:
             continue
@@ -134,22 +167,26 @@ def _lost_tests(before: Run | None, run: Run) -> Judged | None:
             text = f"{report.suite}: none of {_tests(report.counts.total)} was executed"
             return Judged(VerdictName.LOST_TESTS, text, stage)
         had = next((old.counts.executed for old in (before.suites if before else ()) if old.suite == report.suite), 0)
+        had -= disclaimed(plan, before, run, report.suite)
         if report.counts.executed < had - LOST_TOLERANCE:
             text = f"{report.suite}: {report.counts.executed} tests executed, {had} in the run before"
             return Judged(VerdictName.LOST_TESTS, text, stage)
     return None
 
 
-def _failing(run: Run) -> Judged | None:
-    required = _required(run)
-    failures = [outcome for outcome in run.outcomes if outcome.suite in required and outcome.is_failure]
-    if failures:
-        text = f"{_tests(len(failures))} failing, first {failures[0].id}"
-        return Judged(VerdictName.FAILING, text, _first_failing_stage(run))
-    for stage in run.stages:
-        if stage.name.value in required and stage.status is not StageStatus.PASSED:
-            return Judged(VerdictName.FAILING, f"{stage.name.value}: {stage.reason or stage.status.value}", stage.name)
+def _failing(run: Run, failures: _Failures) -> Judged | None:
+    if failures.unknown:
+        text = f"{_tests(len(failures.unknown))} failing, first {failures.unknown[0].id}{failures.note}"
+        return Judged(VerdictName.FAILING, text, _first_failing_stage(run, failures))
+    for stage in _failing_stages(run, failures):
+        return Judged(VerdictName.FAILING, f"{stage.name.value}: {stage.reason or stage.status.value}", stage.name)
     return None
+
+
+def _known(run: Run, failures: _Failures) -> Judged | None:
+    if not failures.known:
+        return None
+    return Judged(VerdictName.KNOWN, f"{_ok_text(run)}{failures.note}")
 
 
 def _nothing(run: Run) -> Judged | None:
@@ -159,12 +196,22 @@ def _nothing(run: Run) -> Judged | None:
     return Judged(VerdictName.NO_DATA, "no test of a required suite was executed")
 
 
-def _first_failing_stage(run: Run) -> StageName | None:
-    required = _required(run)
-    for stage in run.stages:
-        if stage.name.value in required and stage.status is not StageStatus.PASSED:
-            return stage.name
-    return None
+def _failing_stages(run: Run, failures: _Failures) -> list[StageResult]:
+    """Stages of required suites that did not pass for more than failing tests that are all known."""
+    excused = {item.suite for item in run.outcomes if item.id in failures.known} - {
+        item.suite for item in failures.unknown
+    }
+    return [
+        stage
+        for stage in run.stages
+        if stage.name.value in _required(run)
+        and stage.status is not StageStatus.PASSED
+        and not (stage.status is StageStatus.FAILED and stage.only_tests and stage.name.value in excused)
+    ]
+
+
+def _first_failing_stage(run: Run, failures: _Failures) -> StageName | None:
+    return next((stage.name for stage in _failing_stages(run, failures)), None)
 
 
 def _ok_text(run: Run) -> str:

@@ -13,9 +13,10 @@ from ootci.history.store import History
 from ootci.model.device import Device, RegisteredDevice
 from ootci.model.plan import Plan
 from ootci.model.run import Run
-from ootci.model.verdict import DeviceVerdict, Night, VerdictName, Verdicts
+from ootci.model.verdict import AS_EXPECTED, DeviceVerdict, Night, VerdictName, Verdicts
 
 from .base import as_planned, base_of
+from .claims import known_ids, outdated, review_known, review_unsupported
 from .gate import decide
 from .night import Judged, judge_night, required_counts
 from .sentence import sentence
@@ -65,9 +66,8 @@ def _device(device: Device, plans: Sequence[Plan], runs: Sequence[Run], now: dat
     judged: Judged | None = None
     run: Run | None = None
     before: Run | None = None
-    for plan in plans:
-        if not _concerns(plan, device.name):
-            continue
+    concerning = [plan for plan in plans if _concerns(plan, device.name)]
+    for plan in concerning:
         if run is not None:
             before = base_of(before, run)
         run = as_planned(plan, latest.get(plan.id))
@@ -76,12 +76,15 @@ def _device(device: Device, plans: Sequence[Plan], runs: Sequence[Run], now: dat
             Night(plan_id=plan.id, date=plan.created_at, verdict=judged.verdict, run_id=run.id if run else None)
         )
     judged = _today(device, judged, nights, runs, now)
+    last = concerning[-1] if concerning else None
+    reviews, claims = review_known(last, device.name, run), review_unsupported(last, device.name, run)
+    known = known_ids(last, run)
+    required = {report.suite for report in run.suites if report.required} if run else set()
     row = _row(nights, judged.verdict)
-    changes = changes_between(before, run) if run else ()
     return DeviceVerdict(
         device=device.name,
         verdict=judged.verdict,
-        reason=judged.reason,
+        reason=judged.reason + (outdated(reviews, claims) if judged.verdict in AS_EXPECTED else ""),
         since=row[0].date if row else None,
         nights=len(row),
         broke_at=judged.broke_at,
@@ -90,8 +93,11 @@ def _device(device: Device, plans: Sequence[Plan], runs: Sequence[Run], now: dat
         torch_request=run.torch_request if run else None,
         torch=run.torch if run else None,
         counts=required_counts(run),
-        new_failures=new_failures(before, run) if run else 0,
-        changes=changes,
+        new_failures=new_failures(before, run, known) if run else 0,
+        known=sum(item.suite in required and item.id in known for item in run.outcomes) if run else 0,
+        known_failures=reviews,
+        unsupported=claims,
+        changes=changes_between(before, run, known) if run else (),
         history=tuple(nights[-STRIP_NIGHTS:]),
     )
 

@@ -33,6 +33,7 @@ class _Verdict:
     reason: str | None = None
     excerpt: str | None = None
     log: str | None = None
+    only_tests: bool = False
 
 
 _PASSED = _Verdict(StageStatus.PASSED)
@@ -72,6 +73,7 @@ class _Stages:
             reason=verdict.reason,
             excerpt=verdict.excerpt,
             log=verdict.log,
+            only_tests=verdict.only_tests,
         )
         append_event(self.folder.events, end, self.clock())
         return StageResult(
@@ -82,6 +84,7 @@ class _Stages:
             reason=verdict.reason,
             excerpt=verdict.excerpt,
             log=verdict.log,
+            only_tests=verdict.only_tests,
         )
 
     def probe(self) -> tuple[_Verdict, _Verdict]:
@@ -136,7 +139,8 @@ class _Stages:
         if not end.watch.collected:
             return _Verdict(StageStatus.FAILED, "no tests were collected", _cut(end.tail), log)
         if end.failures:
-            return _Verdict(StageStatus.FAILED, f"{end.failures} of {len(end.watch.collected)} tests failed", None, log)
+            reason = f"{end.failures} of {len(end.watch.collected)} tests failed"
+            return _Verdict(StageStatus.FAILED, reason, None, log, only_tests=True)
         return _Verdict(StageStatus.PASSED, log=log)
 
     def _run(self, command: list[str], log: str) -> Finished:

@@ -1,0 +1,37 @@
+"""The capabilities of a PrivateUse1 device that a test can prove and a device file can disclaim."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Capability(str, Enum):
+    """An area of PyTorch that a plugin has to serve. ``tests/device/harness/capabilities.py`` says what each one is."""
+
+    REGISTRATION = "registration"
+    AUTOLOAD = "autoload"
+    DEVICE = "device"
+    MEMORY = "memory"
+    PINNED_MEMORY = "pinned_memory"
+    STREAMS_EVENTS = "streams_events"
+    RNG = "rng"
+    TENSORS = "tensors"
+    VIEWS = "views"
+    MIXED_DEVICES = "mixed_devices"
+    OPS = "ops"
+    AUTOGRAD = "autograd"
+    MODULES = "modules"
+    OPTIMIZERS = "optimizers"
+    AMP = "amp"
+    SERIALIZATION = "serialization"
+    CHECKPOINT = "checkpoint"
+    DATALOADER = "dataloader"
+    MULTIPROCESSING = "multiprocessing"
+    QUANTIZATION = "quantization"
+    SPARSE = "sparse"
+    NESTED = "nested"
+    DISTRIBUTED = "distributed"
+    COMPILE = "compile"
+    PROFILER = "profiler"
+    INTEROP = "interop"
+    TRAINING = "training"

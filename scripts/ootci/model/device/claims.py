@@ -1,0 +1,110 @@
+"""What a vendor says beforehand of tests that will not pass: known failures, and capabilities that are unsupported."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from datetime import date, timedelta
+from functools import lru_cache
+from typing import Annotated
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+from pydantic import AfterValidator, StringConstraints, model_validator
+
+from ootci.model.capability import Capability
+from ootci.model.record import Record
+
+from .values import Text, Url
+
+LONGEST = timedelta(days=366)
+"""How long a known failure may be listed before somebody has to look at it again."""
+
+
+def _torch_range(text: str) -> str:
+    try:
+        clauses = list(SpecifierSet(text))
+    except InvalidSpecifier:
+        raise ValueError(f"`{text}` is no range of versions; write one such as `>=2.13,<2.15`") from None
+    if not clauses or any(clause.operator == "===" for clause in clauses):
+        raise ValueError(f"`{text}` is no range of versions; write one such as `>=2.13,<2.15`")
+    return text
+
+
+TestGlob = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*/\S.*$", max_length=500)]
+TorchRange = Annotated[str, StringConstraints(max_length=100), AfterValidator(_torch_range)]
+
+
+class KnownFailure(Record):
+    """Tests that fail on the device and that the vendor knows of. They stay failures; the judge counts them apart."""
+
+    id: TestGlob
+    """Test id, beginning with its suite. `*` stands for any text, `?` for one character, all else for itself."""
+    reason: Text
+    """Why they fail, one sentence."""
+    issue: Url
+    """Where it is being worked on."""
+    added: date
+    """Day on which the entry was written, such as 2026-11-21."""
+    expires: date
+    """Last day on which it counts, at most a year after `added`; from the next day on its tests are failures again."""
+    torch: TorchRange | None = None
+    """Versions of torch on which it counts, such as `>=2.13`; all when absent. A nightly counts as its release."""
+
+    @model_validator(mode="after")
+    def _for_a_time(self) -> KnownFailure:
+        if self.expires < self.added:
+            raise ValueError(f"it expires on {self.expires}, before it was added on {self.added}")
+        if self.expires - self.added > LONGEST:
+            latest = self.added + LONGEST
+            raise ValueError(f"it expires more than a year after it was added; {latest} is the latest day possible")
+        return self
+
+    @property
+    def suite(self) -> str:
+        """The suite of its tests."""
+        return self.id.partition("/")[0]
+
+    def matches(self, test_id: str) -> bool:
+        """Whether a test is one of those meant."""
+        return _compiled(self.id).match(test_id) is not None
+
+    def expired(self, today: date) -> bool:
+        """Whether its last day is over."""
+        return today > self.expires
+
+    def is_about(self, torch_version: str | None) -> bool:
+        """Whether it counts on a torch; never on one whose version nobody can read, unless it counts on all."""
+        return self.torch is None or (torch_version is not None and _within(self.torch, torch_version))
+
+
+class Unsupported(Record):
+    """A capability that the device does not have. Its tests are run all the same, so that a false claim is found."""
+
+    capability: Capability
+    """The capability, by its id."""
+    reason: Text
+    """Why, one sentence."""
+
+
+@lru_cache(maxsize=2048)
+def _compiled(glob: str) -> re.Pattern[str]:
+    # Ids are full of brackets, which are therefore plain text; what fnmatch makes of `*` cannot backtrack for long.
+    return re.compile(fnmatch.translate(glob.replace("[", "[[]")))
+
+
+def _within(torch_range: str, torch_version: str) -> bool:
+    """Whether a version lies within a range.
+
+    A nightly counts as the release that it becomes, so that 2.14.0.dev20261120+cpu is within `>=2.14` and not within
+    `<2.14`; beside a limit that names a nightly itself, it counts as what it is.
+    """
+    try:
+        version = Version(torch_version)
+    except InvalidVersion:
+        return False
+    for clause in SpecifierSet(torch_range):
+        exact = Version(clause.version.removesuffix(".*")).is_prerelease
+        if not clause.contains(version.public if exact else version.base_version, prereleases=True):
+            return False
+    return True

@@ -1,33 +1,27 @@
 """Reading JUnit XML that a device run wrote: one pass, bounded, and nothing in it is trusted.
 
 expat reads it, because it is the fastest safe reader at hand; document types and entities are refused in a handler. A
-report that breaks off is kept up to the cut.
+report that breaks off is kept up to the cut. What the elements and attributes of each producer mean is in ``case.py``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from xml.parsers import expat
 
-from ootci.model.outcome import Outcome, OutcomeName
+from ootci.model.outcome import Outcome
 from ootci.model.run import ReportState
+
+from .case import Case
 
 MAX_BYTES = 512 * 1024 * 1024
 MAX_DEPTH = 50
-MAX_ID = 1_000
-MAX_NAME = 100
-MAX_MESSAGE = 500
-MAX_TEXT = 16_000
+MAX_ROOTS = 1_000
+MAX_DECLARATION = 256
+"""Bytes of an XML declaration, which may lie across the border of two chunks."""
 CHUNK = 1 << 20
-
-_BY_ELEMENT = {
-    "failure": OutcomeName.FAILED,
-    "error": OutcomeName.ERROR,
-    "skipped": OutcomeName.SKIPPED,
-    "flakyFailure": None,
-    "rerunFailure": None,
-}
 
 
 class _Refused(Exception):
@@ -50,19 +44,6 @@ class Report:
     detail: str | None = None
 
 
-@dataclass
-class _Case:
-    name: str
-    classname: str
-    suite: str
-    duration: float
-    properties: dict[str, str] = field(default_factory=dict)
-    outcome: OutcomeName = OutcomeName.PASSED
-    message: str | None = None
-    text: list[str] = field(default_factory=list)
-    text_size: int = 0
-
-
 def read_junit(path: Path) -> Report:
     """Read one report. Never raises for what is in it: a bad report is a state."""
     try:
@@ -77,8 +58,8 @@ def read_junit(path: Path) -> Report:
     try:
         with path.open("rb") as stream:
             while chunk := stream.read(CHUNK):
-                reader.parser.Parse(chunk, False)
-        reader.parser.Parse(b"", True)
+                reader.feed(chunk)
+        reader.end()
     except _Refused as refused:
         return Report((), ReportState.UNREADABLE, str(refused))
     except expat.ExpatError as error:
@@ -107,19 +88,54 @@ def _broken(reader: _Reader, error: expat.ExpatError, size: int) -> Report:
 
 class _Reader:
     def __init__(self) -> None:
-        self.parser = expat.ParserCreate()
-        self.parser.buffer_text = True
-        self.parser.StartElementHandler = self._start
-        self.parser.EndElementHandler = self._end
-        self.parser.CharacterDataHandler = self._characters
-        self.parser.StartDoctypeDeclHandler = self._refuse_doctype
-        self.parser.EntityDeclHandler = self._refuse_doctype
         self.outcomes: list[Outcome] = []
         self.is_junit = False
+        self._seen: Counter[str] = Counter()
         self._suites: list[str] = []
-        self._case: _Case | None = None
-        self._in_result = False
+        self._case: Case | None = None
         self._depth = 0
+        self._roots = 0
+        self._fed = 0
+        self._tail = b""
+        self._begin()
+
+    def _begin(self) -> None:
+        self._parser = expat.ParserCreate()
+        self._parser.buffer_text = True
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._characters
+        self._parser.StartDoctypeDeclHandler = self._refuse_doctype
+        self._parser.EntityDeclHandler = self._refuse_doctype
+        self._fed, self._tail = 0, b""
+
+    def feed(self, chunk: bytes) -> None:
+        """Read on. After the end of a document another may begin: reports are concatenated by some producers."""
+        while True:
+            known = self._tail + chunk
+            begins = self._fed - len(self._tail)
+            try:
+                self._parser.Parse(chunk, False)
+            except expat.ExpatError as error:
+                rest = known[max(self._parser.ErrorByteIndex - begins, 0) :].lstrip()
+                another = rest.startswith(b"<") and error.code in _ANOTHER_DOCUMENT
+                if not another or not self.is_junit or self._depth or self._roots >= MAX_ROOTS:
+                    raise
+                self._roots += 1
+                self._begin()
+                chunk = rest
+            else:
+                self._fed, self._tail = self._fed + len(chunk), known[-MAX_DECLARATION:]
+                return
+
+    def end(self) -> None:
+        """Say that nothing comes any more.
+
+        Raises:
+            xml.parsers.expat.ExpatError: the document is not complete.
+
+        """
+        self._parser.Parse(b"", True)
 
     def _refuse_doctype(self, *_: object) -> None:
         raise _Refused("the report declares a document type or an entity, which no JUnit report needs")
@@ -132,90 +148,38 @@ class _Reader:
             self.is_junit = True
             self._suites.append(attributes.get("name", ""))
         elif tag == "testcase" and self.is_junit:
-            if self._case is not None:
-                # No producer nests test cases; whoever does may not make the outer one vanish.
-                self.outcomes.append(_outcome(self._case))
-            self._case = _Case(
-                name=attributes.get("name", ""),
-                classname=attributes.get("classname", ""),
-                suite=self._suites[-1] if self._suites else "",
-                duration=_seconds(attributes.get("time")),
-            )
+            # No producer nests test cases; whoever does may not make the outer one vanish.
+            self._finish_case()
+            self._case = Case(attributes, self._suites[-1] if self._suites else "")
         elif self._case is not None:
-            self._start_in_case(self._case, tag, attributes)
-
-    def _start_in_case(self, case: _Case, tag: str, attributes: dict[str, str]) -> None:
-        if tag == "property":
-            case.properties[attributes.get("name", "")] = attributes.get("value", "")
-        elif (outcome := _BY_ELEMENT.get(tag)) is not None:
-            # A case with several results is as bad as its worst; elements come in no particular order.
-            if case.outcome is OutcomeName.PASSED or outcome is not OutcomeName.SKIPPED:
-                case.outcome = outcome
-                case.message = attributes.get("message")
-            self._in_result = True
+            self._case.start(tag, attributes)
 
     def _end(self, tag: str) -> None:
         self._depth -= 1
         if tag in ("testsuites", "testsuite"):
             self._suites.pop()
-        elif tag == "testcase" and self._case is not None:
-            self.outcomes.append(_outcome(self._case))
-            self._case = None
-        elif tag in _BY_ELEMENT:
-            self._in_result = False
+        elif tag == "testcase":
+            self._finish_case()
+        elif self._case is not None:
+            self._case.end(tag)
 
     def _characters(self, text: str) -> None:
-        if self._in_result and self._case is not None:
-            self._case.text_size += len(text)
-            # Twice the cap is kept, so that head and tail can be chosen at the end without holding everything.
-            if self._case.text_size <= 2 * MAX_TEXT:
-                self._case.text.append(text)
-            else:
-                kept = "".join(self._case.text) + text
-                self._case.text = [kept[:MAX_TEXT], kept[-MAX_TEXT:]] if len(kept) > 2 * MAX_TEXT else [kept]
+        if self._case is not None:
+            self._case.characters(text)
+
+    def _finish_case(self) -> None:
+        if self._case is None:
+            return
+        outcome = self._case.outcome()
+        self._case = None
+        self._seen[outcome.id] += 1
+        if (number := self._seen[outcome.id]) > 1:
+            # Two tests of one name stay two: neither may hide the other.
+            outcome = outcome.model_copy(update={"id": f"{outcome.id} #{number}"})
+        self.outcomes.append(outcome)
 
 
-def _outcome(case: _Case) -> Outcome:
-    stated = case.properties.get("outcome")
-    exact = OutcomeName(stated) if stated in OutcomeName.__members__.values() else None
-    return Outcome(
-        id=(case.properties.get("id") or "::".join(filter(None, (case.classname, case.name))) or "unnamed")[:MAX_ID],
-        suite=case.suite[:MAX_NAME] or "unknown",
-        outcome=_worse(case.outcome, exact),
-        capability=case.properties.get("capability", "")[:MAX_NAME] or None,
-        title=case.properties.get("title", "")[:MAX_MESSAGE] or None,
-        duration=case.duration,
-        message=case.message[:MAX_MESSAGE] if case.message else None,
-        text=_head_and_tail(case),
-    )
-
-
-_ADDED = {
-    OutcomeName.PASSED: frozenset(OutcomeName),
-    OutcomeName.FAILED: {OutcomeName.FAILED, OutcomeName.XPASSED},
-    OutcomeName.ERROR: {OutcomeName.ERROR, OutcomeName.CRASHED, OutcomeName.TIMED_OUT, OutcomeName.NOT_RUN},
-    OutcomeName.SKIPPED: {OutcomeName.SKIPPED, OutcomeName.XFAILED, OutcomeName.UNSUPPORTED},
-}
-
-
-def _worse(by_element: OutcomeName, stated: OutcomeName | None) -> OutcomeName:
-    """The stated outcome may refine what the elements say or be worse, but never turns a failure into a pass."""
-    return stated if stated is not None and stated in _ADDED[by_element] else by_element
-
-
-def _head_and_tail(case: _Case) -> str | None:
-    text = "".join(case.text)
-    if not text:
-        return None
-    if case.text_size <= MAX_TEXT:
-        return text
-    half = MAX_TEXT // 2
-    return f"{text[:half]}\n[{case.text_size - 2 * half} characters cut]\n{text[-half:]}"
-
-
-def _seconds(text: str | None) -> float:
-    try:
-        seconds = float((text or "0").replace(",", ""))
-    except ValueError:
-        return 0.0
-    return seconds if 0 <= seconds < 1e7 else 0.0
+_ANOTHER_DOCUMENT = frozenset(
+    expat.errors.codes[message]
+    for message in (expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT, expat.errors.XML_ERROR_MISPLACED_XML_PI)
+)

@@ -18,8 +18,9 @@ from ootci.model.run import Environment, ReportState, Run, SuiteReport
 from ootci.model.torch_build import TorchRequest
 from ootci.model.workspace import RunFolder
 
+from .case import MAX_ID, MAX_MESSAGE, MAX_NAME, MAX_TEXT
 from .event_log import EventLog
-from .junit import MAX_ID, MAX_MESSAGE, MAX_NAME, MAX_TEXT, Report, read_junit
+from .junit import Report, read_junit
 
 
 def collect(device: Device, plan: Plan, folder: RunFolder, *, now: datetime, attempt: int = 1) -> Run:

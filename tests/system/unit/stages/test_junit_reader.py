@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from ootci.model.outcome import OutcomeName
 from ootci.model.run import ReportState
 from ootci.stages.collect import junit
-from ootci.stages.collect.junit import MAX_ID, MAX_MESSAGE, MAX_TEXT, Report, read_junit
+from ootci.stages.collect.case import MAX_ID, MAX_MESSAGE, MAX_TEXT
+from ootci.stages.collect.junit import Report, read_junit
 
 SMALL = b"""<?xml version="1.0" encoding="utf-8"?>
 <testsuites name="ootci"><testsuite name="smoke" tests="4">

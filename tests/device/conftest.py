@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from harness import device as under_test
+from harness.declared import OPTION, Declared, add_option, read_declared
 from harness.options import add_options
 from harness.recorder import Recorder
 
@@ -21,10 +22,13 @@ RECORDER = "device-suites"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options."""
     add_options(parser)
+    add_option(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Put the recorder to work."""
+    """Put the claims to the proof, and the recorder to work."""
+    # The recorder tells what the claims have made of a report, so it comes after them.
+    config.pluginmanager.register(Declared(read_declared(config.getoption(OPTION))))
     config.pluginmanager.register(Recorder(config), RECORDER)
 
 

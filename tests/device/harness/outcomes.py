@@ -10,6 +10,8 @@ from _pytest.outcomes import Skipped  # the class behind pytest.skip.Exception, 
 
 UNSUPPORTED = "unsupported"
 """The property, and the outcome, of a test that ended so."""
+SEEN = "seen"
+"""The property that keeps the text of a failure that became unsupported."""
 
 
 class Unsupported(Skipped):
@@ -28,14 +30,30 @@ def unsupported(reason: str) -> NoReturn:
     raise Unsupported(reason)
 
 
-def mark_unsupported(report: pytest.TestReport) -> None:
-    """Remember in a report that its phase ended as unsupported."""
-    report.user_properties.append((UNSUPPORTED, "true"))
+def mark_unsupported(report: pytest.TestReport, reason: str) -> None:
+    """Make a report say that its phase ended as unsupported, also when it failed."""
+    report.user_properties.append((UNSUPPORTED, reason))
+    if report.failed:
+        report.user_properties.append((SEEN, report.longreprtext))
+        path, line, _ = report.location
+        report.outcome = "skipped"
+        report.longrepr = (path, line or 0, reason)
+
+
+def unsupported_reason(report: pytest.TestReport) -> str | None:
+    """Why a report's phase ended as unsupported; None when it did not."""
+    return next((str(reason) for name, reason in report.user_properties if name == UNSUPPORTED), None)
+
+
+def failure_text(report: pytest.TestReport) -> str | None:
+    """The text of a failure, also of one that became unsupported."""
+    kept = next((str(text) for name, text in report.user_properties if name == SEEN), None)
+    return report.longreprtext if report.failed else kept
 
 
 def is_unsupported(report: pytest.TestReport) -> bool:
     """Whether a report's phase ended as unsupported."""
-    return any(name == UNSUPPORTED for name, _ in report.user_properties)
+    return unsupported_reason(report) is not None
 
 
 def outcome_of(reports: Iterable[pytest.TestReport]) -> str:

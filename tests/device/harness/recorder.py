@@ -18,7 +18,15 @@ from harness.capabilities import CAPABILITIES
 from harness.device import check_known
 from harness.events import EventLog
 from harness.options import Options, read_options
-from harness.outcomes import UNSUPPORTED, Unsupported, is_unsupported, mark_unsupported, outcome_of
+from harness.outcomes import (
+    UNSUPPORTED,
+    Unsupported,
+    failure_text,
+    is_unsupported,
+    mark_unsupported,
+    outcome_of,
+    unsupported_reason,
+)
 from harness.reproduce import reproduce
 from harness.selection import Described, check_count, check_rules, check_unknown_ids, describe, select
 from harness.text import capped, first_line
@@ -113,7 +121,7 @@ class Recorder:
             value = call.excinfo.value
             self._reason = first_line(str(value.msg) if isinstance(value, Skipped) else call.excinfo.exconly())
             if isinstance(value, Unsupported):
-                mark_unsupported(report)
+                mark_unsupported(report, str(value.msg))
         if report.failed:
             _add_ending(report, describe(item), self.options.device)
         self._reports.append(report)
@@ -122,7 +130,7 @@ class Recorder:
         """Tell what came of a test."""
         reports = self._reports
         outcome = outcome_of(reports)
-        text = "\n\n".join(report.longreprtext for report in reports if report.failed)
+        text = "\n\n".join(filter(None, map(failure_text, reports)))
         output = "\n".join(f"--- {title}\n{content}" for title, content in (reports[-1].sections if reports else []))
         self._log.write(
             "test_end",
@@ -171,8 +179,10 @@ def _add_ending(report: pytest.TestReport, described: Described, device: str) ->
 
 
 def _expectation(reports: Iterable[pytest.TestReport]) -> str | None:
-    """What pytest says of a test that was expected to fail, which outweighs the exception itself."""
+    """What is said of a test that is unsupported or was expected to fail, which outweighs the exception itself."""
     for report in reports:
+        if (reason := unsupported_reason(report)) is not None:
+            return first_line(reason)
         if hasattr(report, "wasxfail"):
             return first_line(report.wasxfail)
         if report.failed and isinstance(report.longrepr, str):

@@ -127,6 +127,9 @@ class _Stages:
             scratch=scratch,
             suite_seconds=limits.suite_minutes * 60,
             test_seconds=limits.test_seconds,
+            options=tuple(
+                f"--declared-unsupported={claim.capability.value}={claim.reason}" for claim in self.device.unsupported
+            ),
         )
         end = Supervisor(run, clock=self.clock, progress=self.progress).supervise()
         write_junit(self.folder.events, self.folder.junit)

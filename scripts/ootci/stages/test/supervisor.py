@@ -44,6 +44,7 @@ class SuiteRun:
         scratch: working directory, empty at first.
         suite_seconds: time-out of the suite.
         test_seconds: time-out of one test, and of collecting.
+        options: further options of the suites, for each of its processes.
 
     """
 
@@ -57,6 +58,7 @@ class SuiteRun:
     scratch: Path
     suite_seconds: float
     test_seconds: float
+    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,7 @@ class Supervisor:
         command = [
             *(run.python, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:faulthandler", "--color=no"),
             *("-c", str(run.suites / "pytest.ini"), "--rootdir", str(run.suites), str(run.suites / run.suite)),
+            *run.options,
             *("--device", run.device, "--events", str(run.events), "--stack-file", str(self.stacks)),
         ]
         if only is not None:

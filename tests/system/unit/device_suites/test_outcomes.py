@@ -55,7 +55,7 @@ def test_unsupported_is_a_skip_that_is_told_apart() -> None:
         unsupported("no sparse tensors")
     assert isinstance(caught.value, pytest.skip.Exception)
     report = _report("call", "skipped")
-    mark_unsupported(report)
+    mark_unsupported(report, "why")
     assert outcome_of([SETUP, report, TEARDOWN]) == "unsupported"
 
 

@@ -32,3 +32,8 @@ def since(before: Counts, after: Counts) -> dict[str, dict[str, int]]:
         for name, ways in sorted(after.items())
     }
     return {name: ways for name, ways in grown.items() if any(ways.values())}
+
+
+def way_of(grown: Counts) -> str:
+    """How work was done: ``fallback`` when any operator went there, else ``native``."""
+    return "fallback" if any(ways["fallback"] for ways in grown.values()) else "native"

@@ -11,20 +11,18 @@ from typing import Any
 
 import torch
 
-from harness.samples import Arguments
+from harness.ops_dtypes import dtype_name
+from harness.samples import Arguments, Sample
 from harness.spread import spread
+from harness.torch_lists import torch_list
 
-try:
-    from torch.testing._internal.common_methods_invocations import op_db
-except ImportError as error:
-    raise ImportError(
-        f"the suite ops needs torch.testing._internal, which cannot be imported: {error}\n"
-        "  where: the Python of the device\n"
-        "  what to do: install numpy and expecttest beside torch"
-    ) from error
+OPERATORS = torch_list("torch.testing._internal.common_methods_invocations", "op_db")
 
 FORWARD = (torch.float32, torch.float16, torch.bfloat16, torch.complex64, torch.int64, torch.bool)
 BACKWARD = (torch.float32,)
+
+COPIES_TO_OUT = ("lu",)
+"""Operators that torch computes in Python and copies to ``out``, on whatever device that is."""
 
 HOST_ARGUMENTS = {"tensor_split": 1}
 """Operators that take a tensor from the cpu, by torch's own documentation, and which positional argument it is."""
@@ -37,52 +35,46 @@ In torch 2.13 that is half of the 18,762 samples for float32, and all of them fo
 
 
 @dataclass(frozen=True)
-class Sample:
-    """One call of an operator.
-
-    Attributes:
-        number: which of ``op_db``'s samples it is, from 1.
-        arguments: what it is called with, on the cpu.
-        to_differentiate: makes of the result what can be differentiated, where a part of it is arbitrary.
-
-    """
-
-    number: int
-    arguments: Arguments
-    to_differentiate: Any
-
-
-@dataclass(frozen=True)
 class Operator:
     """An operator and a dtype of its samples.
 
     Attributes:
         name: as ``op_db`` has it, with the variant behind a dot.
-        dtype: of the samples.
+        dtype: of the samples; None where each has its own.
         info: the entry of ``op_db``.
 
     """
 
     name: str
-    dtype: torch.dtype
+    dtype: torch.dtype | None
     info: Any
 
     @property
     def id(self) -> str:
         """The test's parameter."""
-        return f"{self.name}-{str(self.dtype).removeprefix('torch.')}"
+        return self.name if self.dtype is None else f"{self.name}-{dtype_name(self.dtype)}"
 
-    def __call__(self, arguments: Arguments) -> Any:
-        """Call the operator."""
-        return self.info(*arguments.positional, **arguments.named)
+    def __call__(self, arguments: Arguments, **more: Any) -> Any:
+        """Call the operator, with more keyword arguments."""
+        return self.info(*arguments.positional, **arguments.named, **more)
 
-    def samples(self, *, requires_grad: bool) -> Iterator[Sample]:
+    def samples(self, *, requires_grad: bool = False, limit: int = MAX_SAMPLES) -> Iterator[Sample]:
         """The samples, the same ones every time."""
         given = list(self.info.sample_inputs("cpu", self.dtype, requires_grad=requires_grad))
-        for index in spread(len(given), MAX_SAMPLES):
+        for index in spread(len(given), limit):
             sample = given[index]
             arguments = Arguments((sample.input, *sample.args), sample.kwargs)
             yield Sample(index + 1, arguments, sample.output_process_fn_grad)
+
+    def errors(self, device: torch.device) -> Iterator[Sample]:
+        """Calls that have to be refused, with tensors on a device: torch leaves out what its kind cannot notice.
+
+        Which indices a kernel checks is the example: on a gpu, a wrong one would end the process.
+        """
+        for number, error in enumerate(self.info.error_inputs(str(device)), start=1):
+            sample = error.sample_input
+            arguments = Arguments((sample.input, *sample.args), sample.kwargs)
+            yield Sample(number, arguments, raises=error.error_type)
 
     @property
     def on_host(self) -> int | None:
@@ -99,12 +91,31 @@ def operators(dtype: torch.dtype, *, backward: bool) -> list[Operator]:
     """The operators that the cpu computes, or differentiates, in a dtype."""
     found = []
     info: Any  # torch's class is not typed
-    for info in op_db:
+    for info in OPERATORS:
         if backward:
             known = info.supports_autograd and dtype in info.supported_backward_dtypes("cpu")
         else:
             known = dtype in info.supported_dtypes("cpu")
         if known:
-            variant = f".{info.variant_test_name}" if info.variant_test_name else ""
-            found.append(Operator(f"{info.name}{variant}", dtype, info))
+            found.append(Operator(_name(info), dtype, info))
     return found
+
+
+def operators_with_out() -> list[Operator]:
+    """The operators that take ``out=``, each in the first of the suite's dtypes that the cpu computes it in."""
+    found = []
+    info: Any
+    for info in OPERATORS:
+        dtypes = [dtype for dtype in FORWARD if dtype in info.supported_dtypes("cpu")]
+        if getattr(info, "supports_out", False) and dtypes:
+            found.append(Operator(_name(info), dtypes[0], info))
+    return found
+
+
+def operators_with_errors() -> list[Operator]:
+    """The operators for which torch lists calls that have to be refused; such calls have dtypes of their own."""
+    return [Operator(_name(info), None, info) for info in OPERATORS if getattr(info, "error_inputs_func", None)]
+
+
+def _name(info: Any) -> str:
+    return f"{info.name}.{info.variant_test_name}" if info.variant_test_name else str(info.name)

@@ -9,6 +9,11 @@ from harness.options import usage_error
 ALL = "all"
 
 
+def dtype_name(dtype: object) -> str:
+    """The name of a dtype of torch, as tests and the option have it."""
+    return str(dtype).removeprefix("torch.")
+
+
 def chosen_dtypes(asked: str, known: Iterable[str]) -> frozenset[str]:
     """The dtypes that were asked for.
 

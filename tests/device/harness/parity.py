@@ -1,4 +1,4 @@
-"""Parity: an operator on the device gives what it gives on the cpu. Needs torch.
+"""Parity: what is called on the device gives what it gives on the cpu. Needs torch.
 
 The cpu runs each sample twice. What differs between those runs says nothing about a device, so it is found out here and
 listed nowhere: an operator that draws random numbers moves the cpu's generator; one that shows memory which nobody
@@ -7,25 +7,19 @@ wrote gives something else when torch fills such memory, as it does in the secon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import pytest
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.utils._pytree import tree_leaves
 
-from harness.compare import numbers, put
 from harness.device import CONTROL
-from harness.differences import difference
-from harness.operator_database import Operator, Sample
 from harness.outcomes import unsupported
-from harness.samples import Arguments, Placing, shown
+from harness.samples import Arguments, Placing, Sample, shown
 from harness.text import first_line
-
-GRADIENT_FACTOR = 4.0
-"""Widens the tolerance of gradients: they are sums of more terms, which may cancel each other."""
 
 MAX_TOLD = 3
 """How many failing samples a failure describes; the others are counted."""
@@ -33,30 +27,42 @@ MAX_TOLD = 3
 REFUSALS = ("Could not run 'aten::", "not implemented for '", "is not currently implemented for the")
 """How torch says that a kernel is missing: the dispatcher, the macros AT_DISPATCH, and the dispatcher's fallback."""
 
-
-@dataclass(frozen=True)
-class Result:
-    """What a run gave.
-
-    Attributes:
-        made: results, whose device is checked.
-        inputs: the arguments afterwards, since operators may write to them.
-        factor: widens the tolerance.
-
-    """
-
-    made: object
-    inputs: object = ()
-    factor: float = 1.0
-
-    def differs(self, expected: Result, device: torch.device, *, values: bool = True) -> str | None:
-        """How this differs from the cpu's, or None."""
-        return difference(self.made, expected.made, device, values=values, factor=expected.factor) or difference(
-            self.inputs, expected.inputs, None, values=values, factor=expected.factor
-        )
+ATTENTION = ("attention", "transformer")
+"""What computes attention has one of these in its name."""
 
 
-Run = Callable[[Operator, Sample, Arguments], Result]
+class Case(Protocol):
+    """What is called: an operator, a module, an optimizer."""
+
+    @property
+    def name(self) -> str:
+        """As torch's list has it."""
+
+    @property
+    def on_host(self) -> int | None:
+        """The positional argument that stays on the cpu, if one does."""
+
+    @property
+    def is_undetermined(self) -> bool:
+        """Whether torch says that the values mean nothing, as of uninitialized memory."""
+
+
+class Compared(Protocol):
+    """What came of a call."""
+
+    @property
+    def unusable(self) -> str | None:
+        """Why this is no reference where the cpu gives it, or None."""
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether it says that there is no kernel, so that a difference from the cpu is that and nothing else."""
+
+    def differs(self, expected: Any, device: torch.device, *, values: bool = True) -> str | None:
+        """How this differs from the cpu's, which is of the same class, or None."""
+
+
+Run = Callable[[Any, Sample, Arguments], Compared]
 
 
 @dataclass
@@ -80,18 +86,18 @@ class Tally:
             pytest.skip(f"fails on the control: {self.control[0] if self.control else 'there are no samples'}")
 
 
-def compare(operator: Operator, run: Run, device: torch.device, *, requires_grad: bool) -> Tally:
+def compare(case: Case, samples: Iterable[Sample], run: Run, device: torch.device) -> Tally:
     """Run every sample on the cpu and on the device, and compare."""
     tally = Tally()
-    for sample in operator.samples(requires_grad=requires_grad):
+    for sample in samples:
         tally.samples += 1
-        line = f"sample {sample.number}: {operator.name}({shown(sample.arguments)}): "
-        with _attention(operator):
-            control = _control(operator, run, sample)
-        if control.failure is not None:
-            tally.control.append(line + control.failure)
+        line = f"sample {sample.number}: {case.name}({shown(sample.arguments)}): "
+        with _attention(case):
+            control = _control(case, run, sample)
+        if isinstance(control, str):
+            tally.control.append(line + control)
             continue
-        told = _against(operator, run, sample, device, control)
+        told = _against(case, run, sample, device, control)
         if told is not None:
             (tally.refused if told.is_refusal else tally.failed).append(line + told.text)
         elif control.is_determined:
@@ -103,35 +109,13 @@ def compare(operator: Operator, run: Run, device: torch.device, *, requires_grad
     return tally
 
 
-def forward(operator: Operator, sample: Sample, arguments: Arguments) -> Result:
-    """Call the operator."""
-    with torch.no_grad():
-        made = operator(arguments)
-    return Result(made, (arguments.positional, dict(arguments.named)))
-
-
-def backward(operator: Operator, sample: Sample, arguments: Arguments) -> Result:
-    """Call the operator and differentiate the result with respect to each tensor that asks for it."""
-    leaves = [tensor for tensor in arguments.tensors() if tensor.requires_grad]
-    made = sample.to_differentiate(operator(arguments))
-    outputs = [leaf for leaf in tree_leaves(made) if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
-    if not outputs:
-        raise ValueError("no result depends on a tensor that requires a gradient")
-    directions = [
-        put(numbers(*output.shape, dtype=output.dtype, seed=seed), output.device) for seed, output in enumerate(outputs)
-    ]
-    gradients = torch.autograd.grad(outputs, leaves, directions, allow_unused=True)
-    return Result((gradients, [output.detach() for output in outputs]), factor=GRADIENT_FACTOR)
-
-
 @dataclass(frozen=True)
 class _Control:
-    """What the cpu gave, or why it says nothing."""
+    """What the cpu gave."""
 
-    result: Result = Result(())
-    failure: str | None = None
-    is_random: bool = False
-    is_determined: bool = True
+    seen: Compared
+    is_random: bool
+    is_determined: bool
 
 
 @dataclass(frozen=True)
@@ -139,38 +123,40 @@ class _Told:
     """What is wrong with a sample on the device."""
 
     text: str
-    is_refusal: bool = False
+    is_refusal: bool
 
 
-def _control(operator: Operator, run: Run, sample: Sample) -> _Control:
+def _control(case: Case, run: Run, sample: Sample) -> _Control | str:
+    """What the cpu gave, or why it says nothing."""
     cpu = torch.device(CONTROL)
     generator = torch.default_generator
     try:
         before = generator.manual_seed(0).get_state()
-        first = run(operator, sample, Placing(cpu).arguments(sample.arguments, on_host=operator.on_host))
+        first = run(case, sample, Placing(cpu).arguments(sample.arguments, on_host=case.on_host))
         is_random = not torch.equal(before, generator.get_state())
         generator.manual_seed(0)
         with _memory_filled():
-            second = run(operator, sample, Placing(cpu).arguments(sample.arguments, on_host=operator.on_host))
-        is_determined = second.differs(first, cpu) is None and not operator.is_undetermined
+            second = run(case, sample, Placing(cpu).arguments(sample.arguments, on_host=case.on_host))
+        if first.unusable is not None:
+            return first.unusable
+        is_determined = second.differs(first, cpu) is None and not case.is_undetermined
     except Exception as error:
-        return _Control(failure=_shown_error(error))
-    return _Control(first, None, is_random, is_determined)
+        return shown_error(error)
+    return _Control(first, is_random, is_determined)
 
 
-def _against(operator: Operator, run: Run, sample: Sample, device: torch.device, control: _Control) -> _Told | None:
+def _against(case: Case, run: Run, sample: Sample, device: torch.device, control: _Control) -> _Told | None:
     placing = Placing(device)
     try:
-        arguments = placing.arguments(sample.arguments, on_host=operator.on_host)
+        arguments = placing.arguments(sample.arguments, on_host=case.on_host)
         # The cpu has several ways to compute attention; where it is the device under test it takes the reference's.
-        with _attention(operator) if device.type == CONTROL else nullcontext():
-            seen = run(operator, sample, arguments)
+        with _attention(case) if device.type == CONTROL else nullcontext():
+            seen = run(case, sample, arguments)
         where = device if placing.moved else torch.device(CONTROL)
-        text = seen.differs(control.result, where, values=control.is_determined and not control.is_random)
+        text = seen.differs(control.seen, where, values=control.is_determined and not control.is_random)
     except Exception as error:
-        refused = any(words in str(error) for words in REFUSALS)
-        return _Told(f"the cpu computes it, the device raised {_shown_error(error)}", refused)
-    return _Told(text) if text else None
+        return _Told(f"the cpu computes it, the device raised {shown_error(error)}", is_refusal(error))
+    return _Told(text, seen.is_refusal) if text else None
 
 
 @contextmanager
@@ -183,10 +169,16 @@ def _memory_filled() -> Iterator[None]:
         torch.use_deterministic_algorithms(False)
 
 
-def _attention(operator: Operator) -> AbstractContextManager[None]:
+def _attention(case: Case) -> AbstractContextManager[None]:
     """Attention step by step, which is its definition; the cpu's default is fused and rounds differently."""
-    return sdpa_kernel(SDPBackend.MATH) if "attention" in operator.name else nullcontext()
+    return sdpa_kernel(SDPBackend.MATH) if any(word in case.name.lower() for word in ATTENTION) else nullcontext()
 
 
-def _shown_error(error: BaseException) -> str:
+def is_refusal(error: BaseException) -> bool:
+    """Whether an exception says that a kernel is missing."""
+    return any(words in str(error) for words in REFUSALS)
+
+
+def shown_error(error: BaseException) -> str:
+    """An exception in a line."""
     return f"{type(error).__name__}: {first_line(str(error)) or 'without a message'}"

@@ -31,6 +31,9 @@ from harness.reproduce import reproduce
 from harness.selection import Described, check_count, check_rules, check_unknown_ids, describe, select
 from harness.text import capped, first_line
 
+RAN = "ran"
+"""The property of a test, and the key of its end, that says how its work was done, where a device counts that."""
+
 
 class Recorder:
     """One session of the suites."""
@@ -132,6 +135,7 @@ class Recorder:
         outcome = outcome_of(reports)
         text = "\n\n".join(filter(None, map(failure_text, reports)))
         output = "\n".join(f"--- {title}\n{content}" for title, content in (reports[-1].sections if reports else []))
+        ways = [way for report in reports for name, way in report.user_properties if name == RAN]
         self._log.write(
             "test_end",
             id=nodeid,
@@ -140,6 +144,7 @@ class Recorder:
             message=_expectation(reports) or self._reason,
             text=capped(text) if text else None,
             output=capped(output) if output else None,
+            **({RAN: ways[-1]} if ways else {}),
         )
 
     @pytest.hookimpl(trylast=True)

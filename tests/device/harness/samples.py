@@ -1,11 +1,12 @@
 """Samples of operators: copied to a device as they are, and shown in a line. Needs torch.
 
-A sample is whatever a call of an operator takes: tensors, numbers, and lists, tuples and mappings of them.
+A sample is whatever a call takes: tensors, numbers, modules, and lists, tuples and mappings of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,13 +29,36 @@ class Arguments:
         ]
 
 
+def unchanged(made: Any) -> Any:
+    """What was made, as it is."""
+    return made
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One call.
+
+    Attributes:
+        number: which of torch's samples it is, from 1.
+        arguments: what the call gets, on the cpu.
+        to_differentiate: makes of the result what can be differentiated, where a part of it is arbitrary.
+        raises: the class of exception that torch's list names, for a call that is wrong.
+
+    """
+
+    number: int
+    arguments: Arguments
+    to_differentiate: Any = unchanged
+    raises: type[BaseException] | None = None
+
+
 @dataclass
 class Placing:
     """Copies samples to a device, with their strides, offsets, conjugate and negative bits, and what they share.
 
     Attributes:
         device: where the copies are.
-        moved: how many tensors and device names were put there.
+        moved: how many tensors, modules and device names were put there.
 
     """
 
@@ -55,6 +79,9 @@ class Placing:
             if id(value) not in self._tensors:
                 self._tensors[id(value)] = self._tensor(value)
             return self._tensors[id(value)]
+        if isinstance(value, torch.nn.Module):
+            self.moved += 1
+            return deepcopy(value).to(self.device)
         if isinstance(value, list):
             return [self._value(item) for item in value]
         if type(value) is tuple:
@@ -111,6 +138,8 @@ def _shown(value: object) -> str:
         if not strided:
             return f"{kind}[{size}] {str(value.layout).removeprefix('torch.')}"
         return f"{kind}[{size}]" if value.is_contiguous() else f"{kind}[{size}] with strides {value.stride()}"
+    if isinstance(value, torch.nn.Module):
+        return " ".join(repr(value).split())
     if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
         inside = ", ".join(_shown(item) for item in value)
         return f"[{inside}]" if isinstance(value, list) else f"({inside})"

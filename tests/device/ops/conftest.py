@@ -10,8 +10,9 @@ import torch
 
 from harness.device import CONTROL, device_module
 from harness.events import EventLog
-from harness.operator_counts import counts_of, since
-from harness.ops_dtypes import chosen_dtypes, ids_are_given
+from harness.operator_counts import counts_of, since, way_of
+from harness.ops_dtypes import chosen_dtypes, dtype_name, ids_are_given
+from harness.recorder import RAN
 
 FOLDER = Path(__file__).parent
 
@@ -32,10 +33,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _dtype(item: pytest.Item) -> str | None:
-    """The dtype of a test of this suite, which ends its parameter."""
+    """The dtype of a test of this suite, if its case has one."""
     if FOLDER not in item.path.parents:
         return None
-    return item.name.rstrip("]").rpartition("-")[2]
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    dtypes = [dtype for case in parameters.values() if (dtype := getattr(case, "dtype", None)) is not None]
+    return dtype_name(dtypes[0]) if dtypes else None
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -45,6 +48,16 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
+
+
+@pytest.fixture(autouse=True)
+def _way_told(request: pytest.FixtureRequest, device_name: str) -> Iterator[None]:
+    """Let the end of each test say whether anything ran on the fallback, where the device counts."""
+    before = None if device_name == CONTROL else counts_of(device_module(device_name))
+    yield
+    after = None if before is None else counts_of(device_module(device_name))
+    if before is not None and after is not None:
+        request.node.user_properties.append((RAN, way_of(since(before, after))))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -6,7 +6,9 @@ import pytest
 import torch
 
 from harness.operator_database import BACKWARD, Operator, operators
-from harness.parity import backward, compare
+from harness.operator_runs import backward
+from harness.parity import compare
+from harness.torch_lists import cases
 
 pytestmark = [
     pytest.mark.capability("ops"),
@@ -14,10 +16,10 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),
 ]
 
-CASES = [pytest.param(case, id=case.id) for dtype in BACKWARD for case in operators(dtype, backward=True)]
+CASES = cases([case for dtype in BACKWARD for case in operators(dtype, backward=True)], "operators")
 
 
 @pytest.mark.parametrize("operator", CASES)
 def test_backward(device: torch.device, operator: Operator) -> None:
     """An operator gives the cpu's gradients, on the device, for every sample in PyTorch's own list."""
-    compare(operator, backward, device, requires_grad=True).end()
+    compare(operator, operator.samples(requires_grad=True), backward, device).end()

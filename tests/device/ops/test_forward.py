@@ -6,7 +6,9 @@ import pytest
 import torch
 
 from harness.operator_database import FORWARD, Operator, operators
-from harness.parity import compare, forward
+from harness.operator_runs import forward
+from harness.parity import compare
+from harness.torch_lists import cases
 
 pytestmark = [
     pytest.mark.capability("ops"),
@@ -14,10 +16,10 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),
 ]
 
-CASES = [pytest.param(case, id=case.id) for dtype in FORWARD for case in operators(dtype, backward=False)]
+CASES = cases([case for dtype in FORWARD for case in operators(dtype, backward=False)], "operators")
 
 
 @pytest.mark.parametrize("operator", CASES)
 def test_forward(device: torch.device, operator: Operator) -> None:
     """An operator gives the cpu's results, on the device, for every sample in PyTorch's own list."""
-    compare(operator, forward, device, requires_grad=False).end()
+    compare(operator, operator.samples(), forward, device).end()

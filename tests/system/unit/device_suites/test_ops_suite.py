@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from small_suites import SUITES, DevicePython, read_events
 
-from harness.operator_counts import counts_of, since
+from harness.operator_counts import counts_of, since, way_of
 from harness.ops_dtypes import chosen_dtypes, ids_are_given
 from harness.spread import spread
 
@@ -85,6 +85,12 @@ def test_only_what_was_counted_in_between_is_told() -> None:
         "aten::b": {"native": 0, "fallback": 3},
         "aten::c": {"native": 4, "fallback": 0},
     }
+
+
+def test_one_operator_on_the_fallback_decides_the_way() -> None:
+    assert way_of({"aten::a": {"native": 3, "fallback": 0}, "aten::b": {"native": 1, "fallback": 1}}) == "fallback"
+    assert way_of({"aten::a": {"native": 3, "fallback": 0}}) == "native"
+    assert way_of({}) == "native"
 
 
 def end(parameter: str, outcome: str, message: str = "", direction: str = "forward") -> dict[str, Any]:
@@ -185,5 +191,6 @@ def test_without_numpy_or_expecttest_the_suite_is_red(device_python: DevicePytho
     done = device_python("-c", code, "ops", "--device", "cpu", "-q", f"--events={log}")
     assert done.returncode not in (0, 5)
     told = [event for event in read_events(log) if event["event"] == "collect_error"]
-    assert {event["id"] for event in told} == {"ops/test_backward.py", "ops/test_forward.py"}
+    files = {f"ops/{path.name}" for path in (SUITES / "ops").glob("test_*.py")}
+    assert {event["id"] for event in told} == files
     assert all("install numpy and expecttest beside torch" in event["text"] for event in told)

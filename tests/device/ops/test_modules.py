@@ -1,0 +1,30 @@
+"""Every module in PyTorch's own list, in training and in evaluation mode, forward and backward."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from harness.module_database import Module, backward, forward, modules
+from harness.parity import compare
+from harness.torch_lists import cases
+
+pytestmark = [
+    pytest.mark.capability("modules"),
+    # What modules warn of is not what is tested here.
+    pytest.mark.filterwarnings("ignore"),
+]
+
+CASES = cases(modules(torch.float32), "modules")
+
+
+@pytest.mark.parametrize("module", CASES)
+def test_module_forward(device: torch.device, module: Module) -> None:
+    """A module gives the cpu's results, and keeps the cpu's running statistics, on the device."""
+    compare(module, module.samples(), forward, device).end()
+
+
+@pytest.mark.parametrize("module", CASES)
+def test_module_backward(device: torch.device, module: Module) -> None:
+    """A module gives the cpu's gradients of its parameters and inputs, on the device."""
+    compare(module, module.samples(requires_grad=True), backward, device).end()

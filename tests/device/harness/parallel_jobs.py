@@ -6,6 +6,7 @@ Spawned processes import these functions by name, so they live in a module and n
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 
 import torch
 import torch.distributed as dist
@@ -15,6 +16,7 @@ from torch.nn.parallel import DistributedDataParallel
 from harness.compare import assert_matches, numbers, put
 
 CPU = torch.device("cpu")
+MIXED_STEPS = 6
 
 
 def _mine(rank: int) -> torch.Tensor:
@@ -157,6 +159,63 @@ def fully_sharded(device: torch.device, rank: int, count: int) -> None:
         assert isinstance(seen, DTensor)
         assert seen.to_local().numel() < reference.numel()
         assert_matches(seen.full_tensor(), reference, device, factor=5)
+
+
+def _assert_followed(
+    model: nn.Module, whole: Callable[[torch.Tensor], torch.Tensor], count: int, computed: set[torch.dtype]
+) -> None:
+    """Assert that training in a lower precision took about the steps of float32, and was in the lower precision."""
+    assert computed == {torch.bfloat16}, f"the layers computed in {computed}"
+    start, end = _model(), _trained_alone(count, MIXED_STEPS)
+    for seen, before, after in zip(model.parameters(), start.parameters(), end.parameters(), strict=True):
+        parameter = whole(seen)
+        assert parameter.dtype == torch.float32
+        error = (parameter.detach().cpu() - after).norm()
+        assert error < 0.25 * (after - before).norm(), f"{error:.4f} away after a way of {(after - before).norm():.4f}"
+
+
+def _watched(model: nn.Module) -> set[torch.dtype]:
+    """The dtypes that the linear layers give, filled in as they run."""
+    seen: set[torch.dtype] = set()
+    for layer in model.modules():
+        if isinstance(layer, nn.Linear):
+            layer.register_forward_hook(lambda _layer, _inputs, output: seen.add(output.dtype))
+    return seen
+
+
+def data_parallel_mixed(device: torch.device, rank: int, count: int) -> None:
+    """DistributedDataParallel under autocast."""
+    plain = copy.deepcopy(_model()).to(device)
+    computed = _watched(plain)
+    model = DistributedDataParallel(plain)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(MIXED_STEPS):
+        optimizer.zero_grad()
+        with torch.autocast(device.type, dtype=torch.bfloat16):
+            result = model(put(numbers(4 * count, 6, seed=step)[4 * rank : 4 * rank + 4], device))
+        result.float().square().mean().backward()
+        optimizer.step()
+    _assert_followed(model, lambda tensor: tensor, count, computed)
+
+
+def fully_sharded_mixed(device: torch.device, rank: int, count: int) -> None:
+    """FSDP2 with a policy of mixed precision."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+    from torch.distributed.tensor import DTensor
+
+    def whole(tensor: torch.Tensor) -> torch.Tensor:
+        assert isinstance(tensor, DTensor)
+        return tensor.full_tensor()
+
+    model = _model().to(device)
+    computed = _watched(model)
+    policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32, output_dtype=torch.float32)
+    fully_shard(model, mesh=init_device_mesh(device.type, (count,)), mp_policy=policy)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(MIXED_STEPS):
+        _step(model, optimizer, put(numbers(4 * count, 6, seed=step)[4 * rank : 4 * rank + 4], device))
+    _assert_followed(model, whole, count, computed)
 
 
 def distributed_tensor(device: torch.device, rank: int, count: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from types import ModuleType
 
 import pytest
@@ -115,6 +116,34 @@ def test_missing_card_is_refused(device_name: str, beyond: int) -> None:
         torch.Stream(missing)
     assert _current() == before
     assert torch.ones(2, device=device_name).sum().item() == 2
+
+
+# What a missing card may be named to, besides the factories above.
+USES: dict[str, Callable[[str, int], object]] = {
+    "accelerator_context": lambda name, index: torch.accelerator.device_index(index).__enter__(),
+    "accelerator_synchronize": lambda name, index: torch.accelerator.synchronize(index),
+    "memory_statistics": lambda name, index: torch.accelerator.memory_stats(index),
+    "module_context": lambda name, index: torch.get_device_module(name).device(index).__enter__(),
+    "module_synchronize": lambda name, index: torch.get_device_module(name).synchronize(index),
+    "moved_module": lambda name, index: torch.nn.Linear(2, 2).to(f"{name}:{index}"),
+    "random_state": lambda name, index: torch.get_device_module(name).get_rng_state(f"{name}:{index}"),
+    "set_device": lambda name, index: torch.get_device_module(name).set_device(index),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_missing_card_is_refused_by(device_name: str, use: str) -> None:
+    """Whoever is asked about a card that is not there refuses, and does not answer for another card."""
+    before, count = _current(), torch.accelerator.device_count()
+    torch.ones(1, device=device_name)  # what was never used may have nothing to wait for
+    USES[use](device_name, count - 1)
+    torch.accelerator.set_device_index(before)
+    try:
+        with pytest.raises((RuntimeError, ValueError, AssertionError, IndexError)):
+            USES[use](device_name, count + 60)
+        assert _current() == before
+    finally:
+        torch.accelerator.set_device_index(before)
 
 
 def test_default_device(device: torch.device, device_name: str) -> None:

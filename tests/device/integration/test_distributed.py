@@ -67,6 +67,16 @@ def test_fully_sharded(ranks: Ranks) -> None:
     ranks.run(parallel_jobs.fully_sharded)
 
 
+def test_data_parallel_with_mixed_precision(ranks: Ranks) -> None:
+    """DistributedDataParallel under autocast follows the float32 training of one process, with float32 weights."""
+    ranks.run(parallel_jobs.data_parallel_mixed)
+
+
+def test_fully_sharded_with_mixed_precision(ranks: Ranks) -> None:
+    """FSDP2 that computes in bfloat16 follows the float32 training of one process, with float32 weights."""
+    ranks.run(parallel_jobs.fully_sharded_mixed)
+
+
 def test_distributed_tensor(ranks: Ranks) -> None:
     """DTensor operations on two processes give the results of whole tensors."""
     ranks.run(parallel_jobs.distributed_tensor)

@@ -35,6 +35,7 @@ OPTIMIZERS: dict[str, tuple[type[torch.optim.Optimizer], dict[str, Any]]] = {
     "sgd_nesterov": (torch.optim.SGD, {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.01}),
 }
 
+CAPTURABLE = ["adadelta", "adam", "adam_amsgrad", "adamax", "adamw", "asgd", "nadam", "radam", "rmsprop", "rprop"]
 FUSED = ["adagrad", "adam", "adam_amsgrad", "adamw", "sgd", "sgd_nesterov"]
 
 
@@ -98,6 +99,23 @@ def test_fused_equals_cpu(device: torch.device, name: str) -> None:
             raise
         unsupported(f"torch keeps fused optimizers from this device: {error}")
     _assert_same_steps(device, name, fused=True)
+
+
+@pytest.mark.device_only("torch captures on accelerators only")
+@pytest.mark.parametrize("foreach", [False, True], ids=["loop", "foreach"])
+@pytest.mark.parametrize("name", CAPTURABLE)
+def test_capturable_equals_cpu(device: torch.device, name: str, foreach: bool) -> None:
+    """With `capturable=True` the count of steps stays on the device as well, and the steps are the cpu's."""
+    try:
+        _train(device, name, foreach=foreach, capturable=True)
+    except AssertionError as error:
+        if "capturable" not in str(error):
+            raise
+        unsupported(f"torch keeps capturable optimizers from this device: {error}")
+    _assert_same_steps(device, name, foreach=foreach, capturable=True)
+    _, optimizer = _train(device, name, foreach=foreach, capturable=True)
+    for state in optimizer.state.values():
+        assert_on(state["step"], device)
 
 
 @pytest.mark.parametrize("name", ["adam", "adamw", "rmsprop"])

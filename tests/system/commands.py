@@ -48,11 +48,13 @@ class Nightly:
 
     Attributes:
         folder: the checkout.
+        run: the files of the first call's run of the device.
         first: the first call.
-        second: the second call, with nothing changed.
+        second: the second call, with fewer suites and nothing else changed.
     """
 
     folder: Path
+    run: Path
     first: Ran
     second: Ran
 

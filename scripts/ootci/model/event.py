@@ -13,10 +13,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ootci.model.build import StageName, StageStatus
-from ootci.model.outcome import OutcomeName
+from ootci.model.outcome import OutcomeName, Way, way
 from ootci.model.record import Time
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
@@ -81,6 +81,7 @@ class TestEnd(_Event):
     message: str | None = None
     text: str | None = None
     output: str | None = None
+    ran: Annotated[Way | None, BeforeValidator(way)] = None
 
 
 class UnknownIds(_Event):

@@ -28,6 +28,18 @@ FAILURES = frozenset({OutcomeName.FAILED, OutcomeName.ERROR, OutcomeName.CRASHED
 """The outcomes that say that the device did something wrong."""
 
 
+class Way(str, Enum):
+    """How the work of a test was done, where the device counts that."""
+
+    NATIVE = "native"
+    FALLBACK = "fallback"
+
+
+def way(said: object) -> Way | None:
+    """The way that a device run said, or None where that is no way."""
+    return Way(said) if isinstance(said, str) and said in Way.__members__.values() else None
+
+
 class Outcome(Record):
     """One test of one run. Everything in it came from a device run and is hostile until escaped."""
 
@@ -47,6 +59,8 @@ class Outcome(Record):
     """First line of the failure, capped."""
     text: str | None = None
     """The failure's head and tail, capped; says how much was cut."""
+    ran: Way | None = None
+    """`fallback` when any operator ran on the CPU during the test, else `native`; absent where nobody counted."""
 
     @property
     def is_failure(self) -> bool:

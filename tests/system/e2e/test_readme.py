@@ -51,7 +51,7 @@ def test_make_passes_the_device_and_the_torch_on(root: Path, torch: str) -> None
 
 
 def test_every_test_reported_and_none_was_lost(openreg_nightly: Nightly) -> None:
-    run = _json(openreg_nightly.folder / ".ootci" / "runs" / "openreg" / "run.json")
+    run = _json(openreg_nightly.run / "run.json")
     assert {report["suite"]: report["state"] for report in run["suites"]} == {
         "smoke": "complete",
         "integration": "complete",
@@ -64,7 +64,7 @@ def test_every_test_reported_and_none_was_lost(openreg_nightly: Nightly) -> None
 
 
 def test_what_was_tested_is_the_torch_that_is_installed(openreg_nightly: Nightly) -> None:
-    run = _json(openreg_nightly.folder / ".ootci" / "runs" / "openreg" / "run.json")
+    run = _json(openreg_nightly.run / "run.json")
     said = run_command(
         [str(openreg_nightly.device_python), "-c", "import torch; print(torch.__version__, torch.version.git_version)"],
         openreg_nightly.folder,
@@ -74,7 +74,7 @@ def test_what_was_tested_is_the_torch_that_is_installed(openreg_nightly: Nightly
 
 
 def test_a_fallback_is_visible_everywhere(openreg_nightly: Nightly) -> None:
-    run = _json(openreg_nightly.folder / ".ootci" / "runs" / "openreg" / "run.json")
+    run = _json(openreg_nightly.run / "run.json")
     reason = run["torch_request"]["fallback_reason"]
     if reason is None:
         assert run["torch_request"]["channel"] == "nightly"

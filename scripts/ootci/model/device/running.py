@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ootci.model.record import Record
 
@@ -29,6 +29,9 @@ class Check(Record):
     """Time-out of the command and of importing torch, each."""
 
 
+Dtype = Literal["float32", "float16", "bfloat16", "complex64", "int64", "bool"]
+
+
 class Suite(Record):
     """A suite to run on the device."""
 
@@ -38,6 +41,18 @@ class Suite(Record):
     """False makes it advisory: shown, but it does not decide the verdict."""
     min_tests: Annotated[int, Field(ge=1)] = 1
     """Fewer collected tests than this are lost tests, not a pass."""
+    dtypes: Annotated[tuple[Dtype, ...], Field(min_length=1)] | None = None
+    """Of the suite `ops` only: the dtypes of its operators; `[float32]` when absent."""
+
+    @model_validator(mode="after")
+    def _has_dtypes(self) -> Suite:
+        if self.dtypes is None:
+            return self
+        if self.name != "ops":
+            raise ValueError(f"`dtypes` are chosen for the suite `ops`, the suite `{self.name}` has none")
+        if len(self.dtypes) != len(set(self.dtypes)):
+            raise ValueError("a dtype is named twice in `dtypes`")
+        return self
 
 
 class Limits(Record):

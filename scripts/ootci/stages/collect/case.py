@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ootci.model.outcome import Outcome, OutcomeName
+from ootci.model.outcome import Outcome, OutcomeName, way
 
 MAX_ID = 1_000
 MAX_NAME = 100
@@ -148,6 +148,7 @@ class Case:
             duration=_seconds(self._attributes.get("time")),
             message=" ".join(message.split())[:MAX_MESSAGE] or None if message else None,
             text=text,
+            ran=way(self._properties.get("ran")),
         )
 
     def _by_element(self) -> tuple[OutcomeName, str | None]:

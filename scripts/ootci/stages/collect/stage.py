@@ -109,6 +109,7 @@ def _with_missing(reported: tuple[Outcome, ...], log: EventLog) -> tuple[Outcome
                 duration=end.duration,
                 message=end.message[:MAX_MESSAGE] if end.message else None,
                 text=end.text[:MAX_TEXT] if end.text else None,
+                ran=end.ran,
             )
         )
     return (*reported, *missing)

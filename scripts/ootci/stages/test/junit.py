@@ -18,9 +18,9 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def write_junit(events: Path, target: Path) -> None:
     """Write one report for all suites in an event log: a test suite each, a test case for every collected test.
 
-    The exact outcome, the test's id, capability and title are properties of the test case; failure, error and skipped
-    elements follow pytest's usage, so that any JUnit reader understands the report. A test without an outcome is an
-    error of the type ``not_run``.
+    The exact outcome, the test's id, capability and title, and how its work was done are properties of the test case;
+    failure, error and skipped elements follow pytest's usage, so that any JUnit reader understands the report. A test
+    without an outcome is an error of the type ``not_run``.
     """
     collected, ends, broken = _from(events)
     report = JUnitXml(name="ootci")
@@ -69,6 +69,7 @@ def _case(test: CollectedTest, end: TestEnd | None) -> TestCase:
         ("outcome", outcome.value),
         ("capability", test.capability),
         ("title", test.title),
+        ("ran", end.ran.value if end and end.ran else None),
     ):
         if value is not None:
             properties.add_property(Property(key, _xml(value)))

@@ -127,9 +127,7 @@ class _Stages:
             scratch=scratch,
             suite_seconds=limits.suite_minutes * 60,
             test_seconds=limits.test_seconds,
-            options=tuple(
-                f"--declared-unsupported={claim.capability.value}={claim.reason}" for claim in self.device.unsupported
-            ),
+            options=self._options(suite),
         )
         end = Supervisor(run, clock=self.clock, progress=self.progress).supervise()
         write_junit(self.folder.events, self.folder.junit)
@@ -145,6 +143,14 @@ class _Stages:
             reason = f"{end.failures} of {len(end.watch.collected)} tests failed"
             return _Verdict(StageStatus.FAILED, reason, None, log, only_tests=True)
         return _Verdict(StageStatus.PASSED, log=log)
+
+    def _options(self, suite: Suite) -> tuple[str, ...]:
+        """What the device file asks of pytest."""
+        claims = (
+            f"--declared-unsupported={claim.capability.value}={claim.reason}" for claim in self.device.unsupported
+        )
+        dtypes = () if suite.dtypes is None else (f"--ops-dtypes={','.join(suite.dtypes)}",)
+        return (*claims, *dtypes)
 
     def _run(self, command: list[str], log: str) -> Finished:
         timeout = float(self.device.check.timeout_seconds)

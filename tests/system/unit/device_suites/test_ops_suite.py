@@ -93,30 +93,42 @@ def test_one_operator_on_the_fallback_decides_the_way() -> None:
     assert way_of({}) == "native"
 
 
-def end(parameter: str, outcome: str, message: str = "", direction: str = "forward") -> dict[str, Any]:
-    test_id = f"ops/test_{direction}.py::test_{direction}[{parameter}]"
-    return {"event": "test_end", "id": test_id, "outcome": outcome, "duration": 0.5, "message": message}
+def end(
+    parameter: str, outcome: str, message: str = "", kind: str = "forward", ran: str | None = None
+) -> dict[str, Any]:
+    told = {"event": "test_end", "id": f"ops/test_{kind}.py::test_{kind}[{parameter}]", "outcome": outcome}
+    return {**told, "duration": 0.5, "message": message, **({"ran": ran} if ran else {})}
 
 
 def test_report_counts_lists_and_explains(report: ModuleType) -> None:
     found = [
         end("nn.functional.relu-float32", "failed"),
-        end("nn.functional.relu-float32", "passed"),
+        end("nn.functional.relu-float32", "passed", ran="native"),
+        end("add-float32", "passed", ran="native"),
         end("add-bool", "crashed", "the process ended during this test: signal 11 <SIGSEGV>"),
+        end("sub-float32", "passed", ran="native"),
+        end("sub-bool", "passed", ran="fallback"),
         end("empty-bool", "skipped", "fails on the control: sample 1: empty((), dtype=x): two runs differ | so"),
         end("mul-float32", "failed", "1 of 2 samples differ from the cpu, first sample 7: mul(a): wrong", "backward"),
+        end("add", "passed", kind="errors", ran="fallback"),
+        end("Adam-foreach", "timed_out", "still running", kind="optimizer"),
         {"event": "test_end", "id": "smoke/test_rng.py::test_seed", "outcome": "failed"},
         {"event": "operators", "counts": {"aten::add.out": {"native": 2, "fallback": 0}}},
         {"event": "operators", "counts": {"aten::add.out": {"native": 1, "fallback": 1}, "aten::b": {"fallback": 4}}},
     ]
     text = report.report("mydev", found, "torch 9")
     assert "# Operators on mydev" in text
-    assert "| forward | float32 | 1 | 1 | 0 | 0 | 0 |" in text
-    assert "| forward | bool | 2 | 0 | 1 | 1 | 1 |" in text
-    assert "| all |  | 4 | 1 | 1 | 2 | 2 |" in text
-    assert "| `add` | forward | bool | crashed | the process ended during this test: signal 11 &lt;SIGSEGV> |" in text
-    assert "| `mul` | backward | float32 | failed | wrong |" in text
+    assert "| | | tests | native | fallback | control | mismatch | crash | time-out | seconds |" in text
+    assert "| forward | float32 | 3 | 3 | 0 | 0 | 0 | 0 | 0 | 2 |" in text
+    assert "| forward | bool | 3 | 0 | 1 | 1 | 0 | 1 | 0 | 2 |" in text
+    assert "| errors |  | 1 | 0 | 1 | 0 | 0 | 0 | 0 | 0 |" in text
+    assert "| all |  | 9 | 3 | 2 | 1 | 1 | 1 | 1 | 4 |" in text
+    assert "| `add` | forward | bool | crash | the process ended during this test: signal 11 &lt;SIGSEGV> |" in text
+    assert "| `mul` | backward | float32 | mismatch | wrong |" in text
+    assert "| `Adam` | optimizer | foreach | time-out | still running |" in text
     assert "| `empty` | forward | bool | two runs differ \\| so |" in text
+    assert "- **forward**, 3 of 3: `add`, `nn.functional.relu`, `sub` (float32)" in text
+    assert "- **errors**, 0 of 1: none" in text
     assert "2 operators of the dispatcher ran: 1 natively (3 calls), 2 through the fallback (5 calls), 1 of" in text
     assert "Natively: `add.out`." in text
 
@@ -124,7 +136,9 @@ def test_report_counts_lists_and_explains(report: ModuleType) -> None:
 def test_report_without_differences_says_so(report: ModuleType) -> None:
     text = report.report("mydev", [end("add-bool", "passed")], "torch 9")
     assert "## Differences from the cpu\n\nNone." in text
-    assert "The device does not count." in text
+    assert "The device does not count what runs on a fallback." in text
+    assert "| forward | bool | 1 | 1 | 0 |" in text
+    assert "native" not in text
 
 
 def test_report_of_nothing_is_no_report(report: ModuleType) -> None:

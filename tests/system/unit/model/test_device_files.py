@@ -101,6 +101,10 @@ def test_an_unknown_key_is_named_with_the_nearest_one(tmp_path: Path, appended: 
         ("suites: []", "`suites`: tuple should have at least 1 item"),
         ("paused: true", "`paused`"),
         ("suites: [{name: smoke, required: false}]", "every suite is advisory"),
+        ("suites: [{name: smoke, dtypes: [int64]}]", "`dtypes` are chosen for the suite `ops`"),
+        ("suites: [{name: ops, dtypes: [int64, int64]}]", "a dtype is named twice"),
+        ("suites: [{name: ops, dtypes: [int7]}]", "`suites.0.dtypes.0`"),
+        ("suites: [{name: ops, dtypes: []}]", "`suites.0.dtypes`: tuple should have at least 1 item"),
     ],
 )
 def test_a_wrong_value_is_named_with_what_was_found(tmp_path: Path, appended: str, what: str) -> None:

@@ -230,3 +230,16 @@ def test_every_session_s_operator_counts_are_added_up(folder: RunFolder) -> None
         ("aten::add", 7, 1),
         ("aten::sort", 0, 2),
     ]
+
+
+@pytest.mark.parametrize(("said", "kept"), [("native", "native"), ("fallback", "fallback"), ("warp", None), (7, None)])
+@pytest.mark.parametrize("report", [True, False])
+def test_how_a_test_s_work_was_done_is_kept_where_it_is_known(
+    folder: RunFolder, said: object, kept: str | None, report: bool
+) -> None:
+    told = {**_test("smoke/test_a.py::test_1"), "ran": said}
+    events = [_start("smoke"), _collected("smoke/test_a.py::test_1", "smoke/test_a.py::test_2")]
+    run = _collect(folder, *events, told, _test("smoke/test_a.py::test_2"), report=report)
+    ways = {item.id: item.ran.value if item.ran else None for item in run.outcomes}
+    assert ways == {"smoke/test_a.py::test_1": kept, "smoke/test_a.py::test_2": None}
+    assert _outcomes(run)["smoke/test_a.py::test_1"] == "passed"

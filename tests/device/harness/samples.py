@@ -117,7 +117,7 @@ class Placing:
         key = (storage.data_ptr(), original.dtype)
         if key not in self._storages:
             length = storage.nbytes() // original.itemsize
-            flat = torch.empty(0, dtype=original.dtype).set_(storage, 0, (length,), (1,))
+            flat = torch.empty(0, dtype=original.dtype, device=original.device).set_(storage, 0, (length,), (1,))
             self._storages[key] = flat.to(self.device, copy=True)
         return self._storages[key].as_strided(original.shape, original.stride(), original.storage_offset())
 

@@ -20,20 +20,40 @@ from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
 from typing import Any
 
-TEST_ID = re.compile(r"ops/test_\w+\.py::test_(?P<direction>\w+)\[(?P<operator>[\w.+-]+)-(?P<dtype>\w+)\]")
-GOOD, EXCLUDED = "passed", "skipped"
+TEST_ID = re.compile(r"ops/test_\w+\.py::test_(?P<kind>\w+)\[(?P<name>[\w.+]+)-?(?P<detail>[\w-]*)\]")
+RESULTS = {
+    "skipped": "control",
+    "failed": "mismatch",
+    "error": "mismatch",
+    "crashed": "crash",
+    "timed_out": "time-out",
+}
+"""What an outcome means here; the others mean themselves."""
+COLUMNS = ("native", "fallback", "passed", "control", "unsupported", "mismatch", "crash", "time-out")
+PLAIN = ("native", "fallback", "passed")
+CONTROL = "control"
 CAUSE = re.compile(r"(?:.*?\bsample \d+: .*?\)): (?P<cause>.*)")
 MAX_CAUSE = 300
 
 
 @dataclass(frozen=True)
 class End:
-    """How the test of an operator and dtype ended."""
+    """How a test ended.
 
-    operator: str
-    dtype: str
-    direction: str
-    outcome: str
+    Attributes:
+        name: of the operator, module or optimizer.
+        detail: its dtype, mode or way, as far as it has them.
+        kind: of the test: ``forward``, ``out`` and so on.
+        result: one of ``COLUMNS``, or an outcome that has no column.
+        duration: in seconds.
+        message: what happened, in a line.
+
+    """
+
+    name: str
+    detail: str
+    kind: str
+    result: str
     duration: float
     message: str
 
@@ -56,14 +76,18 @@ def ends(found: Iterable[Mapping[str, Any]]) -> list[End]:
         named = TEST_ID.fullmatch(str(event.get("id"))) if event.get("event") == "test_end" else None
         if named is not None:
             last[named[0]] = End(
-                named["operator"],
-                named["dtype"],
-                named["direction"],
-                str(event.get("outcome")),
+                named["name"],
+                named["detail"].replace("-", ", "),
+                named["kind"],
+                _result(str(event.get("outcome")), event.get("ran")),
                 float(event.get("duration") or 0.0),
                 str(event.get("message") or ""),
             )
     return list(last.values())
+
+
+def _result(outcome: str, ran: object) -> str:
+    return str(ran) if outcome == "passed" and ran is not None else RESULTS.get(outcome, outcome)
 
 
 def use(found: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:
@@ -77,48 +101,67 @@ def use(found: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:
 
 
 def counts_table(tests: Sequence[End]) -> list[str]:
-    """Tests by direction and dtype."""
-    rows = [
-        "| | dtype | operators | passed | fail on the control | differ | seconds |",
-        "|---|---|--:|--:|--:|--:|--:|",
-    ]
+    """Tests by kind and by dtype, mode or way."""
+    columns = [*COLUMNS, *sorted({test.result for test in tests} - set(COLUMNS))]
+    columns = [column for column in columns if any(test.result == column for test in tests)]
     groups: dict[tuple[str, str], list[End]] = defaultdict(list)
     for test in tests:
-        groups[test.direction, test.dtype].append(test)
-    for (direction, dtype), group in groups.items():
-        rows.append(_counts_row(direction, dtype, group))
-    rows.append(_counts_row("all", "", tests))
-    return rows
+        groups[test.kind, test.detail].append(test)
+    return [
+        f"| | | tests | {' | '.join(columns)} | seconds |",
+        f"|---|---|{'--:|' * (len(columns) + 2)}",
+        *(_counts_row(kind, detail, group, columns) for (kind, detail), group in groups.items()),
+        _counts_row("all", "", tests, columns),
+    ]
 
 
-def _counts_row(direction: str, dtype: str, group: Sequence[End]) -> str:
-    came = Counter(test.outcome for test in group)
-    differ = len(group) - came[GOOD] - came[EXCLUDED]
-    seconds = sum(test.duration for test in group)
-    return f"| {direction} | {dtype} | {len(group)} | {came[GOOD]} | {came[EXCLUDED]} | {differ} | {seconds:.0f} |"
+def _counts_row(kind: str, detail: str, group: Sequence[End], columns: Sequence[str]) -> str:
+    came = Counter(test.result for test in group)
+    cells = [kind, detail, len(group), *(came[column] for column in columns), round(sum(end.duration for end in group))]
+    return f"| {' | '.join(str(cell) for cell in cells)} |"
 
 
 def excluded_table(tests: Sequence[End]) -> list[str]:
-    """What fails on the control, by operator, with the dtypes and the reason."""
+    """What fails on the control, with the reason."""
     groups: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for test in tests:
-        if test.outcome == EXCLUDED:
-            groups[test.operator, test.direction, cause(test.message)].append(test.dtype)
+        if test.result == CONTROL:
+            groups[test.name, test.kind, cause(test.message)].append(test.detail)
     rows = [
-        f"| `{operator}` | {direction} | {', '.join(dtypes)} | {_cell(why)} |"
-        for (operator, direction, why), dtypes in sorted(groups.items())
+        f"| `{name}` | {kind} | {', '.join(details)} | {_cell(why)} |"
+        for (name, kind, why), details in sorted(groups.items())
     ]
-    return ["| operator | | dtypes | reason |", "|---|---|---|---|", *rows] if rows else ["None."]
+    return ["| | | | reason |", "|---|---|---|---|", *rows] if rows else ["None."]
 
 
 def differences_table(tests: Sequence[End]) -> list[str]:
-    """What differs from the control, each with what happened."""
+    """What is neither plainly native or fallback nor left out, each with what happened."""
     rows = [
-        f"| `{test.operator}` | {test.direction} | {test.dtype} | {test.outcome} | {_cell(cause(test.message))} |"
+        f"| `{test.name}` | {test.kind} | {test.detail} | {test.result} | {_cell(cause(test.message))} |"
         for test in tests
-        if test.outcome not in (GOOD, EXCLUDED)
+        if test.result not in (*PLAIN, CONTROL)
     ]
-    return ["| operator | | dtype | outcome | what happened |", "|---|---|---|---|---|", *rows] if rows else ["None."]
+    return ["| | | | result | what happened |", "|---|---|---|---|---|", *rows] if rows else ["None."]
+
+
+def native_lists(tests: Sequence[End]) -> list[str]:
+    """By kind, what ran without the fallback; where that is not so in every dtype, mode and way, in which."""
+    results: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
+    for test in tests:
+        if test.result in PLAIN:
+            results[test.kind][test.name][test.detail] = test.result
+    lines = []
+    for kind, by_name in results.items():
+        native = [shown for name, found in sorted(by_name.items()) if (shown := _native_in(name, found)) is not None]
+        lines.append(f"- **{kind}**, {len(native)} of {len(by_name)}: {', '.join(native) or 'none'}")
+    return lines
+
+
+def _native_in(name: str, found: Mapping[str, str]) -> str | None:
+    native = [detail for detail, result in found.items() if result == "native"]
+    if not native:
+        return None
+    return f"`{name}`" if len(native) == len(found) else f"`{name}` ({'; '.join(native)})"
 
 
 def cause(message: str) -> str:
@@ -128,9 +171,7 @@ def cause(message: str) -> str:
 
 
 def use_section(counted: Mapping[str, tuple[int, int]]) -> list[str]:
-    """Which operators ran natively and which on the fallback."""
-    if not counted:
-        return ["The device does not count."]
+    """Which operators of the dispatcher ran natively and which on the fallback."""
     native = [name for name, (natively, _) in counted.items() if natively]
     both = sum(1 for natively, fallback in counted.values() if natively and fallback)
     calls = sum(natively for natively, _ in counted.values()), sum(fallback for _, fallback in counted.values())
@@ -152,22 +193,29 @@ def report(device: str, found: Sequence[Mapping[str, Any]], versions: str) -> st
     tests = ends(found)
     if not tests:
         raise ValueError("the logs have no ended test of the suite ops")
+    counted = use(found)
     sections = [
         [f"# Operators on {device}"],
         [
             "What the suite `ops` of `tests/device` found in a run with "
-            f"{versions}. Each operator of PyTorch's own list runs its samples on the cpu twice, then on the device. "
-            "What the cpu itself does not repeat is no reference and is left out. This page is generated:",
+            f"{versions}. What PyTorch lists (operators, modules, optimizers, wrong calls, `out=`) runs its samples on "
+            "the cpu twice, then on the device. What the cpu itself does not repeat is no reference and is left out. "
+            "This page is generated:",
         ],
         ["```console", *_commands(device), "```"],
         ["## Counts"],
+        [
+            "A test is `native` when nothing ran on the fallback during it, `fallback` when anything did; `control` is "
+            "what fails on the cpu itself."
+        ]
+        if counted
+        else ["The device does not count what runs on a fallback."],
         counts_table(tests),
         ["## Differences from the cpu"],
         differences_table(tests),
         ["## Left out: fails on the control"],
         excluded_table(tests),
-        ["## Native and fallback"],
-        use_section(use(found)),
+        *([["## Without the fallback"], native_lists(tests), ["## Calls"], use_section(counted)] if counted else []),
     ]
     return "\n\n".join("\n".join(section) for section in sections) + "\n"
 

@@ -81,6 +81,10 @@ class Plan(StageFile):
     left_out: tuple[LeftOut, ...] = ()
     """Registered devices that do not run, in registry order."""
 
+    def expected(self, device: str) -> PlannedRun | None:
+        """The run that is expected of a device; None when there is none."""
+        return next((run for run in self.runs if run.device == device), None)
+
     def run_of(self, device: str) -> PlannedRun:
         """The run that is expected of a device.
 
@@ -88,9 +92,9 @@ class Plan(StageFile):
             NoSuchDevice: the plan has none.
 
         """
-        for run in self.runs:
-            if run.device == device:
-                return run
+        run = self.expected(device)
+        if run is not None:
+            return run
         known = ", ".join(run.device for run in self.runs) or "none"
         raise NoSuchDevice(
             f"the plan {self.id} has no run for `{device}`",

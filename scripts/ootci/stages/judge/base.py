@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from ootci.model.plan import Plan, PlannedRun
+from ootci.model.plan import Plan
 from ootci.model.run import ReportState, Run, SuiteReport
-
-
-def planned_run(plan: Plan, device: str) -> PlannedRun | None:
-    """What the nightly expected of a device; None when it did not run it."""
-    return next((run for run in plan.runs if run.device == device), None)
 
 
 def as_planned(plan: Plan, run: Run | None) -> Run | None:
@@ -17,7 +12,7 @@ def as_planned(plan: Plan, run: Run | None) -> Run | None:
     run.json comes from a job that ran vendor code, so which suites are required, and how many tests are expected, is
     taken from the plan; a planned suite that the run does not mention has not reported.
     """
-    planned = planned_run(plan, run.device) if run is not None else None
+    planned = plan.expected(run.device) if run is not None else None
     if run is None or planned is None:
         return run
     reported = {report.suite: report for report in run.suites}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ootci.history.claims import disclaimed, expired_ids, known_ids
 from ootci.history.compare import new_failures
 from ootci.model.build import StageName, StageResult, StageStatus
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import ReportState, Run
 from ootci.model.verdict import VerdictName
-
-from .claims import disclaimed, expired_ids, known_ids
 
 LOST_TOLERANCE = 0
 """How many fewer executed tests than in the run before are not yet lost tests."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from ootci.history.claims import known_ids, outdated, review_known, review_unsupported
 from ootci.history.compare import changes_between, new_failures
 from ootci.history.store import History
 from ootci.model.device import Device, RegisteredDevice
@@ -16,7 +17,6 @@ from ootci.model.run import Run
 from ootci.model.verdict import AS_EXPECTED, DeviceVerdict, Night, VerdictName, Verdicts
 
 from .base import as_planned, base_of
-from .claims import known_ids, outdated, review_known, review_unsupported
 from .gate import decide
 from .night import Judged, judge_night, required_counts
 from .sentence import sentence

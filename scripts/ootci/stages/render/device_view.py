@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ootci.model.device import Device
+from ootci.model.plan import Plan
 from ootci.model.run import Run
 from ootci.model.verdict import DeviceVerdict
 
@@ -98,8 +99,10 @@ def newest(pages: Sequence[RunPage], verdict: DeviceVerdict) -> RunPage | None:
     return next((page for page in pages if page.latest and page.run.id == verdict.run_id), None)
 
 
-def device_page(device: Device, verdict: DeviceVerdict, pages: Sequence[RunPage]) -> DevicePage:
-    """A device's page."""
+def device_page(
+    device: Device, verdict: DeviceVerdict, pages: Sequence[RunPage], plans: Mapping[str, Plan]
+) -> DevicePage:
+    """A device's page; ``plans`` has the nightlies by id."""
     page = newest(pages, verdict)
     hrefs = {page.run.plan_id: f"{page.folder}/index.html" for page in pages if page.latest}
     return DevicePage(
@@ -110,7 +113,7 @@ def device_page(device: Device, verdict: DeviceVerdict, pages: Sequence[RunPage]
         since=day(verdict.since) if verdict.since else None,
         nights_in_a_row=many(verdict.nights, "night") if verdict.nights else None,
         torch=torch_view(verdict.torch_request, verdict.torch) if verdict.torch_request else None,
-        run=run_view(page.run, verdict.changes) if page else None,
+        run=run_view(page.run, plans.get(page.run.plan_id), verdict.changes) if page else None,
         run_href=f"{page.folder}/index.html" if page else None,
         changes=_changes(verdict),
         nights=night_rows(verdict, hrefs),

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
+from ootci.history.claims import known_ids, review_known, review_unsupported
 from ootci.model.outcome import Counts, Outcome, OutcomeName
+from ootci.model.plan import Plan
 from ootci.model.run import ReportState, Run
-from ootci.model.verdict import Change, ChangeName
+from ootci.model.verdict import Change, ChangeName, KnownFailureState
 
+from .claims import ClaimsView, claims_view
 from .facts import Fact, TorchView, run_facts, torch_view
 from .links import web_address
 from .operators import OperatorsView, operators_view
 from .room import NAMES, TEXTS, Room
-from .status import CHANGES, OUTCOMES, STAGES, Status
+from .status import CHANGES, KNOWN, OUTCOMES, STAGES, Status
 from .text import Excerpt, excerpt, one_line
 
 LOG_LIMIT = 6_000
@@ -54,6 +58,7 @@ class FailureRow:
     suite: str
     status: Status
     change: Status | None
+    known: Status | None
     seconds: float
     message: str | None
     text: Excerpt | None
@@ -66,6 +71,7 @@ class NamedTest:
 
     id: str
     note: str | None
+    href: str | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,7 @@ class TestList:
     status: Status
     total: int
     shown: tuple[NamedTest, ...]
+    about: str | None = None
 
     @property
     def more(self) -> int:
@@ -95,21 +102,25 @@ class RunView:
     capabilities: tuple[CountRow, ...]
     capabilities_more: int
     failures_total: int
+    failures_known: int
     failures: tuple[FailureRow, ...]
     other_failures: TestList | None
     lists: tuple[TestList, ...]
     operators: OperatorsView | None
+    claims: ClaimsView
 
 
-def run_view(run: Run, changes: Sequence[Change] = ()) -> RunView:
+def run_view(run: Run, plan: Plan | None, changes: Sequence[Change] = ()) -> RunView:
     """Everything that the page of a run shows.
 
     Args:
         run: the run.
+        plan: the nightly that it belongs to, with what the vendor said beforehand.
         changes: how its tests differ from the run before, as the judge found; without them no failure is called new.
 
     """
-    failing, rows = _failures(run, {change.id: change.change for change in changes})
+    known = known_ids(plan, run)
+    failing, rows = _failures(run, {change.id: change.change for change in changes}, known)
     capabilities = capability_rows(run.outcomes)
     return RunView(
         run=run,
@@ -121,10 +132,12 @@ def run_view(run: Run, changes: Sequence[Change] = ()) -> RunView:
         capabilities=capabilities[:CAPABILITIES_LIMIT],
         capabilities_more=max(0, len(capabilities) - CAPABILITIES_LIMIT),
         failures_total=len(failing),
+        failures_known=len(known),
         failures=rows,
         other_failures=_named(_OTHER_FAILURES, failing[len(rows) :], Room(NAMES)),
         lists=_lists(run.outcomes),
         operators=operators_view(run.operators),
+        claims=claims_view(review_known(plan, run.device, run), review_unsupported(plan, run.device, run)),
     )
 
 
@@ -191,13 +204,15 @@ def _capability(name: str, counts: Counts) -> CountRow:
 _NEW = (ChangeName.REGRESSION, ChangeName.NEW_FAILURE)
 
 
-def _failures(run: Run, changes: Mapping[str, ChangeName]) -> tuple[list[Outcome], tuple[FailureRow, ...]]:
-    """All failing tests, the new ones first, and the rows of those whose text has room on the page."""
+def _failures(
+    run: Run, changes: Mapping[str, ChangeName], known: Container[str]
+) -> tuple[list[Outcome], tuple[FailureRow, ...]]:
+    """All failing tests, new ones first and known ones last, and the rows of those whose text has room on the page."""
     failing = [outcome for outcome in run.outcomes if outcome.is_failure]
-    failing.sort(key=lambda outcome: changes.get(outcome.id) not in _NEW)
+    failing.sort(key=lambda outcome: (outcome.id in known, changes.get(outcome.id) not in _NEW))
     room, rows = Room(TEXTS), []
     for outcome in failing:
-        row = _failure(outcome, run.device, changes.get(outcome.id))
+        row = _failure(outcome, run.device, changes.get(outcome.id), outcome.id in known)
         text = row.text or Excerpt("")
         # The id stands in the summary, in a label and in the command.
         if not room.takes(row.id * 3, row.title, row.message, text.head, text.tail, overhead=700):
@@ -206,13 +221,14 @@ def _failures(run: Run, changes: Mapping[str, ChangeName]) -> tuple[list[Outcome
     return failing, tuple(rows)
 
 
-def _failure(outcome: Outcome, device: str, change: ChangeName | None) -> FailureRow:
+def _failure(outcome: Outcome, device: str, change: ChangeName | None, known: bool) -> FailureRow:
     return FailureRow(
         id=one_line(outcome.id),
         title=one_line(outcome.title) if outcome.title else None,
         suite=one_line(outcome.suite, 60),
         status=OUTCOMES[outcome.outcome],
         change=CHANGES[change] if change else None,
+        known=KNOWN[KnownFailureState.COVERS] if known else None,
         seconds=outcome.duration,
         message=one_line(outcome.message) if outcome.message else None,
         text=excerpt(outcome.text, FAILURE_LIMIT) if outcome.text else None,
@@ -226,6 +242,13 @@ def reproduce(test_id: str, device: str) -> str:
     return f"cd tests/device && python -m pytest {test} --device {shlex.quote(device)}"
 
 
+_ISSUE_OF_TORCH = re.compile(r"https://github\.com/pytorch/pytorch/(?:issues|pull)/[0-9]{1,9}")
+_OF_TORCH: Mapping[Status, str] = {
+    OUTCOMES[OutcomeName.XFAILED]: "A defect of torch itself: no plugin is to blame.",
+    OUTCOMES[
+        OutcomeName.XPASSED
+    ]: "The defect of torch was not seen: tests/device/harness/defects.py asks for an update.",
+}
 _OTHER_FAILURES = Status("more failures", "bad", "cross")
 _LISTED = (
     OutcomeName.NOT_RUN,
@@ -246,8 +269,12 @@ def _named(status: Status, outcomes: Sequence[Outcome], room: Room) -> TestList 
     """The tests by name, as many as have room; None when there are none."""
     shown = []
     for outcome in outcomes:
-        test = NamedTest(one_line(outcome.id), one_line(outcome.message, 200) if outcome.message else None)
-        if not room.takes(test.id, test.note):
+        message = outcome.message
+        issue = _ISSUE_OF_TORCH.search(message) if message and status in _OF_TORCH else None
+        test = NamedTest(
+            one_line(outcome.id), one_line(message, 200) if message else None, issue.group() if issue else None
+        )
+        if not room.takes(test.id, test.note, test.href):
             break
         shown.append(test)
-    return TestList(status, len(outcomes), tuple(shown)) if outcomes else None
+    return TestList(status, len(outcomes), tuple(shown), _OF_TORCH.get(status)) if outcomes else None

@@ -56,6 +56,7 @@ def _files(
 
     found = {item.device: item for item in verdicts.devices}
     judged: dict[str, Run] = {}
+    plans = {plan.id: plan for plan in history.plans()}
     for item in registry:
         name = item.device.name
         verdict = found.get(name) or unjudged(name)
@@ -63,10 +64,10 @@ def _files(
         latest = newest(pages, verdict)
         if latest is not None:
             judged[name] = latest.run
-        yield show(f"d/{name}/index.html", "device.html", page=device_page(item.device, verdict, pages))
+        yield show(f"d/{name}/index.html", "device.html", page=device_page(item.device, verdict, pages, plans))
         for attempt in pages:
             # Nothing of the verdicts is on a run's page, so that it stays the same from night to night.
-            view = run_view(attempt.run)
+            view = run_view(attempt.run, plans.get(attempt.run.plan_id))
             yield show(f"d/{name}/{attempt.folder}/index.html", "run.html", device=item.device, page=attempt, view=view)
     front = front_page(registry, verdicts, {name: run.duration for name, run in judged.items()})
     yield show("index.html", "front.html", page=front)

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from ootci.model.build import StageStatus
 from ootci.model.outcome import OutcomeName
-from ootci.model.verdict import ChangeName, VerdictName
+from ootci.model.verdict import ChangeName, ClaimState, KnownFailureState, VerdictName
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,28 @@ OUTCOMES: Mapping[OutcomeName, Status] = MappingProxyType(
         OutcomeName.NOT_RUN: Status("not run", "warn", "silent"),
     }
 )
+
+KNOWN: Mapping[KnownFailureState, Status] = MappingProxyType(
+    {
+        KnownFailureState.EXPIRED: Status("expired", "bad", "clock"),
+        KnownFailureState.PASSES: Status("passes now", "warn", "wave"),
+        KnownFailureState.UNMATCHED: Status("matches no test", "warn", "silent"),
+        KnownFailureState.COVERS: Status("known", "good", "known"),
+        KnownFailureState.OTHER_TORCH: Status("other torch", "off", "never"),
+        KnownFailureState.UNSEEN: Status("not seen", "off", "never"),
+    }
+)
+"""In the order in which they are shown: what asks for a change comes first."""
+
+CLAIMS: Mapping[ClaimState, Status] = MappingProxyType(
+    {
+        ClaimState.WORKS: Status("works", "warn", "wave"),
+        ClaimState.PARTLY: Status("works in part", "warn", "wave"),
+        ClaimState.HOLDS: Status("unsupported", "off", "never"),
+        ClaimState.UNSEEN: Status("not seen", "off", "never"),
+    }
+)
+"""In the order in which they are shown: what asks for a change comes first."""
 
 STAGES: Mapping[StageStatus, Status] = MappingProxyType(
     {

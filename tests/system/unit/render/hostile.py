@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from datetime import date
 from pathlib import Path
 
 from unit.render.sample import Sample, sample
 
 from ootci.history.store import History
 from ootci.model.build import PluginBuild, StageName, StageResult, StageStatus
+from ootci.model.capability import Capability
+from ootci.model.device import KnownFailure, Unsupported
 from ootci.model.outcome import Counts, Outcome, OutcomeName
+from ootci.model.plan import Plan
 from ootci.model.run import Environment, OperatorCount, ReportState, Run, SuiteReport
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import Change, ChangeName
@@ -69,6 +73,28 @@ def hostile_run(honest: Run, long: str = LONG) -> Run:
     )
 
 
+def _claim(folder: Path, plan_id: str) -> None:
+    """Let the night's plan hold claims whose every text is as hostile as the border lets through."""
+    path = folder / "plans" / f"{plan_id}.json"
+    plan = Plan.model_validate_json(path.read_text(encoding="utf-8"))
+    entries = tuple(
+        KnownFailure(
+            id=f"smoke/{number}{EVIL}",
+            reason=EVIL,
+            issue=f"https://example.com/\"onclick='x'{number}",
+            added=date(2026, 1, 1),
+            expires=date(2026, 2 + 10 * (number % 2), 28),
+        )
+        for number in range(400)
+    )
+    claims = tuple(Unsupported(capability=item, reason=EVIL) for item in Capability)
+    runs = tuple(
+        run.model_copy(update={"known_failures": entries, "unsupported": claims}) if run.device == "borealis" else run
+        for run in plan.runs
+    )
+    path.write_text(plan.model_copy(update={"runs": runs}).to_json(), encoding="utf-8")
+
+
 def hostile_sample(folder: Path) -> Sample:
     """The sample, with one device that is hostile in its file, its run and therefore its verdict."""
     honest = sample(folder)
@@ -77,6 +103,7 @@ def hostile_sample(folder: Path) -> Sample:
     run = next(item for item in History(folder).runs("borealis") if item.id == verdict.run_id and item.attempt == 2)
     evil = hostile_run(run)
     honest.history.append_run(evil)
+    _claim(folder, run.plan_id)
     verdict = verdict.model_copy(
         update={
             "reason": EVIL + LONG,

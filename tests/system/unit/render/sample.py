@@ -14,7 +14,19 @@ from unit.render.sample_runs import BROKE_AT, FIRST_NIGHT, NIGHTS, SHA, plan_id,
 
 from ootci.history.compare import changes_between, new_failures
 from ootci.history.store import History
-from ootci.model.device import Device, GitSource, Links, Paused, Plugin, RegisteredDevice, Tier, Torch
+from ootci.model.capability import Capability
+from ootci.model.device import (
+    Device,
+    GitSource,
+    KnownFailure,
+    Links,
+    Paused,
+    Plugin,
+    RegisteredDevice,
+    Tier,
+    Torch,
+    Unsupported,
+)
 from ootci.model.outcome import Counts
 from ootci.model.plan import LeftOut, Plan, PlannedRun, PlannedSuite, Trigger
 from ootci.model.run import Run
@@ -83,6 +95,32 @@ REASONS = {
     V.UNSTABLE: "1 test passed in one attempt and failed in the other",
     V.KNOWN: "1 known failure, nothing else",
 }
+
+
+def _known(test: str, reason: str, issue: int, expires: str, torch: str | None = None) -> KnownFailure:
+    return KnownFailure.model_validate(
+        {
+            "id": f"integration/test_{test}",
+            "reason": reason,
+            "issue": f"https://github.com/example/torch-lumen/issues/{issue}",
+            "added": "2026-10-01",
+            "expires": expires,
+            "torch": torch,
+        }
+    )
+
+
+KNOWN_FAILURES = (
+    _known("views.py::test_c*", "Strided stores are being written.", 31, "2027-01-31"),
+    _known("serialization.py::test_transpose", "Strided stores are being written.", 31, "2027-01-31", ">=2.14"),
+    _known("views.py::test_gone[*]", "The kernel is slow.", 8, "2027-02-28"),
+    _known("optimizers.py::*", "No fused kernels yet.", 12, "2026-11-01"),
+    _known("autograd.py::*", "A defect of an old torch.", 3, "2027-01-31", "<2.14"),
+)
+UNSUPPORTED = (
+    Unsupported(capability=Capability.QUANTIZATION, reason="The card has no integer matrix units."),
+    Unsupported(capability=Capability.STREAMS_EVENTS, reason="One queue only."),
+)
 
 
 @dataclass(frozen=True)
@@ -172,6 +210,8 @@ def _plan(number: int) -> Plan:
                     suites=(PlannedSuite(name="smoke"), PlannedSuite(name="integration")),
                     runner=device.runner.labels,
                     timeout_minutes=120,
+                    known_failures=KNOWN_FAILURES if device.name == "lumen" else (),
+                    unsupported=UNSUPPORTED if device.name == "lumen" else (),
                 )
             )
     return Plan(

@@ -100,3 +100,45 @@ def test_operators_that_ran_on_the_cpu_are_named_the_most_frequent_first(site: P
         "aten::mm 2 times, 64 times on the device",
     ]
     assert not device(site, "cobalt").find("section", aria_labelledby="operators")
+
+
+def test_known_failures_say_what_has_become_of_them(site: Path) -> None:
+    section = device(site, "lumen").one("section", aria_labelledby="known-failures")
+    rows = {item.find("code")[0].text.rpartition("/")[2]: item for item in section.find("li")}
+    assert {name: row.find("span", class_="status")[0].text for name, row in rows.items()} == {
+        "test_optimizers.py::*": "expired",
+        "test_views.py::test_c*": "passes now",
+        "test_views.py::test_gone[*]": "matches no test",
+        "test_serialization.py::test_transpose": "known",
+        "test_autograd.py::*": "other torch",
+    }
+    assert "1 passing test, first integration/test_views.py::test_chunk: remove it" in section.text
+    assert "added 2026-10-01, expires 2027-01-31, torch >=2.14" in rows["test_serialization.py::test_transpose"].text
+    issue = rows["test_serialization.py::test_transpose"].one("a")
+    assert issue.attributes["href"] == "https://github.com/example/torch-lumen/issues/31"
+
+
+def test_a_known_failure_is_marked_where_it_failed(site: Path) -> None:
+    page = device(site, "lumen")
+    assert page.one("details", class_="failure").one("summary").find("span", class_="small")[-1].text == "known"
+    assert "1 of 1 known to the vendor." in page.text
+    assert not device(site, "borealis").find(id="known-failures")
+
+
+def test_a_claim_that_is_not_true_asks_to_be_removed(site: Path) -> None:
+    section = device(site, "lumen").one("section", aria_labelledby="declared")
+    assert (
+        "works in part streams_events One queue only. declared unsupported, but works in part (7 of 10" in section.text
+    )
+    assert "not seen quantization The card has no integer matrix units. none of its tests ran" in section.text
+
+
+def test_a_defect_of_torch_blames_nobody_and_is_linked(site: Path) -> None:
+    page = device(site, "lumen").one("section", aria_labelledby="others")
+    assert "A defect of torch itself: no plugin is to blame." in page.text
+    assert page.one("a").attributes["href"] == "https://github.com/pytorch/pytorch/issues/195815"
+
+
+def test_the_page_of_a_run_has_the_list_of_its_own_night(site: Path) -> None:
+    page = read(site / "d" / "lumen" / plan_id(NIGHTS - 2) / "index.html")
+    assert "matches no test" in page.one("section", aria_labelledby="known-failures").text

@@ -14,6 +14,7 @@ from ootci.stages.render import step_summary
 PAGES = {
     "front.html": "index.html",
     "device-regressed.html": "d/borealis/index.html",
+    "device-known.html": "d/lumen/index.html",
     "device-never-ran.html": "d/indigo/index.html",
     "run-build-broken.html": f"d/dune/{plan_id(NIGHTS - 1)}/index.html",
     "gate.json": "gate.json",

@@ -11,8 +11,6 @@ from ootci.model.plan import Plan
 from ootci.model.run import ReportState, Run
 from ootci.model.verdict import ClaimReview, ClaimState, KnownFailureReview, KnownFailureState
 
-from .base import planned_run
-
 NAMED = 5
 """Passing tests that a review names; the others are counted."""
 
@@ -35,7 +33,7 @@ def expired_ids(plan: Plan, run: Run | None) -> frozenset[str]:
 
 
 def _entries(plan: Plan | None, run: Run | None, *, expired: bool) -> list[KnownFailure]:
-    planned = planned_run(plan, run.device) if plan is not None and run is not None else None
+    planned = plan.expected(run.device) if plan is not None and run is not None else None
     if plan is None or planned is None:
         return []
     return [
@@ -56,7 +54,7 @@ def _torch(run: Run | None) -> str | None:
 
 def review_known(plan: Plan | None, device: str, run: Run | None) -> tuple[KnownFailureReview, ...]:
     """Every entry of the night's list: whether it still has a reason to be there."""
-    planned = planned_run(plan, device) if plan is not None else None
+    planned = plan.expected(device) if plan is not None else None
     if plan is None or planned is None:
         return ()
     return tuple(_review(entry, night_of(plan), run) for entry in planned.known_failures)
@@ -90,7 +88,7 @@ def _whole(run: Run, suite: str) -> bool:
 
 def review_unsupported(plan: Plan | None, device: str, run: Run | None) -> tuple[ClaimReview, ...]:
     """Every capability that the device was declared not to have: whether that is true."""
-    planned = planned_run(plan, device) if plan is not None else None
+    planned = plan.expected(device) if plan is not None else None
     return tuple(_review_claim(claim, run) for claim in (planned.unsupported if planned is not None else ()))
 
 
@@ -125,7 +123,7 @@ def outdated(reviews: Sequence[KnownFailureReview], claims: Sequence[ClaimReview
 
 def disclaimed(plan: Plan, before: Run | None, run: Run, suite: str) -> int:
     """Tests of a suite that were executed in the run before and are now declared unsupported, so not lost."""
-    planned = planned_run(plan, run.device)
+    planned = plan.expected(run.device)
     claimed = {claim.capability.value for claim in planned.unsupported} if planned is not None else set()
     not_executed = (OutcomeName.SKIPPED, OutcomeName.UNSUPPORTED, OutcomeName.NOT_RUN)
     had = {item.id for item in before.outcomes if item.outcome not in not_executed} if before is not None else set()

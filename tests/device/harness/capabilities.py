@@ -39,3 +39,11 @@ CAPABILITIES: Mapping[str, str] = MappingProxyType(
         "training": "whole training runs",
     }
 )
+
+
+def docs_page(capability: str) -> str:
+    """The page about a capability: what is asked of a device, which interface to implement, what failure looks like.
+
+    A path in the repository that these suites come from, since they do not know where it is published.
+    """
+    return f"docs/capabilities/{capability}.md"

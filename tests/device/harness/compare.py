@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from harness.first_difference import first_difference
+
 # Wider than torch.testing's defaults where a device may sum in another order or fuse operations; still far from what a
 # wrong kernel gives.
 TOLERANCES = {
@@ -24,6 +26,7 @@ def put(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
 
 def assert_on(tensor: torch.Tensor, device: torch.device) -> None:
     """Assert that a tensor and its storage are on a device."""
+    __tracebackhide__ = True
     assert tensor.device == device, f"expected a result on {device}, got one on {tensor.device}"
     storage = tensor.untyped_storage().device
     assert storage == device, f"the tensor says {device}, its storage says {storage}"
@@ -39,12 +42,18 @@ def assert_matches(actual: torch.Tensor, expected: torch.Tensor, device: torch.d
         factor: widens the tolerance, for results of many steps.
 
     """
+    __tracebackhide__ = True  # what fails is the line of the test
     assert_on(actual, device)
     assert expected.device.type == "cpu", "the reference is not on the cpu"
     relative, absolute = TOLERANCES.get(expected.dtype, (0.0, 0.0))
-    torch.testing.assert_close(
-        actual.detach().cpu(), expected.detach(), rtol=relative * factor, atol=absolute * factor, equal_nan=True
-    )
+    seen, rtol, atol = actual.detach().cpu(), relative * factor, absolute * factor
+
+    def message(told: str) -> str:
+        first = first_difference(seen, expected.detach(), rtol=rtol, atol=atol)
+        kind = f"{str(actual.dtype).removeprefix('torch.')}[{', '.join(map(str, actual.shape))}]"
+        return "\n".join(filter(None, [first, told, f"The result is {kind} on {actual.device}."]))
+
+    torch.testing.assert_close(seen, expected.detach(), rtol=rtol, atol=atol, equal_nan=True, msg=message)
 
 
 def numbers(*shape: int, dtype: torch.dtype = torch.float32, seed: int = 0) -> torch.Tensor:

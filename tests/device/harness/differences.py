@@ -6,6 +6,7 @@ import torch
 from torch.utils._pytree import tree_flatten
 
 from harness.compare import TOLERANCES
+from harness.first_difference import first_difference
 
 
 def difference(
@@ -67,10 +68,11 @@ def _tensor_elements(actual: torch.Tensor, expected: torch.Tensor, factor: float
     if expected.layout is torch.strided and not expected.is_nested and torch.equal(actual, expected):
         return None
     relative, absolute = TOLERANCES.get(expected.dtype, (0.0, 0.0))
+    rtol, atol = relative * factor, absolute * factor
     try:
-        torch.testing.assert_close(
-            actual, expected, rtol=relative * factor, atol=absolute * factor, equal_nan=True, check_stride=False
-        )
+        torch.testing.assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=True, check_stride=False)
     except AssertionError as error:
-        return " ".join(str(error).split())
+        # Of one element torch tells all there is to tell.
+        first = first_difference(actual, expected, rtol=rtol, atol=atol) if expected.numel() > 1 else None
+        return " ".join(" ".join(filter(None, [first and f"{first}.", str(error)])).split())
     return None

@@ -6,7 +6,10 @@ from collections.abc import Iterable
 from typing import NoReturn
 
 import pytest
-from _pytest.outcomes import Skipped  # the class behind pytest.skip.Exception, which type checkers do not see
+from _pytest.outcomes import (
+    Failed,
+    Skipped,
+)  # the classes behind pytest.skip.Exception and such, which type checkers do not see
 
 UNSUPPORTED = "unsupported"
 """The property, and the outcome, of a test that ended so."""
@@ -16,6 +19,21 @@ SEEN = "seen"
 
 class Unsupported(Skipped):
     """The device says, in a documented way, that it does not do this."""
+
+
+class Differs(Failed):
+    """A failure that brings its own lines of Python.
+
+    Attributes:
+        lines: they fail alike; empty where there are none.
+
+    """
+
+    __module__ = "builtins"  # so that it is told by its name only, as pytest's own failures are
+
+    def __init__(self, message: str, lines: tuple[str, ...]) -> None:
+        super().__init__(message, pytrace=False)
+        self.lines = lines
 
 
 def unsupported(reason: str) -> NoReturn:

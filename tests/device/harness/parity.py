@@ -17,7 +17,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from harness.device import CONTROL
-from harness.outcomes import unsupported
+from harness.outcomes import Differs, unsupported
 from harness.samples import Arguments, Placing, Sample, shown
 from harness.text import first_line
 
@@ -63,6 +63,8 @@ class Compared(Protocol):
 
 
 Run = Callable[[Any, Sample, Arguments], Compared]
+Show = Callable[[Any, Sample, Any, Any, torch.device], "tuple[str, ...] | None"]
+"""Makes lines of Python from a case, a sample, what the device gave (None where it raised) and what the cpu gave."""
 
 
 @dataclass
@@ -74,19 +76,31 @@ class Tally:
     control: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
+    lines: tuple[int, tuple[str, ...]] | None = None
+    """The size of the smallest failing sample that lines of Python can show, and the lines."""
+
+    def fail(self, told: str, sample: Sample, lines: tuple[str, ...] | None) -> None:
+        """Add a failing sample."""
+        self.failed.append(told)
+        size = sum(tensor.numel() for tensor in sample.arguments.tensors())
+        if lines is not None and (self.lines is None or size < self.lines[0]):
+            self.lines = size, lines
 
     def end(self) -> None:
         """End the test: failed, unsupported, skipped, or passed by returning."""
         if self.failed:
             count = f"{len(self.failed)} of {self.samples} samples differ from the cpu"
-            pytest.fail("\n\n".join([f"{count}, first {self.failed[0]}", *self.failed[1:MAX_TOLD]]), pytrace=False)
+            text = "\n\n".join([f"{count}, first {self.failed[0]}", *self.failed[1:MAX_TOLD]])
+            raise Differs(text, self.lines[1] if self.lines else ())
         if self.refused:
             unsupported(f"{len(self.refused)} of {self.samples} samples are refused, first {self.refused[0]}")
         if not self.compared:
             pytest.skip(f"fails on the control: {self.control[0] if self.control else 'there are no samples'}")
 
 
-def compare(case: Case, samples: Iterable[Sample], run: Run, device: torch.device) -> Tally:
+def compare(
+    case: Case, samples: Iterable[Sample], run: Run, device: torch.device, *, show: Show | None = None
+) -> Tally:
     """Run every sample on the cpu and on the device, and compare."""
     tally = Tally()
     for sample in samples:
@@ -98,8 +112,11 @@ def compare(case: Case, samples: Iterable[Sample], run: Run, device: torch.devic
             tally.control.append(line + control)
             continue
         told = _against(case, run, sample, device, control)
-        if told is not None:
-            (tally.refused if told.is_refusal else tally.failed).append(line + told.text)
+        if told is not None and told.is_refusal:
+            tally.refused.append(line + told.text)
+        elif told is not None:
+            lines = show(case, sample, told.seen, control.seen, device) if show is not None and told.was_run else None
+            tally.fail(line + told.text, sample, lines)
         elif control.is_determined:
             tally.compared += 1
         else:
@@ -124,6 +141,8 @@ class _Told:
 
     text: str
     is_refusal: bool
+    was_run: bool = True
+    seen: Compared | None = None
 
 
 def _control(case: Case, run: Run, sample: Sample) -> _Control | str:
@@ -147,6 +166,7 @@ def _control(case: Case, run: Run, sample: Sample) -> _Control | str:
 
 def _against(case: Case, run: Run, sample: Sample, device: torch.device, control: _Control) -> _Told | None:
     placing = Placing(device)
+    arguments = None
     try:
         arguments = placing.arguments(sample.arguments, on_host=case.on_host)
         # The cpu has several ways to compute attention; where it is the device under test it takes the reference's.
@@ -155,8 +175,9 @@ def _against(case: Case, run: Run, sample: Sample, device: torch.device, control
         where = device if placing.moved else torch.device(CONTROL)
         text = seen.differs(control.seen, where, values=control.is_determined and not control.is_random)
     except Exception as error:
-        return _Told(f"the cpu computes it, the device raised {shown_error(error)}", is_refusal(error))
-    return _Told(text, seen.is_refusal) if text else None
+        told = f"the cpu computes it, the device raised {shown_error(error)}"
+        return _Told(told, is_refusal(error), was_run=arguments is not None)
+    return _Told(text, seen.is_refusal, seen=seen) if text else None
 
 
 @contextmanager

@@ -14,12 +14,13 @@ import pytest
 from _pytest._code.code import ExceptionRepr
 from _pytest.outcomes import Skipped
 
-from harness.capabilities import CAPABILITIES
+from harness.capabilities import CAPABILITIES, docs_page
 from harness.device import check_known
 from harness.events import EventLog
 from harness.options import Options, read_options
 from harness.outcomes import (
     UNSUPPORTED,
+    Differs,
     Unsupported,
     failure_text,
     is_unsupported,
@@ -27,7 +28,8 @@ from harness.outcomes import (
     outcome_of,
     unsupported_reason,
 )
-from harness.reproduce import reproduce
+from harness.python_lines import python_lines
+from harness.reproduce import arguments_of, command, python
 from harness.selection import Described, check_count, check_rules, check_unknown_ids, describe, select
 from harness.text import capped, first_line
 
@@ -126,7 +128,7 @@ class Recorder:
             if isinstance(value, Unsupported):
                 mark_unsupported(report, str(value.msg))
         if report.failed:
-            _add_ending(report, describe(item), self.options.device)
+            _add_ending(report, item, call.excinfo, self.options.device)
         self._reports.append(report)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
@@ -170,12 +172,22 @@ def _dump_stacks_to(path: Path) -> TextIOWrapper:
     return stream
 
 
-def _add_ending(report: pytest.TestReport, described: Described, device: str) -> None:
-    """End the text of a failure in what was expected of the device and in how to see the failure again."""
-    ending = (
-        f"Expected: {described.title}\n"
-        f"Capability: {described.capability} ({CAPABILITIES[described.capability]})\n"
-        f"{reproduce(described.id, device)}"
+def _add_ending(
+    report: pytest.TestReport, item: pytest.Item, raised: pytest.ExceptionInfo[BaseException] | None, device: str
+) -> None:
+    """End the text of a failure in what was expected, what happened, where to read on, and how to see it again."""
+    described = describe(item)
+    happened = first_line(raised.exconly() if raised is not None else report.longreprtext)
+    lines = raised.value.lines if raised is not None and isinstance(raised.value, Differs) else ()
+    ending = "\n".join(
+        [
+            f"Expected: {described.title}",
+            f"Happened: {happened}",
+            f"Capability: {described.capability} ({CAPABILITIES[described.capability]})",
+            f"Read: {docs_page(described.capability)}",
+            python(lines or python_lines(item, device)),
+            command(arguments_of(item), device),
+        ]
     )
     if isinstance(report.longrepr, ExceptionRepr):
         report.longrepr.addsection("about this test", ending, "-")

@@ -8,6 +8,7 @@ import torch
 from harness.operator_database import FORWARD, Operator, operators
 from harness.operator_runs import forward
 from harness.parity import compare
+from harness.sample_lines import sample_lines
 from harness.torch_lists import cases
 
 pytestmark = [
@@ -22,4 +23,4 @@ CASES = cases([case for dtype in FORWARD for case in operators(dtype, backward=F
 @pytest.mark.parametrize("operator", CASES)
 def test_forward(device: torch.device, operator: Operator) -> None:
     """An operator gives the cpu's results, on the device, for every sample in PyTorch's own list."""
-    compare(operator, operator.samples(), forward, device).end()
+    compare(operator, operator.samples(), forward, device, show=sample_lines).end()

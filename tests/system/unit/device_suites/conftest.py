@@ -13,7 +13,8 @@ import pytest
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[3] / "device")]
 
-from small_suites import STUB_TORCH, SUITES, DevicePython, SmallSuites  # noqa: E402 (found through the line above)
+from sabotage import DEVICE  # noqa: E402 (found through the line above)
+from small_suites import STUB_TORCH, SUITES, DevicePython, SmallSuites  # noqa: E402
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def suites(tmp_path: Path) -> SmallSuites:
 
 @pytest.fixture(scope="session")
 def device_python(request: pytest.FixtureRequest) -> DevicePython:
-    """Run the Python that has torch, in the suites' folder, with the given arguments.
+    """Run the Python that has torch, in the suites' folder, with arguments and what is given on stdin.
 
     It is the one that ``make nightly`` made in a fresh checkout, or the one named in OOTCI_TEST_DEVICE_PYTHON.
     """
@@ -38,13 +39,14 @@ def device_python(request: pytest.FixtureRequest) -> DevicePython:
     python = named or str(request.getfixturevalue("openreg_nightly").device_python)
 
     def run(
-        *arguments: str, cwd: Path = SUITES, env: Mapping[str, str] | None = None
+        *arguments: str, cwd: Path = SUITES, env: Mapping[str, str] | None = None, given: str | None = None
     ) -> subprocess.CompletedProcess[str]:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
         return subprocess.run(
             [python, *arguments],
             cwd=cwd,
             env={**environment, "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1", **(env or {})},
+            input=given,
             capture_output=True,
             text=True,
             timeout=600,
@@ -52,3 +54,12 @@ def device_python(request: pytest.FixtureRequest) -> DevicePython:
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def reference(device_python: DevicePython) -> DevicePython:
+    """The Python with torch, if the reference device is installed there."""
+    done = device_python("-c", f"import torch; torch.ones(1, device={DEVICE!r})")
+    if done.returncode != 0:
+        pytest.skip(f"the Python with torch has no device {DEVICE}")
+    return device_python

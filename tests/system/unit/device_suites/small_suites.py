@@ -115,3 +115,21 @@ def read_events(log: Path) -> tuple[dict[str, Any], ...]:
     """The whole lines of an event log; a line that was cut off has no line feed."""
     text = log.read_text(encoding="utf-8") if log.exists() else ""
     return tuple(json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n"))
+
+
+def run_ids(
+    python: DevicePython, device: str, ids: tuple[str, ...], folder: Path, variant: str | None = None
+) -> dict[str, dict[str, Any]]:
+    """The ends of some of the shipped tests, run on the device or on a variant of it that is broken on purpose."""
+    (folder / "ids").write_text("\n".join(ids), encoding="utf-8")
+    log = folder / "events.jsonl"
+    log.unlink(missing_ok=True)
+    plugin = () if variant is None else ("-p", "sabotage")
+    files = sorted({test_id.partition("::")[0] for test_id in ids})  # collecting the others takes longer than the tests
+    done = python(
+        *("-m", "pytest", *plugin, *files, "--device", device, f"--ids-from={folder / 'ids'}", f"--events={log}", "-q"),
+        env={"SABOTAGE": variant or "", "PYTHONPATH": str(Path(__file__).parent)},
+    )
+    ends = {event["id"]: event for event in read_events(log) if event["event"] == "test_end"}
+    assert ends, done.stdout + done.stderr
+    return ends

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from sabotage import DEVICE, VARIANTS
-from small_suites import SUITES, DevicePython, read_events
+from small_suites import SUITES, DevicePython, run_ids
 
 PROOFS = SUITES / "PROOFS.md"
 
@@ -20,27 +20,8 @@ the whole reference device and fail on this one. Generated: `pytest tests/system
 """
 
 
-@pytest.fixture(scope="session")
-def reference(device_python: DevicePython) -> DevicePython:
-    """The Python with torch, if the reference device is installed there."""
-    done = device_python("-c", f"import torch; torch.ones(1, device={DEVICE!r})")
-    if done.returncode != 0:
-        pytest.skip(f"the Python with torch has no device {DEVICE}")
-    return device_python
-
-
 def _outcomes(python: DevicePython, ids: tuple[str, ...], folder: Path, variant: str | None = None) -> dict[str, str]:
-    (folder / "ids").write_text("\n".join(ids), encoding="utf-8")
-    log = folder / "events.jsonl"
-    plugin = () if variant is None else ("-p", "sabotage")
-    files = sorted({test_id.partition("::")[0] for test_id in ids})  # collecting the others takes longer than the tests
-    done = python(
-        *("-m", "pytest", *plugin, *files, "--device", DEVICE, f"--ids-from={folder / 'ids'}", f"--events={log}", "-q"),
-        env={"SABOTAGE": variant or "", "PYTHONPATH": str(Path(__file__).parent)},
-    )
-    ends = {event["id"]: event["outcome"] for event in read_events(log) if event["event"] == "test_end"}
-    assert ends, done.stdout + done.stderr
-    return ends
+    return {test_id: end["outcome"] for test_id, end in run_ids(python, DEVICE, ids, folder, variant).items()}
 
 
 @pytest.mark.torch

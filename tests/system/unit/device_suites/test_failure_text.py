@@ -1,0 +1,187 @@
+"""What a failure says: it is complete, and its lines of Python fail on the broken device and pass on the whole one."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from sabotage import DEVICE, VARIANTS
+from small_suites import SUITES, DevicePython, SmallSuites, run_ids
+
+from harness.reproduce import PREFIX, PYTHON_PREFIX
+
+OPERATORS = ("ops/test_forward.py::test_forward[mul-float32]", "ops/test_backward.py::test_backward[mul-float32]")
+SHOWN = {
+    "wrong-kernel": (*VARIANTS["wrong-kernel"].caught_by, *OPERATORS),
+    "answers-from-the-cpu": OPERATORS[:1],
+    "mixes-devices": VARIANTS["mixes-devices"].caught_by,
+    "copying-view": VARIANTS["copying-view"].caught_by,
+    "forgotten-state": VARIANTS["forgotten-state"].caught_by,
+    "lying-queries": VARIANTS["lying-queries"].caught_by,
+    "infinity-unnoticed": VARIANTS["infinity-unnoticed"].caught_by,
+    "loads-on-the-cpu": VARIANTS["loads-on-the-cpu"].caught_by,
+}
+"""Broken devices, and tests of all suites that fail on them: with parameters of every kind, and by every fixture."""
+
+RUN_EACH = """
+import json, sys
+import sabotage
+if sabotage.os.environ["SABOTAGE"]:
+    sabotage.pytest_configure()
+sys.path.insert(0, "")
+came = {}
+for name, lines in json.load(sys.stdin).items():
+    try:
+        exec("\\n".join(lines), {"__name__": "__main__"})
+        came[name] = None
+    except SystemExit as error:
+        came[name] = f"exit code {error.code}" if error.code else None
+    except BaseException as error:
+        came[name] = f"{type(error).__name__}: {error}"
+print("\\n" + json.dumps(came))
+"""
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of Python in the text of a failure."""
+    head, _, tail = text.partition(f"{PYTHON_PREFIX}\n")
+    assert tail, head
+    return [line[4:] for line in tail.partition(PREFIX)[0].splitlines() if line.startswith("    ")]
+
+
+@pytest.fixture(scope="module")
+def texts(reference: DevicePython, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
+    """By broken device and test, the text of the failure."""
+    return {
+        variant: {
+            test_id: end["text"]
+            for test_id, end in run_ids(reference, DEVICE, ids, tmp_path_factory.mktemp(variant), variant).items()
+        }
+        for variant, ids in SHOWN.items()
+    }
+
+
+def _run(python: DevicePython, snippets: dict[str, list[str]], variant: str) -> dict[str, str | None]:
+    done = python(
+        *("-c", RUN_EACH),
+        env={"SABOTAGE": variant, "PYTHONPATH": str(Path(__file__).parent)},
+        given=json.dumps(snippets),
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    came: dict[str, str | None] = json.loads(done.stdout.splitlines()[-1])
+    return came
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("variant", SHOWN)
+def test_lines_fail_on_the_broken_device(
+    reference: DevicePython, texts: dict[str, dict[str, str]], variant: str
+) -> None:
+    assert set(texts[variant]) == set(SHOWN[variant])
+    snippets = {test_id: lines_of(text) for test_id, text in texts[variant].items()}
+    assert all(2 <= len(lines) <= 5 for lines in snippets.values())
+    came = _run(reference, snippets, variant)
+    for test_id, said in came.items():
+        assert said is not None, (test_id, snippets[test_id])
+        assert not re.match("(Name|Import|Syntax|Type|Attribute)Error|ModuleNotFound", said), (test_id, said)
+
+
+@pytest.mark.torch
+def test_lines_pass_on_the_whole_device(reference: DevicePython, texts: dict[str, dict[str, str]]) -> None:
+    snippets = {test_id: lines_of(text) for found in texts.values() for test_id, text in found.items()}
+    assert _run(reference, snippets, "") == dict.fromkeys(snippets)
+
+
+@pytest.mark.torch
+def test_text_says_what_was_expected_and_what_happened(texts: dict[str, dict[str, str]]) -> None:
+    text = texts["wrong-kernel"]["smoke/test_arithmetic.py::test_binary_operator_equals_cpu[mul]"]
+    happened = re.search(
+        r"^Happened: AssertionError: expected (\S+) at index \(0, 0\), got (\S+) \(256 of 256", text, re.M
+    )
+    assert happened is not None, text
+    assert float(happened[2]) - float(happened[1]) == pytest.approx(0.01, rel=1e-3)
+    assert "The result is float32[16, 16] on openreg:0." in text
+    assert "Expected: A binary operator on the device gives what the cpu gives" in text
+    assert "Capability: ops (" in text
+    assert "Read: docs/capabilities/ops.md\n" in text
+    assert "compare.py" not in text, "the traceback ends in the test, not in what it is made of"
+
+
+@pytest.mark.torch
+def test_lines_of_an_operator_need_torch_only(texts: dict[str, dict[str, str]]) -> None:
+    """The smallest sample that differs, with its elements; the gradients take the test itself."""
+    forward, backward = (lines_of(texts["wrong-kernel"][test_id]) for test_id in OPERATORS)
+    assert re.fullmatch(
+        r"def call\(device\): return torch\.mul\(torch\.tensor\(-?[\d.]+, .*device=device\)\)", forward[1]
+    )
+    assert not any("harness" in line or "ops" in line for line in forward)
+    assert backward[1] == "from ops.test_backward import CASES, test_backward"
+
+
+def test_without_an_expression_the_lines_call_pytest(suites: SmallSuites) -> None:
+    suites.write(
+        "smoke/test_one.py",
+        '''
+@pytest.fixture
+def own():
+    return 1
+
+
+def test_own(own):
+    """It fails."""
+    assert own == 2
+
+
+@pytest.mark.parametrize("value", [object()])
+def test_object(value):
+    """It fails."""
+    assert value is None
+
+
+@pytest.mark.parametrize("value", [float("inf"), -0.5, "a'b", None, True])
+def test_plain(value):
+    """It fails."""
+    assert value == "right"
+''',
+    )
+    ends = suites.run().ends()
+    for name in ("test_own", "test_object[value0]"):
+        test_id = f"smoke/test_one.py::{name}"
+        lines = lines_of(ends[test_id]["text"])
+        assert lines == [
+            "import pytest",
+            f"raise SystemExit(pytest.main([{test_id!r}, '--device', 'cpu']))",
+        ]
+    plain = [lines_of(end["text"])[-1] for test_id, end in ends.items() if "test_plain" in test_id]
+    values = ["float('inf')", "-0.5", '"a\'b"', "None", "True"]
+    assert plain == [f"test_plain(value={value})" for value in values]
+
+
+def test_pages_of_the_capabilities_are_there() -> None:
+    from harness.capabilities import CAPABILITIES, docs_page
+
+    missing = [name for name in CAPABILITIES if not (SUITES.parents[1] / docs_page(name)).is_file()]
+    assert not missing
+
+
+@pytest.mark.torch
+def test_first_difference_is_told(reference: DevicePython) -> None:
+    code = """
+import torch
+from harness.first_difference import first_difference as told
+a = torch.tensor([[1.0, 2.0], [float('nan'), 4.0]])
+b = a.clone(); b[0, 1] = 2.5; b[1, 1] = 5
+print(told(b, a, rtol=0, atol=0.1))
+print(told(a, a.clone(), rtol=0, atol=0))
+print(told(torch.tensor(3), torch.tensor(4), rtol=0, atol=0))
+none = {"rtol": 0, "atol": 0}
+print(told(a.to_sparse(), a.to_sparse(), **none), told(a, a[0], **none), told(a, a.int(), **none))
+"""
+    assert reference("-c", code, env={"PYTHONPATH": str(SUITES)}).stdout.splitlines() == [
+        "expected 2.0 at index (0, 1), got 2.5 (2 of 4 elements differ)",
+        "None",
+        "expected 4, got 3",
+        "None None None",
+    ]

@@ -159,13 +159,6 @@ def test_plain(value):
     assert plain == [f"test_plain(value={value})" for value in values]
 
 
-def test_pages_of_the_capabilities_are_there() -> None:
-    from harness.capabilities import CAPABILITIES, docs_page
-
-    missing = [name for name in CAPABILITIES if not (SUITES.parents[1] / docs_page(name)).is_file()]
-    assert not missing
-
-
 @pytest.mark.torch
 def test_first_difference_is_told(reference: DevicePython) -> None:
     code = """

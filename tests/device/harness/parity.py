@@ -115,7 +115,9 @@ def compare(
         if told is not None and told.is_refusal:
             tally.refused.append(line + told.text)
         elif told is not None:
-            lines = show(case, sample, told.seen, control.seen, device) if show is not None and told.was_run else None
+            # Random values differ anyway, so they would show nothing.
+            shows = show is not None and told.was_run and control.is_determined and not control.is_random
+            lines = show(case, sample, told.seen, control.seen, device) if show is not None and shows else None
             tally.fail(line + told.text, sample, lines)
         elif control.is_determined:
             tally.compared += 1

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from harness import device as under_test
+from harness import shards
 from harness.declared import OPTION, Declared, add_option, read_declared
 from harness.options import add_options
 from harness.recorder import Recorder
@@ -23,6 +24,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options."""
     add_options(parser)
     add_option(parser)
+    shards.add_options(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -30,6 +32,10 @@ def pytest_configure(config: pytest.Config) -> None:
     # The recorder tells what the claims have made of a report, so it comes after them.
     config.pluginmanager.register(Declared(read_declared(config.getoption(OPTION))))
     config.pluginmanager.register(Recorder(config), RECORDER)
+    shard = shards.read_shard(config.getoption("--shard"))
+    if shard is not None:
+        durations = shards.read_durations(config.getoption("--durations-from"))
+        config.pluginmanager.register(shards.Shards(shard, durations, config.getoption("--events")))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

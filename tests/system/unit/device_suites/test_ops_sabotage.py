@@ -1,0 +1,35 @@
+"""What only the suite ops looks at is found out on devices that are broken on purpose, and passes on the whole one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ops_sabotage import BROKEN, DEVICE
+from small_suites import DevicePython, read_events
+
+pytestmark = pytest.mark.torch
+
+
+def _ends(python: DevicePython, log: Path, ids: tuple[str, ...], broken: str | None = None) -> dict[str, Any]:
+    plugin = () if broken is None else ("-p", "ops_sabotage")
+    environment = {"OPS_SABOTAGE": broken or "", "PYTHONPATH": str(Path(__file__).parent)}
+    done = python("-m", "pytest", *plugin, *ids, "--device", DEVICE, f"--events={log}", "-q", env=environment)
+    ends = {event["id"]: event for event in read_events(log) if event["event"] == "test_end"}
+    assert set(ends) == set(ids), done.stdout + done.stderr
+    return ends
+
+
+def test_the_whole_device_passes_them_all(device_python: DevicePython, tmp_path: Path) -> None:
+    ids = tuple(dict.fromkeys(test_id for broken in BROKEN.values() for test_id in broken.noticed_by))
+    ends = _ends(device_python, tmp_path / "events.jsonl", ids)
+    assert {test_id: end["outcome"] for test_id, end in ends.items()} == dict.fromkeys(ids, "passed")
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_device_is_found_out(device_python: DevicePython, tmp_path: Path, name: str) -> None:
+    broken = BROKEN[name]
+    ends = _ends(device_python, tmp_path / "events.jsonl", broken.noticed_by, name)
+    assert {test_id: end["outcome"] for test_id, end in ends.items()} == dict.fromkeys(broken.noticed_by, "failed")
+    assert broken.seen in ends[broken.noticed_by[0]]["message"]

@@ -38,6 +38,20 @@ def source_digest(folder: Path) -> str:
     return digest.hexdigest()
 
 
+def sparse_commands(url: str, commit: str, below: str) -> list[list[str]]:
+    """The commands that fetch one folder of one commit into an empty folder, to be run in that folder.
+
+    A server that knows no filters sends the whole commit, which costs time only.
+    """
+    return [
+        ["git", "init", "--quiet", "."],
+        ["git", "remote", "add", "origin", url],
+        ["git", "sparse-checkout", "set", "--cone", below],
+        ["git", "fetch", "--quiet", "--depth=1", "--filter=blob:none", "origin", commit],
+        ["git", "checkout", "--quiet", "--detach", "FETCH_HEAD"],
+    ]
+
+
 def clone_command(url: str, ref: str, folder: Path, *, submodules: bool) -> list[list[str]]:
     """The commands that fetch one ref of a repository into an empty folder, to be run in that folder."""
     commands = [

@@ -27,7 +27,7 @@ from ootci.stages.collect import collect
 from ootci.stages.judge import judge
 from ootci.stages.plan import plan
 from ootci.stages.render import render
-from ootci.stages.test import test
+from ootci.stages.test import suite_options, test
 
 
 @click.command(short_help="Run every stage on this machine.")
@@ -93,7 +93,9 @@ def _one_device(
         built = build(item, run, workspace, clock=clock, progress=progress_)
         for line in stage_lines(built.stages):
             progress_.say(f"  {line}")
-        for line in stage_lines(test(item.device, built, folder, suites, clock=clock, progress=progress_)):
+        options = suite_options(item, built, workspace)
+        tested = test(item.device, built, folder, suites, clock=clock, progress=progress_, options=options)
+        for line in stage_lines(tested):
             progress_.say(f"  {line}")
         collect(item.device, planned, folder, now=clock(), attempt=attempt_number())
     except OotciError as error:

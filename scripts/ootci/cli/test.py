@@ -13,7 +13,7 @@ from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, BadOption
 from ootci.model.build import Build, StageName, StageStatus
 from ootci.model.record import read
 from ootci.resources import suites_folder as shipped_suites
-from ootci.stages.test import test
+from ootci.stages.test import suite_options, test
 
 suites_option = click.option(
     "--suites",
@@ -51,7 +51,10 @@ def test_command(device: str, exit_zero: bool, suites_dir: Path | None, folders:
     folder = folders.workspace.run(device)
     item = folders.device(device)
     build = read(Build, folder.build)
-    stages = test(item.device, build, folder, suites_folder(suites_dir), clock=clock, progress=progress())
+    options = suite_options(item, build, folders.workspace)
+    stages = test(
+        item.device, build, folder, suites_folder(suites_dir), clock=clock, progress=progress(), options=options
+    )
     for line in stage_lines(stages):
         click.echo(line)
     bad = {stage.name for stage in stages if stage.status is not StageStatus.PASSED}

@@ -19,6 +19,7 @@ class StageName(str, Enum):
     SMOKE = "smoke"
     INTEGRATION = "integration"
     OPS = "ops"
+    UPSTREAM = "upstream"
 
 
 class StageStatus(str, Enum):

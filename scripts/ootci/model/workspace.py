@@ -89,6 +89,10 @@ class Workspace:
         """Checkout of the device's plugin, where it comes from git."""
         return self.path / "sources" / device
 
+    def upstream(self, commit: str) -> Path:
+        """Checkout of PyTorch's tests of one commit."""
+        return self.path / "upstream" / commit
+
     def building(self, device: str) -> Path:
         """Copy of the plugin's sources in which it is built."""
         return self.path / "building" / device

@@ -57,6 +57,18 @@ def add_options(parser: pytest.Parser) -> None:
     )
     group.addoption("--ids-from", metavar="FILE", type=Path, help="run exactly the test ids in FILE, one a line")
     group.addoption(
+        "--id", metavar="ID", action="append", default=[], help="run exactly this test; may be given more than once"
+    )
+    group.addoption(
+        "--upstream-tests", metavar="DIR", type=Path, help="PyTorch's folder `test`, for the suite upstream"
+    )
+    group.addoption("--upstream-allow", metavar="FILE", type=Path, help="which of PyTorch's tests are run")
+    group.addoption(
+        "--upstream-commit",
+        metavar="HASH",
+        help="the commit of the checkout: the one that torch was built from unless given, 'any' for any",
+    )
+    group.addoption(
         "--ops-dtypes",
         metavar="NAMES",
         default="float32",
@@ -93,9 +105,14 @@ def read_options(config: pytest.Config) -> Options:
         capabilities=capabilities,
         events=config.getoption("--events"),
         stacks=config.getoption("--stack-file"),
-        ids=_read_ids(config.getoption("--ids-from")),
+        ids=_ids(config),
         min_tests=config.getoption("--min-tests"),
     )
+
+
+def _ids(config: pytest.Config) -> tuple[str, ...] | None:
+    listed, named = _read_ids(config.getoption("--ids-from")), tuple(config.getoption("--id"))
+    return None if listed is None and not named else (*(listed or ()), *named)
 
 
 def _read_ids(path: Path | None) -> tuple[str, ...] | None:

@@ -11,6 +11,9 @@ from harness.capabilities import CAPABILITIES
 from harness.options import Options, usage_error
 from harness.text import first_line
 
+TITLE = pytest.StashKey[str]()
+"""The title of a test that has no docstring of ours."""
+
 
 @dataclass(frozen=True)
 class Described:
@@ -41,7 +44,7 @@ def describe(item: pytest.Item) -> Described:
     if capability not in CAPABILITIES:
         raise ValueError(f"no such capability: {capability}; known are {', '.join(CAPABILITIES)}")
     function = getattr(item, "function", None)
-    title = first_line(getattr(function, "__doc__", None) or "")
+    title = item.stash.get(TITLE, None) or first_line(getattr(function, "__doc__", None) or "")
     if title is None:
         raise ValueError("a test has a docstring whose first line a vendor understands")
     return Described(item.nodeid, item.nodeid.split("/", 1)[0], capability, title)

@@ -3,7 +3,7 @@
 from .claims import KnownFailure, Unsupported
 from .keys import Device, Links, Paused, RegisteredDevice, Tier
 from .plugin import BuildSettings, GitSource, Plugin, Torch
-from .registry import DEFAULT_FOLDER, find_device, load_device, load_registry
+from .registry import DEFAULT_FOLDER, find_device, load_device, load_registry, upstream_list
 from .running import Check, Limits, Runner, Suite
 
 __all__ = [
@@ -26,4 +26,5 @@ __all__ = [
     "find_device",
     "load_device",
     "load_registry",
+    "upstream_list",
 ]

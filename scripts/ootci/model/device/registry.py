@@ -21,6 +21,9 @@ DEFAULT_FOLDER = Path("devices")
 KNOWN_FAILURES = "known_failures.yaml"
 """In a device's folder, for a list that is too long for its file."""
 
+UPSTREAM_LIST = "upstream.txt"
+"""In a device's folder: which of PyTorch's own tests the suite upstream runs."""
+
 R = TypeVar("R", bound=Record)
 
 
@@ -44,7 +47,24 @@ def load_device(path: Path) -> RegisteredDevice:
     if listed.exists():
         more, _ = _read(KnownFailuresFile, listed, "write the key `known_failures` with its list, as in a device file")
         device = device.model_copy(update={"known_failures": (*device.known_failures, *more.known_failures)})
+    if any(suite.name == "upstream" for suite in device.suites) and not upstream_list(path, device.name).is_file():
+        raise DeviceFileInvalid(
+            "the suite `upstream` has no list of PyTorch's tests",
+            where=f"{shown}:{document.line_of(('suites',))}",
+            fix=f"write {upstream_list(path, device.name).as_posix()}, or leave the suite out",
+        )
     return RegisteredDevice(device=device, path=path, sha256=hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+def upstream_list(path: Path, name: str) -> Path:
+    """Where the list of PyTorch's own tests lies that a device is asked to pass.
+
+    Args:
+        path: the device file.
+        name: the device.
+
+    """
+    return path.parent / name / UPSTREAM_LIST
 
 
 def _read(kind: type[R], path: Path, start: str) -> tuple[R, Document]:

@@ -35,8 +35,8 @@ Dtype = Literal["float32", "float16", "bfloat16", "complex64", "int64", "bool"]
 class Suite(Record):
     """A suite to run on the device."""
 
-    name: Literal["smoke", "integration", "ops"]
-    """Name of the suite."""
+    name: Literal["smoke", "integration", "ops", "upstream"]
+    """Name of the suite. `upstream` needs the list `devices/<name>/upstream.txt`."""
     required: bool = True
     """False makes it advisory: shown, but it does not decide the verdict."""
     min_tests: Annotated[int, Field(ge=1)] = 1

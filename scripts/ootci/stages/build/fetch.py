@@ -12,6 +12,7 @@ from ootci.model.workspace import Workspace
 
 from .commands import Commands, StepFailed
 from .stamp import Stamp, digest
+from .upstream import fetch_upstream
 
 SUITE_REQUIREMENTS = ("pytest>=8.2",)
 """What the suites need besides torch."""
@@ -47,6 +48,8 @@ def fetch(item: RegisteredDevice, run: PlannedRun, workspace: Workspace, command
         Stamp(fetch=key).save(environment)
     if device.plugin.git is not None:
         _clone(item, workspace, commands)
+    if any(suite.name == "upstream" for suite in device.suites):
+        fetch_upstream(python_env.torch_git_version(environment), workspace, commands)
     return cached and device.plugin.git is None
 
 

@@ -48,6 +48,7 @@ class _Stages:
     variables: Mapping[str, str]
     clock: Callable[[], datetime]
     progress: Progress
+    options: Mapping[str, tuple[str, ...]]
 
     def stage(self, name: StageName, work: Callable[[], _Verdict]) -> StageResult:
         """Run one stage and tell the event log."""
@@ -145,12 +146,12 @@ class _Stages:
         return _Verdict(StageStatus.PASSED, log=log)
 
     def _options(self, suite: Suite) -> tuple[str, ...]:
-        """What the device file asks of pytest."""
+        """What the device file asks of pytest, and where things lie."""
         claims = (
             f"--declared-unsupported={claim.capability.value}={claim.reason}" for claim in self.device.unsupported
         )
         dtypes = () if suite.dtypes is None else (f"--ops-dtypes={','.join(suite.dtypes)}",)
-        return (*claims, *dtypes)
+        return (*claims, *dtypes, *self.options.get(suite.name, ()))
 
     def _run(self, command: list[str], log: str) -> Finished:
         timeout = float(self.device.check.timeout_seconds)
@@ -172,6 +173,7 @@ def test(
     *,
     clock: Callable[[], datetime],
     progress: Progress,
+    options: Mapping[str, tuple[str, ...]] | None = None,  # noqa: PT028 (this is no test of pytest)
 ) -> tuple[StageResult, ...]:
     """Run import, check and the suites on the device; write junit.xml, events.jsonl and env.json.
 
@@ -184,6 +186,7 @@ def test(
         suites: the suites folder.
         clock: gives the aware current time.
         progress: told what is going on.
+        options: further options of the suites, by suite.
 
     Returns:
         The results of import, check and each suite, in order.
@@ -199,7 +202,7 @@ def test(
         return _not_run(names, f"{bad.name.value if bad else 'build'} did not pass")
     environment = Path(build.python).parent.parent
     variables = device_environment(environment, {**device.environment, "PYTHONDONTWRITEBYTECODE": "1"})
-    stages = _Stages(device, build.python, folder, suites, variables, clock, progress)
+    stages = _Stages(device, build.python, folder, suites, variables, clock, progress, options or {})
     return _run_all(stages, device, names)
 
 

@@ -1,0 +1,42 @@
+"""PyTorch's own tests, of the commit that the installed torch was built from."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+
+from ootci.adapters import git
+from ootci.model.workspace import Workspace
+
+from .commands import Commands, StepFailed
+
+REPOSITORY = "https://github.com/pytorch/pytorch.git"
+FOLDER = "test"
+
+
+def fetch_upstream(commit: str | None, workspace: Workspace, commands: Commands) -> None:
+    """Check out PyTorch's folder ``test``, unless that commit's is there already.
+
+    ``OOTCI_PYTORCH_GIT`` names another repository, such as a mirror.
+
+    Raises:
+        StepFailed: the torch does not say its commit, or the commit cannot be fetched.
+        ToolMissing: git is missing.
+
+    """
+    if commit is None or not re.fullmatch("[0-9a-f]{40}", commit):
+        raise StepFailed("PyTorch's tests cannot be fetched: the installed torch does not say its commit")
+    target = workspace.upstream(commit)
+    if target.is_dir():
+        return
+    draft = target.with_name(f"{commit}.part")
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(parents=True)
+    url = os.environ.get("OOTCI_PYTORCH_GIT", REPOSITORY)
+    what = f"PyTorch's tests of commit {commit} cannot be fetched"
+    for command in git.sparse_commands(url, commit, FOLDER):
+        commands.run(what, command, cwd=draft, extra={"GIT_TERMINAL_PROMPT": "0"})
+    if not (draft / FOLDER).is_dir():
+        raise StepFailed(f"{what}: the repository has no folder {FOLDER}")
+    draft.rename(target)

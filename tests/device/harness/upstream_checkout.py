@@ -1,0 +1,53 @@
+"""A checkout of PyTorch: its folder ``test``, and whether its commit is the one that the installed torch is of."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from harness.options import usage_error
+
+OPTION = "--upstream-tests"
+COMMIT_OPTION = "--upstream-commit"
+ANY = "any"
+TIMEOUT_SECONDS = 30.0
+
+
+def check_checkout(tests: Path, wanted: str) -> None:
+    """Make sure that the tests belong to this torch: another commit's tests say nothing about it.
+
+    Args:
+        tests: PyTorch's folder ``test``.
+        wanted: the commit, or "any".
+
+    Raises:
+        pytest.UsageError: the folder is not there, or its commit is another one or not known.
+
+    """
+    where = f"the option {OPTION}={tests}"
+    if not tests.is_dir():
+        raise usage_error("there is no such folder", where, "name the folder `test` of a checkout of PyTorch")
+    if wanted == ANY:
+        return
+    found = _commit(tests)
+    if found != wanted:
+        raise usage_error(
+            f"the checkout is at commit {found or 'unknown (not in git)'}, the installed torch was built from {wanted}",
+            where,
+            f"check out that commit, or say {COMMIT_OPTION}={ANY} to run them all the same",
+        )
+
+
+def _commit(folder: Path) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), "rev-parse", "HEAD"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

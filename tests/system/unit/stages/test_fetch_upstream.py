@@ -1,0 +1,111 @@
+"""Fetching PyTorch's own tests: one folder of one commit, once; proven on a repository of the same shape."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ootci.adapters.terminal import Progress
+from ootci.errors import DeviceFileInvalid
+from ootci.model.device import load_device
+from ootci.model.workspace import Workspace
+from ootci.stages.build.commands import Commands, StepFailed
+from ootci.stages.build.upstream import fetch_upstream
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=Tests", "-c", "user.email=tests@example.com"]
+    done = subprocess.run(["git", *identity, *arguments], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, list[str]]:
+    """A bare repository with two commits, named as PyTorch's, and the commits."""
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    made = tmp_path / "made"
+    made.mkdir()
+    _git(made, "init", "--quiet")
+    commits = []
+    for text in ("first", "second"):
+        for name in ("setup.py", "test/test_things.py", "test/sub/test_more.py", "aten/src/large.cpp"):
+            (made / name).parent.mkdir(parents=True, exist_ok=True)
+            (made / name).write_text(f"# {text} {name}\n", encoding="utf-8")
+        _git(made, "add", ".")
+        _git(made, "commit", "--quiet", "-m", text)
+        commits.append(_git(made, "rev-parse", "HEAD"))
+    bare = tmp_path / "pytorch.git"
+    _git(tmp_path, "clone", "--quiet", "--bare", str(made), str(bare))
+    # As GitHub allows it: any commit by its hash, and without the contents of files.
+    _git(bare, "config", "uploadpack.allowAnySHA1InWant", "true")
+    _git(bare, "config", "uploadpack.allowFilter", "true")
+    monkeypatch.setenv("OOTCI_PYTORCH_GIT", bare.as_uri())
+    return bare, commits
+
+
+@pytest.fixture
+def commands(tmp_path: Path) -> Commands:
+    """What runs git."""
+    return Commands(tmp_path / "no-environment", {}, 60, Progress(quiet=True), tmp_path / "fetch.log")
+
+
+def _files(folder: Path) -> set[str]:
+    return {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file() and ".git" not in path.relative_to(folder).parts
+    }
+
+
+def test_one_folder_of_one_commit_is_fetched_once(
+    pytorch: tuple[Path, list[str]], commands: Commands, tmp_path: Path
+) -> None:
+    bare, (first, _) = pytorch
+    workspace = Workspace(tmp_path / "work")
+    fetch_upstream(first, workspace, commands)
+    checkout = workspace.upstream(first)
+    assert _files(checkout) == {"setup.py", "test/test_things.py", "test/sub/test_more.py"}
+    assert (checkout / "test" / "test_things.py").read_text(encoding="utf-8") == "# first test/test_things.py\n"
+    assert _git(checkout, "rev-parse", "HEAD") == first
+    bare.rename(bare.with_name("gone"))
+    fetch_upstream(first, workspace, commands)
+
+
+def test_a_commit_that_is_not_there_is_told_and_leaves_nothing(
+    pytorch: tuple[Path, list[str]], commands: Commands, tmp_path: Path
+) -> None:
+    workspace = Workspace(tmp_path / "work")
+    with pytest.raises(StepFailed) as failed:
+        fetch_upstream("0" * 40, workspace, commands)
+    assert failed.value.reason.startswith(f"PyTorch's tests of commit {'0' * 40} cannot be fetched: fatal: ")
+    assert not workspace.upstream("0" * 40).exists()
+    # What was left half-way is in nobody's way.
+    (workspace.upstream(pytorch[1][1]).with_name(f"{pytorch[1][1]}.part") / "junk").mkdir(parents=True)
+    fetch_upstream(pytorch[1][1], workspace, commands)
+    assert "# second" in (workspace.upstream(pytorch[1][1]) / "test" / "test_things.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("commit", [None, "", "Unknown", "../../elsewhere", "--upload-pack=touch"])
+def test_only_a_commit_is_fetched(commands: Commands, tmp_path: Path, commit: str | None) -> None:
+    with pytest.raises(StepFailed, match="does not say its commit"):
+        fetch_upstream(commit, Workspace(tmp_path / "work"), commands)
+    assert not (tmp_path / "work").exists()
+
+
+def test_a_device_file_with_the_suite_needs_the_list(tmp_path: Path) -> None:
+    file = tmp_path / "mydev.yaml"
+    file.write_text(
+        "name: mydev\ndisplay_name: My Device\nvendor: Me\nmaintainers: ['@me']\n"
+        "plugin: {distribution: torch-mydev, package: torch-mydev}\nsuites:\n  - name: smoke\n  - name: upstream\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(DeviceFileInvalid) as refused:
+        load_device(file)
+    assert refused.value.what == "the suite `upstream` has no list of PyTorch's tests"
+    assert str(refused.value.where).startswith(f"{file.as_posix()}:6")
+    (tmp_path / "mydev").mkdir()
+    (tmp_path / "mydev" / "upstream.txt").write_text("[ops]\ntest_torch.py::TestTorchDeviceType::*\n", encoding="utf-8")
+    assert [suite.name for suite in load_device(file).device.suites] == ["smoke", "upstream"]

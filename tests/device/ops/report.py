@@ -128,7 +128,7 @@ def excluded_table(tests: Sequence[End]) -> list[str]:
         if test.result == CONTROL:
             groups[test.name, test.kind, cause(test.message)].append(test.detail)
     rows = [
-        f"| `{name}` | {kind} | {', '.join(details)} | {_cell(why)} |"
+        f"| `{name}` | {kind} | {'; '.join(details)} | {_cell(why)} |"
         for (name, kind, why), details in sorted(groups.items())
     ]
     return ["| | | | reason |", "|---|---|---|---|", *rows] if rows else ["None."]

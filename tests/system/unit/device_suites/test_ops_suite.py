@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
-import sys
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from operators_page import load_report
 from small_suites import SUITES, DevicePython, read_events
 
 from harness.operator_counts import counts_of, since, way_of
@@ -25,14 +24,7 @@ KNOWN = ("float32", "float16", "float32", "bool")
 @pytest.fixture(scope="module")
 def report() -> ModuleType:
     """The program that writes the report."""
-    spec = importlib.util.spec_from_file_location("ops_report", SUITES / "ops" / "report.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    # Dataclasses look their module up.
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_report()
 
 
 @pytest.mark.parametrize(("count", "limit"), [(0, 4), (1, 4), (4, 4), (5, 4), (1440, 64), (65, 64)])

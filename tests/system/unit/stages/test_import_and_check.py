@@ -16,14 +16,14 @@ from ootci.model.workspace import RunFolder
 from ootci.stages.test import test as run_stages
 
 
-def _run(tmp_path: Path, probe: str, check: dict[str, object] | None = None) -> dict[str, StageResult]:
+def _run(tmp_path: Path, probe: str, check: dict[str, object] | None = None, **keys: object) -> dict[str, StageResult]:
     """Run the stages with a Python that is a shell script; ``probe`` is what it does when it should import torch."""
     python = tmp_path / "env" / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.write_text(f"#!/bin/sh\n{probe}\n", encoding="utf-8")
     python.chmod(0o755)
     stages = run_stages(
-        device(check=check or {}).device,
+        device(check=check or {}, **keys).device,
         build(python=str(python)),
         RunFolder(tmp_path / "run"),
         tmp_path / "suites",
@@ -106,3 +106,14 @@ def test_nothing_is_started_when_the_build_did_not_pass(tmp_path: Path) -> None:
     )
     assert {stage.status for stage in stages} == {StageStatus.NOT_RUN}
     assert stages[0].reason == "build did not pass"
+
+
+def test_a_suite_is_asked_for_its_dtypes_and_told_what_is_declared(tmp_path: Path) -> None:
+    asked = tmp_path / "asked"
+    suites = [{"name": "smoke"}, {"name": "ops", "dtypes": ["float32", "bool"]}]
+    claims = [{"capability": "quantization", "reason": "no integer units"}]
+    _run(tmp_path, f'echo "$@" >> {asked}', suites=suites, unsupported=claims)
+    _, smoke, ops = asked.read_text(encoding="utf-8").splitlines()
+    assert "--ops-dtypes" not in smoke
+    assert "--ops-dtypes=float32,bool" in ops
+    assert "--declared-unsupported=quantization=no integer units" in smoke

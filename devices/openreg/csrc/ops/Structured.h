@@ -25,6 +25,7 @@
 #include "HostViews.h"
 #include "Launch.h"
 #include "OperatorCounts.h"
+#include "Version.h"
 
 namespace openreg {
 
@@ -42,13 +43,13 @@ class Sizer final : public Meta {
   explicit Sizer(at::Tensor& out) : out_(out) {}
 
   void set_output_strided(int64_t index, at::IntArrayRef sizes, at::IntArrayRef strides,
-                          at::TensorOptions options) override {
+                          at::TensorOptions options OPENREG_AND_NAMES(at::DimnameList names)) override {
     // Unlike a real kernel, ours copes with any strides that `out` may have.
-    set_output_raw_strided(index, sizes, strides, options);
+    set_output_raw_strided(index, sizes, strides, options OPENREG_AND_NAMES(names));
   }
 
   void set_output_raw_strided(int64_t index, at::IntArrayRef sizes, at::IntArrayRef strides,
-                              at::TensorOptions options) override {
+                              at::TensorOptions options OPENREG_AND_NAMES(at::DimnameList names)) override {
     TORCH_CHECK(options.dtype() == out_.dtype(), "Expected out tensor to have dtype ", options.dtype(), ", but got ",
                 out_.dtype(), " instead");
     if (at::native::resize_output(out_, sizes) && !strides.empty()) {
@@ -56,7 +57,7 @@ class Sizer final : public Meta {
     }
     // The iterator keeps a record of its outputs.
     if constexpr (std::is_base_of_v<at::TensorIteratorBase, Meta>) {
-      Meta::set_output_raw_strided(index, sizes, strides, options);
+      Meta::set_output_raw_strided(index, sizes, strides, options OPENREG_AND_NAMES(names));
     }
   }
 

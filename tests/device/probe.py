@@ -1,9 +1,9 @@
 """Tells what this Python, its torch and the device are, in a file that survives a crash half-way.
 
-Run by the Python under test: ``python probe.py --device NAME --out env.json [--expect-devices N]``. The file is written
-anew before and after every step that may end the process, so it always says how far things went. Exit codes: 0 all is
-well, 10 torch cannot be imported, 11 torch does not know the device, 12 the device is not available or has too few
-cards. The reason is on stderr and in the key ``error``.
+Run by the Python under test: ``python probe.py --device NAME --out env.json [--expect-devices N] [--compute]``. The
+file is written anew before and after every step that may end the process, so it always says how far things went. Exit
+codes: 0 all is well, 10 torch cannot be imported, 11 torch does not know the device, 12 the device is not available,
+has too few cards or does not compute. The reason is on stderr and in the key ``error``.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ def main() -> int:
     parser.add_argument("--device", required=True, metavar="NAME", help="as in torch.device(NAME)")
     parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="where the facts go, as JSON")
     parser.add_argument("--expect-devices", type=int, default=1, metavar="N", help="cards that there must be (1)")
+    parser.add_argument("--compute", action="store_true", help="also let the device add two numbers")
     arguments = parser.parse_args()
     facts = Facts(arguments.out)
     facts.add(reached="python", error=None, **host(), plugins=plugins())
@@ -65,6 +66,8 @@ def main() -> int:
         facts.add(reached="import", torch=about(torch))
         known = look_for(torch, arguments.device, facts)
         count_cards(known, arguments.expect_devices, facts)
+        if arguments.compute:
+            compute(torch, arguments.device)
     except Failed as failed:
         facts.add(error=str(failed))
         sys.stderr.write(f"{failed}\n")
@@ -183,6 +186,21 @@ def count_cards(module: ModuleType, expected: int, facts: Facts) -> None:
         raise Failed(UNAVAILABLE, f"torch knows the device {name}, but it is not available here.")
     if count < expected:
         raise Failed(UNAVAILABLE, f"torch counts {count} card(s) of {name}, expected at least {expected}.")
+
+
+def compute(torch: ModuleType, name: str) -> None:
+    """Let the device do the least that a device does.
+
+    Raises:
+        Failed: it does not, or the result is wrong.
+
+    """
+    try:
+        result = (torch.tensor([1.0], device=name) + torch.tensor([2.0], device=name)).tolist()
+    except Exception as error:
+        raise Failed(UNAVAILABLE, f"the device {name} does not compute: {_one_line(error)}.") from error
+    if result != [3.0]:
+        raise Failed(UNAVAILABLE, f"the device {name} computes 1 + 2 = {result[0]}.")
 
 
 def _one_line(error: BaseException) -> str:

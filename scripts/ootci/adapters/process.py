@@ -76,6 +76,7 @@ class Process:
         env: its whole environment.
         log_file: where its output is appended; output beyond ``MAX_LOG_BYTES`` is dropped, and the log says so.
         on_line: called with each complete line of output, from another thread.
+        keep_open: descriptors that it inherits under their numbers.
 
     Raises:
         ToolMissing: the program does not exist or is not executable.
@@ -90,6 +91,7 @@ class Process:
         env: Mapping[str, str],
         log_file: Path,
         on_line: Callable[[str], None] | None = None,
+        keep_open: Sequence[int] = (),
     ) -> None:
         self.command = tuple(command)
         self.cwd = cwd
@@ -107,6 +109,7 @@ class Process:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                pass_fds=tuple(keep_open),
             )
         except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
             raise ToolMissing(
@@ -139,6 +142,11 @@ class Process:
         if self.wait(GRACE_SECONDS) is None:
             _signal_group(self._popen.pid, signal.SIGKILL)
             self.wait(GRACE_SECONDS)
+
+    def kill(self) -> None:
+        """End the whole group at once."""
+        _signal_group(self._popen.pid, signal.SIGKILL)
+        self.wait(GRACE_SECONDS)
 
     def finish(self, *, timed_out: bool = False) -> Finished:
         """Collect what is left once the process has ended, and end whatever it left behind in its group."""
@@ -246,6 +254,21 @@ def ask(
     seconds = time.monotonic() - started
     log.debug("%s  [cwd %s, %s, %.1f s]", shlex.join(command), cwd, exit_text(answer.exit_code), seconds)
     return answer
+
+
+def end_all_with(variable: str, value: str) -> int:
+    """End every process that has this environment variable, and say how many there were.
+
+    Finds what left its process group, such as a daemon that a test started: what a process starts inherits its
+    environment. Linux only (proc(5), ``/proc/<pid>/environ``); elsewhere nothing is found.
+    """
+    mark, count = f"{variable}={value}".encode(), 0
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if mark in path.read_bytes().split(b"\0"):
+                os.kill(int(path.parent.name), signal.SIGKILL)
+                count += 1
+    return count
 
 
 def _signal_group(leader: int, number: signal.Signals) -> None:

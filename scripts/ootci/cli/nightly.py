@@ -77,6 +77,7 @@ def _plan(
             now=clock(),
             trigger=trigger,
             suffix=suffix,
+            history=History(folders.history),
             say=progress_.say,
         )
     write(planned, folders.workspace.plan)
@@ -94,7 +95,16 @@ def _one_device(
         for line in stage_lines(built.stages):
             progress_.say(f"  {line}")
         options = suite_options(item, built, workspace)
-        tested = test(item.device, built, folder, suites, clock=clock, progress=progress_, options=options)
+        tested = test(
+            item.device,
+            built,
+            folder,
+            suites,
+            clock=clock,
+            progress=progress_,
+            planned=run,
+            options=options,
+        )
         for line in stage_lines(tested):
             progress_.say(f"  {line}")
         collect(item.device, planned, folder, now=clock(), attempt=attempt_number())

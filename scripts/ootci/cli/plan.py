@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from ootci.cli.context import Folders, attempt_number, clock, folder_options, progress
+from ootci.history.store import History
 from ootci.model.plan import Plan, Trigger
 from ootci.model.record import write
 from ootci.stages.plan import PINNED_RELEASE, plan
@@ -47,7 +48,7 @@ def github_trigger() -> tuple[Trigger, str | None]:
 @click.option("--url", metavar="URL", help="Page of the workflow run; made from GitHub's variables when absent.")
 @click.option("--plan-suffix", metavar="TEXT", help="Makes the plan's id unique within a day; GITHUB_RUN_ID or time.")
 @click.option("--github-output", type=click.Path(path_type=Path), help="Append matrix, plan-id and count to this file.")
-@folder_options("devices", "work")
+@folder_options("devices", "work", "history")
 def plan_command(
     chosen: tuple[str, ...],
     torch: str | None,
@@ -69,6 +70,7 @@ def plan_command(
             now=clock(),
             trigger=trigger,
             suffix=plan_suffix or suffix,
+            history=History(folders.history),
             say=progress_.say,
         )
     write(result, folders.workspace.plan)

@@ -11,6 +11,7 @@ from ootci.cli.context import Folders, clock, exit_zero_option, folder_options, 
 from ootci.cli.report import stage_lines
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, BadOption
 from ootci.model.build import Build, StageName, StageStatus
+from ootci.model.plan import Plan, PlannedRun
 from ootci.model.record import read
 from ootci.resources import suites_folder as shipped_suites
 from ootci.stages.test import suite_options, test
@@ -41,6 +42,13 @@ def suites_folder(given: Path | None) -> Path:
     return folder
 
 
+def _planned(plan: Path, device: str) -> PlannedRun | None:
+    """What the nightly knows of the device; a run by hand may do without a plan."""
+    if not plan.exists():
+        return None
+    return next((run for run in read(Plan, plan).runs if run.device == device), None)
+
+
 @click.command("test", short_help="Run the suites on a device.")
 @click.argument("device")
 @exit_zero_option
@@ -51,9 +59,15 @@ def test_command(device: str, exit_zero: bool, suites_dir: Path | None, folders:
     folder = folders.workspace.run(device)
     item = folders.device(device)
     build = read(Build, folder.build)
-    options = suite_options(item, build, folders.workspace)
     stages = test(
-        item.device, build, folder, suites_folder(suites_dir), clock=clock, progress=progress(), options=options
+        item.device,
+        build,
+        folder,
+        suites_folder(suites_dir),
+        clock=clock,
+        progress=progress(),
+        planned=_planned(folders.workspace.plan, device),
+        options=suite_options(item, build, folders.workspace),
     )
     for line in stage_lines(stages):
         click.echo(line)

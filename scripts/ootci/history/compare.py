@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from ootci.model.outcome import FAILURES, OutcomeName
+from ootci.model.outcome import FAILURES, Outcome, OutcomeName
 from ootci.model.run import Run
 from ootci.model.verdict import Change, ChangeName
 
@@ -15,9 +15,9 @@ def changes_between(before: Run | None, after: Run, known: Container[str] = ()) 
     """Every test whose outcome is worth showing, in the order of the later run, then those that disappeared.
 
     Tests of advisory suites are included. Without a run before, only failures are listed, as new failures. Failing
-    tests whose ids are in ``known`` are marked so.
+    tests whose ids are in ``known`` are marked so. Flaky tests are left out: they are no change, but counted.
     """
-    old = {outcome.id: outcome.outcome for outcome in before.outcomes} if before else {}
+    old = {outcome.id: _settled(outcome) for outcome in before.outcomes} if before else {}
     changes = [
         Change(
             id=item.id,
@@ -27,6 +27,7 @@ def changes_between(before: Run | None, after: Run, known: Container[str] = ()) 
             known=item.is_failure and item.id in known,
         )
         for item in after.outcomes
+        if not item.is_flaky
         if (change := _change(old.get(item.id), item.outcome, before is not None)) is not None
     ]
     now = {outcome.id for outcome in after.outcomes}
@@ -41,11 +42,20 @@ def changes_between(before: Run | None, after: Run, known: Container[str] = ()) 
 def new_failures(before: Run | None, after: Run, known: Container[str] = ()) -> int:
     """Tests of required suites, other than known ones, that fail now and did not fail, or were not there, before."""
     required = {report.suite for report in after.suites if report.required}
-    old = {outcome.id: outcome.outcome for outcome in before.outcomes} if before else {}
+    old = {outcome.id: _settled(outcome) for outcome in before.outcomes} if before else {}
     return sum(
-        item.is_failure and item.suite in required and item.id not in known and old.get(item.id) not in FAILURES
+        item.is_failure
+        and not item.is_flaky
+        and item.suite in required
+        and item.id not in known
+        and old.get(item.id) not in FAILURES
         for item in after.outcomes
     )
+
+
+def _settled(outcome: Outcome) -> OutcomeName:
+    """What the next run is compared with: a flaky test passed in the end, so that failing for good is news."""
+    return OutcomeName.PASSED if outcome.is_flaky else outcome.outcome
 
 
 def _change(before: OutcomeName | None, after: OutcomeName, comparable: bool) -> ChangeName | None:

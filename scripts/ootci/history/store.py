@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -88,6 +89,17 @@ class History:
         runs = [_read(Run, path) for path in (self.folder / "runs" / device).glob("*.json.gz")]
         return tuple(sorted(runs, key=lambda run: (run.started_at, run.plan_id, run.attempt)))
 
+    def newest_runs(self, device: str) -> Iterator[Run]:
+        """The attempts of a device, newest nightly first, read one by one.
+
+        Raises:
+            HistoryCorrupt: a record cannot be read back.
+
+        """
+        paths = (self.folder / "runs" / device).glob("*.json.gz")
+        for path in sorted(paths, key=_nightly_and_attempt, reverse=True):
+            yield _read(Run, path)
+
     def devices(self) -> tuple[str, ...]:
         """Names of all devices that ever reported, sorted."""
         return tuple(sorted(path.name for path in (self.folder / "runs").glob("*") if path.is_dir()))
@@ -106,6 +118,11 @@ class History:
             write_atomic(marker, (json.dumps(FORMAT) + "\n").encode())
         write_atomic(path, content)
         return True
+
+
+def _nightly_and_attempt(path: Path) -> tuple[str, int]:
+    nightly, _, attempt = path.name.removesuffix(".json.gz").rpartition(".")
+    return nightly, int(attempt) if attempt.isdigit() else 0
 
 
 def _content(stored: bytes, path: Path) -> bytes:

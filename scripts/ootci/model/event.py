@@ -23,6 +23,8 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 """The longest event lists every test of a suite; what is longer is no event."""
 
 Seconds = Annotated[float, Field(ge=0, le=1e7)]
+Attempt = Annotated[int, Field(ge=1, le=100)]
+"""1 unless a test was run again."""
 
 
 class _Event(BaseModel):
@@ -69,6 +71,7 @@ class TestStart(_Event):
 
     event: Literal["test_start"] = "test_start"
     id: str
+    attempt: Attempt = 1
 
 
 class TestEnd(_Event):
@@ -77,6 +80,7 @@ class TestEnd(_Event):
     event: Literal["test_end"] = "test_end"
     id: str
     outcome: OutcomeName
+    attempt: Attempt = 1
     duration: Seconds = 0.0
     message: str | None = None
     text: str | None = None

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from enum import Enum
+from typing import Annotated
+
+from pydantic import Field
 
 from ootci.model.record import Record
 
@@ -40,6 +43,19 @@ def way(said: object) -> Way | None:
     return Way(said) if isinstance(said, str) and said in Way.__members__.values() else None
 
 
+class Attempt(Record):
+    """A later attempt of a test in the same run. Hostile until escaped, like the outcome that it belongs to."""
+
+    outcome: OutcomeName
+    """What came of it."""
+    duration: float = 0.0
+    """Seconds."""
+    message: str | None = None
+    """One line, capped."""
+    text: str | None = None
+    """The failure's head and tail, capped."""
+
+
 class Outcome(Record):
     """One test of one run. Everything in it came from a device run and is hostile until escaped."""
 
@@ -61,6 +77,13 @@ class Outcome(Record):
     """The failure's head and tail, capped; says how much was cut."""
     ran: Way | None = None
     """`fallback` when any operator ran on the CPU during the test, else `native`; absent where nobody counted."""
+    attempts: Annotated[tuple[Attempt, ...], Field(exclude_if=lambda attempts: not attempts)] = ()
+    """Later attempts in the same run, in order. The first is the outcome itself, and no later one changes it."""
+
+    @property
+    def is_flaky(self) -> bool:
+        """Whether it failed and then, with nothing changed, passed."""
+        return self.is_failure and bool(self.attempts) and self.attempts[-1].outcome is OutcomeName.PASSED
 
     @property
     def is_failure(self) -> bool:
@@ -91,16 +114,20 @@ class Counts(Record):
     """Use what the device says that it does not do."""
     not_run: int = 0
     """Were collected and never reported."""
+    flaky: Annotated[int, Field(exclude_if=lambda count: count == 0)] = 0
+    """How many of the failures passed when they were run again; they are counted above, by what they came to first."""
 
     @classmethod
     def of(cls, outcomes: Iterable[Outcome]) -> Counts:
         """Count outcomes."""
-        return cls(**Counter(item.outcome.value for item in outcomes))
+        found = list(outcomes)
+        by_name = Counter(item.outcome.value for item in found)
+        return cls(**by_name, flaky=sum(item.is_flaky for item in found))
 
     @property
     def total(self) -> int:
         """All tests that were collected."""
-        return sum(self.model_dump().values())
+        return sum(getattr(self, name.value) for name in OutcomeName)
 
     @property
     def executed(self) -> int:

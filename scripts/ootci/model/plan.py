@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+from pydantic import Field
 
 from ootci.errors import NoSuchDevice
 from ootci.model.device import KnownFailure, Unsupported
@@ -40,6 +42,9 @@ class PlannedRun(Record):
     """Time-out of the whole device job."""
     known_failures: tuple[KnownFailure, ...] = ()
     """Tests that the vendor knew to fail on that day; a night is always judged by the list of its own day."""
+    failing_before: Annotated[tuple[str, ...] | None, Field(exclude_if=lambda ids: ids is None)] = None
+    """Tests that failed when their suite last reported completely, capped in number: any other that fails is run again.
+    Null when nothing was reported before."""
     unsupported: tuple[Unsupported, ...] = ()
     """Capabilities that the device was declared not to have."""
 

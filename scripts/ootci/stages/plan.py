@@ -14,7 +14,9 @@ from packaging.version import InvalidVersion, Version
 from ootci.adapters import torch_index
 from ootci.adapters.torch_index import IndexProblem, TorchWheel
 from ootci.errors import BadOption, TorchWheelMissing
-from ootci.model.device import Device, RegisteredDevice, Torch, find_device
+from ootci.history.failing import failing_before
+from ootci.history.store import History
+from ootci.model.device import RegisteredDevice, Torch, find_device
 from ootci.model.plan import LeftOut, Plan, PlannedRun, PlannedSuite, Trigger
 from ootci.model.torch_build import Channel, TorchRequest
 
@@ -30,6 +32,7 @@ def plan(
     now: datetime,
     trigger: Trigger,
     suffix: str | None = None,
+    history: History | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Plan:
     """Decide which devices run on which torch.
@@ -41,11 +44,13 @@ def plan(
         now: the nightly's time; its date is part of the plan's id.
         trigger: what started the nightly.
         suffix: makes the plan's id unique within a day; the time of day when absent.
+        history: past runs, from which the plan takes what failed last.
         say: told about each fallback.
 
     Raises:
         NoSuchDevice: a chosen name is not registered.
         BadOption, TorchWheelMissing: ``torch`` or ``suffix`` cannot be used.
+        HistoryCorrupt: a record of the history cannot be read back.
 
     """
     for name in chosen:
@@ -67,7 +72,8 @@ def plan(
                 resolved[key] = resolve(torch, device.torch)
                 if told := resolved[key].deviation:
                     say(f"torch: {told}")
-            runs.append(_planned(plan_id, item, device, resolved[key]))
+            failing = failing_before(history.newest_runs(device.name)) if history else None
+            runs.append(_planned(plan_id, item, resolved[key], failing))
     return Plan(id=plan_id, created_at=now, trigger=trigger, runs=tuple(runs), left_out=tuple(left_out))
 
 
@@ -80,7 +86,10 @@ def _checked(suffix: str | None) -> str | None:
     return suffix
 
 
-def _planned(plan_id: str, item: RegisteredDevice, device: Device, request: TorchRequest) -> PlannedRun:
+def _planned(
+    plan_id: str, item: RegisteredDevice, request: TorchRequest, failing: tuple[str, ...] | None
+) -> PlannedRun:
+    device = item.device
     return PlannedRun(
         run_id=f"{plan_id}-{device.name}",
         device=device.name,
@@ -92,6 +101,7 @@ def _planned(plan_id: str, item: RegisteredDevice, device: Device, request: Torc
         runner=device.runner.labels,
         timeout_minutes=device.limits.job_minutes,
         known_failures=device.known_failures,
+        failing_before=failing,
         unsupported=device.unsupported,
     )
 

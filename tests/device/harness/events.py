@@ -25,6 +25,17 @@ class EventLog:
         self._clock = clock
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         self._descriptor = None if path is None else os.open(path, flags, 0o644)
+        self._held: list[bytes] | None = None
+
+    def hold(self) -> None:
+        """Keep events back, until :meth:`release`; what is still held when the log is closed was never told."""
+        self._held = []
+
+    def release(self) -> None:
+        """Append what was held, and hold nothing any more."""
+        held, self._held = self._held, None
+        if held and self._descriptor is not None:
+            os.write(self._descriptor, b"".join(held))
 
     def write(self, event: str, **fields: object) -> None:
         """Append one event."""
@@ -32,7 +43,10 @@ class EventLog:
             return
         time = self._clock().astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         line = json.dumps({"event": event, "time": time, **fields}) + "\n"
-        os.write(self._descriptor, line.encode("ascii"))
+        if self._held is not None:
+            self._held.append(line.encode("ascii"))
+        else:
+            os.write(self._descriptor, line.encode("ascii"))
 
     def close(self) -> None:
         """Close the file."""

@@ -39,6 +39,6 @@ def chosen_dtypes(asked: str, known: Iterable[str]) -> frozenset[str]:
     return names
 
 
-def ids_are_given(places: Sequence[str], ids_from: object) -> bool:
-    """Whether tests were named one by one, by pytest's arguments or by ``--ids-from``."""
-    return ids_from is not None or any("::" in place for place in places)
+def ids_are_given(places: Sequence[str], ids_from: object, stand_by: object = None) -> bool:
+    """Whether tests were named one by one, by pytest's arguments or ``--ids-from``, or will be after ``--stand-by``."""
+    return ids_from is not None or stand_by is not None or any("::" in place for place in places)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,8 @@ class Options:
         stacks: the file to which stacks are dumped.
         ids: run exactly these; all when None.
         min_tests: fewer tests than this are an error.
+        stand_by: the descriptor on which the ids to run arrive once everything is collected; None to run at once.
+        attempt: which attempt of the tests this is.
 
     """
 
@@ -30,6 +33,8 @@ class Options:
     stacks: Path | None
     ids: tuple[str, ...] | None
     min_tests: int
+    stand_by: int | None = None
+    attempt: int = 1
 
 
 def usage_error(what: str, where: str, remedy: str) -> pytest.UsageError:
@@ -67,6 +72,16 @@ def add_options(parser: pytest.Parser) -> None:
         "--upstream-commit",
         metavar="HASH",
         help="the commit of the checkout: the one that torch was built from unless given, 'any' for any",
+    )
+    group.addoption(
+        "--stand-by",
+        metavar="FD",
+        type=int,
+        help="for a process that may be needed later: import and collect, then wait until test ids arrive on the "
+        "descriptor FD, one a line, and run exactly these; without any, end",
+    )
+    group.addoption(
+        "--attempt", metavar="N", type=int, default=1, help="which attempt of the tests this is, for the log"
     )
     group.addoption(
         "--ops-dtypes",
@@ -107,6 +122,8 @@ def read_options(config: pytest.Config) -> Options:
         stacks=config.getoption("--stack-file"),
         ids=_ids(config),
         min_tests=config.getoption("--min-tests"),
+        stand_by=config.getoption("--stand-by"),
+        attempt=config.getoption("--attempt"),
     )
 
 
@@ -126,7 +143,17 @@ def _read_ids(path: Path | None) -> tuple[str, ...] | None:
             f"the option --ids-from {path}",
             "give a UTF-8 text file with one test id a line",
         ) from error
-    ids = tuple(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+    ids = _ids_in(text)
     if not ids:
         raise usage_error("no test ids", f"the file {path}", "write one test id a line into it")
     return ids
+
+
+def wait_for_ids(descriptor: int) -> tuple[str, ...]:
+    """Wait until the other end of a pipe has written test ids and closed it; none when it only closed it."""
+    with os.fdopen(descriptor, encoding="utf-8") as stream:
+        return _ids_in(stream.read())
+
+
+def _ids_in(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))

@@ -6,6 +6,7 @@ import faulthandler
 import os
 import signal
 from collections.abc import Generator, Iterable
+from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from _pytest.outcomes import Skipped
 from harness.capabilities import CAPABILITIES, docs_page
 from harness.device import check_known
 from harness.events import EventLog
-from harness.options import Options, read_options
+from harness.options import Options, read_options, wait_for_ids
 from harness.outcomes import (
     UNSUPPORTED,
     Differs,
@@ -61,6 +62,8 @@ class Recorder:
     def pytest_sessionstart(self) -> None:
         """Open the log before torch is imported, since that may end the process."""
         self._log = EventLog(self._config.getoption("--events"))
+        if self._config.getoption("--stand-by") is not None:
+            self._log.hold()
         self._log.write("session_start", pid=os.getpid())
         try:
             self._options = read_options(self._config)
@@ -84,11 +87,16 @@ class Recorder:
                 problems.append((item.nodeid, str(error)))
                 self._log.write("collect_error", id=item.nodeid, message=first_line(str(error)), text=str(error))
         check_rules(problems)
+        if self.options.stand_by is not None:
+            # Nothing has touched the device yet, so that it belongs to the process that runs tests meanwhile.
+            self._options = replace(self.options, ids=wait_for_ids(self.options.stand_by))
         selection = select(tests, self.options)
         if selection.unknown_ids:
             self._log.write("unknown_ids", ids=list(selection.unknown_ids))
         check_unknown_ids(selection)
         check_count(selection, self.options.min_tests)
+        if self.options.ids or self.options.stand_by is None:
+            self._log.release()
         self._described = {described.id: described for _, described in tests}
         items[:] = selection.chosen
         if selection.dropped:
@@ -113,7 +121,7 @@ class Recorder:
         """Tell that a test begins."""
         self._reports = []
         self._reason = None
-        self._log.write("test_start", id=nodeid)
+        self._log.write("test_start", id=nodeid, **self._attempt)
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(
@@ -142,6 +150,7 @@ class Recorder:
             "test_end",
             id=nodeid,
             outcome=outcome,
+            **self._attempt,
             duration=round(sum(report.duration for report in reports), 4),
             message=_expectation(reports) or self._reason,
             text=capped(text) if text else None,
@@ -159,6 +168,10 @@ class Recorder:
         if is_unsupported(report):
             return UNSUPPORTED, "u", "UNSUPPORTED"
         return None
+
+    @property
+    def _attempt(self) -> dict[str, int]:
+        return {"attempt": self.options.attempt} if self.options.attempt > 1 else {}
 
     def _end(self, exit_status: int) -> None:
         self._log.write("session_end", exit_status=exit_status)

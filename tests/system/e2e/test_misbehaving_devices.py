@@ -1,4 +1,4 @@
-"""Twelve devices in one nightly, most of them broken in a way of their own: each gets its true row."""
+"""Fifteen devices in one nightly, most of them broken in a way of their own: each gets its true row."""
 
 from __future__ import annotations
 
@@ -23,6 +23,13 @@ EXPECTED = {
     "hang": ("SMOKE_BROKEN", "smoke", "smoke/test_scripted.py::test_second"),
     "no-tests": ("NO_DATA", "smoke", "zero tests were collected"),
     "exits-zero": ("SMOKE_BROKEN", "smoke", "smoke/test_scripted.py::test_second"),
+    "flaky": (
+        "UNSTABLE",
+        "smoke",
+        "1 test failed and passed when run again, first smoke/test_scripted.py::test_second",
+    ),
+    "crash-then-pass": ("UNSTABLE", "smoke", "1 test failed and passed when run again"),
+    "crash-late": ("SMOKE_BROKEN", "smoke", "smoke/test_scripted.py::test_second"),
 }
 
 
@@ -90,6 +97,27 @@ def test_a_crash_or_a_hang_costs_that_test_only(night: Night, behaviour: str, ou
     )
     assert len(outcomes) == 4
     assert {item["outcome"] for item in outcomes.values()} == {"passed"}
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "attempts"),
+    [
+        ("flaky", ["failed", "passed"]),
+        ("crash-then-pass", ["crashed", "passed"]),
+        ("crash-late", ["crashed", "passed", "crashed"]),
+        ("crash-in-test", ["crashed", "crashed"]),
+        ("fails", ["failed", "failed"]),
+        ("passes", ["passed"]),
+    ],
+)
+def test_every_attempt_is_kept_and_the_first_is_the_outcome(night: Night, behaviour: str, attempts: list[str]) -> None:
+    name = "integration/test_scripted.py::test_views" if behaviour == "fails" else "smoke/test_scripted.py::test_second"
+    item = night.outcomes(behaviour)[name]
+    later = item.get("attempts", [])
+    assert isinstance(later, list)
+    assert [item["outcome"], *(attempt["outcome"] for attempt in later)] == attempts
+    if behaviour == "crash-late":
+        assert "crashes again when smoke/test_scripted.py::test_first has run before it" in later[-1]["message"]
 
 
 @pytest.mark.parametrize("behaviour", ["crash-in-test", "hang"])

@@ -29,6 +29,9 @@ BEHAVIOURS = (
     "hang",
     "no-tests",
     "exits-zero",
+    "flaky",
+    "crash-then-pass",
+    "crash-late",
 )
 
 

@@ -64,3 +64,6 @@ class Limits(Record):
     """Time-out of one suite; what did not run by then is `not_run`."""
     test_seconds: Annotated[int, Field(ge=1, le=7200)] = 300
     """Time-out of one test."""
+    deaths_in_a_row: Annotated[int, Field(ge=1, le=10_000)] = 20
+    """After so many tests in a row that ended their process (one that had to be ended counts as five) the device is
+    asked whether it still answers; if it does not, the rest of the suite is `not_run`."""

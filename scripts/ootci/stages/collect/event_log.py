@@ -17,10 +17,13 @@ from ootci.model.event import (
     TestEnd,
     read_events,
 )
+from ootci.model.outcome import Attempt
 from ootci.model.run import OperatorCount
 
 MAX_REASON = 500
 MAX_EXCERPT = 8_000
+MAX_TESTS_AGAIN = 1_000
+MAX_ATTEMPTS = 5
 MAX_OPERATORS = 20_000
 
 
@@ -34,6 +37,7 @@ class EventLog:
         collected: tests that pytest collected, by id.
         ends: what came of the tests of the suite during which the job was ended, so that nobody wrote its report.
         operators: how often each operator ran.
+        attempts: later attempts of tests, by id.
 
     """
 
@@ -42,6 +46,7 @@ class EventLog:
     collected: dict[str, CollectedTest] = field(default_factory=dict)
     ends: dict[str, TestEnd] = field(default_factory=dict)
     operators: dict[str, OperatorUse] = field(default_factory=dict)
+    attempts: dict[str, list[Attempt]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: Path) -> EventLog:
@@ -54,6 +59,8 @@ class EventLog:
             elif isinstance(event, StageEnd):
                 log.ended[event.stage] = event
                 log.ends = {}
+            elif isinstance(event, TestEnd) and event.attempt > 1:
+                log._add_attempt(event)
             elif isinstance(event, TestEnd):
                 log.ends[event.id] = event
             elif isinstance(event, Collected):
@@ -71,6 +78,21 @@ class EventLog:
                 self.operators[name] = OperatorUse(
                     native=before.native + use.native, fallback=before.fallback + use.fallback
                 )
+
+    def _add_attempt(self, event: TestEnd) -> None:
+        if event.id not in self.attempts and len(self.attempts) >= MAX_TESTS_AGAIN:
+            return
+        attempts = self.attempts.setdefault(event.id, [])
+        if len(attempts) < MAX_ATTEMPTS:
+            message, text = event.message, event.text
+            attempts.append(
+                Attempt(
+                    outcome=event.outcome,
+                    duration=event.duration,
+                    message=message[:MAX_REASON] if message else None,
+                    text=text[:MAX_EXCERPT] if text else None,
+                )
+            )
 
     def stage(self, name: StageName) -> StageResult:
         """What came of a stage; one that began and never told of its end crashed."""

@@ -49,7 +49,7 @@ def collect(device: Device, plan: Plan, folder: RunFolder, *, now: datetime, att
     log = EventLog.read(folder.events)
     stages = _stages(build, log, device)
     report = read_junit(folder.junit)
-    outcomes = _with_missing(report.outcomes, log)
+    outcomes = _with_attempts(_with_missing(report.outcomes, log), log)
     started = min((stage.started_at for stage in stages if stage.started_at), default=now)
     finished = max(
         (stage.started_at + timedelta(seconds=stage.duration) for stage in stages if stage.started_at), default=now
@@ -113,6 +113,17 @@ def _with_missing(reported: tuple[Outcome, ...], log: EventLog) -> tuple[Outcome
             )
         )
     return (*reported, *missing)
+
+
+def _with_attempts(outcomes: tuple[Outcome, ...], log: EventLog) -> tuple[Outcome, ...]:
+    """The outcomes, with the later attempts of those that failed at first."""
+    if not log.attempts:
+        return outcomes
+    later = {test_id[:MAX_ID]: tuple(attempts) for test_id, attempts in log.attempts.items()}
+    return tuple(
+        item.model_copy(update={"attempts": later[item.id]}) if item.is_failure and item.id in later else item
+        for item in outcomes
+    )
 
 
 def _suites(

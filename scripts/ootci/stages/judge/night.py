@@ -51,6 +51,7 @@ def judge_night(device: str, plan: Plan, run: Run | None, before: Run | None, *,
         or _regressed(before, run, failures)
         or _lost_tests(plan, before, run)
         or _failing(run, failures)
+        or _unstable(run, failures)
         or _nothing(run)
         or _known(run, failures)
         or Judged(VerdictName.OK, _ok_text(run))
@@ -64,12 +65,14 @@ class _Failures:
     Attributes:
         unknown: those that nobody expected, in the run's order.
         known: ids of those that the vendor's list covers.
+        flaky: those that nobody expected and that passed when they were run again.
         again: how many of the unknown were known until their entry expired.
 
     """
 
     unknown: tuple[Outcome, ...]
     known: frozenset[str]
+    flaky: tuple[Outcome, ...]
     again: int
 
     @classmethod
@@ -77,13 +80,21 @@ class _Failures:
         required = _required(run)
         known, expired = known_ids(plan, run), expired_ids(plan, run)
         failing = [item for item in run.outcomes if item.suite in required and item.is_failure]
-        unknown = tuple(item for item in failing if item.id not in known)
-        return cls(unknown, frozenset(item.id for item in failing) & known, sum(item.id in expired for item in unknown))
+        others = [item for item in failing if item.id not in known]
+        unknown = tuple(item for item in others if not item.is_flaky)
+        flaky = tuple(item for item in others if item.is_flaky)
+        covered = frozenset(item.id for item in failing) & known
+        return cls(unknown, covered, flaky, sum(item.id in expired for item in unknown))
+
+    @property
+    def flaky_ids(self) -> frozenset[str]:
+        """Ids of the flaky ones."""
+        return frozenset(item.id for item in self.flaky)
 
     @property
     def note(self) -> str:
         """What the reason of a verdict says besides; empty where nobody claimed anything."""
-        total = len(self.unknown) + len(self.known)
+        total = len(self.unknown) + len(self.known) + len(self.flaky)
         known = f"; {len(self.known)} of {total} failures known" if self.known else ""
         return known + (f"; {self.again} known no longer, as the entry expired" if self.again else "")
 
@@ -182,6 +193,16 @@ def _failing(run: Run, failures: _Failures) -> Judged | None:
     return None
 
 
+def _unstable(run: Run, failures: _Failures) -> Judged | None:
+    if not failures.flaky:
+        return None
+    first = failures.flaky[0]
+    text = f"{_tests(len(failures.flaky))} failed and passed when run again, first {first.id}{failures.note}"
+    return Judged(
+        VerdictName.UNSTABLE, text, next((item.name for item in run.stages if item.name.value == first.suite), None)
+    )
+
+
 def _known(run: Run, failures: _Failures) -> Judged | None:
     if not failures.known:
         return None
@@ -196,8 +217,8 @@ def _nothing(run: Run) -> Judged | None:
 
 
 def _failing_stages(run: Run, failures: _Failures) -> list[StageResult]:
-    """Stages of required suites that did not pass for more than failing tests that are all known."""
-    excused = {item.suite for item in run.outcomes if item.id in failures.known} - {
+    """Stages of required suites that did not pass for more than failing tests that are all known or flaky."""
+    excused = {item.suite for item in run.outcomes if item.id in failures.known | failures.flaky_ids} - {
         item.suite for item in failures.unknown
     }
     return [

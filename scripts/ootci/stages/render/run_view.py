@@ -23,6 +23,8 @@ from .text import Excerpt, excerpt, one_line
 
 LOG_LIMIT = 6_000
 FAILURE_LIMIT = 8_000
+ATTEMPT_LIMIT = 4_000
+ATTEMPTS_SHOWN = 5
 CAPABILITIES_LIMIT = 60
 
 
@@ -50,8 +52,18 @@ class CountRow:
 
 
 @dataclass(frozen=True)
+class AttemptRow:
+    """A later attempt of a failing test."""
+
+    status: Status
+    seconds: float
+    message: str | None
+    text: Excerpt | None
+
+
+@dataclass(frozen=True)
 class FailureRow:
-    """One failing test."""
+    """One failing test; ``flaky`` says so where it passed in the end."""
 
     id: str
     title: str | None
@@ -63,6 +75,8 @@ class FailureRow:
     message: str | None
     text: Excerpt | None
     command: str
+    flaky: Status | None
+    attempts: tuple[AttemptRow, ...]
 
 
 @dataclass(frozen=True)
@@ -213,9 +227,13 @@ def _failures(
     room, rows = Room(TEXTS), []
     for outcome in failing:
         row = _failure(outcome, run.device, changes.get(outcome.id), outcome.id in known)
-        text = row.text or Excerpt("")
+        texts = [row.text, *(attempt.text for attempt in row.attempts)]
+        shown = [part for text in texts if text for part in (text.head, text.tail)]
+        said = [attempt.message for attempt in row.attempts]
         # The id stands in the summary, in a label and in the command.
-        if not room.takes(row.id * 3, row.title, row.message, text.head, text.tail, overhead=700):
+        if not room.takes(
+            row.id * (3 + len(said)), row.title, row.message, *said, *shown, overhead=700 + 400 * len(said)
+        ):
             break
         rows.append(row)
     return failing, tuple(rows)
@@ -233,6 +251,18 @@ def _failure(outcome: Outcome, device: str, change: ChangeName | None, known: bo
         message=one_line(outcome.message) if outcome.message else None,
         text=excerpt(outcome.text, FAILURE_LIMIT) if outcome.text else None,
         command=reproduce(outcome.id, device),
+        flaky=Status(f"flaky: {OUTCOMES[outcome.outcome].word}, then passed", "warn", "wave")
+        if outcome.is_flaky
+        else None,
+        attempts=tuple(
+            AttemptRow(
+                status=OUTCOMES[attempt.outcome],
+                seconds=attempt.duration,
+                message=one_line(attempt.message) if attempt.message else None,
+                text=excerpt(attempt.text, ATTEMPT_LIMIT) if attempt.text else None,
+            )
+            for attempt in outcome.attempts[:ATTEMPTS_SHOWN]
+        ),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from junitparser import Error, Failure, JUnitXml, Properties, Property, Skipped, TestCase, TestSuite
@@ -20,14 +21,16 @@ def write_junit(events: Path, target: Path) -> None:
 
     The exact outcome, the test's id, capability and title, and how its work was done are properties of the test case;
     failure, error and skipped elements follow pytest's usage, so that any JUnit reader understands the report. A test
-    without an outcome is an error of the type ``not_run``.
+    without an outcome is an error of the type ``not_run``. A test that was run again is what it came to
+    first, whatever came later: readers have no element for "failed, and then passed" that they do not take for a pass.
+    Its attempts are a property.
     """
-    collected, ends, broken = _from(events)
+    collected, ends, later, broken = _from(events)
     report = JUnitXml(name="ootci")
     suites: dict[str, TestSuite] = {}
     for test in collected.values():
         suite = suites.setdefault(test.suite or "unknown", TestSuite(test.suite or "unknown"))
-        suite.add_testcase(_case(test, ends.get(test.id)))
+        suite.add_testcase(_case(test, ends.get(test.id), later.get(test.id, ())))
     for error in broken:
         name = error.id.partition("/")[0]
         suite = suites.setdefault(name, TestSuite(name))
@@ -41,24 +44,29 @@ def write_junit(events: Path, target: Path) -> None:
     write_atomic(target, report.tostring())
 
 
-def _from(events: Path) -> tuple[dict[str, CollectedTest], dict[str, TestEnd], list[CollectError]]:
+def _from(
+    events: Path,
+) -> tuple[dict[str, CollectedTest], dict[str, TestEnd], dict[str, list[TestEnd]], list[CollectError]]:
     collected: dict[str, CollectedTest] = {}
+    later: dict[str, list[TestEnd]] = {}
     ends: dict[str, TestEnd] = {}
     broken: dict[str, CollectError] = {}
     for event in read_events(events):
         if isinstance(event, Collected):
             for test in event.tests:
                 collected.setdefault(test.id, test)
+        elif isinstance(event, TestEnd) and event.attempt > 1:
+            later.setdefault(event.id, []).append(event)
         elif isinstance(event, TestEnd):
             # Nobody reports a test twice but to hide something: a failure stays.
             if event.id not in ends or ends[event.id].outcome not in FAILURES:
                 ends[event.id] = event
         elif isinstance(event, CollectError):
             broken[event.id] = event
-    return collected, ends, list(broken.values())
+    return collected, ends, later, list(broken.values())
 
 
-def _case(test: CollectedTest, end: TestEnd | None) -> TestCase:
+def _case(test: CollectedTest, end: TestEnd | None, later: Sequence[TestEnd] = ()) -> TestCase:
     path, _, name = test.id.partition("::")
     case = TestCase(_xml(name or path), classname=_xml(path.removesuffix(".py").replace("/", ".")))
     outcome = end.outcome if end else OutcomeName.NOT_RUN
@@ -70,6 +78,7 @@ def _case(test: CollectedTest, end: TestEnd | None) -> TestCase:
         ("capability", test.capability),
         ("title", test.title),
         ("ran", end.ran.value if end and end.ran else None),
+        ("attempts", ", ".join(item.outcome.value for item in (end, *later) if item) if later else None),
     ):
         if value is not None:
             properties.add_property(Property(key, _xml(value)))

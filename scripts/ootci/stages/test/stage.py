@@ -6,7 +6,7 @@ import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timezone
 from pathlib import Path
 
 from ootci.adapters.process import Finished, run
@@ -16,11 +16,14 @@ from ootci.errors import HostFailure, ToolMissing
 from ootci.model.build import Build, StageName, StageResult, StageStatus
 from ootci.model.device import Device, Suite
 from ootci.model.event import StageEnd, StageStart, append_event
+from ootci.model.plan import PlannedRun
 from ootci.model.probe import read_probe
 from ootci.model.workspace import RunFolder
 
+from .again import SecondAttempts
 from .junit import write_junit
-from .supervisor import SuiteRun, Supervisor
+from .suite_run import SuiteRun
+from .supervisor import Supervisor
 
 PROBE_NO_TORCH, PROBE_UNKNOWN, PROBE_UNAVAILABLE = 10, 11, 12
 """Exit codes of ``tests/device/probe.py``."""
@@ -48,6 +51,7 @@ class _Stages:
     variables: Mapping[str, str]
     clock: Callable[[], datetime]
     progress: Progress
+    is_expected: Callable[[str], bool]
     options: Mapping[str, tuple[str, ...]]
 
     def stage(self, name: StageName, work: Callable[[], _Verdict]) -> StageResult:
@@ -101,6 +105,14 @@ class _Stages:
         failed = _Verdict(_status(done), _import_failure(done, error), _excerpt(done), "import.log")
         return failed, _Verdict(StageStatus.NOT_RUN, "import did not pass")
 
+    def answer(self) -> str | None:
+        """Why the device does not answer, asked in a process of its own; None when it computes."""
+        said = self.folder.scratch / "answer.json"
+        said.unlink(missing_ok=True)
+        command = [self.python, str(self.suites / "probe.py"), "--device", self.device.name, "--compute"]
+        done = self._run([*command, "--out", str(said)], "answer.log")
+        return None if done.ok else f"{_said(said) or _last_line(done)} ({done.ending})"
+
     def hardware(self) -> _Verdict:
         """Run the device file's check command, if there is one."""
         command = self.device.check.command
@@ -128,9 +140,22 @@ class _Stages:
             scratch=scratch,
             suite_seconds=limits.suite_minutes * 60,
             test_seconds=limits.test_seconds,
+            deaths_in_a_row=limits.deaths_in_a_row,
             options=self._options(suite),
         )
-        end = Supervisor(run, clock=self.clock, progress=self.progress).supervise()
+        supervisor = Supervisor(run, clock=self.clock, progress=self.progress, ask_device=self.answer)
+        end = supervisor.supervise()
+        flaky = 0
+        if end.reason is None:
+            again = SecondAttempts(
+                run,
+                is_expected=self.is_expected,
+                deadline=supervisor.deadline,
+                clock=self.clock,
+                progress=self.progress,
+                say=supervisor.say,
+            )
+            flaky = len(again.make(end))
         write_junit(self.folder.events, self.folder.junit)
         log = f"{suite.name}.log"
         if end.timed_out:
@@ -140,8 +165,9 @@ class _Stages:
             return _Verdict(status, end.reason, _cut(end.tail), log)
         if not end.watch.collected:
             return _Verdict(StageStatus.FAILED, "no tests were collected", _cut(end.tail), log)
-        if end.failures:
-            reason = f"{end.failures} of {len(end.watch.collected)} tests failed"
+        if end.failed:
+            reason = f"{len(end.failed)} of {len(end.watch.collected)} tests failed"
+            reason += f", {flaky} of them passed when run again" if flaky else ""
             return _Verdict(StageStatus.FAILED, reason, None, log, only_tests=True)
         return _Verdict(StageStatus.PASSED, log=log)
 
@@ -173,6 +199,7 @@ def test(
     *,
     clock: Callable[[], datetime],
     progress: Progress,
+    planned: PlannedRun | None,
     options: Mapping[str, tuple[str, ...]] | None = None,  # noqa: PT028 (this is no test of pytest)
 ) -> tuple[StageResult, ...]:
     """Run import, check and the suites on the device; write junit.xml, events.jsonl and env.json.
@@ -186,6 +213,7 @@ def test(
         suites: the suites folder.
         clock: gives the aware current time.
         progress: told what is going on.
+        planned: what the nightly expects of the run; without it every failing test is a new one.
         options: further options of the suites, by suite.
 
     Returns:
@@ -202,8 +230,19 @@ def test(
         return _not_run(names, f"{bad.name.value if bad else 'build'} did not pass")
     environment = Path(build.python).parent.parent
     variables = device_environment(environment, {**device.environment, "PYTHONDONTWRITEBYTECODE": "1"})
-    stages = _Stages(device, build.python, folder, suites, variables, clock, progress, options or {})
+    expected = _expected(planned, build, clock)
+    stages = _Stages(device, build.python, folder, suites, variables, clock, progress, expected, options or {})
     return _run_all(stages, device, names)
+
+
+def _expected(planned: PlannedRun | None, build: Build, clock: Callable[[], datetime]) -> Callable[[str], bool]:
+    """Says whether a test's failure is no news, so that running it again would teach nothing."""
+    if planned is None:
+        return lambda _: False
+    before = frozenset(planned.failing_before or ())
+    today, version = clock().astimezone(timezone.utc).date(), build.torch.version if build.torch else None
+    known = [item for item in planned.known_failures if not item.expired(today) and item.is_about(version)]
+    return lambda test: test in before or any(item.matches(test) for item in known)
 
 
 def _run_all(stages: _Stages, device: Device, names: list[StageName]) -> tuple[StageResult, ...]:

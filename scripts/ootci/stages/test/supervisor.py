@@ -2,63 +2,38 @@
 
 pytest runs in a process of its own and tells in the event log what it is doing. When the process dies, the test that
 was running is the culprit and is recorded as crashed; when a test or the suite takes too long the process is asked for
-its stacks, ended, and the test recorded as timed out. Then a new process runs the tests that remain.
+its stacks, ended, and the test recorded as timed out. Then another process runs the tests that remain. When that goes
+on and on, the device is asked whether it still answers, and if it does not, what remains is not run.
 """
 
 from __future__ import annotations
 
+import secrets
 import shlex
 import signal
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
 
-from ootci.adapters.process import Finished, Process
+from ootci.adapters.process import Finished, end_all_with
 from ootci.adapters.terminal import Progress, plain
 from ootci.model.event import TestEnd, append_event
 from ootci.model.outcome import FAILURES, OutcomeName
 
+from .pool import Pool
+from .suite_run import SuiteRun
 from .watch import Watch
+from .worker import Worker
 
 POLL_SECONDS = 0.1
 STACK_SECONDS = 1.0
-MAX_STACK_CHARACTERS = 16_000
+TIME_OUT_WEIGHT = 5
+"""A test that had to be ended counts as so many that ended their process by themselves: it took that much longer."""
+MARK = "OOTCI_SUITE_RUN"
+"""The environment variable by which whatever a suite started is found again."""
 PYTEST_ORDERLY = frozenset({0, 1})
 """pytest's exit codes that say that the tests ran: all passed, or some failed (pytest documentation, exit codes)."""
-
-
-@dataclass(frozen=True)
-class SuiteRun:
-    """What a suite needs to run.
-
-    Attributes:
-        suite: its name, a folder under ``suites``.
-        device: name of the device.
-        python: the device environment's interpreter.
-        suites: the suites folder.
-        variables: the whole environment of the process.
-        events: event log of the run.
-        logs: folder of the logs.
-        scratch: working directory, empty at first.
-        suite_seconds: time-out of the suite.
-        test_seconds: time-out of one test, and of collecting.
-        options: further options of the suites, for each of its processes.
-
-    """
-
-    suite: str
-    device: str
-    python: str
-    suites: Path
-    variables: Mapping[str, str]
-    events: Path
-    logs: Path
-    scratch: Path
-    suite_seconds: float
-    test_seconds: float
-    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,6 +45,7 @@ class SuiteEnd:
         reason: one line, when it did not run to its end in an orderly way.
         timed_out: whether the suite's own time was up.
         tail: the end of the last process's output.
+        before_death: of each test during which the process died, the tests that the process had run before it.
 
     """
 
@@ -77,11 +53,12 @@ class SuiteEnd:
     reason: str | None
     timed_out: bool
     tail: str
+    before_death: Mapping[str, tuple[str, ...]]
 
     @property
-    def failures(self) -> int:
-        """Tests that say that the device did something wrong."""
-        return sum(outcome in FAILURES for outcome in self.watch.ended.values())
+    def failed(self) -> tuple[str, ...]:
+        """Tests that say that the device did something wrong, in order."""
+        return tuple(test for test, outcome in self.watch.ended.items() if outcome in FAILURES)
 
 
 class Supervisor:
@@ -91,35 +68,61 @@ class Supervisor:
         run: what to run.
         clock: gives the aware current time.
         progress: shown the test that is running.
+        only: run these tests; None for all of the suite.
+        ask_device: says why the device does not answer any more; None when it does.
 
     """
 
-    def __init__(self, run: SuiteRun, *, clock: Callable[[], datetime], progress: Progress) -> None:
-        self.run = run
+    def __init__(
+        self,
+        run: SuiteRun,
+        *,
+        clock: Callable[[], datetime],
+        progress: Progress,
+        only: Sequence[str] | None = None,
+        ask_device: Callable[[], str | None] = lambda: None,
+    ) -> None:
+        mark = secrets.token_hex(16)
+        self.run = replace(run, variables={**run.variables, MARK: mark})
         self.clock = clock
         self.progress = progress
+        self.only = only
+        self.ask_device = ask_device
+        self.mark = mark
         self.log = run.logs / f"{run.suite}.log"
-        self.stacks = run.logs / f"{run.suite}.stacks.txt"
         position = run.events.stat().st_size if run.events.exists() else 0
-        self.watch = Watch(run.events, position)
+        self.watch = Watch(run.events, position, attempt=run.attempt)
+        self.pool = Pool(self.run, self.say)
+        self.stack: str | None = None
+        self.before_death: dict[str, tuple[str, ...]] = {}
+        self.in_a_row = 0
         self.deadline = time.monotonic() + run.suite_seconds
 
     def supervise(self) -> SuiteEnd:
-        """Run the suite to its end.
+        """Run the suite to its end. What has no outcome then is told to be ``not_run``, with the reason.
 
         Raises:
             ToolMissing: the device's Python cannot be started.
 
         """
-        only: list[str] | None = None
+        try:
+            return self._supervise()
+        finally:
+            self.pool.close()
+            left = end_all_with(MARK, self.mark)
+            if left:
+                self.say(f"{left} process(es) that the suite had left behind were ended")
+
+    def _supervise(self) -> SuiteEnd:
+        only = self.only
         while True:
             done_before = len(self.watch.ended)
-            finished, why = self._one_process(only)
+            worker, finished, why = self._one_process(only)
             self.watch.read()
             if self.watch.exit_status is not None and self.watch.current is None:
                 return self._end(self._orderly_reason(finished), finished)
             culprit = self.watch.current
-            if culprit is not None:
+            if culprit is not None and (why != "suite" or self.run.attempt == 1):
                 self._blame(culprit, finished, why)
             if why == "suite":
                 return self._end(f"the suite was ended after {self.run.suite_seconds:.0f} s", finished, timed_out=True)
@@ -129,23 +132,44 @@ class Supervisor:
             if not only:
                 ending = f"every test reported, and then the process ended with {finished.ending}"
                 return self._end(None if culprit is not None else ending, finished)
-            if len(self.watch.ended) == done_before:
+            told = len(self.watch.ended) - done_before
+            if told == 0 and worker.stands_by:
+                self.pool.give_up(worker)
+            elif told == 0:
                 return self._end(f"pytest ended between two tests: {finished.ending}", finished)
+            elif reason := self._dead_device(culprit, told):
+                return self._end(reason, finished)
 
-    def _one_process(self, only: list[str] | None) -> tuple[Finished, str | None]:
+    def _dead_device(self, culprit: str | None, told: int) -> str | None:
+        """Why nothing more can be learned from the device; None while it answers, whatever it does to processes."""
+        if culprit is None:
+            self.in_a_row = 0
+            return None
+        weight = TIME_OUT_WEIGHT if self.watch.ended[culprit] is OutcomeName.TIMED_OUT else 1
+        self.in_a_row = weight + (self.in_a_row if told == 1 else 0)
+        if self.in_a_row < self.run.deaths_in_a_row:
+            return None
+        self.in_a_row = 0
+        self.say("no test comes through: asking the device whether it still answers")
+        answer = self.ask_device()
+        if answer is None:
+            return None
+        return f"one test after the other ended its process, and the device does not answer: {answer}"
+
+    def _one_process(self, only: Sequence[str] | None) -> tuple[Worker, Finished, str | None]:
         self.watch.new_process()
-        if self.stacks.exists():
-            self.stacks.unlink()
-        process = Process(self._command(only), cwd=self.run.scratch, env=self.run.variables, log_file=self.log)
+        worker = self.pool.next(only)
         try:
-            why = self._until_end(process)
+            why = self._until_end(worker)
         except BaseException:
-            process.stop()
+            worker.process.stop()
             raise
-        return process.finish(timed_out=why is not None), why
+        finished, self.stack = worker.finish(timed_out=why is not None)
+        return worker, finished, why
 
-    def _until_end(self, process: Process) -> str | None:
+    def _until_end(self, worker: Worker) -> str | None:
         """Wait for the process; end it when a time is up, and say which: ``test``, ``collection`` or ``suite``."""
+        process = worker.process
         while process.wait(POLL_SECONDS) is None:
             self.watch.read()
             now = time.monotonic()
@@ -157,6 +181,8 @@ class Supervisor:
                 why = "collection"
             else:
                 self._show()
+                if self.watch.current is not None:
+                    self.pool.prepare(self.watch.remaining())
                 continue
             process.send(signal.SIGUSR1)
             process.wait(STACK_SECONDS)
@@ -168,42 +194,32 @@ class Supervisor:
         total, done = len(self.watch.collected), len(self.watch.ended)
         self.progress.update(f"{done}/{total}  {self.watch.current or ''}" if total else "collecting")
 
-    def _command(self, only: list[str] | None) -> list[str]:
-        run = self.run
-        command = [
-            *(run.python, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:faulthandler", "--color=no"),
-            *("-c", str(run.suites / "pytest.ini"), "--rootdir", str(run.suites), str(run.suites / run.suite)),
-            *run.options,
-            *("--device", run.device, "--events", str(run.events), "--stack-file", str(self.stacks)),
-        ]
-        if only is not None:
-            ids = run.logs / f"{run.suite}.remaining.txt"
-            ids.write_text("".join(f"{test_id}\n" for test_id in only), encoding="utf-8")
-            command += ["--ids-from", str(ids)]
-        return command
-
     def _blame(self, test_id: str, finished: Finished, why: str | None) -> None:
         seconds = time.monotonic() - self.watch.current_since
+        self.before_death[test_id] = tuple(self.watch.in_process[:-1])
         if why is None:
             outcome, message = OutcomeName.CRASHED, f"the process ended during this test: {finished.ending}"
         else:
             limit = self.run.suite_seconds if why == "suite" else self.run.test_seconds
             outcome = OutcomeName.TIMED_OUT
             message = f"still running when the {why}'s {limit:.0f} s were up; the process was ended"
-        stack = self._stack()
         reproduce = shlex.join(["python", "-m", "pytest", test_id, "--device", self.run.device])
-        text = "\n".join(filter(None, [message, stack, f"Reproduce (from the suites folder): {reproduce}"]))
-        end = TestEnd(id=test_id, outcome=outcome, duration=round(seconds, 3), message=message, text=text)
+        text = "\n".join(filter(None, [message, self.stack, f"Reproduce (from the suites folder): {reproduce}"]))
+        self._tell(test_id, outcome, message, text=text, duration=round(seconds, 3))
+
+    def _tell(
+        self, test_id: str, outcome: OutcomeName, message: str, *, text: str | None = None, duration: float = 0.0
+    ) -> None:
+        end = TestEnd(
+            id=test_id, outcome=outcome, attempt=self.run.attempt, duration=duration, message=message, text=text
+        )
         append_event(self.run.events, end, self.clock())
         self.watch.read()
 
-    def _stack(self) -> str | None:
-        try:
-            text = plain(self.stacks.read_text(encoding="utf-8", errors="replace"))
-        except OSError:
-            return None
-        cut = len(text) - MAX_STACK_CHARACTERS
-        return text if cut <= 0 else f"{text[:MAX_STACK_CHARACTERS]}\n[{cut} characters cut]"
+    def say(self, text: str) -> None:
+        """Write a line into the suite's log."""
+        with self.log.open("a", encoding="utf-8") as stream:
+            stream.write(f"\n[ootci: {text}]\n")
 
     def _orderly_reason(self, finished: Finished) -> str | None:
         if self.watch.collect_errors:
@@ -218,4 +234,8 @@ class Supervisor:
         return None
 
     def _end(self, reason: str | None, finished: Finished, *, timed_out: bool = False) -> SuiteEnd:
-        return SuiteEnd(self.watch, reason, timed_out, plain(finished.tail).strip() or self._stack() or "")
+        # A later attempt that was not made is none; the first one has said what there is to say.
+        for test_id in self.watch.remaining() if self.run.attempt == 1 else ():
+            self._tell(test_id, OutcomeName.NOT_RUN, f"not run: {reason}")
+        tail = plain(finished.tail).strip() or self.stack or ""
+        return SuiteEnd(self.watch, reason, timed_out, tail, self.before_death)

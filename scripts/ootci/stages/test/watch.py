@@ -34,11 +34,14 @@ class Watch:
         last_told: monotonic time at which the last event was seen.
         exit_status: pytest's own exit status once its process ended in an orderly way.
         collect_errors: files that could not be collected, with the first line of the reason.
+        in_process: the tests that the present process has begun, in order.
+        attempt: only this attempt of a test is followed.
 
     """
 
     path: Path
     position: int = 0
+    attempt: int = 1
     collected: dict[str, CollectedTest] = field(default_factory=dict)
     ended: dict[str, OutcomeName] = field(default_factory=dict)
     current: str | None = None
@@ -46,12 +49,14 @@ class Watch:
     last_told: float = 0.0
     exit_status: int | None = None
     collect_errors: dict[str, str] = field(default_factory=dict)
+    in_process: list[str] = field(default_factory=list)
     _skipping: bool = False
 
     def new_process(self) -> None:
         """Forget what belongs to one process only."""
         self.current = None
         self.exit_status = None
+        self.in_process = []
         self.last_told = time.monotonic()
 
     def read(self) -> None:
@@ -78,9 +83,10 @@ class Watch:
         if isinstance(event, Collected):
             for test in event.tests:
                 self.collected.setdefault(test.id, test)
-        elif isinstance(event, TestStart):
+        elif isinstance(event, TestStart) and event.attempt == self.attempt:
             self.current, self.current_since = event.id, self.last_told
-        elif isinstance(event, TestEnd):
+            self.in_process.append(event.id)
+        elif isinstance(event, TestEnd) and event.attempt == self.attempt:
             self.ended[event.id] = event.outcome
             self.current = None
         elif isinstance(event, CollectError):

@@ -5,13 +5,23 @@ import signal
 import sys
 import time
 import types
+from pathlib import Path
 
 BEHAVIOUR = os.environ.get("FAKE_BEHAVIOUR", "passes")
+done = []
 
 
 def crash():
     os.kill(os.getpid(), signal.SIGSEGV)
     time.sleep(60)
+
+
+def first_time():
+    """Whether this is the first process that asks; the suite's working directory remembers."""
+    seen = Path("seen")
+    first = not seen.exists()
+    seen.touch()
+    return first
 
 
 def act(moment):
@@ -20,6 +30,13 @@ def act(moment):
         crash()
     if BEHAVIOUR == "hang" and moment == "second":
         time.sleep(3600)
+    done.append(moment)
+    if BEHAVIOUR == "crash-late" and moment == "second" and "first" in done:
+        crash()
+    if BEHAVIOUR == "crash-then-pass" and moment == "second" and first_time():
+        crash()
+    if BEHAVIOUR == "flaky" and moment == "second" and first_time():
+        return False
     if BEHAVIOUR == "exits-zero" and moment == "second":
         os._exit(0)
     return not (BEHAVIOUR == "smoke-fails" and moment == "second") and not (BEHAVIOUR == "fails" and moment == "views")

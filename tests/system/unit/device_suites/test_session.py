@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import signal
 import subprocess
@@ -247,6 +248,43 @@ def test_unknown_ids_are_told(suites: SmallSuites, tmp_path: Path) -> None:
     assert "smoke/test_gone.py::test_x" in session.err
     assert session.events[-1]["exit_status"] == pytest.ExitCode.USAGE_ERROR
     assert not session.ends()
+
+
+def _standing_by(suites: SmallSuites, ids: str) -> tuple[int, bool]:
+    """Let a process collect and then take ids; its exit code, and whether it had told anything before."""
+    reading, writing = os.pipe()
+    command = suites.command("smoke", "--stand-by", str(reading), "--attempt", "2")
+    process = subprocess.Popen(
+        command, cwd=suites.folder, env=suites.environment(), stdout=subprocess.PIPE, pass_fds=[reading]
+    )
+    os.close(reading)
+    _wait_until((suites.folder / "collected").exists)
+    told = suites.log.exists() and suites.log.stat().st_size > 0
+    with os.fdopen(writing, "w") as stream:
+        stream.write(ids)
+    process.communicate(timeout=60)
+    return process.returncode, told
+
+
+COLLECTED = 'from pathlib import Path\nPath("collected").touch()\n'
+
+
+def test_standing_by_tells_nothing_until_it_is_told_what_to_run(suites: SmallSuites) -> None:
+    suites.write("smoke/test_one.py", COLLECTED + PASSES + FAILS)
+    assert _standing_by(suites, "smoke/test_one.py::test_passes\n") == (0, False)
+    events = read_events(suites.log)
+    assert [item["event"] for item in events] == ["session_start", "collected", "test_start", "test_end", "session_end"]
+    assert [test["id"] for test in events[1]["tests"]] == ["smoke/test_one.py::test_passes"]
+    assert [events[2]["attempt"], events[3]["attempt"]] == [2, 2]
+
+
+@pytest.mark.parametrize("ids", ["", "smoke/test_one.py::test_gone\n"])
+def test_standing_by_for_nothing_tells_nothing(suites: SmallSuites, ids: str) -> None:
+    suites.write("smoke/test_one.py", COLLECTED + PASSES)
+    code, told = _standing_by(suites, ids)
+    assert code in (pytest.ExitCode.NO_TESTS_COLLECTED, pytest.ExitCode.USAGE_ERROR)
+    assert not told
+    assert read_events(suites.log) == ()
 
 
 @pytest.mark.parametrize(

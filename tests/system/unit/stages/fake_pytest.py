@@ -1,21 +1,36 @@
 """Stands for the device's Python: plays a script instead of pytest and speaks the event log's protocol.
 
 The script is JSON in FAKE_SCRIPT: a list of processes, each a list of steps. The number of processes that were
-started before is the number of lines in the file ``starts``.
+started before is the number of lines in the file ``starts``. One that stands by counts once it is told what to run, or
+does what FAKE_SPARE says: ``dies`` at once, ``fails`` when it is told.
 """
 
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
 
 options = dict(zip(sys.argv, sys.argv[1:], strict=False))
+spare = os.environ.get("FAKE_SPARE")
+told = None
+if "--stand-by" in options:
+    with Path("spares").open("a") as stream:
+        stream.write(" ".join(sys.argv[1:]) + "\n")
+    if spare == "dies":
+        sys.exit(4)
+    with os.fdopen(int(options["--stand-by"])) as stream:
+        told = stream.read()
+    if not told or spare == "fails":
+        sys.exit(4)
 with Path("starts").open("a+") as stream:
     stream.seek(0)
     number = len(stream.readlines())
     stream.write(" ".join(sys.argv[1:]) + "\n")
+if told is not None:
+    Path(f"asked.{number}").write_text(told)
 if "--ids-from" in options:
     Path(f"asked.{number}").write_bytes(Path(options["--ids-from"]).read_bytes())
 
@@ -52,6 +67,17 @@ for step in scripts[min(number, len(scripts) - 1)]:
     elif kind == "hang":
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
         time.sleep(60)
+    elif kind == "wait":
+        give_up, standing = time.monotonic() + 20, Path("spares")
+        while time.monotonic() < give_up:
+            if standing.exists() and len(standing.read_text().splitlines()) >= int(argument):
+                break
+            time.sleep(0.01)
+    elif kind == "daemon":
+        code = f"import os, time; open({argument!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+        subprocess.Popen([sys.executable, "-S", "-c", code], start_new_session=True)
+        while not Path(argument).exists() or not Path(argument).read_text():
+            time.sleep(0.01)
     elif kind == "exit":
         os._exit(int(argument))
     elif kind == "shout":

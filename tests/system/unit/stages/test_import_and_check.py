@@ -29,6 +29,7 @@ def _run(tmp_path: Path, probe: str, check: dict[str, object] | None = None, **k
         tmp_path / "suites",
         clock=lambda: night(0),
         progress=Progress(quiet=True),
+        planned=None,
     )
     return {stage.name.value: stage for stage in stages}
 
@@ -103,6 +104,7 @@ def test_nothing_is_started_when_the_build_did_not_pass(tmp_path: Path) -> None:
         tmp_path,
         clock=lambda: night(0),
         progress=Progress(quiet=True),
+        planned=None,
     )
     assert {stage.status for stage in stages} == {StageStatus.NOT_RUN}
     assert stages[0].reason == "build did not pass"

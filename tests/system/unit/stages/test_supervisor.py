@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -18,7 +20,8 @@ from ootci.model import event
 from ootci.model.event import read_events
 from ootci.stages.test import supervisor
 from ootci.stages.test.junit import write_junit
-from ootci.stages.test.supervisor import SuiteEnd, SuiteRun, Supervisor
+from ootci.stages.test.suite_run import SuiteRun
+from ootci.stages.test.supervisor import SuiteEnd, Supervisor
 
 FAKE = Path(__file__).with_name("fake_pytest.py")
 
@@ -37,6 +40,16 @@ class Played:
     @property
     def told(self) -> dict[str, event.TestEnd]:
         return {item.id: item for item in read_events(self.folder / "events.jsonl") if isinstance(item, event.TestEnd)}
+
+    @property
+    def spares(self) -> list[str]:
+        """The processes that stood by."""
+        path = self.folder / "spares"
+        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+    @property
+    def log(self) -> str:
+        return (self.folder / "smoke.log").read_text(encoding="utf-8")
 
     @property
     def starts(self) -> list[str]:
@@ -72,18 +85,33 @@ def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SuiteRun:
     )
 
 
-def _play(suite: SuiteRun, *scripts: list[str], suite_seconds: float = 20, test_seconds: float = 10) -> Played:
-    variables = {**os.environ, "FAKE_SCRIPT": json.dumps(scripts)}
+def _play(
+    suite: SuiteRun,
+    *scripts: list[str],
+    suite_seconds: float = 20,
+    test_seconds: float = 10,
+    spare: str = "",
+    ask_device: Callable[[], str | None] = lambda: None,
+    **changes: object,
+) -> Played:
+    variables = {**os.environ, "FAKE_SCRIPT": json.dumps(scripts), "FAKE_SPARE": spare}
     run = SuiteRun(
-        **{**vars(suite), "variables": variables, "suite_seconds": suite_seconds, "test_seconds": test_seconds}
+        **{  # type: ignore[arg-type]
+            **vars(suite),
+            "variables": variables,
+            "suite_seconds": suite_seconds,
+            "test_seconds": test_seconds,
+            **changes,
+        }
     )
-    return Played(suite.scratch, Supervisor(run, clock=_clock, progress=Progress(quiet=True)).supervise())
+    supervisor = Supervisor(run, clock=_clock, progress=Progress(quiet=True), ask_device=ask_device)
+    return Played(suite.scratch, supervisor.supervise())
 
 
 def test_a_suite_that_runs_to_its_end_takes_one_process(suite: SuiteRun) -> None:
     played = _play(suite, ["collect a b", "start a", "end a=passed", "start b", "end b=failed", "finish 1"])
     assert played.outcomes == {"a": "passed", "b": "failed"}
-    assert (played.end.reason, played.end.timed_out, played.end.failures) == (None, False, 1)
+    assert (played.end.reason, played.end.timed_out, played.end.failed) == (None, False, ("b",))
     (arguments,) = played.starts
     assert arguments.startswith("-m pytest ")
     assert f"--rootdir {suite.suites} {suite.suites}/smoke --device dev --events {suite.events}" in arguments
@@ -114,6 +142,107 @@ def test_every_test_may_crash_and_each_is_told(suite: SuiteRun) -> None:
     assert len(played.starts) == 3
 
 
+_DEATHS = [f"collect {' '.join('abcdef')}", "start a", "crash"]
+
+
+def _deaths(*names: str) -> list[list[str]]:
+    """A process for each test, which waits until another spare was started and then crashes in that test."""
+    return [[f"start {name}", f"wait {number}", "crash"] for number, name in enumerate(names, 1)]
+
+
+def test_who_never_crashes_pays_for_no_spare(suite: SuiteRun) -> None:
+    script = ["collect a b", "start a", "end a=passed", "start b", "end b=passed", "finish 0"]
+    assert _play(suite, script).spares == []
+
+
+def test_after_a_death_a_spare_stands_by_and_takes_over_at_the_next(suite: SuiteRun) -> None:
+    played = _play(suite, _DEATHS, *_deaths("b", "c"), ["start d", "end d=passed", "finish 0"], spares=1)
+    assert played.outcomes == dict.fromkeys("abc", "crashed") | {"d": "passed"} | dict.fromkeys("ef", "not_run")
+    assert "--stand-by" not in played.starts[0] + played.starts[1]
+    assert all("--stand-by" in line for line in played.starts[2:])
+    assert played.asked(1) == list("bcdef")
+    assert played.asked(2) == list("cdef")
+
+
+def test_a_spare_is_told_only_of_the_files_that_still_have_tests(suite: SuiteRun) -> None:
+    for name in ("smoke/one.py", "smoke/two.py"):
+        (suite.suites / name).parent.mkdir(parents=True, exist_ok=True)
+        (suite.suites / name).touch()
+    played = _play(
+        suite,
+        ["collect smoke/one.py::a smoke/two.py::b", "start smoke/one.py::a", "crash"],
+        ["start smoke/two.py::b", "end smoke/two.py::b=passed", "finish 0"],
+    )
+    assert played.outcomes == {"smoke/one.py::a": "crashed", "smoke/two.py::b": "passed"}
+    assert f"{suite.suites}/smoke/two.py --device" in played.starts[1]
+    assert "one.py" not in played.starts[1]
+
+
+def test_spares_that_were_not_needed_end_with_the_suite(suite: SuiteRun) -> None:
+    played = _play(suite, _DEATHS, ["start b", "wait 1", *(f"end {name}=passed" for name in "bcdef"), "finish 0"])
+    assert played.spares
+    assert played.end.reason is None
+    assert "left behind" not in played.log
+
+
+@pytest.mark.parametrize("spare", ["dies", "fails"])
+def test_a_device_that_only_one_process_can_open_is_tested_without_spares(suite: SuiteRun, spare: str) -> None:
+    rest = ([f"start {name}", "wait 1", "crash"] for name in "bcdef")
+    played = _play(suite, _DEATHS, *rest, spare=spare, spares=1)
+    assert played.outcomes == dict.fromkeys("abcdef", "crashed")
+    assert len(played.spares) == 1
+    assert not any("--stand-by" in line for line in played.starts)
+    assert "so none will from now on" in played.log
+
+
+def test_a_device_that_does_not_answer_any_more_ends_the_suite_with_the_reason(suite: SuiteRun) -> None:
+    played = _play(
+        suite, _DEATHS, ["start b", "crash"], ["start c", "crash"], deaths_in_a_row=3, ask_device=lambda: "it is lost"
+    )
+    assert played.outcomes == dict.fromkeys("abc", "crashed") | dict.fromkeys("def", "not_run")
+    reason = "one test after the other ended its process, and the device does not answer: it is lost"
+    assert played.end.reason == reason
+    assert played.told["f"].message == f"not run: {reason}"
+
+
+def test_a_device_that_answers_is_tested_to_the_end_whatever_it_does(suite: SuiteRun) -> None:
+    asked: list[int] = []
+    played = _play(
+        suite,
+        _DEATHS,
+        *([f"start {name}", "crash"] for name in "bcdef"),
+        deaths_in_a_row=2,
+        ask_device=lambda: asked.append(1),
+    )
+    assert played.outcomes == dict.fromkeys("abcdef", "crashed")
+    assert len(asked) == 2
+
+
+def test_deaths_with_a_test_that_survives_between_them_are_not_in_a_row(suite: SuiteRun) -> None:
+    survived = [["start b", "end b=passed", "start c", "crash"], ["start d", "end d=failed", "start e", "crash"]]
+    played = _play(suite, _DEATHS, *survived, ["start f", "crash"], deaths_in_a_row=3, ask_device=lambda: "it is lost")
+    assert played.end.reason is None
+
+
+def test_what_left_its_process_group_does_not_survive_the_suite(suite: SuiteRun) -> None:
+    played = _play(suite, ["collect a", "start a", "daemon pid", "end a=passed", "finish 0"])
+    assert played.outcomes == {"a": "passed"}
+    pid = int((suite.scratch / "pid").read_text(encoding="utf-8"))
+    end = time.monotonic() + 20
+    while _runs(pid):
+        assert time.monotonic() < end, "it is still there"
+        time.sleep(0.01)
+    assert "1 process(es) that the suite had left behind were ended" in played.log
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process is there and no zombie, which only its parent can clear away (proc(5), ``stat``)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def test_a_hang_costs_the_test_that_was_running(suite: SuiteRun) -> None:
     played = _play(
         suite,
@@ -126,12 +255,11 @@ def test_a_hang_costs_the_test_that_was_running(suite: SuiteRun) -> None:
     assert not played.end.timed_out
 
 
-def test_the_suite_s_own_time_ends_it_and_what_did_not_run_has_no_outcome(suite: SuiteRun) -> None:
+def test_the_suite_s_own_time_ends_it_and_what_did_not_run_says_why(suite: SuiteRun) -> None:
     played = _play(suite, ["collect a b", "start a", "hang"], suite_seconds=0.5)
-    assert played.outcomes == {"a": "timed_out"}
+    assert played.outcomes == {"a": "timed_out", "b": "not_run"}
     assert played.end.timed_out
-    assert played.end.reason is not None
-    assert played.end.watch.remaining() == ["b"]
+    assert played.told["b"].message == f"not run: {played.end.reason}" == "not run: the suite was ended after 0 s"
     assert len(played.starts) == 1
 
 
@@ -149,7 +277,8 @@ def test_a_crash_between_two_tests_runs_the_rest(suite: SuiteRun) -> None:
 
 def test_a_process_that_always_dies_between_tests_is_not_started_for_ever(suite: SuiteRun) -> None:
     played = _play(suite, ["collect a b", "start a", "end a=passed", "crash"], ["crash"])
-    assert played.outcomes == {"a": "passed"}
+    assert played.outcomes == {"a": "passed", "b": "not_run"}
+    assert played.told["b"].message == "not run: pytest ended between two tests: killed by SIGSEGV"
     assert played.end.reason == "pytest ended between two tests: killed by SIGSEGV"
     assert len(played.starts) == 2
 
@@ -175,6 +304,7 @@ def test_a_death_after_pytest_s_own_end_is_told(suite: SuiteRun) -> None:
 def test_pytest_that_stops_early_in_an_orderly_way_is_told(suite: SuiteRun) -> None:
     played = _play(suite, ["collect a b", "start a", "end a=passed", "finish 0"])
     assert played.end.reason == "pytest ended by itself before 1 of 2 tests had run"
+    assert played.outcomes == {"a": "passed", "b": "not_run"}
 
 
 @pytest.mark.parametrize(
@@ -188,7 +318,7 @@ def test_pytest_that_stops_early_in_an_orderly_way_is_told(suite: SuiteRun) -> N
 )
 def test_a_process_that_runs_no_test_says_how_it_ended(suite: SuiteRun, script: list[str], reason: str) -> None:
     played = _play(suite, script)
-    assert played.outcomes == {}
+    assert set(played.outcomes.values()) <= {"not_run"}
     assert played.end.reason == reason
     assert len(played.starts) == 1
 

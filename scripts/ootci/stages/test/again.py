@@ -1,0 +1,109 @@
+"""Second attempts: a test that newly fails is run once more in a fresh process, and both attempts are kept.
+
+The first attempt stays the outcome. A test that crashed is run again alone; when it passes alone, the tests before it
+are searched for the one that leaves the crash behind, and what is found is the test's third attempt.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from ootci.adapters.terminal import Progress
+from ootci.model.event import TestEnd, append_event
+from ootci.model.outcome import OutcomeName
+
+from .culprit import find_culprit
+from .suite_run import SuiteRun
+from .supervisor import SuiteEnd, Supervisor
+
+MAX_AGAIN = 20
+"""More new failures than this are no flakes but a broken device, and nothing is run again."""
+SEARCH_RUNS = 12
+SEARCH_SECONDS = 180.0
+"""What finding the culprits of a suite may cost at most."""
+
+
+class SecondAttempts:
+    """Runs the newly failing tests of a suite again.
+
+    Args:
+        run: the suite as it was run.
+        is_expected: whether a test failed before, or is known to fail.
+        deadline: monotonic time at which the suite's time is up.
+        clock: gives the aware current time.
+        progress: shown the test that is running.
+        say: told what is done and why.
+
+    """
+
+    def __init__(
+        self,
+        run: SuiteRun,
+        *,
+        is_expected: Callable[[str], bool],
+        deadline: float,
+        clock: Callable[[], datetime],
+        progress: Progress,
+        say: Callable[[str], None],
+    ) -> None:
+        self._run = run
+        self._is_expected = is_expected
+        self._deadline = deadline
+        self._clock = clock
+        self._progress = progress
+        self._say = say
+        self._search_until = 0.0
+
+    def make(self, first: SuiteEnd) -> frozenset[str]:
+        """Run again what newly failed; the tests that passed this time and are flaky therefore.
+
+        Raises:
+            ToolMissing: the device's Python cannot be started.
+
+        """
+        new = [test for test in first.failed if not self._is_expected(test)]
+        if not new:
+            return frozenset()
+        if len(new) > MAX_AGAIN:
+            self._say(f"{len(new)} tests fail that did not fail before, more than {MAX_AGAIN}: none is run again")
+            return frozenset()
+        self._say(f"{len(new)} test(s) fail that did not fail before, and are run again")
+        crashed = [test for test in new if first.watch.ended[test] is OutcomeName.CRASHED]
+        seen: dict[str, OutcomeName] = {}
+        for tests in ([test for test in new if test not in crashed], *([test] for test in crashed)):
+            if tests and time.monotonic() < self._deadline:
+                seen |= self._supervise(replace(self._run, attempt=2), tests).watch.ended
+        flaky = {test for test in new if seen.get(test) is OutcomeName.PASSED}
+        self._search_until = min(self._deadline, time.monotonic() + SEARCH_SECONDS)
+        return frozenset(flaky - {test for test in crashed if test in flaky and self._has_culprit(first, test)})
+
+    def _has_culprit(self, first: SuiteEnd, test: str) -> bool:
+        """Whether the test, which passed alone, crashes again after tests that ran before it."""
+        before = first.before_death.get(test, ())
+        found = find_culprit(before, lambda some: self._dies(some, test), SEARCH_RUNS)
+        if found is None:
+            self._say(f"{test} crashed, passes alone, and did not crash again after tests that had run before it")
+            return False
+        others = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        message = f"passes alone, and crashes again when {found[-1]}{others} has run before it in the same process"
+        end = TestEnd(id=test, outcome=OutcomeName.CRASHED, attempt=3, message=message, text="\n".join(found))
+        append_event(self._run.events, end, self._clock())
+        return True
+
+    def _dies(self, before: Sequence[str], test: str) -> bool:
+        if time.monotonic() >= self._search_until:
+            return False
+        # What these processes tell is no attempt of the tests in them, so it is kept out of the run's log.
+        events = self._run.logs / f"{self._run.suite}.search.jsonl"
+        events.unlink(missing_ok=True)
+        end = self._supervise(replace(self._run, events=events), [*before, test], until=self._search_until)
+        events.unlink(missing_ok=True)
+        return OutcomeName.CRASHED in end.watch.ended.values()
+
+    def _supervise(self, run: SuiteRun, tests: Sequence[str], until: float | None = None) -> SuiteEnd:
+        seconds = max(1.0, (until or self._deadline) - time.monotonic())
+        alone = replace(run, suite_seconds=seconds, spares=0)
+        return Supervisor(alone, clock=self._clock, progress=self._progress, only=tests).supervise()

@@ -1,0 +1,102 @@
+"""One pytest process, which runs tests at once or stands by until it is told which ones."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Sequence
+
+from ootci.adapters.process import Finished, Process
+from ootci.adapters.terminal import plain
+
+from .suite_run import SuiteRun
+
+MAX_STACK_CHARACTERS = 16_000
+
+
+class Worker:
+    """One pytest process.
+
+    Args:
+        run: what to run.
+        number: makes the name of its stack file its own.
+        tests: what it runs; None for the whole suite.
+        stands_by: collect the files of ``tests``, and then wait for :meth:`take`.
+
+    Raises:
+        ToolMissing: the device's Python cannot be started.
+
+    """
+
+    def __init__(self, run: SuiteRun, number: int, tests: Sequence[str] | None, *, stands_by: bool = False) -> None:
+        self.stands_by = stands_by
+        self._stacks = run.logs / f"{run.suite}.stacks.{number}.txt"
+        self._stacks.unlink(missing_ok=True)
+        command = [
+            *(run.python, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:faulthandler", "--color=no"),
+            *("-c", str(run.suites / "pytest.ini"), "--rootdir", str(run.suites), *_places(run, tests)),
+            *run.options,
+            *("--device", run.device, "--events", str(run.events), "--stack-file", str(self._stacks)),
+        ]
+        if run.attempt > 1:
+            command += ["--attempt", str(run.attempt)]
+        self._order: int | None = None
+        reading: int | None = None
+        if stands_by:
+            reading, self._order = os.pipe()
+            command += ["--stand-by", str(reading)]
+        elif tests is not None:
+            ids = run.logs / f"{run.suite}.remaining.txt"
+            ids.write_text(_lines(tests), encoding="utf-8")
+            command += ["--ids-from", str(ids)]
+        log = run.logs / f"{run.suite}.log"
+        kept = () if reading is None else (reading,)
+        try:
+            self.process = Process(command, cwd=run.scratch, env=run.variables, log_file=log, keep_open=kept)
+        finally:
+            for descriptor in kept:
+                os.close(descriptor)
+
+    def take(self, tests: Sequence[str]) -> bool:
+        """Tell a process that stands by what to run; false when it is dead, so that another one has to do it."""
+        order, self._order = self._order, None
+        if order is None or self.process.poll() is not None:
+            return False
+        # One that dies meanwhile has run nothing, which whoever waits for it will see.
+        with contextlib.suppress(OSError), os.fdopen(order, "w", encoding="utf-8") as stream:
+            stream.write(_lines(tests))
+        return True
+
+    def dismiss(self) -> None:
+        """End a process that stands by and is not needed."""
+        if self._order is not None:
+            os.close(self._order)
+            self._order = None
+        self.process.kill()
+        self.finish()
+        self._stacks.unlink(missing_ok=True)
+
+    def finish(self, *, timed_out: bool = False) -> tuple[Finished, str | None]:
+        """Collect what is left of an ended process: how it ended, and the stacks that it dumped, if any."""
+        finished = self.process.finish(timed_out=timed_out)
+        try:
+            text = plain(self._stacks.read_text(encoding="utf-8", errors="replace"))
+        except OSError:
+            return finished, None
+        if not text.strip():
+            self._stacks.unlink(missing_ok=True)
+            return finished, None
+        cut = len(text) - MAX_STACK_CHARACTERS
+        return finished, text if cut <= 0 else f"{text[:MAX_STACK_CHARACTERS]}\n[{cut} characters cut]"
+
+
+def _places(run: SuiteRun, tests: Sequence[str] | None) -> list[str]:
+    """The files that hold the tests, so that no other one is imported; the suite where ids are not made of files."""
+    files = dict.fromkeys(run.suites / test.partition("::")[0] for test in tests or ())
+    if not files or not all(file.is_file() for file in files):
+        return [str(run.suites / run.suite)]
+    return [str(file) for file in files]
+
+
+def _lines(tests: Sequence[str]) -> str:
+    return "".join(f"{test}\n" for test in tests)

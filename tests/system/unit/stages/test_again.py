@@ -1,0 +1,191 @@
+"""Second attempts: only what newly fails is run again, and no attempt hides another."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from unit.samples import FIRST_NIGHT
+
+from ootci.adapters.terminal import Progress
+from ootci.model import event
+from ootci.stages.test import again, supervisor
+from ootci.stages.test.again import SecondAttempts
+from ootci.stages.test.junit import write_junit
+from ootci.stages.test.suite_run import SuiteRun
+from ootci.stages.test.supervisor import SuiteEnd, Supervisor
+
+FAKE = Path(__file__).with_name("fake_pytest.py")
+
+
+@dataclass(frozen=True)
+class Played:
+    """A suite with second attempts."""
+
+    folder: Path
+    first: SuiteEnd
+    flaky: frozenset[str]
+
+    @property
+    def later(self) -> dict[str, list[event.TestEnd]]:
+        found: dict[str, list[event.TestEnd]] = {}
+        for item in event.read_events(self.folder / "events.jsonl"):
+            if isinstance(item, event.TestEnd) and item.attempt > 1:
+                found.setdefault(item.id, []).append(item)
+        return found
+
+    @property
+    def starts(self) -> list[str]:
+        return (self.folder / "starts").read_text(encoding="utf-8").splitlines()
+
+    def asked(self, number: int) -> list[str]:
+        return (self.folder / f"asked.{number}").read_text(encoding="utf-8").splitlines()
+
+    @property
+    def log(self) -> str:
+        return (self.folder / "smoke.log").read_text(encoding="utf-8")
+
+
+Play = Callable[..., Played]
+
+
+def _clock() -> datetime:
+    return FIRST_NIGHT
+
+
+@pytest.fixture
+def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Play:
+    """Play a suite, and then what the processes of the second attempts do."""
+    monkeypatch.setattr(supervisor, "POLL_SECONDS", 0.02)
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -S {FAKE} "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+
+    def call(*scripts: list[str], before: frozenset[str] = frozenset(), seconds: float = 60) -> Played:
+        variables = {**os.environ, "FAKE_SCRIPT": json.dumps(scripts)}
+        run = SuiteRun(
+            suite="smoke",
+            device="dev",
+            python=str(python),
+            suites=tmp_path / "suites",
+            variables=variables,
+            events=tmp_path / "events.jsonl",
+            logs=tmp_path,
+            scratch=tmp_path,
+            suite_seconds=60,
+            test_seconds=20,
+            spares=0,
+        )
+        progress = Progress(quiet=True)
+        one = Supervisor(run, clock=_clock, progress=progress)
+        first = one.supervise()
+        two = SecondAttempts(
+            run,
+            is_expected=before.__contains__,
+            deadline=time.monotonic() + seconds,
+            clock=_clock,
+            progress=progress,
+            say=one.say,
+        )
+        return Played(tmp_path, first, two.make(first))
+
+    return call
+
+
+def _tests(names: str, **outcomes: str) -> list[str]:
+    """A process that runs tests, all of which pass unless told otherwise."""
+    steps = [f"collect {names}"]
+    for name in names.split():
+        steps += [f"start {name}", f"end {name}={outcomes.get(name, 'passed')}"]
+    return [*steps, "finish 1"]
+
+
+def _second(name: str, outcome: str) -> list[str]:
+    end = json.dumps({"event": "test_end", "id": name, "outcome": outcome, "attempt": 2, "message": "again"})
+    start = json.dumps({"event": "test_start", "id": name, "attempt": 2})
+    return [f"collect {name}", rf"raw {start}\n", rf"raw {end}\n", "finish 1"]
+
+
+def test_a_test_that_fails_and_then_passes_is_flaky_and_stays_failed(play: Play) -> None:
+    played = play(_tests("a b", b="failed"), _second("b", "passed"))
+    assert played.flaky == {"b"}
+    assert played.first.watch.ended["b"].value == "failed"
+    assert [end.outcome.value for end in played.later["b"]] == ["passed"]
+    assert "--attempt 2" in played.starts[1]
+    assert played.asked(1) == ["b"]
+
+
+def test_a_test_that_fails_twice_is_no_flake(play: Play) -> None:
+    played = play(_tests("a b", b="failed"), _second("b", "error"))
+    assert played.flaky == frozenset()
+    assert [end.outcome.value for end in played.later["b"]] == ["error"]
+
+
+def test_what_failed_before_is_not_run_again(play: Play) -> None:
+    played = play(_tests("a b", b="failed"), before=frozenset({"b"}))
+    assert (played.flaky, played.later, len(played.starts)) == (frozenset(), {}, 1)
+
+
+def test_fifty_new_failures_are_no_flakes_and_none_is_run_again(play: Play) -> None:
+    names = [f"t{number}" for number in range(50)]
+    played = play(_tests(" ".join(names), **dict.fromkeys(names, "failed")))
+    assert (played.flaky, played.later, len(played.starts)) == (frozenset(), {}, 1)
+    assert f"50 tests fail that did not fail before, more than {again.MAX_AGAIN}: none is run again" in played.log
+
+
+def test_old_failures_do_not_count_towards_the_limit(play: Play) -> None:
+    names = [f"t{number}" for number in range(50)]
+    script = _tests(" ".join([*names, "new"]), **dict.fromkeys(names, "failed"), new="failed")
+    assert play(script, _second("new", "passed"), before=frozenset(names)).flaky == {"new"}
+
+
+def test_a_test_that_crashed_is_run_again_alone(play: Play) -> None:
+    played = play(
+        ["collect a b c", "start a", "end a=failed", "start b", "crash"],
+        ["start c", "end c=passed", "finish 1"],
+        _second("a", "passed"),
+        _second("b", "passed"),
+        *[["collect a b", "start a", "end a=passed", "start b", "end b=passed", "finish 0"]],
+    )
+    assert played.asked(2) == ["a"]
+    assert played.asked(3) == ["b"]
+    assert played.flaky == {"a", "b"}
+    assert "b crashed, passes alone, and did not crash again after tests that had run before it" in played.log
+
+
+def test_a_crash_that_a_test_before_it_leaves_behind_is_no_flake(play: Play) -> None:
+    played = play(
+        ["collect a b c", "start a", "end a=passed", "start b", "crash"],
+        ["start c", "end c=passed", "finish 1"],
+        _second("b", "passed"),
+        ["collect a b", "start a", "end a=passed", "start b", "crash"],
+    )
+    assert played.flaky == frozenset()
+    assert [end.outcome.value for end in played.later["b"]] == ["passed", "crashed"]
+    text = "passes alone, and crashes again when a has run before it in the same process"
+    assert played.later["b"][1].message == text
+    # The search itself is no attempt of the tests in it.
+    assert "a" not in played.later
+    assert played.first.watch.ended["a"].value == "passed"
+
+
+def test_a_second_attempt_that_the_suite_s_time_cut_off_is_none(play: Play) -> None:
+    start = json.dumps({"event": "test_start", "id": "a", "attempt": 2})
+    played = play(_tests("a", a="failed"), ["collect a", rf"raw {start}\n", "hang"], seconds=0.2)
+    assert (played.flaky, played.later) == (frozenset(), {})
+
+
+def test_the_report_keeps_the_failure_and_names_both_attempts(play: Play) -> None:
+    played = play(_tests("a b", b="failed"), _second("b", "passed"))
+    write_junit(played.folder / "events.jsonl", played.folder / "junit.xml")
+    text = (played.folder / "junit.xml").read_text(encoding="utf-8")
+    assert 'failures="1"' in text
+    assert 'name="attempts" value="failed, passed"' in text
+    assert text.count("<testcase ") == 2

@@ -1,0 +1,153 @@
+"""judge: a test that failed and passed when it was run again makes a night unstable, never fine and never broken."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from unit.render.pages import read
+from unit.samples import device, night, plan, run
+
+from ootci.history.failing import failing_before
+from ootci.history.store import History
+from ootci.model.build import StageStatus
+from ootci.model.outcome import FAILURES, Attempt, Counts, Outcome, OutcomeName
+from ootci.model.plan import Plan
+from ootci.model.record import parse
+from ootci.model.run import Run
+from ootci.model.verdict import AS_EXPECTED, ChangeName, DeviceVerdict, VerdictName, Verdicts
+from ootci.stages.judge import judge
+from ootci.stages.render import render
+
+TWO = "integration/test_x.py::two"
+
+
+def _again(made: Run, *attempts: str, text: str | None = None) -> Run:
+    """The run with its failing tests run again, and a suite's stage failed for nothing but tests."""
+    later = tuple(Attempt(outcome=OutcomeName(name), message=f"it {name}", text=text) for name in attempts)
+    outcomes = tuple(item.model_copy(update={"attempts": later}) if item.is_failure else item for item in made.outcomes)
+    bad = {item.suite for item in outcomes if item.is_failure}
+    failed = {"status": StageStatus.FAILED, "only_tests": True}
+    stages = tuple(item.model_copy(update=failed if item.name.value in bad else {}) for item in made.stages)
+    return made.model_copy(update={"outcomes": outcomes, "stages": stages})
+
+
+def _judge(folder: Path, records: Sequence[Plan | Run], last: int) -> Verdicts:
+    history = History(folder)
+    for record in records:
+        (history.append_plan if isinstance(record, Plan) else history.append_run)(record)  # type: ignore[operator]
+    return judge((device(),), history, night(last))
+
+
+def _verdict(folder: Path, *runs: Run) -> DeviceVerdict:
+    records = [record for number, made in enumerate(runs) for record in (plan(number), made)]
+    (verdict,) = _judge(folder, records, len(runs) - 1).devices
+    return verdict
+
+
+def _fails(number: int, *attempts: str, outcome: str = "failed") -> Run:
+    return _again(run(number, integration={"two": outcome}), *attempts)
+
+
+def test_a_flaky_test_makes_the_night_unstable(tmp_path: Path) -> None:
+    found = _verdict(tmp_path, run(0), _fails(1, "passed"))
+    assert found.verdict is VerdictName.UNSTABLE
+    assert found.reason == f"1 test failed and passed when run again, first {TWO}"
+    assert (found.new_failures, found.changes) == (0, ())
+    assert (found.counts.failed, found.counts.flaky, found.counts.total) == (1, 1, 2)
+    assert found.broke_at is not None
+
+
+def test_a_flaky_test_of_smoke_does_not_break_it(tmp_path: Path) -> None:
+    assert _verdict(tmp_path, _again(run(0, smoke={"one": "crashed"}), "passed")).verdict is VerdictName.UNSTABLE
+
+
+def test_what_failed_twice_is_a_regression(tmp_path: Path) -> None:
+    assert _verdict(tmp_path, run(0), _fails(1, "failed")).verdict is VerdictName.REGRESSED
+
+
+def test_a_crash_whose_cause_was_found_is_a_regression(tmp_path: Path) -> None:
+    assert (
+        _verdict(tmp_path, run(0), _fails(1, "passed", "crashed", outcome="crashed")).verdict is VerdictName.REGRESSED
+    )
+
+
+def test_a_test_that_did_not_run_the_second_time_is_not_flaky(tmp_path: Path) -> None:
+    assert _verdict(tmp_path, run(0), _fails(1, "skipped")).verdict is VerdictName.REGRESSED
+
+
+def test_failing_for_good_after_a_flaky_night_is_news(tmp_path: Path) -> None:
+    found = _verdict(tmp_path, run(0), _fails(1, "passed"), _fails(2, "failed"))
+    assert found.verdict is VerdictName.REGRESSED
+    assert [change.change for change in found.changes] == [ChangeName.REGRESSION]
+
+
+def test_a_stage_that_broke_besides_is_not_excused(tmp_path: Path) -> None:
+    made = _fails(0, "passed")
+    stages = tuple(stage.model_copy(update={"only_tests": False}) for stage in made.stages)
+    assert _verdict(tmp_path, made.model_copy(update={"stages": stages})).verdict is VerdictName.FAILING
+
+
+def test_the_plan_is_told_of_what_failed_for_good_only(tmp_path: Path) -> None:
+    history = History(tmp_path)
+    assert failing_before(history.newest_runs("dev")) is None
+    history.append_run(run(0, smoke={"one": "error"}, integration={"two": "failed"}))
+    assert failing_before(history.newest_runs("dev")) == ("smoke/test_x.py::one", TWO)
+    history.append_run(_fails(1, "passed"))
+    assert failing_before(history.newest_runs("dev")) == ()
+    # A suite that did not report leaves the word to the run before.
+    cut = {"integration": {"state": "truncated"}}
+    history.append_run(run(2, smoke={"one": "failed"}, integration={"two": "failed"}, reports=cut))
+    assert failing_before(history.newest_runs("dev")) == ("smoke/test_x.py::one",)
+
+
+def test_runs_without_later_attempts_are_written_as_ever() -> None:
+    text = run(0, integration={"two": "failed"}).to_json()
+    assert '"attempts"' not in text
+    assert '"flaky"' not in text
+    flaky = _fails(0, "passed")
+    assert parse(Run, flaky.to_json().encode(), where="here") == flaky
+
+
+def test_the_pages_show_every_attempt(tmp_path: Path) -> None:
+    made = _again(run(0, integration={"two": "failed"}), "error", "passed", text="what the <b>second</b> one said")
+    judged = _judge(tmp_path / "data", [plan(0), made], 0)
+    render((device(),), History(tmp_path / "data"), judged, tmp_path / "site")
+    for path in ("d/dev/index.html", "d/dev/night000/index.html"):
+        (failure,) = read(tmp_path / "site" / path).find("details", class_="failure")
+        assert "flaky: failed, then passed" in failure.text
+        assert "attempt 2: error" in failure.text
+        assert "attempt 3: passed" in failure.text
+        assert "what the <b>second</b> one said" in failure.text
+
+
+_OUTCOMES = st.sampled_from(list(OutcomeName))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(_OUTCOMES, st.lists(_OUTCOMES, max_size=3)), max_size=6))
+def test_no_later_attempt_makes_a_failure_look_fine(found: list[tuple[OutcomeName, list[OutcomeName]]]) -> None:
+    outcomes = tuple(
+        Outcome(
+            id=f"integration/test_x.py::t{number}",
+            suite="integration",
+            outcome=first,
+            attempts=tuple(Attempt(outcome=name) for name in later),
+        )
+        for number, (first, later) in enumerate(found)
+    )
+    counts = Counts.of(outcomes)
+    assert counts.total == len(found)
+    assert counts.failures == sum(first in FAILURES for first, _ in found)
+    assert counts.flaky <= counts.failures
+    made = run(0)
+    suites = tuple(
+        item.model_copy(update={"counts": counts}) if item.suite == "integration" else item for item in made.suites
+    )
+    made = made.model_copy(update={"outcomes": (made.outcomes[0], *outcomes), "suites": suites})
+    with tempfile.TemporaryDirectory() as folder:
+        verdict = _verdict(Path(folder), made).verdict
+    assert not (counts.failures and verdict in AS_EXPECTED)

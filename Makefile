@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help nightly test bench lint schema screenshot requirements doctor clean
+.PHONY: help nightly test bench lint lint-device schema screenshot requirements doctor clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,12 @@ lint: $(VENV)/development ## Run the linters and type checkers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check scripts tests
 	$(BIN)/mypy
+
+# torch is typed in parts only, so what it leaves out is not asked of the suites.
+lint-device: $(VENV)/development ## Check the types of the device suites against the device's torch (after make nightly)
+	cd tests/device && "$(abspath $(BIN))/mypy" --config-file= --strict --allow-untyped-calls --allow-untyped-decorators \
+		--no-warn-return-any --python-version 3.10 --explicit-package-bases --cache-dir ../../.ootci/mypy \
+		--python-executable "$(abspath .ootci/envs/$(DEVICE)/bin/python)" .
 
 schema: $(VENV)/tool ## Write devices/device.schema.json again, from the model
 	$(BIN)/ootci device schema > devices/device.schema.json

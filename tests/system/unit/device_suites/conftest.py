@@ -30,20 +30,22 @@ def suites(tmp_path: Path) -> SmallSuites:
 
 
 @pytest.fixture(scope="session")
-def device_python(request: pytest.FixtureRequest) -> DevicePython:
-    """Run the Python that has torch, in the suites' folder, with arguments and what is given on stdin.
-
-    It is the one that ``make nightly`` made in a fresh checkout, or the one named in OOTCI_TEST_DEVICE_PYTHON.
-    """
+def python_with_torch(request: pytest.FixtureRequest) -> str:
+    """The Python that ``make nightly`` made in a fresh checkout, or the one named in OOTCI_TEST_DEVICE_PYTHON."""
     named = os.environ.get("OOTCI_TEST_DEVICE_PYTHON")
-    python = named or str(request.getfixturevalue("openreg_nightly").device_python)
+    return named or str(request.getfixturevalue("openreg_nightly").device_python)
+
+
+@pytest.fixture(scope="session")
+def device_python(python_with_torch: str) -> DevicePython:
+    """Run the Python that has torch, in the suites' folder, with arguments and what is given on stdin."""
 
     def run(
         *arguments: str, cwd: Path = SUITES, env: Mapping[str, str] | None = None, given: str | None = None
     ) -> subprocess.CompletedProcess[str]:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
         return subprocess.run(
-            [python, *arguments],
+            [python_with_torch, *arguments],
             cwd=cwd,
             env={**environment, "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1", **(env or {})},
             input=given,

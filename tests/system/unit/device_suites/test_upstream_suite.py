@@ -10,10 +10,14 @@ from typing import Any
 
 import pytest
 from sabotage import DEVICE
-from small_suites import DevicePython, read_events
+from small_suites import SUITES, DevicePython, read_events
+from unit.samples import build, device, night
 
 from harness.upstream_allow import read_allowed
 from harness.upstream_tests import without_device
+from ootci.adapters.terminal import Progress
+from ootci.model.workspace import RunFolder
+from ootci.stages.test import test as run_stages
 
 THINGS = """
 import os
@@ -195,6 +199,37 @@ def test_a_crash_names_its_test_and_the_others_can_go_on(upstream: Upstream, tmp
     (tmp_path / "left").write_text("\n".join(left), encoding="utf-8")
     _, events = upstream.run(allow, f"--ids-from={tmp_path / 'left'}")
     assert {f"{PREFIX}{name}" for name in _outcomes(events)} == set(left)
+
+
+@pytest.mark.torch
+def test_a_crash_costs_itself_under_the_tool(upstream: Upstream, python_with_torch: str, tmp_path: Path) -> None:
+    allowed = tmp_path / "allow.txt"
+    allowed.write_text("[tensors]\ntest_things.py::TestThings::test_*\n", encoding="utf-8")
+    suites = [{"name": "upstream", "required": True, "min_tests": 1}]
+    stages = run_stages(
+        device(DEVICE, suites=suites).device,
+        build(python=python_with_torch),
+        RunFolder(tmp_path / "run"),
+        SUITES,
+        clock=lambda: night(0),
+        progress=Progress(quiet=True),
+        options={
+            "upstream": (
+                f"--upstream-tests={upstream.tests}",
+                f"--upstream-allow={allowed}",
+                f"--upstream-commit={upstream.commit}",
+            )
+        },
+    )
+    assert [(stage.name.value, stage.status.value) for stage in stages] == [
+        ("import", "passed"),
+        ("check", "passed"),
+        ("upstream", "failed"),
+    ]
+    outcomes = _outcomes(read_events(tmp_path / "run" / "events.jsonl"))
+    assert outcomes["TestThings::test_crash"] == "crashed"
+    assert len(outcomes) == 8
+    assert set(outcomes.values()) == {"passed", "skipped", "failed", "xfailed", "crashed"}
 
 
 @pytest.mark.torch

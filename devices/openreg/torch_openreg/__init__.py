@@ -5,7 +5,9 @@ Importing torch is enough: the entry point in the group ``torch.backends`` calls
 ``TORCH_DEVICE_BACKEND_AUTOLOAD=0``, works as well.
 """
 
+import importlib.util
 import os
+from pathlib import Path
 
 _registered = False
 
@@ -21,6 +23,11 @@ def _autoload() -> None:
         return
     if os.environ.get("OPENREG_FAULT", "").split("@")[0] == "import":
         raise ImportError("openreg: the import fails because OPENREG_FAULT asks for it")
+    if importlib.util.find_spec("torch_openreg._C") is None:
+        raise ImportError(
+            f"openreg: {Path(__file__).parent} holds the sources, not the built package. "
+            "Install it, and start Python in another folder: the current one comes first when modules are looked for"
+        )
     _registered = True
     from torch_openreg._registration import register
 

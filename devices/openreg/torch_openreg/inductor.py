@@ -148,8 +148,10 @@ class _Interface(DeviceInterface):
 
 # Two rewrites that inductor keeps away from the CPU's code generator by asking
 # for the device "cpu". Ours is the same generator under another device's name.
-torch._inductor.config.loop_ordering_after_fusion = False
-torch._inductor.config.loop_reindexing_after_fusion = False
+# Torch 2.12 has only the first of them, and refuses the name of the other.
+for _rewrite in ("loop_ordering_after_fusion", "loop_reindexing_after_fusion"):
+    if hasattr(torch._inductor.config, _rewrite):
+        setattr(torch._inductor.config, _rewrite, False)
 
 register_interface_for_device("openreg", _Interface)
 for _index in range(device_module.device_count()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import traceback
 from pathlib import Path
@@ -94,6 +95,7 @@ def _one_device(
         built = build(item, run, workspace, clock=clock, progress=progress_)
         for line in stage_lines(built.stages):
             progress_.say(f"  {line}")
+        shutil.rmtree(folder.shards, ignore_errors=True)
         options = suite_options(item, built, workspace)
         tested = test(
             item.device,

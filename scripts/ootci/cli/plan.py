@@ -9,7 +9,9 @@ from pathlib import Path
 import click
 
 from ootci.cli.context import Folders, attempt_number, clock, folder_options, progress
+from ootci.history.durations import measured
 from ootci.history.store import History
+from ootci.model.durations import Durations
 from ootci.model.plan import Plan, Trigger
 from ootci.model.record import write
 from ootci.stages.plan import PINNED_RELEASE, plan
@@ -58,7 +60,7 @@ def plan_command(
     github_output: Path | None,
     folders: Folders,
 ) -> None:
-    """Decide which devices run on which torch; writes plan.json."""
+    """Decide which devices run on which torch; writes plan.json, and durations.json for shares."""
     found, suffix = github_trigger()
     trigger = Trigger(event=event or found.event, url=url or found.url)
     progress_ = progress()
@@ -74,6 +76,9 @@ def plan_command(
             say=progress_.say,
         )
     write(result, folders.workspace.plan)
+    past = History(folders.history)
+    seconds = {run.device: measured(past.runs(run.device)) for run in result.runs}
+    write(Durations(devices=seconds), folders.workspace.durations)
     if github_output is not None:
         with github_output.open("a", encoding="utf-8") as stream:
             stream.write(_outputs(result))

@@ -57,6 +57,15 @@ class Collected(_Event):
     tests: tuple[CollectedTest, ...] = ()
 
 
+class Sharded(_Event):
+    """Which of a suite's tests belong to a share of the run: all of them are told, so that none can be lost."""
+
+    event: Literal["shard"] = "shard"
+    index: int
+    count: int
+    tests: tuple[CollectedTest, ...] = ()
+
+
 class CollectError(_Event):
     """A file that could not be collected."""
 
@@ -139,6 +148,7 @@ class StageEnd(_Event):
 Event = Annotated[
     SessionStart
     | Collected
+    | Sharded
     | CollectError
     | TestStart
     | TestEnd

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 
 from ootci.model.build import Build
 from ootci.model.device import Device
+from ootci.model.durations import Durations
 from ootci.model.event import Event
 from ootci.model.plan import Plan
 from ootci.model.probe import Probe
@@ -18,7 +19,7 @@ from ootci.model.verdict import Verdicts
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
 
-STAGE_FILES: tuple[type[StageFile], ...] = (Plan, Build, Run, Verdicts)
+STAGE_FILES: tuple[type[StageFile], ...] = (Plan, Durations, Build, Run, Verdicts)
 """The files in which the stages meet, in the order of the data's way."""
 
 

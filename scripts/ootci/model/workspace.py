@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One share of a run's tests; ``index`` counts from 1."""
+
+    index: int
+    count: int
+
+    def __str__(self) -> str:
+        return f"shard {self.index} of {self.count}"
 
 
 @dataclass(frozen=True)
@@ -47,6 +59,21 @@ class RunFolder:
         """Working directory of the suites."""
         return self.path / "scratch"
 
+    @property
+    def shards(self) -> Path:
+        """Folder of the shares, where the tests were run in shares."""
+        return self.path / "shards"
+
+    def shard(self, shard: Shard) -> RunFolder:
+        """The folder in which one share's test stage leaves its files."""
+        return RunFolder(self.shards / f"{shard.index}-of-{shard.count}")
+
+    def shards_found(self) -> tuple[Shard, ...]:
+        """The shares that have a folder, in order."""
+        found = (re.fullmatch(r"([1-9]\d{0,3})-of-([1-9]\d{0,3})", path.name) for path in self.shards.glob("*"))
+        shards = [Shard(int(name[1]), int(name[2])) for name in found if name]
+        return tuple(sorted(shards, key=lambda shard: (shard.count, shard.index)))
+
 
 @dataclass(frozen=True)
 class Workspace:
@@ -68,6 +95,11 @@ class Workspace:
     def verdicts(self) -> Path:
         """verdicts.json."""
         return self.path / "verdicts.json"
+
+    @property
+    def durations(self) -> Path:
+        """durations.json."""
+        return self.path / "durations.json"
 
     def run(self, device: str) -> RunFolder:
         """The folder of a device's run."""

@@ -66,7 +66,7 @@ def _description(name: str, declared: dict[str, Any]) -> str | None:
 @pytest.mark.parametrize("name", [name for name in SCHEMAS if name != "events.jsonl"])
 def test_every_property_has_a_description(name: str) -> None:
     found = list(_properties(SCHEMAS[name]))
-    assert len(found) > 5
+    assert len(found) > 1
     assert [path for path, declared in found if not _description(name, declared)] == []
 
 

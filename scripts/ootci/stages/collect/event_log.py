@@ -12,6 +12,7 @@ from ootci.model.event import (
     CollectedTest,
     Operators,
     OperatorUse,
+    Sharded,
     StageEnd,
     StageStart,
     TestEnd,
@@ -34,7 +35,7 @@ class EventLog:
     Attributes:
         started: when each stage began.
         ended: how each stage ended.
-        collected: tests that pytest collected, by id.
+        collected: tests that pytest collected, by id, those of other shares included.
         ends: what came of the tests of the suite during which the job was ended, so that nobody wrote its report.
         operators: how often each operator ran.
         attempts: later attempts of tests, by id.
@@ -63,7 +64,7 @@ class EventLog:
                 log._add_attempt(event)
             elif isinstance(event, TestEnd):
                 log.ends[event.id] = event
-            elif isinstance(event, Collected):
+            elif isinstance(event, (Collected, Sharded)):
                 for test in event.tests:
                     log.collected.setdefault(test.id, test)
             elif isinstance(event, Operators):

@@ -20,7 +20,8 @@ from ootci.model.workspace import RunFolder
 
 from .case import MAX_ID, MAX_MESSAGE, MAX_NAME, MAX_TEXT
 from .event_log import EventLog
-from .junit import Report, read_junit
+from .junit import Report
+from .shards import reported
 
 
 def collect(device: Device, plan: Plan, folder: RunFolder, *, now: datetime, attempt: int = 1) -> Run:
@@ -46,9 +47,9 @@ def collect(device: Device, plan: Plan, folder: RunFolder, *, now: datetime, att
             where=str(folder.build),
             fix="run `ootci build` and `ootci test` for this plan first",
         )
-    log = EventLog.read(folder.events)
+    found = reported(folder)
+    log, report = found.log, found.report
     stages = _stages(build, log, device)
-    report = read_junit(folder.junit)
     outcomes = _with_attempts(_with_missing(report.outcomes, log), log)
     started = min((stage.started_at for stage in stages if stage.started_at), default=now)
     finished = max(
@@ -64,7 +65,7 @@ def collect(device: Device, plan: Plan, folder: RunFolder, *, now: datetime, att
         torch_request=_without_paths(planned),
         torch=build.torch,
         plugin=build.plugin,
-        environment=_environment(folder.env, build),
+        environment=_environment(found.env, build),
         stages=stages,
         suites=_suites(device, stages, report, outcomes, {test.suite for test in log.collected.values()}),
         outcomes=outcomes,

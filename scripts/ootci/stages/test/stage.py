@@ -53,6 +53,7 @@ class _Stages:
     progress: Progress
     is_expected: Callable[[str], bool]
     options: Mapping[str, tuple[str, ...]]
+    choice: tuple[str, ...]
 
     def stage(self, name: StageName, work: Callable[[], _Verdict]) -> StageResult:
         """Run one stage and tell the event log."""
@@ -142,6 +143,7 @@ class _Stages:
             test_seconds=limits.test_seconds,
             deaths_in_a_row=limits.deaths_in_a_row,
             options=self._options(suite),
+            choice=self.choice,
         )
         supervisor = Supervisor(run, clock=self.clock, progress=self.progress, ask_device=self.answer)
         end = supervisor.supervise()
@@ -201,6 +203,7 @@ def test(
     progress: Progress,
     planned: PlannedRun | None,
     options: Mapping[str, tuple[str, ...]] | None = None,  # noqa: PT028 (this is no test of pytest)
+    choice: tuple[str, ...] = (),  # noqa: PT028
 ) -> tuple[StageResult, ...]:
     """Run import, check and the suites on the device; write junit.xml, events.jsonl and env.json.
 
@@ -215,6 +218,7 @@ def test(
         progress: told what is going on.
         planned: what the nightly expects of the run; without it every failing test is a new one.
         options: further options of the suites, by suite.
+        choice: options of the suites that choose tests.
 
     Returns:
         The results of import, check and each suite, in order.
@@ -231,7 +235,7 @@ def test(
     environment = Path(build.python).parent.parent
     variables = device_environment(environment, {**device.environment, "PYTHONDONTWRITEBYTECODE": "1"})
     expected = _expected(planned, build, clock)
-    stages = _Stages(device, build.python, folder, suites, variables, clock, progress, expected, options or {})
+    stages = _Stages(device, build.python, folder, suites, variables, clock, progress, expected, options or {}, choice)
     return _run_all(stages, device, names)
 
 

@@ -27,6 +27,7 @@ class SuiteRun:
         suite_seconds: time-out of the suite.
         test_seconds: time-out of one test, and of collecting.
         options: further options of the suites, for each of its processes.
+        choice: options that choose tests, for the process that collects the whole suite.
         attempt: which attempt of the tests it is.
         deaths_in_a_row: after so many the device is asked whether it still answers.
         spares: how many processes may stand by.
@@ -44,6 +45,7 @@ class SuiteRun:
     suite_seconds: float
     test_seconds: float
     options: tuple[str, ...] = ()
+    choice: tuple[str, ...] = ()
     attempt: int = 1
     deaths_in_a_row: int = 20
     spares: int = min(os.cpu_count() or 1, MAX_SPARES)

@@ -49,6 +49,8 @@ class Worker:
             ids = run.logs / f"{run.suite}.remaining.txt"
             ids.write_text(_lines(tests), encoding="utf-8")
             command += ["--ids-from", str(ids)]
+        else:
+            command += run.choice
         log = run.logs / f"{run.suite}.log"
         kept = () if reading is None else (reading,)
         try:

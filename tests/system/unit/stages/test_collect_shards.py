@@ -1,0 +1,149 @@
+"""collect: the shares of a run come to what the whole would have, and a share that is silent is named and not green."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from unit.samples import build, device, night, plan
+
+from ootci.history.store import History
+from ootci.model.build import StageName, StageStatus
+from ootci.model.outcome import Outcome, OutcomeName
+from ootci.model.record import write
+from ootci.model.run import Run
+from ootci.model.verdict import DeviceVerdict, VerdictName
+from ootci.model.workspace import RunFolder, Shard
+from ootci.stages.collect import collect
+from ootci.stages.judge import judge
+from ootci.stages.test.junit import write_junit
+
+TESTS = {
+    "smoke": {"smoke/a.py::one": 1, "smoke/a.py::two": 2, "smoke/a.py::three": 1},
+    "integration": {"integration/b.py::four": 2, "integration/b.py::five": 1},
+}
+"""The share of each test, by suite."""
+FAILS = "integration/b.py::four"
+
+
+def _records(suite: str, shares: tuple[int, ...]) -> list[dict[str, object]]:
+    return [{"id": test, "suite": suite, "shard": share} for test, share in TESTS[suite].items() if share in shares]
+
+
+def _events(share: int | None, *, failing: str | None = FAILS) -> list[dict[str, object]]:
+    """What a share writes; None for the whole."""
+    events: list[dict[str, object]] = []
+    for stage in ("import", "check", "smoke", "integration"):
+        events.append({"event": "stage_start", "stage": stage, "time": "2026-11-01T04:10:00.000Z"})
+        end: dict[str, object] = {"event": "stage_end", "stage": stage, "status": "passed", "duration": 10.0}
+        if stage in TESTS:
+            mine = _records(stage, (1, 2) if share is None else (share,))
+            if share is not None:
+                events.append({"event": "shard", "index": share, "count": 2, "tests": _records(stage, (1, 2))})
+            events.append({"event": "collected", "tests": mine})
+            ended = {str(test["id"]): "failed" if test["id"] == failing else "passed" for test in mine}
+            events += [{"event": "test_end", "id": test, "outcome": ended[test], "duration": 0.5} for test in ended]
+            if "failed" in ended.values():
+                end |= {"status": "failed", "reason": f"1 of {len(mine)} tests failed", "only_tests": True}
+        events.append(end)
+    return events
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    found = RunFolder(tmp_path / "runs" / "dev")
+    write(build(), found.build)
+    return found
+
+
+def _write(folder: RunFolder, events: list[dict[str, object]], *, report: bool = True) -> None:
+    folder.path.mkdir(parents=True, exist_ok=True)
+    folder.events.write_text("".join(f"{json.dumps(event)}\n" for event in events), encoding="utf-8")
+    if report:
+        write_junit(folder.events, folder.junit)
+
+
+def _collect(folder: RunFolder) -> Run:
+    return collect(device().device, plan(), folder, now=night(1))
+
+
+def _judged(run: Run, folder: Path) -> DeviceVerdict:
+    history = History(folder)
+    history.append_plan(plan())
+    history.append_run(run)
+    return judge((device(),), history, night(0)).devices[0]
+
+
+def _share(folder: RunFolder, index: int) -> RunFolder:
+    return folder.shard(Shard(index, 2))
+
+
+def test_two_shares_come_to_the_whole(folder: RunFolder, tmp_path: Path) -> None:
+    whole = RunFolder(tmp_path / "whole")
+    write(build(), whole.build)
+    _write(whole, _events(None))
+    for index in (1, 2):
+        _write(_share(folder, index), _events(index))
+    one, two = _collect(whole), _collect(folder)
+    assert two.outcomes == one.outcomes
+    assert two.suites == one.suites
+    assert [(stage.name, stage.status, stage.only_tests) for stage in two.stages] == [
+        (stage.name, stage.status, stage.only_tests) for stage in one.stages
+    ]
+    assert two.stages[-1].reason == "shard 2 of 2: 1 of 1 tests failed"
+    assert _judged(two, tmp_path / "data").verdict is VerdictName.FAILING
+
+
+def test_a_share_that_is_silent_is_named_and_its_tests_are_not_run(folder: RunFolder, tmp_path: Path) -> None:
+    _write(_share(folder, 1), _events(1))
+    run = _collect(folder)
+    outcomes = {item.id: item.outcome.value for item in run.outcomes}
+    assert outcomes == {
+        test: "passed" if share == 1 else "not_run" for tests in TESTS.values() for test, share in tests.items()
+    }
+    assert {(report.state.value, report.detail) for report in run.suites} == {
+        ("truncated", "shard 2 of 2 never reported")
+    }
+    stages = {stage.name: stage for stage in run.stages}
+    assert stages[StageName.SMOKE].reason == "shard 2 of 2 never reported"
+    assert stages[StageName.SMOKE].status is StageStatus.CRASHED
+    assert stages[StageName.IMPORT].status is StageStatus.PASSED
+    found = _judged(run, tmp_path / "data")
+    assert (found.verdict, found.reason) == (VerdictName.LOST_TESTS, "smoke: shard 2 of 2 never reported")
+
+
+def test_a_share_that_was_ended_keeps_what_it_had(folder: RunFolder) -> None:
+    _write(_share(folder, 1), _events(1, failing=None))
+    events = _events(2)
+    _write(_share(folder, 2), events[: next(n for n, event in enumerate(events) if event.get("id") == FAILS) + 1])
+    run = _collect(folder)
+    assert {item.outcome for item in run.outcomes} == {OutcomeName.PASSED, OutcomeName.FAILED}
+    stage = run.stages[-1]
+    assert (stage.status, stage.reason) == (StageStatus.CRASHED, "shard 2 of 2 never reported")
+
+
+def test_a_share_whose_report_is_broken_is_named(folder: RunFolder) -> None:
+    for index in (1, 2):
+        _write(_share(folder, index), _events(index, failing=None))
+    _share(folder, 2).junit.write_text("<testsuites><testsuite", encoding="utf-8")
+    run = _collect(folder)
+    assert {report.state.value for report in run.suites} == {"truncated"}
+    assert all(report.detail is not None and report.detail.startswith("shard 2 of 2: ") for report in run.suites)
+
+
+def test_a_test_in_two_shares_keeps_its_failure(folder: RunFolder) -> None:
+    for index in (1, 2):
+        _write(_share(folder, index), _events(None, failing=FAILS if index == 1 else None))
+    run = _collect(folder)
+    assert len(run.outcomes) == 5
+    assert [item.id for item in run.outcomes if item.is_failure] == [FAILS]
+
+
+def test_folders_that_are_no_shares_are_passed_over(folder: RunFolder) -> None:
+    for index in (1, 2):
+        _write(_share(folder, index), _events(index))
+    for name in ("0-of-2", "x-of-y", "1-of-99999", "1-of"):
+        (folder.shards / name).mkdir()
+    assert isinstance(_collect(folder).outcomes[0], Outcome)
+    assert folder.shards_found() == (Shard(1, 2), Shard(2, 2))

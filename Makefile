@@ -17,7 +17,7 @@ nightly: $(VENV)/tool ## Run the nightly for one device: make nightly [DEVICE=op
 test: lint ## Run every check and test of this repository
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-bench: $(VENV)/development ## Measure latencies and builds, as ratios (after make nightly)
+bench: $(VENV)/development ## Measure latencies, builds and supervision, as ratios (after make nightly)
 	@$(BIN)/python tests/system/bench/run.py
 
 lint: $(VENV)/development ## Run the linters and type checkers

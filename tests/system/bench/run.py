@@ -14,6 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import suites
+
 ROOT = Path(__file__).parents[3]
 ENVIRONMENT = ROOT / ".ootci" / "envs" / "openreg"
 EDITED = "csrc/ops/Fill.cpp"
@@ -50,7 +52,9 @@ def main() -> None:
     measured = subprocess.run([str(python), str(script)], capture_output=True, text=True, check=True)
     latency = json.loads(measured.stdout)
     built = builds(python)
-    (ROOT / ".ootci" / "bench.json").write_text(json.dumps({"latency": latency, "build": built}, indent=1) + "\n")
+    supervised = suites.rows(python, "openreg")
+    measured_all = {"latency": latency, "build": built, "suites": supervised}
+    (ROOT / ".ootci" / "bench.json").write_text(json.dumps(measured_all, indent=1) + "\n")
     lines = [f"{'what':<36}{'device':>11}{'cpu':>11}{'ratio':>8}{'noise':>8}"]
     for name, row in latency.items():
         if "cpu_us" in row:
@@ -58,6 +62,9 @@ def main() -> None:
             cells = f"{row['device_us']:>8.2f} us{row['cpu_us']:>8.2f} us{ratio:>8.2f}{row['noise']:>8.0%}"
             lines.append(f"{name:<36}{cells}")
     lines += [f"build, {name:<29}{seconds:>8.1f} s" for name, seconds in built.items()]
+    for name, row in supervised.items():
+        cells = f"{row['supervised_processor_s']:>9.1f} s{row['plain_processor_s']:>9.1f} s{row['ratio']:>8.2f}"
+        lines.append(f"suite, {name:<29}{cells}{row['noise']:>8.0%}")
     sys.stdout.write("\n".join(lines) + "\n")
 
 

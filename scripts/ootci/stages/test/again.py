@@ -21,6 +21,8 @@ from .supervisor import SuiteEnd, Supervisor
 
 MAX_AGAIN = 20
 """More new failures than this are no flakes but a broken device, and nothing is run again."""
+SEARCH = 3
+"""The attempt of a test for which its culprit is searched."""
 SEARCH_RUNS = 12
 SEARCH_SECONDS = 180.0
 """What finding the culprits of a suite may cost at most."""
@@ -89,7 +91,7 @@ class SecondAttempts:
             return False
         others = f" and {len(found) - 1} more" if len(found) > 1 else ""
         message = f"passes alone, and crashes again when {found[-1]}{others} has run before it in the same process"
-        end = TestEnd(id=test, outcome=OutcomeName.CRASHED, attempt=3, message=message, text="\n".join(found))
+        end = TestEnd(id=test, outcome=OutcomeName.CRASHED, attempt=SEARCH, message=message, text="\n".join(found))
         append_event(self._run.events, end, self._clock())
         return True
 
@@ -99,7 +101,9 @@ class SecondAttempts:
         # What these processes tell is no attempt of the tests in them, so it is kept out of the run's log.
         events = self._run.logs / f"{self._run.suite}.search.jsonl"
         events.unlink(missing_ok=True)
-        end = self._supervise(replace(self._run, events=events), [*before, test], until=self._search_until)
+        end = self._supervise(
+            replace(self._run, events=events, attempt=SEARCH), [*before, test], until=self._search_until
+        )
         events.unlink(missing_ok=True)
         return OutcomeName.CRASHED in end.watch.ended.values()
 

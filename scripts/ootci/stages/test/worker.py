@@ -30,7 +30,7 @@ class Worker:
 
     def __init__(self, run: SuiteRun, number: int, tests: Sequence[str] | None, *, stands_by: bool = False) -> None:
         self.stands_by = stands_by
-        self._stacks = run.logs / f"{run.suite}.stacks.{number}.txt"
+        self._stacks = run.logs / f"{run.suite}.stacks.{run.attempt}-{number}.txt"
         self._stacks.unlink(missing_ok=True)
         command = [
             *(run.python, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:faulthandler", "--color=no"),
@@ -62,12 +62,13 @@ class Worker:
     def take(self, tests: Sequence[str]) -> bool:
         """Tell a process that stands by what to run; false when it is dead, so that another one has to do it."""
         order, self._order = self._order, None
-        if order is None or self.process.poll() is not None:
+        if order is None:
             return False
+        dead = self.process.poll() is not None
         # One that dies meanwhile has run nothing, which whoever waits for it will see.
         with contextlib.suppress(OSError), os.fdopen(order, "w", encoding="utf-8") as stream:
-            stream.write(_lines(tests))
-        return True
+            stream.write("" if dead else _lines(tests))
+        return not dead
 
     def dismiss(self) -> None:
         """End a process that stands by and is not needed."""

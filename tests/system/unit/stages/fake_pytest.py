@@ -40,6 +40,7 @@ def tell(**event):
         log.write(json.dumps(event).encode() + b"\n")
 
 
+attempt = {"attempt": int(options["--attempt"])} if "--attempt" in options else {}
 scripts = json.loads(os.environ["FAKE_SCRIPT"])
 for step in scripts[min(number, len(scripts) - 1)]:
     kind, _, argument = step.partition(" ")
@@ -47,10 +48,10 @@ for step in scripts[min(number, len(scripts) - 1)]:
         tests = [{"id": name, "suite": "smoke", "capability": "rng", "title": "A title."} for name in argument.split()]
         tell(event="collected", tests=tests)
     elif kind == "start":
-        tell(event="test_start", id=argument)
+        tell(event="test_start", id=argument, **attempt)
     elif kind == "end":
         name, _, outcome = argument.partition("=")
-        tell(event="test_end", id=name, outcome=outcome, duration=0.1, message=outcome)
+        tell(event="test_end", id=name, outcome=outcome, duration=0.1, message=outcome, **attempt)
     elif kind == "broken":
         tell(event="collect_error", id=argument, message="SyntaxError: no", text="line 1")
     elif kind == "finish":

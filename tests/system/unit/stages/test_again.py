@@ -108,9 +108,7 @@ def _tests(names: str, **outcomes: str) -> list[str]:
 
 
 def _second(name: str, outcome: str) -> list[str]:
-    end = json.dumps({"event": "test_end", "id": name, "outcome": outcome, "attempt": 2, "message": "again"})
-    start = json.dumps({"event": "test_start", "id": name, "attempt": 2})
-    return [f"collect {name}", rf"raw {start}\n", rf"raw {end}\n", "finish 1"]
+    return [f"collect {name}", f"start {name}", f"end {name}={outcome}", "finish 1"]
 
 
 def test_a_test_that_fails_and_then_passes_is_flaky_and_stays_failed(play: Play) -> None:
@@ -177,8 +175,7 @@ def test_a_crash_that_a_test_before_it_leaves_behind_is_no_flake(play: Play) -> 
 
 
 def test_a_second_attempt_that_the_suite_s_time_cut_off_is_none(play: Play) -> None:
-    start = json.dumps({"event": "test_start", "id": "a", "attempt": 2})
-    played = play(_tests("a", a="failed"), ["collect a", rf"raw {start}\n", "hang"], seconds=0.2)
+    played = play(_tests("a", a="failed"), ["collect a", "start a", "hang"], seconds=0.2)
     assert (played.flaky, played.later) == (frozenset(), {})
 
 

@@ -35,3 +35,8 @@ class Capability(str, Enum):
     PROFILER = "profiler"
     INTEROP = "interop"
     TRAINING = "training"
+
+
+def docs_page(capability: str) -> str:
+    """The page about a capability, a path in this repository; the suites, which cannot ask here, say the same."""
+    return f"docs/capabilities/{capability}.md"

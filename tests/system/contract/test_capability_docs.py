@@ -10,6 +10,8 @@ from types import ModuleType
 
 import pytest
 
+from ootci.model.capability import docs_page
+
 ROOT = Path(__file__).parents[3]
 SUITES = ROOT / "tests" / "device"
 PAGES = ROOT / "docs" / "capabilities"
@@ -87,6 +89,7 @@ def generated() -> dict[str, str]:
 def test_every_capability_has_a_page_and_no_other() -> None:
     expected = {ROOT / CAPABILITIES.docs_page(name) for name in NAMES} | {PAGES / "README.md"}
     assert set(PAGES.glob("*.md")) == expected
+    assert [docs_page(name) for name in NAMES] == [CAPABILITIES.docs_page(name) for name in NAMES]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -9,7 +9,6 @@ on and on, the device is asked whether it still answers, and if it does not, wha
 from __future__ import annotations
 
 import secrets
-import shlex
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +20,7 @@ from ootci.adapters.terminal import Progress, plain
 from ootci.model.event import TestEnd, append_event
 from ootci.model.outcome import FAILURES, OutcomeName
 
+from .ending import ending
 from .pool import Pool
 from .suite_run import SuiteRun
 from .watch import Watch
@@ -203,8 +203,8 @@ class Supervisor:
             limit = self.run.suite_seconds if why == "suite" else self.run.test_seconds
             outcome = OutcomeName.TIMED_OUT
             message = f"still running when the {why}'s {limit:.0f} s were up; the process was ended"
-        reproduce = shlex.join(["python", "-m", "pytest", test_id, "--device", self.run.device])
-        text = "\n".join(filter(None, [message, self.stack, f"Reproduce (from the suites folder): {reproduce}"]))
+        told = ending(test_id, self.watch.collected.get(test_id), self.run)
+        text = "\n".join(filter(None, [message, self.stack, told]))
         self._tell(test_id, outcome, message, text=text, duration=round(seconds, 3))
 
     def _tell(

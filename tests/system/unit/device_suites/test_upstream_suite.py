@@ -213,6 +213,7 @@ def test_a_crash_costs_itself_under_the_tool(upstream: Upstream, python_with_tor
         SUITES,
         clock=lambda: night(0),
         progress=Progress(quiet=True),
+        planned=None,
         options={
             "upstream": (
                 f"--upstream-tests={upstream.tests}",
@@ -228,6 +229,10 @@ def test_a_crash_costs_itself_under_the_tool(upstream: Upstream, python_with_tor
     ]
     outcomes = _outcomes(read_events(tmp_path / "run" / "events.jsonl"))
     assert outcomes["TestThings::test_crash"] == "crashed"
+    told = next(e for e in read_events(tmp_path / "run" / "events.jsonl") if e.get("outcome") == "crashed")
+    assert "Expected: PyTorch's own test TestThings.test_crash passes.\nCapability: tensors\n" in told["text"]
+    assert f"pytest upstream --upstream-tests={upstream.tests}" in told["text"]
+    assert told["text"].endswith(f"--id {PREFIX}TestThings::test_crash --device {DEVICE}")
     assert len(outcomes) == 8
     assert set(outcomes.values()) == {"passed", "skipped", "failed", "xfailed", "crashed"}
 

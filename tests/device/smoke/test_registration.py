@@ -75,3 +75,20 @@ print("still", torch.device(name))
     said = run_python(code, plugin_device)
     assert "refused:" in said, "torch took a second name for the one PrivateUse1 device"
     assert f"still {plugin_device}" in said
+
+
+def test_function_that_nobody_wrote_is_not_there(device_name: str) -> None:
+    """`torch.<name>` has what the plugin wrote: a name that nobody ever heard of is not there."""
+    module = torch.get_device_module(device_name)
+    assert not hasattr(module, "no_such_capability"), "a module that has every name says nothing by having one"
+    with pytest.raises(AttributeError):
+        _ = module.no_such_capability
+
+
+def test_operator_without_a_kernel_is_refused(device: torch.device) -> None:
+    """An operator that nobody implemented, on the device or on the cpu, is refused and not answered."""
+    library = torch.library.Library("device_suites", "FRAGMENT")
+    library.define("implemented_by_nobody(Tensor x) -> Tensor")
+    x = torch.ones(2, device=device)
+    with pytest.raises(NotImplementedError):
+        torch.ops.device_suites.implemented_by_nobody(x)

@@ -195,6 +195,20 @@ def _infinity_that_nobody_finds() -> None:
     _replace("_amp_foreach_non_finite_check_and_unscale_", unscale)
 
 
+def _module_that_has_every_name() -> None:
+    import torch
+
+    vars(torch.get_device_module(DEVICE))["__getattr__"] = lambda name: lambda *_, **__: True
+
+
+def _operator_that_is_answered_all_the_same() -> None:
+    import torch
+
+    library = torch.library.Library("device_suites", "IMPL")
+    _KEPT.append(library)
+    library.impl("implemented_by_nobody", lambda x: x.clone(), "PrivateUse1")
+
+
 def _pinning_that_pins_nothing() -> None:
     import torch
 
@@ -244,6 +258,16 @@ _AMP = "integration/test_amp.py::"
 _VIEWS = "integration/test_views.py::"
 
 VARIANTS: dict[str, Variant] = {
+    "module-with-every-name": Variant(
+        "a module that has every name",
+        _module_that_has_every_name,
+        ("smoke/test_registration.py::test_function_that_nobody_wrote_is_not_there",),
+    ),
+    "answered-all-the-same": Variant(
+        "an answer from an operator that nobody implemented",
+        _operator_that_is_answered_all_the_same,
+        ("smoke/test_registration.py::test_operator_without_a_kernel_is_refused",),
+    ),
     "wrong-kernel": Variant(
         "a multiplication that is a hundredth off",
         _wrong_kernel,

@@ -22,6 +22,8 @@
 #include <ATen/ops/threshold_backward_cpu_dispatch.h>
 #include <ATen/ops/threshold_backward_meta.h>
 
+#include <ATen/native/Gelu.h>
+
 #include "Structured.h"
 
 namespace openreg {
@@ -29,13 +31,28 @@ namespace {
 
 using at::Tensor;
 
+// PyTorch looks at the name of the approximation in the arithmetic only, which
+// is too late for a call that has already returned.
+struct GeluShape : at::meta::structured_gelu {
+  void meta(const Tensor& self, c10::string_view approximate) {
+    at::native::get_gelutype_enum(approximate);
+    at::meta::structured_gelu::meta(self, approximate);
+  }
+};
+
+struct GeluBackwardShape : at::meta::structured_gelu_backward {
+  void meta(const Tensor& gradient, const Tensor& self, c10::string_view approximate) {
+    at::native::get_gelutype_enum(approximate);
+    at::meta::structured_gelu_backward::meta(gradient, self, approximate);
+  }
+};
+
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   // pointwise
   Structured<"threshold_backward.grad_input", at::meta::structured_threshold_backward,
              at::cpu::threshold_backward_out>::register_in(m);
-  Structured<"gelu.out", at::meta::structured_gelu, at::cpu::gelu_out>::register_in(m);
-  Structured<"gelu_backward.grad_input", at::meta::structured_gelu_backward,
-             at::cpu::gelu_backward_out>::register_in(m);
+  Structured<"gelu.out", GeluShape, at::cpu::gelu_out>::register_in(m);
+  Structured<"gelu_backward.grad_input", GeluBackwardShape, at::cpu::gelu_backward_out>::register_in(m);
   Structured<"silu.out", at::meta::structured_silu, at::cpu::silu_out>::register_in(m);
   Structured<"silu_backward.grad_input", at::meta::structured_silu_backward,
              at::cpu::silu_backward_out>::register_in(m);

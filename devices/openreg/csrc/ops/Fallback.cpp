@@ -91,6 +91,10 @@ class Call {
     if (!on_device(tensor)) return tensor;
     plain_ = plain_ && is_plain_strided(tensor);
     at::Tensor view = views_.view(tensor, written);
+    // Kernels refuse some outputs that are inputs as well, so one tensor stays one.
+    for (const auto& [device_tensor, known] : arguments_) {
+      if (device_tensor.is_same(tensor)) return known;
+    }
     // Some kernels save more for the backward pass when somebody will need it.
     if (tensor.requires_grad()) view.unsafeGetTensorImpl()->set_requires_grad(true);
     arguments_.emplace_back(tensor, view);
@@ -164,10 +168,12 @@ TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromB
 
 // These have a composite form, which would come before the fallback. For the
 // first ones it rounds differently from the CPU's kernel; the losses warn about
-// an output that PyTorch itself made too small.
+// an output that PyTorch itself made too small; that of mode knows no other
+// device, and those of all and any take an output of any dtype.
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   for (const char* name : {"native_layer_norm", "native_layer_norm_backward", "native_group_norm",
-                           "native_group_norm_backward", "addr", "addr.out", "mse_loss", "smooth_l1_loss"}) {
+                           "native_group_norm_backward", "addr", "addr.out", "mse_loss", "smooth_l1_loss", "mode.values",
+                           "all.dims_out", "any.dims_out"}) {
     m.impl(name, torch::CppFunction::makeFromBoxedFunction<&fallback>());
   }
 }

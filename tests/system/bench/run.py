@@ -6,41 +6,15 @@ Needs the reference device's environment, which ``make nightly`` makes. Prints a
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 import sys
-import tempfile
-import time
 from pathlib import Path
 
 import suites
+from builds import builds
 
 ROOT = Path(__file__).parents[3]
 ENVIRONMENT = ROOT / ".ootci" / "envs" / "openreg"
-EDITED = "csrc/ops/Fill.cpp"
-
-
-def _seconds(command: list[str], cwd: Path, env: dict[str, str]) -> float:
-    began = time.perf_counter()
-    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(command)} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return time.perf_counter() - began
-
-
-def builds(python: Path) -> dict[str, float]:
-    """Seconds to build the plugin's wheel: cold, with nothing changed, and with one file edited."""
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "openreg"
-        shutil.copytree(ROOT / "devices" / "openreg", copy, ignore=shutil.ignore_patterns("build"))
-        env = {**os.environ, "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}", "CCACHE_DISABLE": "1"}
-        command = [str(python), "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "-w", folder, "."]
-        cold = _seconds(command, copy, env)
-        same = _seconds(command, copy, env)
-        with (copy / EDITED).open("a", encoding="utf-8") as stream:
-            stream.write("// edited\n")
-        return {"cold": cold, "nothing changed": same, "one file edited": _seconds(command, copy, env)}
 
 
 def main() -> None:
@@ -51,7 +25,7 @@ def main() -> None:
     script = Path(__file__).with_name("openreg_latency.py")
     measured = subprocess.run([str(python), str(script)], capture_output=True, text=True, check=True)
     latency = json.loads(measured.stdout)
-    built = builds(python)
+    built = builds(python, ROOT / "devices" / "openreg")
     supervised = suites.rows(python, "openreg")
     measured_all = {"latency": latency, "build": built, "suites": supervised}
     (ROOT / ".ootci" / "bench.json").write_text(json.dumps(measured_all, indent=1) + "\n")
@@ -61,7 +35,9 @@ def main() -> None:
             ratio = row["device_us"] / row["cpu_us"]
             cells = f"{row['device_us']:>8.2f} us{row['cpu_us']:>8.2f} us{ratio:>8.2f}{row['noise']:>8.0%}"
             lines.append(f"{name:<36}{cells}")
-    lines += [f"build, {name:<29}{seconds:>8.1f} s" for name, seconds in built.items()]
+    for name, cost in built.items():
+        cells = f"{cost['wall_s']:>9.1f} s{cost['cpu_s']:>9.1f} s of processor time"
+        lines.append(f"build, {name:<29}{cells}{cost['largest_process_mib']:>8.0f} MiB")
     for name, row in supervised.items():
         cells = f"{row['supervised_processor_s']:>9.1f} s{row['plain_processor_s']:>9.1f} s{row['ratio']:>8.2f}"
         lines.append(f"suite, {name:<29}{cells}{row['noise']:>8.0%}")

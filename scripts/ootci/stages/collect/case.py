@@ -7,16 +7,25 @@ GoogleTest 1.12 and CTest 3.25, and in the schema of Maven's Surefire plugin (su
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from ootci.model.outcome import Outcome, OutcomeName, way
+from ootci.model.outcome import Attempt, Outcome, OutcomeName, way
 
 MAX_ID = 1_000
 MAX_NAME = 100
 MAX_MESSAGE = 500
 MAX_TEXT = 16_000
 MAX_PROPERTIES = 100
+MAX_ATTEMPTS = 10
 
 _RESULTS = {"failure": OutcomeName.FAILED, "error": OutcomeName.ERROR, "skipped": OutcomeName.SKIPPED}
+_AGAIN = {
+    "flakyFailure": OutcomeName.FAILED,
+    "flakyError": OutcomeName.ERROR,
+    "rerunFailure": OutcomeName.FAILED,
+    "rerunError": OutcomeName.ERROR,
+}
+"""Surefire's attempts that failed: `flaky...` before one that passed, `rerun...` after the one that is reported."""
 _OUTPUTS = frozenset({"system-out", "system-err"})
 _RANK = {None: 0, OutcomeName.SKIPPED: 1, OutcomeName.FAILED: 2, OutcomeName.ERROR: 2}
 
@@ -83,6 +92,19 @@ class Text:
         return f"{text[:half]}\n[{self._size - 2 * half} characters cut]\n{text[-half:]}"
 
 
+@dataclass
+class _Again:
+    """One of several attempts that failed."""
+
+    outcome: OutcomeName
+    message: str | None
+    text: Text = field(default_factory=Text)
+
+    def attempt(self) -> Attempt:
+        text = self.text.shown()
+        return Attempt(outcome=self.outcome, message=_line(self.message), text=text.strip() if text else None)
+
+
 class Case:
     """A test case that is being read.
 
@@ -102,12 +124,22 @@ class Case:
         self._text = Text()
         self._output = Text()
         self._reading: Text | None = None
+        self._again: list[_Again] = []
+        self._again_tag: str | None = None
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """An element inside the test case begins."""
-        if tag == "property":
+        if self._again_tag is not None:
+            # Inside an attempt only its own text counts, not what it printed.
+            self._reading = None if tag in _OUTPUTS else self._reading
+        elif tag == "property":
             if len(self._properties) < MAX_PROPERTIES:
                 self._properties[attributes.get("name", "")] = attributes.get("value", "")
+        elif tag in _AGAIN:
+            again = _Again(_AGAIN[tag], attributes.get("message"))
+            if len(self._again) < MAX_ATTEMPTS:
+                self._again.append(again)
+            self._again_tag, self._reading = tag, again.text
         elif tag in _RESULTS:
             result = _RESULTS[tag]
             # A case with several results is as bad as its worst; elements come in no particular order.
@@ -122,7 +154,10 @@ class Case:
 
     def end(self, tag: str) -> None:
         """An element inside the test case ends."""
-        if tag in (_RESULTS if self._reading is self._text else _OUTPUTS):
+        if self._again_tag is not None:
+            if tag == self._again_tag:
+                self._again_tag = self._reading = None
+        elif tag in (_RESULTS if self._reading is self._text else _OUTPUTS):
             self._reading = None
 
     def characters(self, text: str) -> None:
@@ -139,6 +174,12 @@ class Case:
         text = self._text.shown()
         if text is None and result is not OutcomeName.PASSED and self._result is not None:
             text = self._output.shown()
+        attempts = tuple(again.attempt() for again in self._again)
+        if attempts and result is OutcomeName.PASSED:
+            # It passed in the end. The first attempt stays what it was, as in our own runs.
+            first, *later = attempts
+            result, message, text = first.outcome, first.message, first.text
+            attempts = (*later, Attempt(outcome=OutcomeName.PASSED))
         return Outcome(
             id=self._id()[:MAX_ID],
             suite=self._suite[:MAX_NAME] or "unknown",
@@ -146,9 +187,10 @@ class Case:
             capability=self._properties.get("capability", "")[:MAX_NAME] or None,
             title=self._properties.get("title", "")[:MAX_MESSAGE] or None,
             duration=_seconds(self._attributes.get("time")),
-            message=" ".join(message.split())[:MAX_MESSAGE] or None if message else None,
+            message=_line(message),
             text=text,
             ran=way(self._properties.get("ran")),
+            attempts=attempts,
         )
 
     def _by_element(self) -> tuple[OutcomeName, str | None]:
@@ -169,6 +211,10 @@ class Case:
         # CTest gives a test's name in the place of its class, too.
         parts = [name] if classname == name else [classname, name]
         return self._properties.get("id") or "::".join(filter(None, parts)) or "unnamed"
+
+
+def _line(text: str | None) -> str | None:
+    return " ".join(text.split())[:MAX_MESSAGE] or None if text else None
 
 
 def _seconds(text: str | None) -> float:

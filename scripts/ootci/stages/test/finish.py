@@ -1,0 +1,43 @@
+"""How a stage ended, before it is told to the event log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ootci.adapters.process import Finished
+from ootci.adapters.terminal import plain
+from ootci.model.build import StageStatus
+
+EXCERPT_CHARACTERS = 4_000
+
+
+@dataclass(frozen=True)
+class Finish:
+    """How a stage ended: the fields of a stage's result that do not come from the clock."""
+
+    status: StageStatus
+    reason: str | None = None
+    excerpt: str | None = None
+    log: str | None = None
+    only_tests: bool = False
+
+
+PASSED = Finish(StageStatus.PASSED)
+
+
+def status_of(done: Finished) -> StageStatus:
+    """What a process that did not succeed makes of its stage."""
+    if done.timed_out:
+        return StageStatus.TIMED_OUT
+    return StageStatus.CRASHED if done.exit_code < 0 else StageStatus.FAILED
+
+
+def excerpt_of(done: Finished) -> str:
+    """The end of what a process printed."""
+    return cut(plain(done.tail))
+
+
+def cut(text: str) -> str:
+    """The end of a text, and how much of it is missing."""
+    missing = len(text) - EXCERPT_CHARACTERS
+    return text if missing <= 0 else f"[{missing} characters cut]\n{text[-EXCERPT_CHARACTERS:]}"

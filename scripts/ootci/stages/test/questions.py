@@ -1,0 +1,101 @@
+"""Asking the device: can torch be imported, is the hardware there, does it still compute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ootci.adapters.process import Finished, run
+from ootci.adapters.terminal import Progress, plain
+from ootci.model.build import StageStatus
+from ootci.model.device import Device
+from ootci.model.probe import read_probe
+from ootci.model.workspace import RunFolder
+
+from .finish import PASSED, Finish, excerpt_of, status_of
+
+PROBE_NO_TORCH, PROBE_UNKNOWN, PROBE_UNAVAILABLE = 10, 11, 12
+"""Exit codes of ``tests/device/probe.py``."""
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Asks a device, each time in a process of its own.
+
+    Attributes:
+        device: the device.
+        python: its environment's interpreter.
+        folder: the run's folder.
+        suites: the suites folder, which holds the probe.
+        variables: the whole environment of the processes.
+        progress: shown what they print.
+
+    """
+
+    device: Device
+    python: str
+    folder: RunFolder
+    suites: Path
+    variables: Mapping[str, str]
+    progress: Progress
+
+    def probe(self) -> tuple[Finish, Finish]:
+        """Import torch in a process of its own; what that says of the stages import and check."""
+        command = [self.python, str(self.suites / "probe.py"), "--device", self.device.name]
+        command += ["--out", str(self.folder.env), "--expect-devices", str(self.device.check.devices)]
+        done = self._run(command, "import.log")
+        if done.ok:
+            return PASSED, PASSED
+        error = _said(self.folder.env) or _last_line(done)
+        if done.exit_code == PROBE_UNAVAILABLE and not done.timed_out:
+            return PASSED, Finish(StageStatus.FAILED, error, None, "import.log")
+        failed = Finish(status_of(done), _import_failure(done, error), excerpt_of(done), "import.log")
+        return failed, Finish(StageStatus.NOT_RUN, "import did not pass")
+
+    def answer(self) -> str | None:
+        """Why the device does not answer, asked in a process of its own; None when it computes."""
+        said = self.folder.scratch / "answer.json"
+        said.unlink(missing_ok=True)
+        command = [self.python, str(self.suites / "probe.py"), "--device", self.device.name, "--compute"]
+        done = self._run([*command, "--out", str(said)], "answer.log")
+        return None if done.ok else f"{_said(said) or _last_line(done)} ({done.ending})"
+
+    def hardware(self) -> Finish:
+        """Run the device file's check command, if there is one."""
+        command = self.device.check.command
+        if command is None:
+            return PASSED
+        done = self._run(list(command), "check.log")
+        if done.ok:
+            return PASSED
+        reason = f"the check command `{' '.join(command)}` failed: {done.ending}"
+        return Finish(status_of(done), reason, excerpt_of(done), "check.log")
+
+    def _run(self, command: list[str], log: str) -> Finished:
+        timeout = float(self.device.check.timeout_seconds)
+        return run(
+            command,
+            cwd=self.folder.scratch,
+            env=self.variables,
+            log_file=self.folder.logs / log,
+            timeout=timeout,
+            on_line=self.progress.update,
+        )
+
+
+def _import_failure(done: Finished, error: str) -> str:
+    if done.exit_code in (PROBE_NO_TORCH, PROBE_UNKNOWN) and not done.timed_out:
+        return error
+    # The probe died inside `import torch`, so that it could not say why; the last line of output may.
+    return f"`import torch` did not survive: {done.ending}; {error}"
+
+
+def _said(env_file: Path) -> str | None:
+    error = read_probe(env_file).error
+    return plain(error).strip()[:500] if error else None
+
+
+def _last_line(done: Finished) -> str:
+    lines = [line for line in plain(done.tail).splitlines() if line.strip()]
+    return lines[-1].strip()[:500] if lines else "nothing was printed"

@@ -20,7 +20,9 @@ from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
 from typing import Any
 
-TEST_ID = re.compile(r"ops/test_\w+\.py::test_(?P<kind>\w+)\[(?P<name>[\w.+]+)-?(?P<detail>[\w-]*)\]")
+TEST_ID = re.compile(r"ops/test_\w+\.py::test_(?P<kind>\w+)\[(?P<parameter>[\w.+-]+)\]")
+DETAILS = {"errors": 0, "module_forward": 2, "module_backward": 2}
+"""How many parts of a test's parameter say more than the name; of the other kinds one does."""
 RESULTS = {
     "skipped": "control",
     "failed": "mismatch",
@@ -45,7 +47,6 @@ class End:
         detail: its dtype, mode or way, as far as it has them.
         kind: of the test: ``forward``, ``out`` and so on.
         result: one of ``COLUMNS``, or an outcome that has no column.
-        duration: in seconds.
         message: what happened, in a line.
 
     """
@@ -54,7 +55,6 @@ class End:
     detail: str
     kind: str
     result: str
-    duration: float
     message: str
 
 
@@ -75,12 +75,13 @@ def ends(found: Iterable[Mapping[str, Any]]) -> list[End]:
     for event in found:
         named = TEST_ID.fullmatch(str(event.get("id"))) if event.get("event") == "test_end" else None
         if named is not None:
+            count = DETAILS.get(named["kind"], 1)
+            name, *details = named["parameter"].rsplit("-", count) if count else [named["parameter"]]
             last[named[0]] = End(
-                named["name"],
-                named["detail"].replace("-", ", "),
+                name,
+                ", ".join(details),
                 named["kind"],
                 _result(str(event.get("outcome")), event.get("ran")),
-                float(event.get("duration") or 0.0),
                 str(event.get("message") or ""),
             )
     return list(last.values())
@@ -108,8 +109,8 @@ def counts_table(tests: Sequence[End]) -> list[str]:
     for test in tests:
         groups[test.kind, test.detail].append(test)
     return [
-        f"| | | tests | {' | '.join(columns)} | seconds |",
-        f"|---|---|{'--:|' * (len(columns) + 2)}",
+        f"| | | tests | {' | '.join(columns)} |",
+        f"|---|---|{'--:|' * (len(columns) + 1)}",
         *(_counts_row(kind, detail, group, columns) for (kind, detail), group in groups.items()),
         _counts_row("all", "", tests, columns),
     ]
@@ -117,7 +118,7 @@ def counts_table(tests: Sequence[End]) -> list[str]:
 
 def _counts_row(kind: str, detail: str, group: Sequence[End], columns: Sequence[str]) -> str:
     came = Counter(test.result for test in group)
-    cells = [kind, detail, len(group), *(came[column] for column in columns), round(sum(end.duration for end in group))]
+    cells = [kind, detail, len(group), *(came[column] for column in columns)]
     return f"| {' | '.join(str(cell) for cell in cells)} |"
 
 

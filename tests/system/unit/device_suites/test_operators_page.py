@@ -19,6 +19,7 @@ def test_what_the_page_says_is_what_the_log_said() -> None:
         _end("test_forward.py::test_forward[sub-float32]", "passed", "native"),
         _end("test_forward.py::test_forward[sub-bool]", "passed", "fallback"),
         _end("test_forward.py::test_forward[div.no_rounding-float32]", "passed", "fallback"),
+        _end("test_forward.py::test_forward[nearest-exact-float32]", "passed", "native"),
         _end("test_forward.py::test_forward[empty-float32]", "skipped", "native", "fails on the control: a | b"),
         _end("test_forward.py::test_forward[empty-bool]", "skipped", "native", "fails on the control: a | b"),
         _end("test_errors.py::test_errors[add]", "failed", "native", "the cpu raised X, the device Y"),
@@ -30,6 +31,7 @@ def test_what_the_page_says_is_what_the_log_said() -> None:
         {"event": "operators", "counts": {"aten::add.out": {"native": 2, "fallback": 0}}},
     ]
     page = read_page(report.report("mydev", events, "torch 9.1.0+cpu, plugin 1"))
+    assert "| forward | float32 | 5 | 3 | 1 | 1 |" in report.report("mydev", events, "torch 9.1.0+cpu, plugin 1")
     assert page.torch == "9.1.0+cpu"
     ends = report.ends(events)
     assert {end: page.result((end.kind, end.name, end.detail)) for end in ends} == {end: end.result for end in ends}

@@ -117,6 +117,12 @@ def read_events(log: Path) -> tuple[dict[str, Any], ...]:
     return tuple(json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n"))
 
 
+def broken_environment(variant: str | None) -> dict[str, str]:
+    """The variables that break the device in every Python that is started with them."""
+    here = Path(__file__).parent
+    return {"SABOTAGE": variant or "", "PYTHONPATH": os.pathsep.join([str(here), str(here / "sabotage" / "start")])}
+
+
 def run_ids(
     python: DevicePython, device: str, ids: tuple[str, ...], folder: Path, variant: str | None = None
 ) -> dict[str, dict[str, Any]]:
@@ -124,12 +130,30 @@ def run_ids(
     (folder / "ids").write_text("\n".join(ids), encoding="utf-8")
     log = folder / "events.jsonl"
     log.unlink(missing_ok=True)
-    plugin = () if variant is None else ("-p", "sabotage")
     files = sorted({test_id.partition("::")[0] for test_id in ids})  # collecting the others takes longer than the tests
     done = python(
-        *("-m", "pytest", *plugin, *files, "--device", device, f"--ids-from={folder / 'ids'}", f"--events={log}", "-q"),
-        env={"SABOTAGE": variant or "", "PYTHONPATH": str(Path(__file__).parent)},
+        *("-m", "pytest", *files, "--device", device, f"--ids-from={folder / 'ids'}", f"--events={log}", "-q"),
+        env=broken_environment(variant),
     )
     ends = {event["id"]: event for event in read_events(log) if event["event"] == "test_end"}
     assert ends, done.stdout + done.stderr
     return ends
+
+
+def proof_command(python: str, plan: Path, report: Path, folder: Path) -> tuple[list[str], dict[str, Any]]:
+    """The command that runs the suites on broken devices, and what ``subprocess.run`` has to know besides.
+
+    Args:
+        python: has torch and the reference device.
+        plan: which tests on which devices; see the options of ``sabotage/plugin.py``.
+        report: where it writes what came of them.
+        folder: for the tests' temporary files.
+
+    """
+    command = [
+        *(python, "-m", "pytest", "-p", "sabotage.plugin", "-p", "no:terminalreporter", "--tb=native"),
+        *("smoke", "integration", "--device", "openreg", f"--basetemp={folder}"),
+        *(f"--proof-plan={plan}", f"--proof-report={report}"),
+    ]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "PYTHONPATH"))}
+    return command, {"cwd": SUITES, "env": {**kept, **broken_environment(None), "PYTHONDONTWRITEBYTECODE": "1"}}

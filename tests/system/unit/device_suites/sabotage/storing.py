@@ -1,0 +1,124 @@
+"""Defects of the device's memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from sabotage import DEVICE, Variant, add, broken
+from sabotage.kernels import KEPT, wrap
+
+MIB = 1024 * 1024
+
+add(
+    "little-memory",
+    Variant(
+        "eight megabytes of memory",
+        ("memory", "tensors", "pinned_memory"),
+        environment={"OPENREG_MEMORY_LIMIT": str(8 * MIB)},
+    ),
+)
+
+
+def _keep() -> None:
+    KEPT.append(torch.empty(10, device=DEVICE))
+
+
+@broken("leaking-backward", "forty bytes lost in every backward", "memory")
+def _leaking_backward() -> None:
+    original = torch.Tensor.backward
+
+    def backward(self: Any, *arguments: Any, **named: Any) -> None:
+        _keep()
+        original(self, *arguments, **named)
+
+    torch.Tensor.backward = backward  # type: ignore[method-assign]
+
+
+@broken("leaking-errors", "memory lost whenever a product is refused", "memory")
+def _leaking_errors() -> None:
+    def product(whole: Any, *arguments: Any, **named: Any) -> Any:
+        try:
+            return whole(*arguments, **named)
+        except RuntimeError:
+            _keep()
+            raise
+
+    wrap("mm", product)
+
+
+@broken("leaking-copies", "memory lost in every copy", "memory")
+def _leaking_copies() -> None:
+    def copy(whole: Any, *arguments: Any) -> Any:
+        _keep()
+        return whole(*arguments)
+
+    wrap("_copy_from", copy)
+
+
+@broken("never-given-back", "memory that is never given back", "memory")
+def _never_given_back() -> None:
+    def empty(whole: Any, *arguments: Any, **named: Any) -> Any:
+        made = whole(*arguments, **named)
+        KEPT.append(made)
+        return made.view_as(made)
+
+    wrap("empty.memory_format", empty)
+
+
+@broken("uncounted-memory", "memory that is not counted", "memory")
+def _uncounted() -> None:
+    torch.accelerator.memory_allocated = lambda *_: 0
+
+
+@broken("shared-count", "one count of memory for all cards", "memory")
+def _shared_count() -> None:
+    original = torch.accelerator.memory_allocated
+    count = torch.accelerator.device_count()
+    torch.accelerator.memory_allocated = lambda *_: sum(original(index) for index in range(count))
+
+
+@broken("peak-that-stays", "a peak that is never reset", "memory")
+def _peak_that_stays() -> None:
+    torch.accelerator.reset_peak_memory_stats = lambda *_: None
+
+
+@broken("cache-that-stays", "a cache that is never emptied", "memory")
+def _cache_that_stays() -> None:
+    torch.accelerator.empty_cache = lambda: None
+
+
+@broken("statistics-disagree", "statistics that disagree with each other", "memory")
+def _statistics_disagree() -> None:
+    original = torch.accelerator.memory_stats
+    torch.accelerator.memory_stats = lambda *a: {key: value // 2 for key, value in original(*a).items()}
+
+
+@broken("free-without-bound", "more free memory than there is", "memory")
+def _free_without_bound() -> None:
+    original = torch.accelerator.get_memory_info
+    torch.accelerator.get_memory_info = lambda *a: (original(*a)[1] + 1, original(*a)[1])
+
+
+@broken("plain-out-of-memory", "a lack of memory that is told as any other error", "memory")
+def _plain_out_of_memory() -> None:
+    def empty(whole: Any, *arguments: Any, **named: Any) -> Any:
+        try:
+            return whole(*arguments, **named)
+        except torch.OutOfMemoryError as error:
+            raise RuntimeError("allocation failed") from error
+
+    wrap("empty.memory_format", empty)
+
+
+@broken("immortal-tensors", "tensors that nobody can get rid of", "tensors", "memory")
+def _immortal() -> None:
+    original = torch.Tensor.to
+
+    def to(self: Any, *arguments: Any, **named: Any) -> Any:
+        made = original(self, *arguments, **named)
+        KEPT.append(made)
+        return made
+
+    torch.Tensor.to = to  # type: ignore[method-assign,assignment]

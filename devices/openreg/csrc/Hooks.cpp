@@ -39,7 +39,9 @@ struct Hooks final : at::PrivateUse1HooksInterface {
     return default_generator(device);
   }
   at::Generator getNewGenerator(c10::DeviceIndex device) const override {
-    return at::make_generator<DeviceGenerator>(index_or_current(c10::Device(kDeviceType, device)));
+    const c10::DeviceIndex index = index_or_current(c10::Device(kDeviceType, device));
+    TORCH_CHECK(index < sim_device_count(), "invalid device index ", static_cast<int>(index));
+    return at::make_generator<DeviceGenerator>(index);
   }
 
   bool isPinnedPtr(const void* data) const override {

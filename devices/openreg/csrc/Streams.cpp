@@ -13,6 +13,12 @@ constexpr int kMaxDevices = 16;
 thread_local std::array<c10::StreamId, kMaxDevices> current_ids{};
 std::array<std::atomic<unsigned>, kMaxDevices> turns{};
 
+size_t checked(c10::DeviceIndex device) {
+  TORCH_CHECK(device >= 0 && device < sim_device_count(), "invalid device index ", static_cast<int>(device),
+              ": this machine has ", sim_device_count(), " openreg device(s)");
+  return static_cast<size_t>(device);
+}
+
 c10::Stream make_stream(c10::DeviceIndex device, c10::StreamId id) {
   return c10::Stream(c10::Stream::UNSAFE, device_of(device), id);
 }
@@ -25,20 +31,23 @@ sim_stream* handle_of(c10::Stream stream) {
   return handle;
 }
 
-c10::Stream default_stream(c10::DeviceIndex device) { return make_stream(device, 0); }
+c10::Stream default_stream(c10::DeviceIndex device) {
+  checked(device);
+  return make_stream(device, 0);
+}
 
 c10::Stream current_stream(c10::DeviceIndex device) {
-  return make_stream(device, current_ids[static_cast<size_t>(device)]);
+  return make_stream(device, current_ids[checked(device)]);
 }
 
 c10::Stream exchange_stream(c10::Stream stream) {
   const c10::Stream before = current_stream(stream.device_index());
-  current_ids[static_cast<size_t>(stream.device_index())] = stream.id();
+  current_ids[checked(stream.device_index())] = stream.id();
   return before;
 }
 
 c10::Stream pool_stream(c10::DeviceIndex device) {
-  const unsigned turn = turns[static_cast<size_t>(device)]++;
+  const unsigned turn = turns[checked(device)]++;
   return make_stream(device, 1 + static_cast<c10::StreamId>(turn % static_cast<unsigned>(sim_stream_count() - 1)));
 }
 

@@ -41,11 +41,14 @@ def rows() -> dict[str, tuple[Callable[[], object], Callable[[], object]]]:
     """What is measured: by name, the call on the device and the same on the cpu."""
     on, off = torch.ones(16, device="openreg"), torch.ones(16)
     host, target, plain = torch.ones(MIB // 4), torch.empty(MIB // 4, device="openreg"), torch.empty(MIB // 4)
+    back = torch.empty(MIB // 4)
     return {
         "add, 16 numbers": (lambda: on + on, lambda: off + off),
         "kernel launch (fill_, 16 numbers)": (lambda: on.fill_(1), lambda: off.fill_(1)),
         "host to device, 1 MiB": (lambda: target.copy_(host), lambda: plain.copy_(host)),
+        "device to host, 1 MiB": (lambda: back.copy_(target), lambda: back.copy_(plain)),
         "fallback (cumsum, 16 numbers)": (lambda: on.cumsum(0), lambda: off.cumsum(0)),
+        "fallback (cumsum, 1 MiB)": (lambda: target.cumsum(0), lambda: host.cumsum(0)),
     }
 
 

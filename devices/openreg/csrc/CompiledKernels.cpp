@@ -13,7 +13,10 @@ namespace openreg {
 void launch_compiled(const std::string& name, const py::object& kernel, const py::tuple& arguments) {
   HostViews views(HostViews::Lifetime::kBorrowed);
   std::optional<c10::Device> device;
-  for (const py::handle argument : arguments) {
+  py::tuple on_host(arguments.size());
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const py::object argument = arguments[i];
+    on_host[i] = argument;
     if (!THPVariable_Check(argument.ptr())) continue;
     const at::Tensor& tensor = THPVariable_Unpack(argument.ptr());
     if (!on_device(tensor)) continue;
@@ -21,10 +24,13 @@ void launch_compiled(const std::string& name, const py::object& kernel, const py
                 " and ", tensor.device());
     device = tensor.device();
     // The compiled code does not say what it writes.
-    views.view(tensor, true);
+    on_host[i] = py::reinterpret_steal<py::object>(THPVariable_Wrap(views.view(tensor, true)));
   }
   if (device) {
-    launch_inline(name.c_str(), device->index(), views.buffers(), [&] { kernel(*arguments); });
+    launch_inline(name.c_str(), device->index(), views, [&] {
+      const py::gil_scoped_acquire locked;
+      kernel(*on_host);
+    });
   } else {
     kernel(*arguments);
   }

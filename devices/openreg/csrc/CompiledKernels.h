@@ -7,7 +7,7 @@
 
 namespace openreg {
 
-// Calls a kernel that inductor compiled, with the memory of its tensors open.
+// Calls a kernel that inductor compiled, over the memory of its tensors.
 void launch_compiled(const std::string& name, const py::object& kernel, const py::tuple& arguments);
 
 }  // namespace openreg

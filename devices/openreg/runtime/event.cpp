@@ -2,7 +2,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <memory>
-#include <mutex>
 
 #include "device.h"
 #include "stream.h"
@@ -12,13 +11,43 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Shared with the tasks that refer to it, so that an event may be destroyed
-// while its record is still in a queue. All members are guarded by the mutex.
+// while its record is still in a queue.
 struct State {
-  std::mutex mutex;
+  sim::Mutex mutex;
   std::condition_variable reached;
-  uint64_t recorded = 0;
-  uint64_t done = 0;
-  Clock::time_point when;
+  uint64_t recorded SIM_GUARDED_BY(mutex) = 0;
+  uint64_t done SIM_GUARDED_BY(mutex) = 0;
+  Clock::time_point when SIM_GUARDED_BY(mutex);
+};
+
+// The stream has come to where the event was recorded.
+struct Reach final : sim::Task {
+  std::shared_ptr<State> state;
+  uint64_t version;
+  Reach(std::shared_ptr<State> state, uint64_t version) : state(std::move(state)), version(version) {}
+  void run() override {
+    {
+      sim::Lock lock(state->mutex);
+      if (version > state->done) {
+        state->done = version;
+        state->when = Clock::now();
+      }
+    }
+    state->reached.notify_all();
+  }
+};
+
+void wait_until_reached(State& state, uint64_t version) {
+  sim::Lock lock(state.mutex);
+  while (state.done < version) lock.wait(state.reached);
+}
+
+// A stream waits, on behalf of what is queued behind.
+struct Await final : sim::Task {
+  std::shared_ptr<State> state;
+  uint64_t version;
+  Await(std::shared_ptr<State> state, uint64_t version) : state(std::move(state)), version(version) {}
+  void run() override { wait_until_reached(*state, version); }
 };
 
 }  // namespace
@@ -59,23 +88,16 @@ sim_status sim_event_record(sim_event* event, sim_stream* stream) {
   std::shared_ptr<State> state = event->state;
   uint64_t version = 0;
   {
-    std::lock_guard lock(state->mutex);
+    sim::Lock lock(state->mutex);
     version = ++state->recorded;
   }
-  sim::enqueue(stream, [state, version] {
-    std::lock_guard lock(state->mutex);
-    if (version > state->done) {
-      state->done = version;
-      state->when = Clock::now();
-    }
-    state->reached.notify_all();
-  });
+  sim::enqueue(stream, std::make_unique<Reach>(std::move(state), version));
   return SIM_OK;
 }
 
 sim_status sim_event_query(sim_event* event) {
   SIM_RETURN_IF(check_event(event));
-  std::lock_guard lock(event->state->mutex);
+  sim::Lock lock(event->state->mutex);
   if (event->state->done < event->state->recorded) return sim::fail(SIM_NOT_READY, "the event is not reached yet");
   return SIM_OK;
 }
@@ -83,9 +105,9 @@ sim_status sim_event_query(sim_event* event) {
 sim_status sim_event_synchronize(sim_event* event) {
   SIM_RETURN_IF(check_event(event));
   State& state = *event->state;
-  std::unique_lock lock(state.mutex);
+  sim::Lock lock(state.mutex);
   const uint64_t version = state.recorded;
-  state.reached.wait(lock, [&] { return state.done >= version; });
+  while (state.done < version) lock.wait(state.reached);
   return SIM_OK;
 }
 
@@ -95,14 +117,11 @@ sim_status sim_stream_wait_event(sim_stream* stream, sim_event* event) {
   std::shared_ptr<State> state = event->state;
   uint64_t version = 0;
   {
-    std::lock_guard lock(state->mutex);
+    sim::Lock lock(state->mutex);
     version = state->recorded;
     if (state->done >= version) return SIM_OK;
   }
-  sim::enqueue(stream, [state, version] {
-    std::unique_lock lock(state->mutex);
-    state->reached.wait(lock, [&] { return state->done >= version; });
-  });
+  sim::enqueue(stream, std::make_unique<Await>(std::move(state), version));
   return SIM_OK;
 }
 
@@ -115,8 +134,8 @@ sim_status sim_event_elapsed_ms(sim_event* start, sim_event* end, double* ms) {
   Clock::time_point times[2];
   sim_event* events[2] = {start, end};
   for (int i = 0; i < 2; ++i) {
-    std::lock_guard lock(events[i]->state->mutex);
-    const State& state = *events[i]->state;
+    State& state = *events[i]->state;
+    sim::Lock lock(state.mutex);
     if (state.recorded == 0) return sim::fail(SIM_INVALID_VALUE, "both events must be recorded first");
     if (state.done < state.recorded) return sim::fail(SIM_NOT_READY, "both events must be completed first");
     times[i] = state.when;

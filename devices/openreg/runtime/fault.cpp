@@ -1,25 +1,27 @@
 #include "fault.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <string>
 
 #include "status.h"
+#include "thread_safety.h"
 
 namespace sim {
 namespace {
 
 struct Fault {
-  std::mutex mutex;  // guards the rest
-  FaultKind kind = FaultKind::kNone;
-  FaultPoint point = FaultPoint::kLaunch;
-  unsigned long first = 1;
-  unsigned long seen = 0;
+  Mutex mutex;
+  std::atomic<bool> armed{false};  // spares calls the mutex when there is no fault
+  FaultKind kind SIM_GUARDED_BY(mutex) = FaultKind::kNone;
+  FaultPoint point SIM_GUARDED_BY(mutex) = FaultPoint::kLaunch;
+  unsigned long first SIM_GUARDED_BY(mutex) = 1;
+  unsigned long seen SIM_GUARDED_BY(mutex) = 0;
 };
 
-sim_status parse(const char* spec, Fault& fault) {
+sim_status parse(const char* spec, Fault& fault) SIM_REQUIRES(fault.mutex) {
   static const std::map<std::string, FaultKind> kinds = {
       {"crash", FaultKind::kCrash},         {"hang", FaultKind::kHang},
       {"wrong-result", FaultKind::kWrongResult}, {"slow", FaultKind::kSlow},
@@ -29,6 +31,7 @@ sim_status parse(const char* spec, Fault& fault) {
                                                            {"copy", FaultPoint::kCopy},
                                                            {"malloc", FaultPoint::kMalloc},
                                                            {"sync", FaultPoint::kSync}};
+  fault.armed = false;
   fault.kind = FaultKind::kNone;
   fault.seen = 0;
   fault.first = 1;
@@ -50,12 +53,14 @@ sim_status parse(const char* spec, Fault& fault) {
     }
   }
   fault.kind = kind->second;
+  fault.armed = fault.kind != FaultKind::kNone;
   return SIM_OK;
 }
 
 Fault& fault() {
   static Fault* instance = [] {
     Fault* created = new Fault();
+    Lock lock(created->mutex);
     parse(std::getenv("OPENREG_FAULT"), *created);
     return created;
   }();
@@ -66,7 +71,8 @@ Fault& fault() {
 
 FaultKind fault_at(FaultPoint point) {
   Fault& current = fault();
-  std::lock_guard lock(current.mutex);
+  if (!current.armed.load(std::memory_order_relaxed)) return FaultKind::kNone;
+  Lock lock(current.mutex);
   if (current.kind == FaultKind::kNone || current.point != point) return FaultKind::kNone;
   ++current.seen;
   const bool lasting = current.kind == FaultKind::kSlow || current.kind == FaultKind::kWrongResult;
@@ -80,6 +86,6 @@ bool fault_fires(FaultPoint point, FaultKind kind) { return fault_at(point) == k
 
 sim_status sim_fault_set(const char* spec) {
   sim::Fault& current = sim::fault();
-  std::lock_guard lock(current.mutex);
+  sim::Lock lock(current.mutex);
   return sim::parse(spec, current);
 }

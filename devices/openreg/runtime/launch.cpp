@@ -1,20 +1,21 @@
-// Kernels and copies: open the named pages, run, close them again.
+// Kernels and copies: tell the kernel where its memory is, and run it.
 //
-// Thread safety: a launch owns copies of everything that it needs, so the
-// caller's descriptor may die as soon as the call returns.
+// Thread safety: a launch owns copies of everything that it needs besides the
+// name, so the caller's descriptor may die as soon as the call returns.
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstring>
 #include <memory>
-#include <string>
-#include <vector>
+#include <optional>
 
 #include "device.h"
 #include "fault.h"
+#include "memory.h"
 #include "stream.h"
 
 namespace sim {
@@ -28,19 +29,36 @@ int64_t now_ns() {
       .count();
 }
 
+// A launch's buffers; most kernels have few.
+class Buffers {
+ public:
+  Buffers(const sim_buffer* source, size_t count) : count_(count) {
+    if (count > few_.size()) many_ = std::make_unique<sim_buffer[]>(count);
+    std::copy_n(source, count, data());
+  }
+  sim_buffer* data() { return many_ ? many_.get() : few_.data(); }
+  sim_buffer* begin() { return data(); }
+  sim_buffer* end() { return data() + count_; }
+
+ private:
+  size_t count_;
+  std::array<sim_buffer, 6> few_;
+  std::unique_ptr<sim_buffer[]> many_;
+};
+
 struct Launch {
-  std::string name;
+  const char* name;
   sim_kernel run;
   void (*drop)(void*);
   void* arg;
-  std::vector<sim_buffer> buffers;
+  Buffers buffers;
   unsigned generation;
   FaultPoint point;
   uint64_t caller = correlation;
 
   Launch(const sim_launch_desc& desc, unsigned generation, FaultPoint point)
-      : name(desc.name), run(desc.run), drop(desc.drop), arg(desc.arg),
-        buffers(desc.buffers, desc.buffers + desc.buffer_count), generation(generation), point(point) {}
+      : name(desc.name), run(desc.run), drop(desc.drop), arg(desc.arg), buffers(desc.buffers, desc.buffer_count),
+        generation(generation), point(point) {}
   Launch(const Launch&) = delete;
   Launch& operator=(const Launch&) = delete;
   ~Launch() {
@@ -48,32 +66,7 @@ struct Launch {
   }
 };
 
-// Opens the pages of all buffers, or none of them.
-class Opened {
- public:
-  explicit Opened(const std::vector<sim_buffer>& buffers) : buffers_(buffers) {
-    for (; count_ < buffers_.size(); ++count_) {
-      status_ = sim_memory_open(buffers_[count_].ptr, buffers_[count_].bytes);
-      if (status_ != SIM_OK) break;
-    }
-  }
-  ~Opened() {
-    while (count_ > 0) {
-      --count_;
-      sim_memory_close(buffers_[count_].ptr, buffers_[count_].bytes);
-    }
-  }
-  Opened(const Opened&) = delete;
-  Opened& operator=(const Opened&) = delete;
-  sim_status status() const { return status_; }
-
- private:
-  const std::vector<sim_buffer>& buffers_;
-  size_t count_ = 0;
-  sim_status status_ = SIM_OK;
-};
-
-void corrupt(const std::vector<sim_buffer>& buffers) {
+void corrupt(Buffers& buffers) {
   for (const sim_buffer& buffer : buffers) {
     if (!buffer.writes || buffer.bytes == 0) continue;
     unsigned char* bytes = static_cast<unsigned char*>(buffer.ptr);
@@ -102,50 +95,76 @@ bool inject(FaultKind kind, int device, unsigned generation) {
   }
 }
 
-sim_status execute(const Launch& launch, int device, int stream) {
+int run_timed(Launch& launch, int device, int stream, char* error, size_t error_size) {
+  const auto callback = activity_callback.load();
+  if (callback == nullptr) return launch.run(launch.arg, launch.buffers.data(), error, error_size);
+  const int64_t start = now_ns();
+  const int result = launch.run(launch.arg, launch.buffers.data(), error, error_size);
+  const sim_activity activity = {launch.name, device, stream, launch.point == FaultPoint::kCopy, start, now_ns(),
+                                 launch.caller};
+  callback(&activity);
+  return result;
+}
+
+sim_status execute(Launch& launch, int device, int stream) {
   if (device_at(device).generation != launch.generation) return SIM_OK;  // dropped by a reset
   const FaultKind fault = fault_at(launch.point);
   const bool run = inject(fault, device, launch.generation);
-  if (device_at(device).lost) return fail(SIM_DEVICE_LOST, "device %d was lost in kernel %s", device, launch.name.c_str());
+  if (device_at(device).lost) return fail(SIM_DEVICE_LOST, "device %d was lost in kernel %s", device, launch.name);
   if (!run) return SIM_OK;
-  const Opened opened(launch.buffers);
-  SIM_RETURN_IF(opened.status());
-  char error[400] = "";
-  const int64_t start = now_ns();
-  const int result = launch.run(launch.arg, error, sizeof error);
-  const int64_t end = now_ns();
-  if (fault == FaultKind::kWrongResult) corrupt(launch.buffers);
-  if (auto callback = activity_callback.load()) {
-    const sim_activity activity = {launch.name.c_str(), device, stream, launch.point == FaultPoint::kCopy,
-                                   start, end, launch.caller};
-    callback(&activity);
+  for (sim_buffer& buffer : launch.buffers) {
+    SIM_RETURN_IF(address_for_kernels(buffer.ptr, buffer.bytes, &buffer.ptr));
   }
-  if (result != 0) return fail(SIM_LAUNCH_FAILED, "kernel %s failed: %s", launch.name.c_str(), error);
+  char error[400];
+  error[0] = '\0';
+  const int result = run_timed(launch, device, stream, error, sizeof error);
+  if (fault == FaultKind::kWrongResult) corrupt(launch.buffers);
+  if (result != 0) return fail(SIM_LAUNCH_FAILED, "kernel %s failed: %s", launch.name, error);
   return SIM_OK;
 }
 
-sim_status launch_at(sim_stream* stream, const sim_launch_desc* desc, FaultPoint point) {
-  const sim_status status = check_stream(stream);
-  const unsigned generation = status == SIM_OK ? device_at(stream->device).generation.load() : 0;
-  auto launch = std::make_shared<Launch>(*desc, generation, point);
-  SIM_RETURN_IF(status);
-  enqueue(stream, [stream, launch = std::move(launch)] {
-    const sim_status result = execute(*launch, stream->device, stream->index);
+struct QueuedLaunch final : Task {
+  sim_stream* stream;
+  Launch launch;
+  QueuedLaunch(sim_stream* stream, const sim_launch_desc& desc, unsigned generation, FaultPoint point)
+      : stream(stream), launch(desc, generation, point) {}
+  void run() override {
+    const sim_status result = execute(launch, stream->device, stream->index);
     if (result != SIM_OK) set_error(stream, result, sim_last_error());
-  });
-  return SIM_OK;
-}
-
-struct Copy {
-  void* dst;
-  const void* src;
-  size_t bytes;
+  }
 };
 
-int run_copy(void* arg, char*, size_t) {
-  const Copy* copy = static_cast<const Copy*>(arg);
-  std::memcpy(copy->dst, copy->src, copy->bytes);
+sim_status queue(sim_stream* stream, const sim_launch_desc& desc, FaultPoint point) {
+  const sim_status status = check_stream(stream);
+  const unsigned generation = status == SIM_OK ? device_at(stream->device).generation.load() : 0;
+  auto task = std::make_unique<QueuedLaunch>(stream, desc, generation, point);
+  SIM_RETURN_IF(status);
+  enqueue(stream, std::move(task));
+  return SIM_OK;
+}
+
+sim_status run_in_turn(sim_stream* stream, const sim_launch_desc& desc, FaultPoint point) {
+  const sim_status status = check_stream(stream);
+  if (status == SIM_OK && fault_fires(FaultPoint::kSync, FaultKind::kLostDevice)) sim_device_lose(stream->device);
+  // Before the launch, so that it ends after what the launch holds is dropped.
+  std::optional<Turn> turn;
+  if (status == SIM_OK) turn.emplace(stream);
+  Launch launch(desc, status == SIM_OK ? device_at(stream->device).generation.load() : 0, point);
+  SIM_RETURN_IF(status);
+  SIM_RETURN_IF(take_error(stream));
+  return execute(launch, stream->device, stream->index);
+}
+
+int run_copy(void*, const sim_buffer* memory, char*, size_t) {
+  std::memcpy(memory[0].ptr, memory[1].ptr, memory[0].bytes);
   return 0;
+}
+
+sim_status copy(void* dst, const void* src, size_t bytes, sim_stream* stream, decltype(queue)* how) {
+  if (bytes == 0) return check_stream(stream);
+  if (dst == nullptr || src == nullptr) return fail(SIM_INVALID_VALUE, "a copy needs two addresses");
+  const sim_buffer buffers[] = {{dst, bytes, 1}, {const_cast<void*>(src), bytes, 0}};
+  return how(stream, {"memcpy", run_copy, nullptr, nullptr, buffers, 2}, FaultPoint::kCopy);
 }
 
 }  // namespace
@@ -156,23 +175,17 @@ void sim_set_activity_callback(sim_activity_callback callback) { sim::activity_c
 void sim_set_correlation(uint64_t correlation) { sim::correlation = correlation; }
 
 sim_status sim_launch(sim_stream* stream, const sim_launch_desc* desc) {
-  return sim::launch_at(stream, desc, sim::FaultPoint::kLaunch);
+  return sim::queue(stream, *desc, sim::FaultPoint::kLaunch);
 }
 
 sim_status sim_launch_inline(sim_stream* stream, const sim_launch_desc* desc) {
-  const sim_status ready = sim_stream_synchronize(stream);
-  const unsigned generation = ready == SIM_OK ? sim::device_at(stream->device).generation.load() : 0;
-  const sim::Launch launch(*desc, generation, sim::FaultPoint::kLaunch);
-  SIM_RETURN_IF(ready);
-  return sim::execute(launch, stream->device, stream->index);
+  return sim::run_in_turn(stream, *desc, sim::FaultPoint::kLaunch);
 }
 
 sim_status sim_memcpy_async(void* dst, const void* src, size_t bytes, sim_stream* stream) {
-  if (bytes == 0) return sim::check_stream(stream);
-  if (dst == nullptr || src == nullptr) return sim::fail(SIM_INVALID_VALUE, "a copy needs two addresses");
-  const sim_buffer buffers[] = {{dst, bytes, 1}, {const_cast<void*>(src), bytes, 0}};
-  const sim_launch_desc desc = {
-      "memcpy", sim::run_copy, [](void* arg) { delete static_cast<sim::Copy*>(arg); },
-      new sim::Copy{dst, src, bytes}, buffers, 2};
-  return sim::launch_at(stream, &desc, sim::FaultPoint::kCopy);
+  return sim::copy(dst, src, bytes, stream, sim::queue);
+}
+
+sim_status sim_memcpy(void* dst, const void* src, size_t bytes, sim_stream* stream) {
+  return sim::copy(dst, src, bytes, stream, sim::run_in_turn);
 }

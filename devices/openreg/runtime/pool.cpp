@@ -29,6 +29,12 @@ bool is_split(const Block* block) { return block->previous != nullptr || block->
 
 }  // namespace
 
+bool BySize::operator()(const Block* a, const Block* b) const {
+  if (a->stream != b->stream) return a->stream < b->stream;
+  if (a->size != b->size) return a->size < b->size;
+  return a->ptr < b->ptr;
+}
+
 Pool& pool_at(int device) {
   static Pool** pools = [] {
     Pool** created = new Pool*[kMaxDevices];
@@ -39,26 +45,33 @@ Pool& pool_at(int device) {
 }
 
 sim_status Pool::alloc(size_t bytes, sim_stream* stream, void** out) {
-  std::lock_guard lock(mutex_);
+  sim_status status = try_alloc(bytes, stream, out);
+  if (status != SIM_OUT_OF_MEMORY) return status;
+  // Cached blocks count as used memory: give them back and try once more.
+  release_segments();
+  status = try_alloc(bytes, stream, out);
+  Lock lock(mutex_);
+  stats_.alloc_retries++;
+  if (status == SIM_OUT_OF_MEMORY) stats_.ooms++;
+  return status;
+}
+
+sim_status Pool::try_alloc(size_t bytes, sim_stream* stream, void** out) {
+  Lock lock(mutex_);
   poll_pending();
   const size_t size = round_up(std::max<size_t>(bytes, 1), kGrain);
   const bool small = size <= kSmallLimit;
   Block* block = take_cached(size, small, stream);
-  if (block == nullptr) {
-    sim_status status = grow(size, small, stream, &block);
-    if (status == SIM_OUT_OF_MEMORY) {
-      // Cached blocks count as used memory: give them back and try once more.
-      stats_.alloc_retries++;
-      release_segments();
-      status = grow(size, small, stream, &block);
-    }
-    if (status == SIM_OUT_OF_MEMORY) stats_.ooms++;
-    SIM_RETURN_IF(status);
-  }
+  if (block == nullptr) SIM_RETURN_IF(grow(size, small, stream, &block));
   split(block, size);
-  block->allocated = true;
   block->requested = bytes;
-  allocated_[block->ptr] = block;
+  if (block->allocated_node.empty()) {
+    allocated_[block->ptr] = block;
+  } else {
+    block->allocated_node.key() = block->ptr;
+    block->allocated_node.mapped() = block;
+    allocated_.insert(std::move(block->allocated_node));
+  }
   const int64_t amount = static_cast<int64_t>(block->size);
   add(stats_.allocation, small, 1);
   add(stats_.active, small, 1);
@@ -70,12 +83,14 @@ sim_status Pool::alloc(size_t bytes, sim_stream* stream, void** out) {
 }
 
 Block* Pool::take_cached(size_t size, bool small, sim_stream* stream) {
-  Block key{nullptr, size, stream, small};
-  std::set<Block*, BySize>& blocks = cache(small);
+  Block key;
+  key.size = size;
+  key.stream = stream;
+  Cache& blocks = cache(small);
   const auto found = blocks.lower_bound(&key);
   if (found == blocks.end() || (*found)->stream != stream) return nullptr;
   Block* block = *found;
-  blocks.erase(found);
+  block->cache_node = blocks.extract(found);
   if (is_split(block)) {
     add(stats_.inactive_split, small, -1);
     add(stats_.inactive_split_bytes, small, -static_cast<int64_t>(block->size));
@@ -83,11 +98,36 @@ Block* Pool::take_cached(size_t size, bool small, sim_stream* stream) {
   return block;
 }
 
+Block* Pool::make_block(char* ptr, size_t size, sim_stream* stream, bool small) {
+  if (spare_.empty()) spare_.push_back(std::make_unique<Block>());
+  Block* block = spare_.back().release();
+  spare_.pop_back();
+  block->ptr = ptr;
+  block->size = size;
+  block->stream = stream;
+  block->small = small;
+  block->previous = block->next = nullptr;
+  return block;
+}
+
+void Pool::enter_cache(Block* block) {
+  if (block->cache_node.empty()) {
+    cache(block->small).insert(block);
+  } else {
+    block->cache_node.value() = block;
+    cache(block->small).insert(std::move(block->cache_node));
+  }
+  if (is_split(block)) {
+    add(stats_.inactive_split, block->small, 1);
+    add(stats_.inactive_split_bytes, block->small, static_cast<int64_t>(block->size));
+  }
+}
+
 sim_status Pool::grow(size_t size, bool small, sim_stream* stream, Block** out) {
   const size_t segment = small ? kSmallSegment : size < kLargeSegment / 2 ? kLargeSegment : round_up(size, kLargeGrain);
   void* ptr = nullptr;
   SIM_RETURN_IF(sim_malloc(device_, segment, &ptr));
-  *out = new Block{static_cast<char*>(ptr), segment, stream, small};
+  *out = make_block(static_cast<char*>(ptr), segment, stream, small);
   stats_.device_allocs++;
   add(stats_.segment, small, 1);
   add(stats_.reserved_bytes, small, static_cast<int64_t>(segment));
@@ -97,24 +137,21 @@ sim_status Pool::grow(size_t size, bool small, sim_stream* stream, Block** out) 
 void Pool::split(Block* block, size_t size) {
   const size_t rest = block->size - size;
   if (rest < (block->small ? kGrain : kSmallLimit)) return;
-  Block* tail = new Block{block->ptr + size, rest, block->stream, block->small};
+  Block* tail = make_block(block->ptr + size, rest, block->stream, block->small);
   tail->previous = block;
   tail->next = block->next;
   if (tail->next != nullptr) tail->next->previous = tail;
   block->next = tail;
   block->size = size;
-  cache(block->small).insert(tail);
-  add(stats_.inactive_split, block->small, 1);
-  add(stats_.inactive_split_bytes, block->small, static_cast<int64_t>(rest));
+  enter_cache(tail);
 }
 
 bool Pool::free(void* ptr) {
-  std::lock_guard lock(mutex_);
+  Lock lock(mutex_);
   const auto found = allocated_.find(ptr);
   if (found == allocated_.end()) return false;
   Block* block = found->second;
-  allocated_.erase(found);
-  block->allocated = false;
+  block->allocated_node = allocated_.extract(found);
   add(stats_.allocation, block->small, -1);
   add(stats_.allocated_bytes, block->small, -static_cast<int64_t>(block->size));
   add(stats_.requested_bytes, block->small, -static_cast<int64_t>(block->requested));
@@ -140,22 +177,23 @@ bool Pool::free(void* ptr) {
 void Pool::give_back(Block* block) {
   add(stats_.active, block->small, -1);
   add(stats_.active_bytes, block->small, -static_cast<int64_t>(block->size));
-  auto absorbs = [&](Block* neighbour) {
-    if (neighbour == nullptr || cache(block->small).erase(neighbour) == 0) return false;
-    add(stats_.inactive_split, block->small, -1);
-    add(stats_.inactive_split_bytes, block->small, -static_cast<int64_t>(neighbour->size));
-    return true;
-  };
-  if (absorbs(block->next)) merge_with_next(block);
-  if (absorbs(block->previous)) {
+  if (leaves_cache(block->next)) merge_with_next(block);
+  if (leaves_cache(block->previous)) {
     block = block->previous;
     merge_with_next(block);
   }
-  cache(block->small).insert(block);
-  if (is_split(block)) {
-    add(stats_.inactive_split, block->small, 1);
-    add(stats_.inactive_split_bytes, block->small, static_cast<int64_t>(block->size));
-  }
+  enter_cache(block);
+}
+
+// False if the neighbour is in use, or there is none.
+bool Pool::leaves_cache(Block* neighbour) {
+  if (neighbour == nullptr || !neighbour->cache_node.empty()) return false;
+  const auto found = cache(neighbour->small).find(neighbour);
+  if (found == cache(neighbour->small).end()) return false;
+  neighbour->cache_node = cache(neighbour->small).extract(found);
+  add(stats_.inactive_split, neighbour->small, -1);
+  add(stats_.inactive_split_bytes, neighbour->small, -static_cast<int64_t>(neighbour->size));
+  return true;
 }
 
 void Pool::merge_with_next(Block* block) {
@@ -163,7 +201,7 @@ void Pool::merge_with_next(Block* block) {
   block->size += next->size;
   block->next = next->next;
   if (block->next != nullptr) block->next->previous = block;
-  delete next;
+  spare_.emplace_back(next);
 }
 
 void Pool::poll_pending() {
@@ -183,51 +221,55 @@ void Pool::poll_pending() {
   }
 }
 
+// Queued work may still use a free block, and unmapping is not ordered by
+// streams: what is free now goes after the work of now is done.
 void Pool::release_segments() {
-  // Queued work may still use a free block, and unmapping is not ordered by
-  // streams: wait for all of them first.
-  sim_device_synchronize(device_);
+  drain(device_);  // freed blocks reach the events that they wait for
+  const std::vector<Block*> blocks = take_whole_segments();
+  drain(device_);
+  for (const Block* block : blocks) sim_free(block->ptr);
+  Lock lock(mutex_);
   stats_.sync_all_streams++;
-  poll_pending();
-  for (std::set<Block*, BySize>* blocks : {&small_, &large_}) {
-    for (auto it = blocks->begin(); it != blocks->end();) {
-      Block* block = *it;
-      if (is_split(block)) {
-        ++it;
-        continue;
-      }
-      it = blocks->erase(it);
-      sim_free(block->ptr);
-      stats_.device_frees++;
-      add(stats_.segment, block->small, -1);
-      add(stats_.reserved_bytes, block->small, -static_cast<int64_t>(block->size));
-      delete block;
-    }
+  for (Block* block : blocks) {
+    stats_.device_frees++;
+    add(stats_.segment, block->small, -1);
+    add(stats_.reserved_bytes, block->small, -static_cast<int64_t>(block->size));
+    spare_.emplace_back(block);
   }
 }
 
+std::vector<Block*> Pool::take_whole_segments() {
+  Lock lock(mutex_);
+  poll_pending();
+  std::vector<Block*> whole;
+  for (Cache* blocks : {&small_, &large_}) {
+    for (auto it = blocks->begin(); it != blocks->end();) {
+      Block* block = *it;
+      const auto here = it++;
+      if (is_split(block)) continue;
+      block->cache_node = blocks->extract(here);
+      whole.push_back(block);
+    }
+  }
+  return whole;
+}
+
 sim_status Pool::record_stream(void* ptr, sim_stream* stream) {
-  std::lock_guard lock(mutex_);
+  Lock lock(mutex_);
   const auto found = allocated_.find(ptr);
   if (found == allocated_.end()) return fail(SIM_INVALID_POINTER, "%p is not a block of device %d", ptr, device_);
   if (found->second->stream != stream) found->second->other_users.insert(stream);
   return SIM_OK;
 }
 
-sim_status Pool::empty_cache() {
-  std::lock_guard lock(mutex_);
-  release_segments();
-  return SIM_OK;
-}
-
 sim_pool_stats Pool::stats() {
-  std::lock_guard lock(mutex_);
+  Lock lock(mutex_);
   poll_pending();
   return stats_;
 }
 
 void Pool::reset_stats(bool peaks, bool accumulated) {
-  std::lock_guard lock(mutex_);
+  Lock lock(mutex_);
   for (auto* group : {stats_.allocation, stats_.segment, stats_.active, stats_.inactive_split, stats_.allocated_bytes,
                       stats_.reserved_bytes, stats_.active_bytes, stats_.inactive_split_bytes,
                       stats_.requested_bytes}) {

@@ -38,7 +38,8 @@ sim_status sim_pool_record_stream(void* ptr, sim_stream* stream) {
 
 sim_status sim_pool_empty_cache(int device) {
   SIM_RETURN_IF(sim::check_device(device));
-  return sim::pool_at(device).empty_cache();
+  sim::pool_at(device).release_segments();
+  return SIM_OK;
 }
 
 sim_status sim_pool_get_stats(int device, sim_pool_stats* out) {

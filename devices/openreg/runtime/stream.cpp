@@ -2,11 +2,12 @@
 
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdlib>
+#include <utility>
 
 #include "device.h"
 #include "fault.h"
+#include "spin.h"
 
 namespace sim {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 constexpr int kStreamsPerDevice = 33;  // the default stream and a pool of 32
 
 struct StreamTable {
-  std::mutex mutex;
+  Mutex mutex;  // for creating streams
   std::atomic<sim_stream*> streams[kMaxDevices][kStreamsPerDevice] = {};
   pid_t owner = getpid();
 };
@@ -24,21 +25,52 @@ StreamTable& table() {
   return *instance;
 }
 
+thread_local Turn* innermost_turn = nullptr;
+
+void wait_until_finished(sim_stream* stream, uint64_t ticket) {
+  thread_local Patience patience;
+  if (stream->finished.load(std::memory_order_acquire) >= ticket) return;
+  if (patience.wait([&] { return stream->finished.load(std::memory_order_acquire) >= ticket; })) return;
+  // Whoever raises the counter looks at `waiting` afterwards, so one of the two
+  // sees the other.
+  stream->waiting++;
+  {
+    Lock lock(stream->mutex);
+    while (stream->finished < ticket && !stream->stopping) lock.wait(stream->advanced);
+  }
+  stream->waiting--;
+}
+
+void finish(sim_stream* stream, uint64_t ticket) {
+  stream->finished = ticket;
+  if (stream->waiting == 0) return;
+  // The lock, so that the signal cannot fall between a look and a sleep.
+  { Lock lock(stream->mutex); }
+  stream->advanced.notify_all();
+}
+
+// All queued tasks at once; null when the stream is stopping.
+std::unique_ptr<Task> next_tasks(sim_stream* stream, Patience& patience) {
+  patience.wait([&] { return stream->has_tasks.load(std::memory_order_relaxed) || stream->stopping; });
+  Lock lock(stream->mutex);
+  stream->worker_sleeps = true;
+  while (stream->first == nullptr && !stream->stopping) lock.wait(stream->arrived);
+  stream->worker_sleeps = false;
+  stream->has_tasks = false;
+  return std::move(stream->first);
+}
+
 void serve(sim_stream* stream) {
-  std::unique_lock lock(stream->mutex);
-  while (true) {
-    stream->changed.wait(lock, [&] { return stream->stopping || !stream->tasks.empty(); });
-    if (stream->tasks.empty()) return;
-    {
-      std::function<void()> task = std::move(stream->tasks.front());
-      stream->tasks.pop_front();
-      stream->running = true;
-      lock.unlock();
-      task();
-    }  // the task's captures die before the stream reports itself idle
-    lock.lock();
-    stream->running = false;
-    stream->changed.notify_all();
+  Patience patience;
+  while (std::unique_ptr<Task> task = next_tasks(stream, patience)) {
+    while (task != nullptr) {
+      const uint64_t ticket = task->ticket;
+      wait_until_finished(stream, ticket - 1);
+      std::unique_ptr<Task> next = std::move(task->next);
+      if (!stream->stopping) task->run();
+      task = std::move(next);  // what the task held dies before the stream reports itself idle
+      finish(stream, ticket);
+    }
   }
 }
 
@@ -53,13 +85,19 @@ void stop_workers() {
       sim_stream* stream = slot;
       if (stream == nullptr) continue;
       {
-        std::lock_guard lock(stream->mutex);
+        Lock lock(stream->mutex);
         stream->stopping = true;
-        stream->changed.notify_all();
       }
+      stream->arrived.notify_all();
+      stream->advanced.notify_all();
       stream->worker.join();
     }
   }
+}
+
+// Work that other threads queue in the meantime does not prolong the wait.
+void wait_for_all(sim_stream* stream) {
+  if (!Turn::held_by_caller(stream)) wait_until_finished(stream, stream->drawn);
 }
 
 }  // namespace
@@ -71,22 +109,69 @@ sim_status check_stream(const sim_stream* stream) {
 
 sim_stream* existing_stream(int device, int index) { return table().streams[device][index]; }
 
-void enqueue(sim_stream* stream, std::function<void()> task) {
-  std::lock_guard lock(stream->mutex);
-  stream->tasks.push_back(std::move(task));
-  stream->changed.notify_all();
+Turn::Turn(sim_stream* stream) : stream_(stream), nested_(held_by_caller(stream)), outer_(innermost_turn) {
+  innermost_turn = this;
+  if (nested_) return;
+  {
+    Lock lock(stream->mutex);
+    ticket_ = ++stream->drawn;
+  }
+  wait_until_finished(stream, ticket_ - 1);
+}
+
+Turn::~Turn() {
+  innermost_turn = outer_;
+  if (!nested_) finish(stream_, ticket_);
+}
+
+bool Turn::held_by_caller(const sim_stream* stream) {
+  for (const Turn* turn = innermost_turn; turn != nullptr; turn = turn->outer_) {
+    if (turn->stream_ == stream) return true;
+  }
+  return false;
+}
+
+void enqueue(sim_stream* stream, std::unique_ptr<Task> task) {
+  if (Turn::held_by_caller(stream)) return task->run();
+  bool wake = false;
+  {
+    Lock lock(stream->mutex);
+    task->ticket = ++stream->drawn;
+    Task* const added = task.get();
+    (stream->first == nullptr ? stream->first : stream->last->next) = std::move(task);
+    stream->last = added;
+    stream->has_tasks.store(true, std::memory_order_relaxed);
+    wake = stream->worker_sleeps;
+  }
+  if (wake) stream->arrived.notify_one();
 }
 
 void set_error(sim_stream* stream, sim_status status, const char* text) {
-  std::lock_guard lock(stream->mutex);
+  Lock lock(stream->mutex);
   if (stream->error != SIM_OK) return;
   stream->error = status;
   stream->error_text = text;
+  stream->failed = true;
+}
+
+sim_status take_error(sim_stream* stream) {
+  if (!stream->failed) return SIM_OK;
+  Lock lock(stream->mutex);
+  stream->failed = false;
+  if (stream->error == SIM_OK) return SIM_OK;  // another thread was faster
+  return fail(std::exchange(stream->error, SIM_OK), "%s", stream->error_text.c_str());
+}
+
+void drain(int device) {
+  for (auto& slot : table().streams[device]) {
+    if (sim_stream* stream = slot) wait_for_all(stream);
+  }
 }
 
 void drain_and_forget_error(sim_stream* stream) {
-  std::unique_lock lock(stream->mutex);
-  stream->changed.wait(lock, [&] { return stream->tasks.empty() && !stream->running; });
+  wait_for_all(stream);
+  Lock lock(stream->mutex);
+  stream->failed = false;
   stream->error = SIM_OK;
 }
 
@@ -102,7 +187,7 @@ sim_status sim_stream_get(int device, int index, sim_stream** out) {
   auto& slot = all.streams[device][index];
   sim_stream* stream = slot.load(std::memory_order_acquire);
   if (stream == nullptr) {
-    std::lock_guard lock(all.mutex);
+    Lock lock(all.mutex);
     stream = slot;
     if (stream == nullptr) {
       static const int registered = std::atexit(stop_workers);
@@ -118,8 +203,9 @@ sim_status sim_stream_get(int device, int index, sim_stream** out) {
 
 sim_status sim_stream_query(sim_stream* stream) {
   SIM_RETURN_IF(sim::check_stream(stream));
-  std::lock_guard lock(stream->mutex);
-  if (!stream->tasks.empty() || stream->running) return sim::fail(SIM_NOT_READY, "the stream has work left");
+  if (stream->finished.load(std::memory_order_acquire) < stream->drawn) {
+    return sim::fail(SIM_NOT_READY, "the stream has work left");
+  }
   return SIM_OK;
 }
 
@@ -127,13 +213,8 @@ sim_status sim_stream_synchronize(sim_stream* stream) {
   using namespace sim;
   SIM_RETURN_IF(check_stream(stream));
   if (fault_fires(FaultPoint::kSync, FaultKind::kLostDevice)) sim_device_lose(stream->device);
-  std::unique_lock lock(stream->mutex);
-  stream->changed.wait(lock, [&] { return stream->tasks.empty() && !stream->running; });
-  if (stream->error != SIM_OK) {
-    const sim_status status = stream->error;
-    stream->error = SIM_OK;
-    return fail(status, "%s", stream->error_text.c_str());
-  }
+  wait_for_all(stream);
+  SIM_RETURN_IF(take_error(stream));
   if (device_at(stream->device).lost) return fail(SIM_DEVICE_LOST, "device %d is lost", stream->device);
   return SIM_OK;
 }

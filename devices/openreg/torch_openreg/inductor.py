@@ -1,7 +1,7 @@
 """torch.compile with the inductor backend.
 
 Inductor generates C++ for our compute unit, which is the CPU, and calls it as a
-kernel of the device: with the memory of its arguments opened while it runs.
+kernel of the device, over the memory of its arguments.
 Loaded when inductor first asks for ``torch.openreg.Scheduling``.
 """
 

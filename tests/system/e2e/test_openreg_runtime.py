@@ -25,6 +25,12 @@ static const int race = [] {
   return shared;
 }();
 """
+UNGUARDED = """
+#include "thread_safety.h"
+static sim::Mutex mutex;
+static int guarded SIM_GUARDED_BY(mutex) = 0;
+int touch() { return ++guarded; }
+"""
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +48,7 @@ def _make(plugin: Path, *targets: str) -> Ran:
 def test_the_runtime_s_own_tests_pass_plain_and_under_each_sanitizer(plugin: Path) -> None:
     ran = _make(plugin, "runtime-test")
     assert ran.code == 0, ran.out + ran.err
-    for variant in ("plain", "address", "thread"):
+    for variant in ("plain", "address", "thread", "locks"):
         assert f"== {variant}" in ran.out
 
 
@@ -59,3 +65,15 @@ def test_a_mistake_is_found(plugin: Path, variant: str, mistake: str, told: str)
         source.unlink()
     assert ran.code != 0
     assert told in ran.out + ran.err
+
+
+@pytest.mark.skipif(shutil.which("clang++") is None, reason="only clang checks locks at compile time")
+def test_a_forgotten_lock_is_found(plugin: Path) -> None:
+    source = plugin / "runtime" / "mistake.cpp"
+    source.write_text(UNGUARDED, encoding="utf-8")
+    try:
+        ran = _make(plugin, "check-locks")
+    finally:
+        source.unlink()
+    assert ran.code != 0
+    assert "requires holding mutex 'mutex'" in ran.out + ran.err

@@ -48,7 +48,7 @@ Forward attention(const Tensor& query, const Tensor& key, const Tensor& value, c
   const Tensor v = views.view(value, false);
   const OptionalTensor mask = bias && bias->defined() ? OptionalTensor(views.view(*bias, false)) : std::nullopt;
   std::tuple<Tensor, Tensor> result;
-  launch_inline("aten::scaled_dot_product_attention", query.device().index(), views.buffers(), [&] {
+  launch_inline("aten::scaled_dot_product_attention", query.device().index(), views, [&] {
     result = at::_scaled_dot_product_flash_attention_for_cpu(q, k, v, dropout, is_causal, mask, scale);
   });
   const c10::Device device = query.device();
@@ -72,7 +72,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> attention_backward(
   const Tensor lse = views.view(logsumexp, false);
   const OptionalTensor mask = bias.defined() ? OptionalTensor(views.view(bias, false)) : std::nullopt;
   std::tuple<Tensor, Tensor, Tensor> grads;
-  launch_inline("aten::scaled_dot_product_attention_backward", query.device().index(), views.buffers(), [&] {
+  launch_inline("aten::scaled_dot_product_attention_backward", query.device().index(), views, [&] {
     grads = at::_scaled_dot_product_flash_attention_for_cpu_backward(g, q, k, v, o, lse, dropout, is_causal, mask,
                                                                      scale);
   });

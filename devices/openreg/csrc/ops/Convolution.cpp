@@ -31,7 +31,7 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight, const 
   const at::Tensor w = views.view(weight, false);
   const at::Tensor b = optional_view(views, bias);
   at::Tensor result;
-  launch_inline("aten::convolution", input.device().index(), views.buffers(), [&] {
+  launch_inline("aten::convolution", input.device().index(), views, [&] {
     result = at::convolution_symint(x, w, b, stride, padding, dilation, transposed, output_padding, groups);
   });
   return to_device(result, input.device());
@@ -49,7 +49,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_backward(
   const at::Tensor w = views.view(weight, false);
   const std::vector<c10::SymInt> bias_sizes = {weight.sym_size(transposed ? 1 : 0) * (transposed ? groups : 1)};
   std::tuple<at::Tensor, at::Tensor, at::Tensor> grads;
-  launch_inline("aten::convolution_backward", input.device().index(), views.buffers(), [&] {
+  launch_inline("aten::convolution_backward", input.device().index(), views, [&] {
     grads = at::convolution_backward_symint(g, x, w, c10::SymIntArrayRef(bias_sizes), stride, padding, dilation,
                                             transposed, output_padding, groups, mask);
   });

@@ -41,8 +41,11 @@ void copy_with_host(const at::Tensor& src, const at::Tensor& dst, bool non_block
   const bool asynchronous = non_blocking && is_pinned(host_side);
   const c10::Stream stream = current_stream(device);
   if (is_plain(src, dst)) {
-    check(sim_memcpy_async(dst.mutable_data_ptr(), src.const_data_ptr(), src.nbytes(), handle_of(stream)));
-    if (!asynchronous) check(sim_stream_synchronize(handle_of(stream)));
+    if (asynchronous) {
+      check(sim_memcpy_async(dst.mutable_data_ptr(), src.const_data_ptr(), src.nbytes(), handle_of(stream)));
+    } else {
+      copy_now(dst.mutable_data_ptr(), src.const_data_ptr(), src.nbytes(), device);
+    }
   } else {
     // Conversion and gathering happen on the device, as part of the copy.
     HostViews views(HostViews::Lifetime::kBorrowed);
@@ -50,9 +53,9 @@ void copy_with_host(const at::Tensor& src, const at::Tensor& dst, bool non_block
     const at::Tensor host = asynchronous ? detached_view(host_side) : host_side;
     auto body = [on_dev, host, to_device = on_device(dst)] { to_device ? on_dev.copy_(host) : host.copy_(on_dev); };
     if (asynchronous) {
-      launch("copy_", device, views.buffers(), std::move(body));
+      launch("copy_", device, views, std::move(body));
     } else {
-      launch_inline("copy_", device, views.buffers(), std::move(body));
+      launch_inline("copy_", device, views, std::move(body));
     }
   }
   if (asynchronous) keep_pinned(host_side, stream);
@@ -72,7 +75,7 @@ void copy_on_device(const at::Tensor& src, const at::Tensor& dst) {
   HostViews views(HostViews::Lifetime::kBorrowed);
   const at::Tensor to = views.view(dst, true);
   const at::Tensor from = views.view(src, false);
-  launch("copy_", source, views.buffers(), [to, from] { to.copy_(from); });
+  launch("copy_", source, views, [to, from] { to.copy_(from); });
   if (source != target) {
     check(sim_event_create(source, 0, &ready));
     check(sim_event_record(ready, current_handle(source)));

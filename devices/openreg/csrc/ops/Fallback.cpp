@@ -46,7 +46,7 @@ class Call {
       (*stack_)[first + i] = convert(std::move((*stack_)[first + i]), arguments[i], written);
     }
     const std::string& name = op_.operator_name().name;
-    launch_inline(name.c_str(), device_.index(), views_.buffers(), [&] {
+    launch_inline(name.c_str(), device_.index(), views_, [&] {
       const HostRandom random(op_, device_.index());
       if (plain_) {
         op_.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack_);
@@ -80,7 +80,7 @@ class Call {
       return list;
     }
     if (value.isDevice() && value.toDevice().type() == kDeviceType) return c10::Device(c10::kCPU);
-    if (is_generator(argument.type())) {
+    if ((value.isNone() || value.isGenerator()) && is_generator(argument.type())) {
       const auto given = value.isNone() ? std::nullopt : std::optional(value.toGenerator());
       return engine_for(given, device_.index());
     }
@@ -106,9 +106,8 @@ class Call {
   void publish_resized() {
     for (HostViews::Pair& pair : views_.pairs()) {
       if (pair.host.data() == pair.data && pair.host.nbytes() == pair.bytes) continue;
-      c10::StorageImpl* storage = pair.device.unsafeGetStorageImpl();
-      resize_storage(storage, pair.host.nbytes());
-      upload_into(op_.operator_name().name.c_str(), storage, pair.host);
+      resize_storage(pair.device.unsafeGetStorageImpl(), pair.host.nbytes());
+      upload_into(op_.operator_name().name.c_str(), pair.device, pair.host);
     }
     for (const auto& [device_tensor, view] : arguments_) carry_over(view, device_tensor, back_);
   }
@@ -133,9 +132,11 @@ class Call {
 
   c10::Storage storage_to_device(const c10::Storage& host) {
     if (const HostViews::Pair* pair = views_.pair_of(host.unsafeGetStorageImpl())) return pair->device;
-    c10::Storage& storage = fresh_[host.unsafeGetStorageImpl()];
-    if (!storage) storage = upload(op_.operator_name().name.c_str(), host, result_device_);
-    return storage;
+    for (const auto& [known, storage] : fresh_) {
+      if (known == host.unsafeGetStorageImpl()) return storage;
+    }
+    fresh_.emplace_back(host.unsafeGetStorageImpl(), upload(op_.operator_name().name.c_str(), host, result_device_));
+    return fresh_.back().second;
   }
 
   const c10::OperatorHandle& op_;
@@ -146,19 +147,33 @@ class Call {
   HostViews views_;
   const Crossing back_{Side::kDevice, [this](const c10::Storage& storage) { return storage_to_device(storage); },
                        [this](const at::Tensor& member) { return to_device(member); }};
-  std::vector<std::pair<at::Tensor, at::Tensor>> arguments_;  // device's and host's side
-  std::unordered_map<const c10::StorageImpl*, c10::Storage> fresh_;
+  c10::SmallVector<std::pair<at::Tensor, at::Tensor>, 4> arguments_;  // device's and host's side
+  c10::SmallVector<std::pair<const c10::StorageImpl*, c10::Storage>, 4> fresh_;
 };
+
+// Each thread remembers the counters that it has looked up by name. The address
+// of an operator that was taken back may come again under another name.
+CallCounter& remembered_counter(const c10::OperatorHandle& op) {
+  struct Known {
+    c10::OperatorName name{"", ""};
+    CallCounter* counter = nullptr;
+  };
+  thread_local std::unordered_map<const void*, Known> counters;
+  const c10::OperatorName& name = op.operator_name();
+  Known& known = counters[&name];
+  if (known.counter == nullptr || known.name != name) known = {name, &counter_for(op)};
+  return *known.counter;
+}
 
 }  // namespace
 
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-  counter_for(op).fallback();
+  remembered_counter(op).fallback();
   Call(op, stack, true).run();
 }
 
 void fallback_any_layout(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-  counter_for(op).fallback();
+  remembered_counter(op).fallback();
   Call(op, stack, false).run();
 }
 

@@ -12,7 +12,7 @@ at::Tensor& fill_scalar(at::Tensor& self, const at::Scalar& value) {
   if (self.numel() == 0) return self;
   HostViews views(HostViews::Lifetime::kBorrowed);
   const at::Tensor target = views.view(self, true);
-  launch("aten::fill_", self.device().index(), views.buffers(), [target, value] { target.fill_(value); });
+  launch("aten::fill_", self.device().index(), views, [target, value] { target.fill_(value); });
   return self;
 }
 

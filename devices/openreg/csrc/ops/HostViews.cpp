@@ -49,13 +49,30 @@ at::Tensor HostViews::view(const at::Tensor& tensor, bool written) {
                           [&](const at::Tensor& member) { return view(member, written); }});
 }
 
-std::vector<sim_buffer> HostViews::buffers() const {
-  std::vector<sim_buffer> result;
-  result.reserve(pairs_.size());
+HostViews::Buffers HostViews::buffers() const {
+  Buffers result;
   for (const Pair& pair : pairs_) {
     if (pair.bytes > 0) result.push_back({const_cast<void*>(pair.data), pair.bytes, pair.written ? 1 : 0});
   }
   return result;
+}
+
+void HostViews::bind(const c10::Storage& host, void* address) {
+  c10::DataPtr& pointer = host.unsafeGetStorageImpl()->_mutable_data_ptr_no_checks();
+  const c10::DeleterFnPtr deleter = pointer.get_deleter();
+  pointer = c10::DataPtr(address, pointer.release_context(), deleter, c10::Device(c10::kCPU));
+}
+
+void HostViews::bind_all(const sim_buffer* memory) const {
+  for (const Pair& pair : pairs_) {
+    if (pair.bytes > 0) bind(pair.host, (memory++)->ptr);
+  }
+}
+
+void HostViews::unbind_all(const sim_buffer* memory) const {
+  for (const Pair& pair : pairs_) {
+    if (pair.bytes > 0 && pair.host.data() == (memory++)->ptr) bind(pair.host, const_cast<void*>(pair.data));
+  }
 }
 
 HostViews::Pair* HostViews::pair_of(const c10::StorageImpl* host) {

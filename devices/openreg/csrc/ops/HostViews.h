@@ -1,13 +1,13 @@
 // c10/core/TensorImpl.h: how a kernel of the simulated device sees tensors.
 //
 // A vendor would hand pointers to a compiler's kernel here. Our kernels are the
-// CPU's own, so they get CPU tensors that lie over the device's memory. Touching
-// such a tensor while no kernel runs faults, as the pages are closed.
+// CPU's own, so they get CPU tensors that lie over the device's memory. Such a
+// tensor holds the device pointer, which faults when touched; only while its
+// kernel runs is it bound to the address that the runtime gave that kernel.
 #pragma once
 
 #include <ATen/core/Tensor.h>
-
-#include <vector>
+#include <c10/util/SmallVector.h>
 
 #include "../Runtime.h"
 
@@ -34,11 +34,22 @@ class HostViews {
   // storage share the view of it, too, so that kernels can tell overlapping
   // arguments.
   at::Tensor view(const at::Tensor& tensor, bool written);
+  // The host storage over a whole storage of the device.
+  const c10::Storage& storage(const c10::Storage& device, bool written) { return pair_for(device, written).host; }
 
-  // What a launch has to open.
-  std::vector<sim_buffer> buffers() const;
+  // What a launch has to name: the pairs that are not empty, in order.
+  using Buffers = c10::SmallVector<sim_buffer, 4>;
+  Buffers buffers() const;
 
-  std::vector<Pair>& pairs() { return pairs_; }
+  // A kernel's memory comes in the order of buffers().
+  void bind_all(const sim_buffer* memory) const;
+  // Leaves alone what the kernel has put elsewhere.
+  void unbind_all(const sim_buffer* memory) const;
+  static void bind(const c10::Storage& host, void* address);
+
+  using Pairs = c10::SmallVector<Pair, 4>;
+  Pairs& pairs() { return pairs_; }
+  const Pairs& pairs() const { return pairs_; }
   // The pair of a host storage, or null if a kernel made that storage itself.
   Pair* pair_of(const c10::StorageImpl* host);
 
@@ -46,7 +57,7 @@ class HostViews {
   Pair& pair_for(const c10::Storage& storage, bool written);
 
   Lifetime lifetime_;
-  std::vector<Pair> pairs_;
+  Pairs pairs_;
 };
 
 bool on_device(const at::Tensor& tensor);

@@ -11,18 +11,19 @@
 
 namespace openreg {
 
-void upload_into(const char* name, c10::StorageImpl* target, const c10::Storage& host) {
+void upload_into(const char* name, const c10::Storage& target, const c10::Storage& host) {
   if (host.nbytes() == 0) return;
-  void* data = target->mutable_data();
-  launch_inline(name, target->device().index(), {{data, host.nbytes(), 1}},
-                [&] { std::memcpy(data, host.data(), host.nbytes()); });
+  HostViews views(HostViews::Lifetime::kBorrowed);
+  const c10::Storage& view = views.storage(target, true);
+  launch_inline(name, target.device().index(), views,
+                [&] { std::memcpy(view.mutable_data(), host.data(), host.nbytes()); });
 }
 
 c10::Storage upload(const char* name, const c10::Storage& host, c10::Device device) {
   const c10::DeviceGuard guard(device);
   c10::Storage storage(c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), host.nbytes(),
                                                              c10::GetAllocator(kDeviceType), true));
-  upload_into(name, storage.unsafeGetStorageImpl(), host);
+  upload_into(name, storage, host);
   return storage;
 }
 

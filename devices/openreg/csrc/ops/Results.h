@@ -9,7 +9,7 @@ namespace openreg {
 
 // A device storage with the same bytes, written by a kernel named `name`.
 c10::Storage upload(const char* name, const c10::Storage& host, c10::Device device);
-void upload_into(const char* name, c10::StorageImpl* target, const c10::Storage& host);
+void upload_into(const char* name, const c10::Storage& target, const c10::Storage& host);
 
 // The same tensor on the device, with equal strides and offset. Undefined
 // tensors stay undefined.

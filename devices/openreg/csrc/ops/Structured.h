@@ -148,7 +148,7 @@ struct Structured<Name, Meta, Kernel> {
     HostViews views(HostViews::Lifetime::kBorrowed);
     at::Tensor result = views.view(out, true);
     auto kept = std::tuple<Kept<std::decay_t<In>>...>(Kept<std::decay_t<In>>(views, in)...);
-    launch(Name.text, out.device().index(), views.buffers(), [result, kept = std::move(kept)]() mutable {
+    launch(Name.text, out.device().index(), views, [result, kept = std::move(kept)]() mutable {
       std::apply([&](const auto&... argument) { Kernel(result, argument.get()...); }, kept);
     });
     return out;

@@ -55,13 +55,12 @@ SIM_API int sim_bad_fork(void);
 
 /* ---- memory ---- */
 
-/* Device memory is mapped without access rights: host code that touches it
- * faults. Kernels and copies open the pages that they name, and only while
- * they run. Opening is counted per page, so concurrent kernels may overlap. */
+/* A device pointer has no access rights, ever: host code that touches it
+ * faults, also while a kernel runs. The same memory is mapped a second time,
+ * where only kernels get at it: a launch names buffers by device pointers, and
+ * its kernel is told where those are. */
 SIM_API sim_status sim_malloc(int device, size_t bytes, void** out);
 SIM_API sim_status sim_free(void* ptr);
-SIM_API sim_status sim_memory_open(void* ptr, size_t bytes);
-SIM_API sim_status sim_memory_close(void* ptr, size_t bytes);
 
 typedef enum sim_memory_kind { SIM_MEMORY_OTHER = 0, SIM_MEMORY_DEVICE = 1, SIM_MEMORY_PINNED = 2 } sim_memory_kind;
 /* `device` is -1 unless the kind is SIM_MEMORY_DEVICE. */
@@ -86,11 +85,12 @@ typedef struct sim_buffer {
   int writes; /* 1 if the kernel writes to it */
 } sim_buffer;
 
-/* A kernel returns 0, or non-zero with a text in `error`. */
-typedef int (*sim_kernel)(void* arg, char* error, size_t error_size);
+/* `memory` repeats the launch's buffers with the addresses at which the kernel
+ * may touch them while it runs. Returns 0, or non-zero with a text in `error`. */
+typedef int (*sim_kernel)(void* arg, const sim_buffer* memory, char* error, size_t error_size);
 
 typedef struct sim_launch_desc {
-  const char* name;
+  const char* name; /* not copied: valid until the kernel is done */
   sim_kernel run;
   void (*drop)(void* arg); /* called once, whether the kernel ran or not */
   void* arg;
@@ -101,10 +101,13 @@ typedef struct sim_launch_desc {
 /* Queues a kernel and returns at once. A failure of the kernel is reported by
  * the next synchronisation of its stream. `drop` may run on the worker. */
 SIM_API sim_status sim_launch(sim_stream* stream, const sim_launch_desc* desc);
-/* Waits for the stream, then runs the kernel on the calling thread. */
+/* Takes its turn in the stream as every other kernel does, but runs on the
+ * calling thread, which waits for that turn and gets the failure at once. */
 SIM_API sim_status sim_launch_inline(sim_stream* stream, const sim_launch_desc* desc);
 /* Any of the two pointers may be host or device memory, of any device. */
 SIM_API sim_status sim_memcpy_async(void* dst, const void* src, size_t bytes, sim_stream* stream);
+/* The same as an inline launch: done when the call returns. */
+SIM_API sim_status sim_memcpy(void* dst, const void* src, size_t bytes, sim_stream* stream);
 
 /* What a kernel or copy did, for profilers. Times are nanoseconds since the
  * epoch; the correlation is the launching thread's at the time of the launch. */

@@ -14,19 +14,19 @@ struct Gate {
   std::atomic<bool> entered{false};
 };
 
-inline int wait_at_gate(void* arg, char*, size_t) {
+inline int wait_at_gate(void* arg, const sim_buffer*, char*, size_t) {
   Gate* gate = static_cast<Gate*>(arg);
   gate->entered = true;
   while (!gate->open) std::this_thread::sleep_for(std::chrono::microseconds(100));
   return 0;
 }
 
-inline int increment(void* arg, char*, size_t) {
+inline int increment(void* arg, const sim_buffer*, char*, size_t) {
   ++*static_cast<int*>(arg);
   return 0;
 }
 
-inline int fail_on_purpose(void*, char* error, size_t size) {
+inline int fail_on_purpose(void*, const sim_buffer*, char* error, size_t size) {
   std::snprintf(error, size, "on purpose");
   return 1;
 }

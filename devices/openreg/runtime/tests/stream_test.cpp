@@ -1,4 +1,5 @@
 #include <cstring>
+#include <ctime>
 #include <thread>
 #include <vector>
 
@@ -35,6 +36,69 @@ TEST(streams_do_not_wait_for_each_other) {
   EXPECT(counter == 1);
   gate.open = true;
   EXPECT_OK(sim_device_synchronize(0));
+}
+
+TEST(an_inline_kernel_has_its_turn_as_any_other) {
+  Gate gate;
+  int counter = 0;
+  const sim_launch_desc blocked = kernel(wait_at_gate, &gate);
+  const sim_launch_desc behind = kernel(increment, &counter);
+  std::thread other([&] { EXPECT_OK(sim_launch_inline(stream(), &blocked)); });
+  while (!gate.entered) std::this_thread::yield();
+  EXPECT_STATUS(sim_stream_query(stream()), SIM_NOT_READY);
+  EXPECT_OK(sim_launch(stream(), &behind));
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT(counter == 0);  // no overtaking; a race here would be the sanitizer's find
+  gate.open = true;
+  EXPECT_OK(sim_stream_synchronize(stream()));
+  EXPECT(counter == 1);
+  other.join();
+}
+
+TEST(an_inline_kernel_may_use_its_own_stream) {
+  int counter = 0;
+  const auto nested = [](void* arg, const sim_buffer*, char*, size_t) {
+    const sim_launch_desc inner = kernel(increment, arg);
+    EXPECT_OK(sim_launch(stream(), &inner));
+    EXPECT_OK(sim_launch_inline(stream(), &inner));
+    EXPECT_OK(sim_stream_synchronize(stream()));
+    return 0;
+  };
+  const sim_launch_desc outer = kernel(nested, &counter);
+  EXPECT_OK(sim_launch_inline(stream(), &outer));
+  EXPECT(counter == 2);
+}
+
+TEST(inline_and_queued_kernels_of_many_threads_exclude_each_other) {
+  int counter = 0;
+  const sim_launch_desc desc = kernel(increment, &counter);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      for (int round = 0; round < 200; ++round) {
+        EXPECT_OK((i + round) % 2 == 0 ? sim_launch_inline(stream(), &desc) : sim_launch(stream(), &desc));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_OK(sim_stream_synchronize(stream()));
+  EXPECT(counter == 800);
+}
+
+TEST(a_worker_sleeps_when_it_has_nothing_to_do) {
+  // Each stream of both devices has worked once; then nobody must use the CPU.
+  int counters[2][33] = {};
+  for (int device = 0; device < 2; ++device) {
+    for (int index = 0; index < sim_stream_count(); ++index) {
+      const sim_launch_desc desc = kernel(increment, &counters[device][index]);
+      EXPECT_OK(sim_launch(stream(index, device), &desc));
+    }
+    EXPECT_OK(sim_device_synchronize(device));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const std::clock_t before = std::clock();  // of all threads
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT(std::clock() - before < CLOCKS_PER_SEC / 20);
 }
 
 TEST(an_event_orders_streams) {

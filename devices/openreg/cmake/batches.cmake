@@ -9,10 +9,11 @@ set(BATCH_python CompiledKernels Generator Module PrivateFormat ops/OperatorCoun
 set(BATCH_distributed distributed/ReducerTimer distributed/StagedBackend distributed/StagedWork)
 set(BATCH_arithmetic ops/Comparison ops/MatrixProduct ops/Reduction)
 set(BATCH_pointwise ops/Activation ops/Pointwise)
-set(BATCH_memory ops/Copy ops/Factories ops/Fill ops/RecordStream ops/SetAndResize ops/Views)
+set(BATCH_memory ops/Copy ops/Factories ops/Fill ops/RecordStream ops/SetAndResize
+    ops/ShallowCopy ops/Views)
 set(BATCH_models ops/Attention ops/Convolution ops/RecurrentCells)
-set(BATCH_fallback ops/DeviceCheck ops/Fallback ops/HostRandom ops/HostViews ops/Launch ops/Results)
-set(BATCH_layouts ops/Layouts ops/OtherLayouts)
+set(BATCH_fallback ops/ArgumentDevices ops/DeviceCheck ops/Fallback ops/HostRandom ops/HostViews ops/Launch ops/Results)
+set(BATCH_layouts ops/Claim ops/Layouts ops/Nested ops/Quantized ops/Sparse)
 
 # Sets `variable` to what is to be compiled for `sources`, such as csrc/Hooks.cpp.
 function(openreg_batches variable sources)

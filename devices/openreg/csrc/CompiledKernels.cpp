@@ -1,10 +1,11 @@
-// torch/_inductor: compiled code as kernels of the device.
+// torch/_inductor/codegen/wrapper.py: compiled code as kernels of the device.
 #include "CompiledKernels.h"
 
 #include <torch/csrc/autograd/python_variable.h>
 
 #include <optional>
 
+#include "Bindings.h"
 #include "ops/HostViews.h"
 #include "ops/Launch.h"
 
@@ -35,5 +36,11 @@ void launch_compiled(const std::string& name, const py::object& kernel, const py
     kernel(*arguments);
   }
 }
+
+namespace {
+
+const Bindings compiled_kernel_bindings([](py::module_& m) { m.def("launch_compiled", &launch_compiled); });
+
+}  // namespace
 
 }  // namespace openreg

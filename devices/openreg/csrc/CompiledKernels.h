@@ -1,4 +1,4 @@
-// torch/_inductor: compiled code as kernels of the device.
+// torch/_inductor/codegen/wrapper.py: compiled code as kernels of the device.
 #pragma once
 
 #include <torch/csrc/utils/pybind.h>

@@ -2,10 +2,13 @@
 #include "Generator.h"
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <torch/csrc/Generator.h>
 
 #include <memory>
 #include <mutex>
 #include <vector>
+
+#include "Bindings.h"
 
 namespace openreg {
 
@@ -54,5 +57,16 @@ at::Generator engine_for(const std::optional<at::Generator>& generator, c10::Dev
               "' device type for generator but found '", chosen.device().type(), "'");
   return static_cast<DeviceGenerator*>(chosen.unsafeGetGeneratorImpl())->engine();
 }
+
+namespace {
+
+const Bindings generator_bindings([](py::module_& m) {
+  m.def("default_generator", [](int device) {
+    const at::Generator& generator = default_generator(static_cast<c10::DeviceIndex>(device));
+    return py::reinterpret_steal<py::object>(THPGenerator_initDefaultGenerator(generator));
+  });
+});
+
+}  // namespace
 
 }  // namespace openreg

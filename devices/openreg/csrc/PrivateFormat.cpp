@@ -4,6 +4,7 @@
 #include <c10/core/TensorImpl.h>
 #include <torch/csrc/jit/serialization/pickler_helper.h>
 
+#include "Bindings.h"
 #include "Runtime.h"
 
 namespace openreg {
@@ -39,5 +40,14 @@ void set_private_format(const at::Tensor& tensor, bool value) {
 bool has_private_format(const at::Tensor& tensor) {
   return dynamic_cast<const PrivateFormat*>(tensor.unsafeGetTensorImpl()->get_backend_meta()) != nullptr;
 }
+
+namespace {
+
+const Bindings private_format_bindings([](py::module_& m) {
+  m.def("set_private_format", &set_private_format);
+  m.def("has_private_format", &has_private_format);
+});
+
+}  // namespace
 
 }  // namespace openreg

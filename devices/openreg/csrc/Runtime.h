@@ -1,4 +1,4 @@
-// The bridge between the runtime's status codes and PyTorch's exceptions.
+// c10/util/Exception.h: from the runtime's status codes to PyTorch's exceptions.
 #pragma once
 
 #include <c10/core/Device.h>

@@ -13,13 +13,9 @@ def register() -> None:
 
     torch._register_device_module("openreg", module)
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
-    from torch_openreg.multiprocessing import register_reductions
+    from torch_openreg.startup import register_all
 
-    register_reductions()
-    if torch.distributed.is_available():
-        from torch_openreg.distributed import register_backend
-
-        register_backend()
+    register_all()
     atexit.register(_settle)
 
 

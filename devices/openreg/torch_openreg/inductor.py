@@ -10,17 +10,16 @@ from typing import Any
 
 import torch
 import torch._inductor.config
-from torch._dynamo.device_interface import DeviceInterface, register_interface_for_device
 from torch._inductor.codegen.common import DeviceOpOverrides, register_device_op_overrides
 from torch._inductor.codegen.cpp import CppScheduling
 from torch._inductor.codegen.cpp_wrapper_cpu import CppWrapperCpu as CppWrapperCodegen
 from torch._inductor.codegen.wrapper import PythonWrapperCodegen as _PythonWrapperCodegen
 from torch._inductor.codegen.wrapper_fxir import WrapperFxCodegen
-import torch_openreg.openreg as device_module
 from torch._inductor.virtualized import V
 from torch_openreg import _C
+from torch_openreg.device_interface import raw_stream
 
-__all__ = ["CppWrapperCodegen", "PythonWrapperCodegen", "Scheduling", "WrapperFxCodegen", "launch"]
+__all__ = ["CppWrapperCodegen", "PythonWrapperCodegen", "Scheduling", "WrapperFxCodegen", "launch", "raw_stream"]
 
 
 def launch(name: str, kernel: Any, arguments: Sequence[Any]) -> None:
@@ -87,65 +86,6 @@ class _Overrides(DeviceOpOverrides):
         return f"torch.openreg.device({device_idx})"
 
 
-def raw_stream(device_index: int) -> int:
-    return torch.accelerator.current_stream(device_index).stream_id
-
-
-class _Interface(DeviceInterface):
-    """What Dynamo and inductor ask about the device while they compile."""
-
-    device = device_module.device
-    Event = torch.Event
-    Stream = torch.Stream
-
-    class Worker:
-        """For compilation in worker processes, which must not use the device."""
-
-        set_device = staticmethod(device_module.set_device)
-        current_device = staticmethod(device_module.current_device)
-        get_device_properties = staticmethod(device_module.get_device_properties)
-
-    current_device = staticmethod(device_module.current_device)
-    set_device = staticmethod(device_module.set_device)
-    device_count = staticmethod(device_module.device_count)
-    is_available = staticmethod(device_module.is_available)
-    synchronize = staticmethod(device_module.synchronize)
-    get_device_properties = staticmethod(device_module.get_device_properties)
-    get_raw_stream = staticmethod(raw_stream)
-
-    @staticmethod
-    def exchange_device(device: int) -> int:
-        before = _C.current_device()
-        _C.set_device(device)
-        return before
-
-    @staticmethod
-    def maybe_exchange_device(device: int) -> int:
-        before = _C.current_device()
-        device_module.set_device(device)
-        return before
-
-    @staticmethod
-    def current_stream() -> torch.Stream:
-        return torch.accelerator.current_stream()
-
-    @staticmethod
-    def set_stream(stream: torch.Stream) -> None:
-        torch.accelerator.set_stream(stream)
-
-    @staticmethod
-    def get_compute_capability(device: Any = None) -> str:
-        return ""
-
-    @staticmethod
-    def is_bf16_supported(including_emulation: bool = False) -> bool:
-        return True
-
-    @staticmethod
-    def memory_allocated(device: Any = None) -> int:
-        return torch.accelerator.memory_allocated(device)
-
-
 # Two rewrites that inductor keeps away from the CPU's code generator by asking
 # for the device "cpu". Ours is the same generator under another device's name.
 # Torch 2.12 has only the first of them, and refuses the name of the other.
@@ -153,7 +93,4 @@ for _rewrite in ("loop_ordering_after_fusion", "loop_reindexing_after_fusion"):
     if hasattr(torch._inductor.config, _rewrite):
         setattr(torch._inductor.config, _rewrite, False)
 
-register_interface_for_device("openreg", _Interface)
-for _index in range(device_module.device_count()):
-    register_interface_for_device(f"openreg:{_index}", _Interface)
 register_device_op_overrides("openreg", _Overrides())

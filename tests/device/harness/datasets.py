@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from multiprocessing.connection import Connection
+
 import torch
 from torch.utils.data import Dataset, IterableDataset
 
@@ -40,3 +42,10 @@ def compute_on(device_name: str, numbers: list[float]) -> list[float]:
     """Double some numbers on the device; the work of a spawned process."""
     there = torch.tensor(numbers, device=device_name)
     return [float(number) for number in (there * 2).cpu().tolist()]
+
+
+def double_what_comes(connection: Connection) -> None:
+    """Receive a tensor, send back its double, and keep that until it was taken."""
+    result = connection.recv().detach() * 2
+    connection.send(result)
+    connection.recv()

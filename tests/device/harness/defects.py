@@ -38,9 +38,11 @@ class CoreDefect:
 
 CORE_DEFECTS = {
     "module-to-makes-new-parameters": CoreDefect(
-        "Module.to() makes new Parameters on a PrivateUse1 device, because torch does not count it among the devices "
-        "whose tensors can take each other's place (TensorImpl.h, has_compatible_shallow_copy_type)",
-        since=(2, 13),
+        "Module.to() makes new Parameters on a PrivateUse1 device: `tensor.data = other` leaves it out of the devices "
+        "whose tensors can take each other's place (has_compatible_shallow_copy_type in TensorImpl.h), and is said not "
+        "to ask the operator any more with which a plugin could say otherwise",
+        since=(2, 14),
+        issue="https://github.com/pytorch/pytorch/issues/196975",
     ),
     "dlpack-device-type": CoreDefect(
         "Tensor.__dlpack_device__ fails for every renamed PrivateUse1 device",

@@ -236,3 +236,22 @@ def distributed_tensor(device: torch.device, rank: int, count: int) -> None:
     total = rows.sum()
     assert isinstance(total, DTensor)
     assert_matches(total.full_tensor(), left.sum(), device)
+
+
+def pipeline(device: torch.device, rank: int, count: int) -> None:
+    """Pipeline parallelism: each rank has one layer, activations go on and gradients come back between the ranks."""
+    from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
+
+    layers = [nn.Linear(6, 6) for _ in range(count)]
+    for number, layer in enumerate(layers):
+        layer.load_state_dict({"weight": numbers(6, 6, seed=number), "bias": numbers(6, seed=count + number)})
+    inputs, target = numbers(4, 6, seed=20), numbers(4, 6, seed=21)
+    expected = copy.deepcopy(nn.Sequential(*layers))
+    nn.functional.mse_loss(expected(inputs), target).backward()
+    layer = layers[rank].to(device)
+    schedule = ScheduleGPipe(PipelineStage(layer, rank, count, device), 2, loss_fn=nn.functional.mse_loss)
+    schedule.step(*[put(inputs, device)] * (rank == 0), target=put(target, device) if rank == count - 1 else None)
+    for seen, reference in zip(layer.parameters(), expected[rank].parameters(), strict=True):
+        assert seen.grad is not None
+        assert reference.grad is not None
+        assert_matches(seen.grad, reference.grad, device, factor=5)

@@ -11,7 +11,9 @@ import torch
 from torch._dynamo.testing import CompileCounter
 
 from harness.compare import assert_matches, numbers, put
+from harness.device import device_count
 from harness.outcomes import unsupported
+from harness.process import run_python
 
 pytestmark = [
     pytest.mark.capability("compile"),
@@ -124,6 +126,27 @@ def test_export(device: torch.device) -> None:
     program = torch.export.export(model, (put(numbers(4, 6), device),), dynamic_shapes=({0: batch},))
     expected = _model().eval()(numbers(7, 6))
     assert_matches(program.module()(put(numbers(7, 6), device)), expected.detach(), device)
+
+
+def test_device_interface_is_there_from_the_start(device_name: str) -> None:
+    """Dynamo knows the device's interface right after `import torch`, which need not import Dynamo for it."""
+    code = """
+import sys
+import torch
+print("torch._dynamo" in sys.modules)
+from torch._dynamo.device_interface import get_interface_for_device
+try:
+    interface = get_interface_for_device(sys.argv[1])
+except NotImplementedError as error:
+    print("unregistered:", error)
+else:
+    print(interface.is_available(), interface.device_count() if sys.argv[1] != "cpu" else 1)
+"""
+    imported, said = run_python(code, device_name).strip().splitlines()
+    if said.startswith("unregistered:"):
+        unsupported(f"the plugin registers no interface with Dynamo: {said}")
+    assert said == f"True {device_count(device_name)}"
+    assert imported == "False", "the plugin imports Dynamo, and so makes every `import torch` slower"
 
 
 def test_inductor(device: torch.device, device_name: str) -> None:

@@ -80,3 +80,8 @@ def test_fully_sharded_with_mixed_precision(ranks: Ranks) -> None:
 def test_distributed_tensor(ranks: Ranks) -> None:
     """DTensor operations on two processes give the results of whole tensors."""
     ranks.run(parallel_jobs.distributed_tensor)
+
+
+def test_pipeline(ranks: Ranks) -> None:
+    """A model cut in two runs in two processes, with the gradients of the whole model on the cpu."""
+    ranks.run(parallel_jobs.pipeline)

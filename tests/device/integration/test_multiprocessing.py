@@ -7,7 +7,8 @@ import torch
 import torch.multiprocessing as processes
 
 from harness.compare import assert_matches, numbers, put
-from harness.datasets import compute_on
+from harness.datasets import compute_on, double_what_comes
+from harness.outcomes import unsupported
 from harness.process import run_python
 
 pytestmark = pytest.mark.capability("multiprocessing")
@@ -37,6 +38,28 @@ if __name__ == "__main__":
     print(queue.get().to(sys.argv[1]).sum().item())
 """
     assert run_python(code, device.type).strip() == "10.0"
+
+
+def test_device_tensors_go_to_another_process(device: torch.device) -> None:
+    """A Parameter on the device goes to a spawned process and a result comes back right, or it is refused at once."""
+    there = torch.nn.Parameter(put(numbers(5), device))
+    context = processes.get_context("spawn")
+    ours, theirs = context.Pipe()
+    worker = context.Process(target=double_what_comes, args=(theirs,), daemon=True)
+    worker.start()
+    try:
+        try:
+            ours.send(there)
+        except (RuntimeError, NotImplementedError) as error:
+            unsupported(f"tensors on this device cannot be sent to another process: {error}")
+        assert ours.poll(90), "the other process does not answer"
+        assert_matches(ours.recv(), numbers(5) * 2, device)
+        ours.send("thank you")
+        worker.join(30)
+        assert worker.exitcode == 0
+    finally:
+        worker.kill()
+        worker.join()
 
 
 def test_fork_before_use(device_name: str) -> None:

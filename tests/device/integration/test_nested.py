@@ -59,3 +59,16 @@ def test_gradient_through_jagged(device: torch.device) -> None:
     for part, values in zip(parts, _parts(torch.device("cpu")), strict=True):
         assert part.grad is not None
         assert_matches(part.grad, 2 * values, device)
+
+
+def test_strided_layout(device: torch.device) -> None:
+    """A nested tensor of the older, strided layout is made, computed with, padded and copied as on the cpu."""
+    here, there = (torch.nested.nested_tensor(_parts(where)) for where in (torch.device("cpu"), device))
+    assert there.is_nested
+    assert there.device == device
+    for seen, expected in ((there, here), (there * 2 + there, here * 2 + here), (here.to(device), here)):
+        for part, reference in zip(seen.unbind(), expected.unbind(), strict=True):
+            assert_matches(part, reference, device)
+    assert_matches(there.to_padded_tensor(0.5), here.to_padded_tensor(0.5), device)
+    for part, reference in zip(there.cpu().unbind(), here.unbind(), strict=True):
+        assert torch.equal(part, reference)

@@ -70,6 +70,22 @@ def test_fake_quantization(device: torch.device) -> None:
         assert_matches(seen, expected, device)
 
 
+@pytest.mark.parametrize("channels", [False, True], ids=["per_tensor", "per_channel"])
+def test_observed_fake_quantization(device: torch.device, channels: bool) -> None:
+    """A module that observes ranges and rounds by them, as training for quantization needs it, does as on the cpu."""
+    from torch.ao.quantization import FakeQuantize, MovingAverageMinMaxObserver, MovingAveragePerChannelMinMaxObserver
+
+    def run(where: torch.device) -> list[torch.Tensor]:
+        observer = MovingAveragePerChannelMinMaxObserver if channels else MovingAverageMinMaxObserver
+        scheme = torch.per_channel_symmetric if channels else torch.per_tensor_affine
+        module = FakeQuantize(observer, quant_min=-128, quant_max=127, dtype=torch.qint8, qscheme=scheme).to(where)
+        results = [module(put(numbers(4, 6, seed=seed), where)) for seed in (1, 2)]
+        return [*results, module.scale, module.zero_point]
+
+    for seen, expected in zip(run(device), run(CPU), strict=True):
+        assert_matches(seen, expected, device)
+
+
 def test_integer_matrices(device: torch.device) -> None:
     """Weights kept as small integers with scales give the right product without any quantized dtype."""
     weight = numbers(6, 8, dtype=torch.int8)

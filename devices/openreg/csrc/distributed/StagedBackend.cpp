@@ -3,6 +3,7 @@
 
 #include <ATen/ops/empty.h>
 
+#include "Bindings.h"
 #include "Runtime.h"
 #include "StagedWork.h"
 
@@ -257,4 +258,13 @@ StagedBackend::WorkPtr StagedBackend::barrier(const c10d::BarrierOptions& option
   return host_->barrier(options);
 }
 
+namespace {
+
+const Bindings backend_bindings([](py::module_& m) {
+  py::class_<StagedBackend, c10::intrusive_ptr<StagedBackend>>(
+      m, "StagedBackend", py::module_::import("torch._C._distributed_c10d").attr("Backend"))
+      .def(py::init<c10::intrusive_ptr<c10d::Backend>>());
+});
+
+}  // namespace
 }  // namespace openreg

@@ -12,7 +12,7 @@
 
 #include "../Generator.h"
 #include "../Storage.h"
-#include "DeviceCheck.h"
+#include "ArgumentDevices.h"
 #include "Fallback.h"
 #include "HostRandom.h"
 #include "HostViews.h"

@@ -4,6 +4,8 @@
 #include <memory>
 #include <mutex>
 
+#include "../Bindings.h"
+
 namespace openreg {
 namespace {
 
@@ -46,5 +48,25 @@ void reset_operator_counts() {
   const std::lock_guard lock(table().mutex);
   for (auto& [name, counter] : table().counters) counter->reset();
 }
+
+namespace {
+
+py::dict counts_as_dict() {
+  py::dict result;
+  for (const auto& [name, counts] : operator_counts()) {
+    py::dict entry;
+    entry["native"] = counts.native;
+    entry["fallback"] = counts.fallback;
+    result[py::str(name)] = entry;
+  }
+  return result;
+}
+
+const Bindings count_bindings([](py::module_& m) {
+  m.def("operator_counts", &counts_as_dict);
+  m.def("reset_operator_counts", &reset_operator_counts);
+});
+
+}  // namespace
 
 }  // namespace openreg

@@ -2,6 +2,8 @@
 
 import torch
 
+__all__ = ["get_amp_supported_dtype", "is_autocast_available"]
+
 
 def get_amp_supported_dtype() -> list[torch.dtype]:
     return [torch.float16, torch.bfloat16]

@@ -6,6 +6,23 @@ from typing import Any, Optional, Union
 import torch
 from torch_openreg import _C
 
+__all__ = [
+    "_is_in_bad_fork",
+    "current_device",
+    "device",
+    "device_count",
+    "device_of",
+    "get_device_name",
+    "get_device_properties",
+    "init",
+    "is_available",
+    "is_initialized",
+    "lose_device",
+    "reset_device",
+    "set_device",
+    "synchronize",
+]
+
 DeviceLike = Union[int, str, torch.device, None]
 
 

@@ -2,6 +2,8 @@
 
 from torch_openreg import _C
 
+__all__ = ["set_fault"]
+
 
 def set_fault(spec: str) -> None:
     """Arm a fault such as ``"out-of-memory@malloc:3"``; ``""`` switches it off.

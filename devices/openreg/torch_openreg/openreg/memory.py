@@ -6,6 +6,19 @@ import torch
 from torch_openreg import _C
 from torch_openreg.openreg.device import DeviceLike, index_of
 
+__all__ = [
+    "empty_cache",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "mem_get_info",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_stats",
+    "reset_accumulated_memory_stats",
+    "reset_peak_memory_stats",
+    "set_memory_limit",
+]
+
 
 def empty_cache() -> None:
     torch.accelerator.empty_cache()

@@ -2,6 +2,8 @@
 
 from torch_openreg import _C
 
+__all__ = ["operator_counts", "reset_operator_counts"]
+
 
 def operator_counts() -> dict[str, dict[str, int]]:
     """Calls since the last reset: ``{"aten::add.out": {"native": 3, "fallback": 0}}``."""

@@ -6,6 +6,19 @@ import torch
 from torch_openreg import _C
 from torch_openreg.openreg.device import DeviceLike, device_count, index_of
 
+__all__ = [
+    "default_generator",
+    "get_rng_state",
+    "get_rng_state_all",
+    "initial_seed",
+    "manual_seed",
+    "manual_seed_all",
+    "seed",
+    "seed_all",
+    "set_rng_state",
+    "set_rng_state_all",
+]
+
 
 def default_generator(device: DeviceLike = None) -> torch.Generator:
     return _C.default_generator(index_of(device))

@@ -5,6 +5,7 @@ from typing import Any, Optional
 import torch
 from torch_openreg.openreg.device import DeviceLike, index_of
 
+__all__ = ["Event", "Stream", "StreamContext", "current_stream", "default_stream", "set_stream", "stream"]
 
 # PyTorch's own classes: without a device they mean the current accelerator, and
 # its checks insist on exactly these types.

@@ -31,7 +31,7 @@ def _reduce(tensor: torch.Tensor) -> Any:
     return _rebuild, (rebuild, arguments, str(tensor.device), tensor.requires_grad, type(tensor))
 
 
-def register_reductions() -> None:
+def register() -> None:
     """Send tensors of ours our way; all others go where they went before."""
     for cls in (torch.Tensor, torch.nn.Parameter):
         ForkingPickler.register(cls, _reduce)

@@ -47,13 +47,6 @@ class StepOne:
 
 
 @pytest.fixture(scope="module")
-def device_python(request: pytest.FixtureRequest) -> Path:
-    """The Python that ``make nightly`` made in a fresh checkout, or the one named in OOTCI_TEST_DEVICE_PYTHON."""
-    named = os.environ.get("OOTCI_TEST_DEVICE_PYTHON")
-    return Path(named) if named else request.getfixturevalue("openreg_nightly").device_python
-
-
-@pytest.fixture(scope="module")
 def step_one(root: Path, device_python: Path, tmp_path_factory: pytest.TempPathFactory) -> StepOne:
     folder = tmp_path_factory.mktemp("step-one")
     source, package = folder / "openreg", folder / "package"

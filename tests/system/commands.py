@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -40,6 +41,11 @@ def run_command(command: list[str], cwd: Path, env: Mapping[str, str] | None = N
         command, cwd=cwd, env=scrubbed(env), capture_output=True, text=True, timeout=timeout, check=False
     )
     return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def with_smoke_only(text: str) -> str:
+    """A device file without its other suites."""
+    return re.sub(r"(?ms)^  - name: (?!smoke$).*?(?=^  - name: |^\S|^$)", "", text)
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from commands import Nightly, Ran, Tool, run_command
+from commands import Nightly, Ran, Tool, run_command, with_smoke_only
 
 ROOT = Path(__file__).parents[2]
 
@@ -68,7 +67,7 @@ def openreg_nightly(checkout: Path) -> Nightly:
     shutil.copytree(checkout / ".ootci" / "runs" / "openreg", run)
     device = checkout / "devices" / "openreg.yaml"
     text = device.read_text(encoding="utf-8")
-    device.write_text(re.sub(r"(?ms)^  - name: (?!smoke$).*?(?=^  - name: |^\S|^$)", "", text), encoding="utf-8")
+    device.write_text(with_smoke_only(text), encoding="utf-8")
     second = run_command(["make", "nightly"], checkout, env, timeout=3000)
     device.write_text(text, encoding="utf-8")
     return Nightly(checkout, run, first, second)

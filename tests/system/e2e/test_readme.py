@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import Nightly, Tool, run_command
+from commands import Nightly, Tool, run_command, with_smoke_only
 
 pytestmark = pytest.mark.torch
 
@@ -38,9 +38,9 @@ def test_make_nightly_succeeds_and_prints_a_table_and_the_page(openreg_nightly: 
     assert first.code == 0, first.out + first.err
     headings, row = first.out.splitlines()[:2]
     assert re.split(r"\s{2,}", headings)[:3] == ["device", "stage reached", "verdict"]
-    assert re.split(r"\s{2,}", row)[:3] == ["openreg", "integration", "OK"]
+    assert re.split(r"\s{2,}", row)[:3] == ["openreg", "ops", "OK"]
     assert f"page: {openreg_nightly.folder / 'site' / 'index.html'}" in first.out
-    for stage in ("fetch", "build", "import", "check", "smoke", "integration"):
+    for stage in ("fetch", "build", "import", "check", "smoke", "integration", "ops"):
         assert f"openreg: {stage}" in first.err
 
 
@@ -55,6 +55,7 @@ def test_every_test_reported_and_none_was_lost(openreg_nightly: Nightly) -> None
     assert {report["suite"]: report["state"] for report in run["suites"]} == {
         "smoke": "complete",
         "integration": "complete",
+        "ops": "complete",
     }
     outcomes = {item["outcome"] for item in run["outcomes"]}
     assert "passed" in outcomes
@@ -120,8 +121,7 @@ def test_a_fault_of_the_reference_device_is_seen(
     text = file.read_text(encoding="utf-8")
     text = text.replace("  OPENREG_DEVICE_COUNT", f"  OPENREG_FAULT: {fault}\n  OPENREG_DEVICE_COUNT")
     # Smoke alone has to see it, and each crash costs a new process.
-    text = re.sub(r"  - name: integration\n(    .*\n)*", "", text)
-    file.write_text(text, encoding="utf-8")
+    file.write_text(with_smoke_only(text), encoding="utf-8")
     work = tmp_path / ".ootci"
     shutil.copytree(openreg_nightly.folder / ".ootci" / "wheels", work / "wheels")
     build = _json(openreg_nightly.folder / ".ootci" / "runs" / "openreg" / "build.json")

@@ -37,6 +37,9 @@ void Bindings::bind_all(py::module_& module) {
   for (const Function bind : functions()) bind(module);
 }
 
-PYBIND11_MODULE(_C, m) { Bindings::bind_all(m); }
+PYBIND11_MODULE(_C, m) {
+  check(sim_check_environment());  // a wrong variable is heard of at import
+  Bindings::bind_all(m);
+}
 
 }  // namespace openreg

@@ -1,8 +1,6 @@
 #include "device.h"
 
-#include <algorithm>
-#include <cstdlib>
-
+#include "settings.h"
 #include "stream.h"
 
 namespace sim {
@@ -10,19 +8,10 @@ namespace {
 
 thread_local int current_device = 0;
 
-size_t environment_number(const char* name, size_t fallback) {
-  const char* text = std::getenv(name);
-  if (text == nullptr || *text == '\0') return fallback;
-  char* end = nullptr;
-  const unsigned long long value = std::strtoull(text, &end, 10);
-  return *end == '\0' ? static_cast<size_t>(value) : fallback;
-}
-
 struct Table {
   Device devices[kMaxDevices];
   Table() {
-    const size_t limit = environment_number("OPENREG_MEMORY_LIMIT", size_t{16} << 30);
-    for (Device& device : devices) device.limit = limit;
+    for (Device& device : devices) device.limit = settings().memory_limit;
   }
 };
 
@@ -56,11 +45,7 @@ sim_status check_readable(int index) {
 
 }  // namespace sim
 
-int sim_device_count(void) {
-  static const int count =
-      static_cast<int>(std::min<size_t>(sim::environment_number("OPENREG_DEVICE_COUNT", 2), sim::kMaxDevices));
-  return count;
-}
+int sim_device_count(void) { return sim::settings().devices; }
 
 sim_status sim_device_get(int* device) {
   if (device == nullptr) return sim::fail(SIM_INVALID_VALUE, "device must not be null");

@@ -19,6 +19,7 @@ struct Fault {
   FaultPoint point SIM_GUARDED_BY(mutex) = FaultPoint::kLaunch;
   unsigned long first SIM_GUARDED_BY(mutex) = 1;
   unsigned long seen SIM_GUARDED_BY(mutex) = 0;
+  std::string refused;  // what is wrong with the environment's; written before anybody else knows of this
 };
 
 sim_status parse(const char* spec, Fault& fault) SIM_REQUIRES(fault.mutex) {
@@ -39,17 +40,23 @@ sim_status parse(const char* spec, Fault& fault) SIM_REQUIRES(fault.mutex) {
   const std::string text(spec);
   const size_t at = text.find('@');
   const auto kind = kinds.find(text.substr(0, at));
-  if (kind == kinds.end()) return fail(SIM_INVALID_VALUE, "unknown fault '%s'", spec);
+  if (kind == kinds.end()) {
+    return fail(SIM_INVALID_VALUE,
+                "unknown fault '%s': it is one of crash, hang, wrong-result, slow, lost-device, out-of-memory, import",
+                spec);
+  }
   fault.point = kind->second == FaultKind::kOutOfMemory ? FaultPoint::kMalloc : FaultPoint::kLaunch;
   if (at != std::string::npos) {
     const size_t colon = text.find(':', at);
     const auto point = points.find(text.substr(at + 1, colon == std::string::npos ? colon : colon - at - 1));
-    if (point == points.end()) return fail(SIM_INVALID_VALUE, "unknown call in fault '%s'", spec);
+    if (point == points.end()) {
+      return fail(SIM_INVALID_VALUE, "unknown call in fault '%s': it is one of launch, copy, malloc, sync", spec);
+    }
     fault.point = point->second;
     if (colon != std::string::npos) {
       char* end = nullptr;
       fault.first = std::strtoul(text.c_str() + colon + 1, &end, 10);
-      if (*end != '\0' || fault.first == 0) return fail(SIM_INVALID_VALUE, "bad count in fault '%s'", spec);
+      if (*end != '\0' || fault.first == 0) return fail(SIM_INVALID_VALUE, "bad count in fault '%s': calls are counted from 1", spec);
     }
   }
   fault.kind = kind->second;
@@ -61,7 +68,9 @@ Fault& fault() {
   static Fault* instance = [] {
     Fault* created = new Fault();
     Lock lock(created->mutex);
-    parse(std::getenv("OPENREG_FAULT"), *created);
+    if (parse(std::getenv("OPENREG_FAULT"), *created) != SIM_OK) {
+      created->refused = std::string("OPENREG_FAULT: ") + sim_last_error();
+    }
     return created;
   }();
   return *instance;
@@ -78,6 +87,11 @@ FaultKind fault_at(FaultPoint point) {
   const bool lasting = current.kind == FaultKind::kSlow || current.kind == FaultKind::kWrongResult;
   const bool due = lasting ? current.seen >= current.first : current.seen == current.first;
   return due ? current.kind : FaultKind::kNone;
+}
+
+sim_status check_fault_of_environment() {
+  const std::string& refused = fault().refused;
+  return refused.empty() ? SIM_OK : fail(SIM_INVALID_VALUE, "%s", refused.c_str());
 }
 
 bool fault_fires(FaultPoint point, FaultKind kind) { return fault_at(point) == kind; }

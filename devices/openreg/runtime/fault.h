@@ -1,6 +1,8 @@
 // The fault switch: lets a test suite see how each kind of failure is reported.
 #pragma once
 
+#include "status.h"
+
 namespace sim {
 
 enum class FaultPoint { kLaunch, kCopy, kMalloc, kSync };
@@ -12,5 +14,8 @@ FaultKind fault_at(FaultPoint point);
 
 // The same for a place where only one kind makes sense.
 bool fault_fires(FaultPoint point, FaultKind kind);
+
+// SIM_INVALID_VALUE if OPENREG_FAULT names no fault.
+sim_status check_fault_of_environment();
 
 }  // namespace sim

@@ -36,6 +36,7 @@ sim_status enter() {
                 "multiprocessing, you must use the 'spawn' start method");
   }
   if (!initialized.load(std::memory_order_acquire)) {
+    SIM_RETURN_IF(sim_check_environment());
     static const int registered = pthread_atfork(nullptr, nullptr, after_fork_in_child);
     (void)registered;
     initialized.store(true, std::memory_order_release);

@@ -34,9 +34,14 @@ SIM_API const char* sim_status_name(sim_status status);
 /* Text of the last failure on this thread; empty before the first one. */
 SIM_API const char* sim_last_error(void);
 
+/* SIM_INVALID_VALUE if one of the OPENREG_ variables makes no sense. Nothing that
+ * needs a device works then, so that no wrong setting goes unnoticed. */
+SIM_API sim_status sim_check_environment(void);
+
 /* ---- devices ---- */
 
-/* OPENREG_DEVICE_COUNT, default 2, read once. Does not initialise a device. */
+/* OPENREG_DEVICE_COUNT, from 1 to 16, default 2, read once. Does not initialise a
+ * device. */
 SIM_API int sim_device_count(void);
 SIM_API sim_status sim_device_get(int* device);
 SIM_API sim_status sim_device_set(int device);

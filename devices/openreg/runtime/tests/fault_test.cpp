@@ -1,6 +1,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -12,6 +15,55 @@ TEST(a_wrong_specification_is_refused) {
   EXPECT_STATUS(sim_fault_set("crash@launch:0"), SIM_INVALID_VALUE);
   EXPECT_OK(sim_fault_set("slow@launch:3"));
   EXPECT_OK(sim_fault_set(""));
+}
+
+namespace {
+
+// The exit code of this program, started anew to run one test with a variable
+// set; minus the signal that ended it. The environment is read once, so a fork
+// would not do.
+int run_again(const char* variable, const char* value, const char* test) {
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    setenv(variable, value, 1);
+    for (const char* sanitizer : {"ASAN_OPTIONS", "TSAN_OPTIONS"}) setenv(sanitizer, "handle_segv=0", 1);
+    std::freopen("/dev/null", "w", stdout);
+    std::freopen("/dev/null", "w", stderr);
+    execl("/proc/self/exe", "tests", test, static_cast<char*>(nullptr));
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+}  // namespace
+
+TEST(a_wrong_variable_is_refused) {
+  constexpr const char* kTest = "a_stream_keeps_its_order";
+  EXPECT(run_again("OPENREG_FAULT", "", kTest) == 0);
+  EXPECT(run_again("OPENREG_FAULT", "slow@launch:999999", kTest) == 0);
+  EXPECT(run_again("OPENREG_FAULT", "crsh", kTest) == 1);
+  EXPECT(run_again("OPENREG_FAULT", "crash@lunch:3", kTest) == 1);
+  EXPECT(run_again("OPENREG_DEVICE_COUNT", "3", kTest) == 0);
+  for (const char* count : {"abc", "0", "99", "-1", "2x"}) {
+    EXPECT(run_again("OPENREG_DEVICE_COUNT", count, kTest) == 1);
+  }
+  EXPECT(run_again("OPENREG_MEMORY_LIMIT", "1000000000", kTest) == 0);
+  EXPECT(run_again("OPENREG_MEMORY_LIMIT", "xyz", kTest) == 1);
+}
+
+TEST(a_crash_ends_the_process) {
+  EXPECT(run_again("OPENREG_FAULT", "crash@launch:1000", "a_stream_keeps_its_order") == -SIGSEGV);
+  EXPECT(run_again("OPENREG_FAULT", "crash@launch:1001", "a_stream_keeps_its_order") == 0);
+}
+
+TEST(a_device_can_be_lost_while_waiting) {
+  EXPECT_OK(sim_stream_synchronize(stream()));
+  EXPECT_OK(sim_fault_set("lost-device@sync:2"));
+  EXPECT_OK(sim_stream_synchronize(stream()));
+  EXPECT_STATUS(sim_stream_synchronize(stream()), SIM_DEVICE_LOST);
 }
 
 TEST(out_of_memory_comes_once) {

@@ -89,6 +89,13 @@ FaultKind fault_at(FaultPoint point) {
   return due ? current.kind : FaultKind::kNone;
 }
 
+void repeat_call(FaultPoint point) {
+  Fault& current = fault();
+  if (!current.armed.load(std::memory_order_relaxed)) return;
+  Lock lock(current.mutex);
+  if (current.point == point && current.seen > 0) --current.seen;
+}
+
 sim_status check_fault_of_environment() {
   const std::string& refused = fault().refused;
   return refused.empty() ? SIM_OK : fail(SIM_INVALID_VALUE, "%s", refused.c_str());

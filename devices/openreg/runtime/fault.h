@@ -15,6 +15,10 @@ FaultKind fault_at(FaultPoint point);
 // The same for a place where only one kind makes sense.
 bool fault_fires(FaultPoint point, FaultKind kind);
 
+// Says that the next call at this point repeats the last one: it is not counted
+// again, so a fault that hit the first attempt hits the second one, too.
+void repeat_call(FaultPoint point);
+
 // SIM_INVALID_VALUE if OPENREG_FAULT names no fault.
 sim_status check_fault_of_environment();
 

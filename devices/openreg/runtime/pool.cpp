@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device.h"
+#include "fault.h"
 #include "stream.h"
 
 namespace sim {
@@ -49,6 +50,7 @@ sim_status Pool::alloc(size_t bytes, sim_stream* stream, void** out) {
   if (status != SIM_OUT_OF_MEMORY) return status;
   // Cached blocks count as used memory: give them back and try once more.
   release_segments();
+  repeat_call(FaultPoint::kMalloc);
   status = try_alloc(bytes, stream, out);
   Lock lock(mutex_);
   stats_.alloc_retries++;

@@ -86,6 +86,16 @@ TEST(cached_blocks_yield_before_memory_runs_out) {
   EXPECT_OK(sim_device_set_memory_limit(1, total));
 }
 
+TEST(an_injected_out_of_memory_is_not_mended_by_the_second_attempt) {
+  void* block = nullptr;
+  EXPECT_OK(sim_pool_empty_cache(0));
+  EXPECT_OK(sim_fault_set("out-of-memory@malloc:1"));
+  EXPECT_STATUS(sim_pool_alloc(0, 1000, stream(), &block), SIM_OUT_OF_MEMORY);
+  EXPECT_OK(sim_pool_alloc(0, 1000, stream(), &block));
+  EXPECT_OK(sim_pool_free(block));
+  EXPECT_OK(sim_fault_set(""));
+}
+
 TEST(peaks_reset) {
   void* block = nullptr;
   EXPECT_OK(sim_pool_alloc(0, 3 << 20, stream(), &block));

@@ -10,7 +10,7 @@ from small_suites import SUITES
 
 from harness.capabilities import CAPABILITIES
 from harness.outcomes import Unsupported, mark_unsupported, outcome_of, unsupported
-from harness.reproduce import reproduce
+from harness.reproduce import command
 
 
 def _report(when: str, outcome: str, longrepr: object = None, **more: object) -> pytest.TestReport:
@@ -60,9 +60,9 @@ def test_unsupported_is_a_skip_that_is_told_apart() -> None:
 
 
 def test_reproduction_survives_a_shell() -> None:
-    text = reproduce("smoke/test_x.py::test_y[a b'c]", "openreg")
-    command = text.partition(": ")[2]
-    assert shlex.split(command) == ["python", "-m", "pytest", "smoke/test_x.py::test_y[a b'c]", "--device", "openreg"]
+    text = command(["smoke/test_x.py::test_y[a b'c]"], "openreg")
+    words = shlex.split(text.partition(": ")[2])
+    assert words == ["python", "-m", "pytest", "smoke/test_x.py::test_y[a b'c]", "--device", "openreg"]
 
 
 def test_capabilities_are_ids() -> None:

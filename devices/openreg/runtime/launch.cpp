@@ -54,11 +54,12 @@ struct Launch {
   Buffers buffers;
   unsigned generation;
   FaultPoint point;
+  FaultKind fault;  // decided when it is launched, so that it does not depend on which worker is faster
   uint64_t caller = correlation;
 
   Launch(const sim_launch_desc& desc, unsigned generation, FaultPoint point)
       : name(desc.name), run(desc.run), drop(desc.drop), arg(desc.arg), buffers(desc.buffers, desc.buffer_count),
-        generation(generation), point(point) {}
+        generation(generation), point(point), fault(fault_at(point)) {}
   Launch(const Launch&) = delete;
   Launch& operator=(const Launch&) = delete;
   ~Launch() {
@@ -108,8 +109,7 @@ int run_timed(Launch& launch, int device, int stream, char* error, size_t error_
 
 sim_status execute(Launch& launch, int device, int stream) {
   if (device_at(device).generation != launch.generation) return SIM_OK;  // dropped by a reset
-  const FaultKind fault = fault_at(launch.point);
-  const bool run = inject(fault, device, launch.generation);
+  const bool run = inject(launch.fault, device, launch.generation);
   if (device_at(device).lost) return fail(SIM_DEVICE_LOST, "device %d was lost in kernel %s", device, launch.name);
   if (!run) return SIM_OK;
   for (sim_buffer& buffer : launch.buffers) {
@@ -118,7 +118,7 @@ sim_status execute(Launch& launch, int device, int stream) {
   char error[400];
   error[0] = '\0';
   const int result = run_timed(launch, device, stream, error, sizeof error);
-  if (fault == FaultKind::kWrongResult) corrupt(launch.buffers);
+  if (launch.fault == FaultKind::kWrongResult) corrupt(launch.buffers);
   if (result != 0) return fail(SIM_LAUNCH_FAILED, "kernel %s failed: %s", launch.name, error);
   return SIM_OK;
 }

@@ -122,6 +122,25 @@ TEST(a_wrong_result_is_wrong) {
   EXPECT_OK(sim_free(ptr));
 }
 
+TEST(a_fault_spares_what_was_launched_before_it) {
+  void* ptr = nullptr;
+  char zeros[16] = "";
+  char out[16] = "";
+  Gate gate;
+  const sim_launch_desc desc = kernel(wait_at_gate, &gate);
+  EXPECT_OK(sim_malloc(0, 16, &ptr));
+  EXPECT_OK(sim_launch(stream(), &desc));
+  EXPECT_OK(sim_memcpy_async(ptr, zeros, 16, stream()));
+  EXPECT_OK(sim_fault_set("wrong-result@copy:1"));
+  gate.open = true;
+  EXPECT_OK(sim_stream_synchronize(stream()));
+  EXPECT_OK(sim_fault_set(""));
+  EXPECT_OK(sim_memcpy_async(out, ptr, 16, stream()));
+  EXPECT_OK(sim_stream_synchronize(stream()));
+  EXPECT(std::memcmp(zeros, out, 16) == 0);
+  EXPECT_OK(sim_free(ptr));
+}
+
 TEST(a_slow_kernel_is_slow) {
   int counter = 0;
   const sim_launch_desc desc = kernel(increment, &counter);

@@ -21,7 +21,7 @@ from .room import NAMES, TEXTS, Room
 from .status import CHANGES, KNOWN, OUTCOMES, STAGES, Status
 from .text import Excerpt, excerpt, one_line
 
-LOG_LIMIT = 6_000
+LOG_LIMIT = 4_000
 FAILURE_LIMIT = 8_000
 ATTEMPT_LIMIT = 4_000
 ATTEMPTS_SHOWN = 5

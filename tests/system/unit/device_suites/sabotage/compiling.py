@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch._dynamo
 
 from sabotage import broken
 
@@ -32,12 +31,16 @@ def _on_the_cpu() -> None:
 
 @broken("compiles-every-time", "functions that are compiled for every shape anew", "compile")
 def _every_time() -> None:
+    import torch._dynamo  # not above: this module is loaded where torch itself has not imported Dynamo
+
     torch._dynamo.config.automatic_dynamic_shapes = False
     torch._dynamo.config.assume_static_by_default = True
 
 
 @broken("graph-breaks", "factories that break the graph", "compile")
 def _graph_breaks() -> None:
+    import torch._dynamo
+
     original = torch.full
 
     @torch._dynamo.disable

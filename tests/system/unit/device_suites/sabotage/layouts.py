@@ -36,6 +36,19 @@ def _rounds_down() -> None:
     )
 
 
+@broken("rounds-down-as-observed", "fake quantization by observed ranges that rounds down", "quantization")
+def _rounds_down_as_observed() -> None:
+    spoil(
+        ("_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", "fake_quantize_per_channel_affine_cachemask"),
+        lambda tensor: tensor.sub_(0.1) if tensor.is_floating_point() else None,
+    )
+
+
+@broken("ranges-seen-by-half", "smallest and largest elements that are half of what they are", "quantization")
+def _ranges_seen_by_half() -> None:
+    spoil(("aminmax",), lambda tensor: tensor / 2)
+
+
 @broken("sparse-forgets", "sparse tensors whose values are doubled", "sparse", "optimizers")
 def _sparse_forgets() -> None:
     original = torch.Tensor.to_dense

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
@@ -60,6 +61,17 @@ def _parts() -> None:
     from torch.distributed.tensor import DTensor
 
     DTensor.full_tensor = lambda self, **_: self.to_local()  # type: ignore[method-assign]
+
+
+@broken("neighbours-hear-zeros", "processes that send their neighbours zeros", "distributed", fresh=True)
+def _hear_zeros() -> None:
+    original = dist.P2POp.__init__
+
+    def init(self: Any, operator: Any, tensor: torch.Tensor, *arguments: Any, **named: Any) -> None:
+        sent = torch.zeros_like(tensor) if operator is dist.isend else tensor
+        original(self, operator, sent, *arguments, **named)
+
+    dist.P2POp.__init__ = init  # type: ignore[method-assign]
 
 
 @broken("no-backend", "a process group backend that cannot start", "distributed", fresh=True)

@@ -111,6 +111,28 @@ def _silent_fork() -> None:
     os.register_at_fork(after_in_child=forked)
 
 
+@broken("changed-on-the-way", "parameters that another process gets one larger", "multiprocessing", fresh=True)
+def _changed_on_the_way() -> None:
+    from multiprocessing.reduction import ForkingPickler
+
+    import torch
+
+    original = ForkingPickler._extra_reducers[torch.nn.Parameter]  # type: ignore[attr-defined]
+    ForkingPickler.register(torch.nn.Parameter, lambda sent: original(torch.nn.Parameter(sent.detach() + 1)))
+
+
+@broken("imports-dynamo", "a plugin that imports Dynamo with torch", "compile", fresh=True)
+def _imports_dynamo() -> None:
+    importlib.import_module("torch._dynamo")
+
+
+@broken("miscounted-for-dynamo", "an interface for Dynamo that counts no card", "compile", fresh=True)
+def _miscounted_for_dynamo() -> None:
+    from torch._dynamo.device_interface import get_interface_for_device
+
+    get_interface_for_device("openreg").device_count = lambda: 0  # type: ignore[assignment]
+
+
 @broken("second-name", "a registration that takes any name", "registration", fresh=True)
 def _second_name() -> None:
     import torch

@@ -6,19 +6,17 @@ from typing import Any
 
 import torch
 
-from sabotage import DEVICE, Variant, add, broken
+from sabotage import DEVICE, broken
 from sabotage.kernels import KEPT, wrap
 
 MIB = 1024 * 1024
 
-add(
-    "little-memory",
-    Variant(
-        "eight megabytes of memory",
-        ("memory", "tensors", "pinned_memory"),
-        environment={"OPENREG_MEMORY_LIMIT": str(8 * MIB)},
-    ),
-)
+
+@broken("little-memory", "eight megabytes of memory", "memory", "tensors", "pinned_memory")
+def _little_memory() -> None:
+    # The variable for this is read when the device is imported, which was before the fork.
+    for index in range(torch.accelerator.device_count()):
+        torch.get_device_module(DEVICE).set_memory_limit(8 * MIB, index)
 
 
 def _keep() -> None:

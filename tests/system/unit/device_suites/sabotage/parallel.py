@@ -68,7 +68,8 @@ def _hear_zeros() -> None:
     original = dist.P2POp.__init__
 
     def init(self: Any, operator: Any, tensor: torch.Tensor, *arguments: Any, **named: Any) -> None:
-        sent = torch.zeros_like(tensor) if operator is dist.isend else tensor
+        # Integers are what torch tells the neighbour of shapes: without them nothing would be received at all.
+        sent = torch.zeros_like(tensor) if operator is dist.isend and tensor.is_floating_point() else tensor
         original(self, operator, sent, *arguments, **named)
 
     dist.P2POp.__init__ = init  # type: ignore[method-assign]

@@ -64,6 +64,7 @@ def plan_command(
     found, suffix = github_trigger()
     trigger = Trigger(event=event or found.event, url=url or found.url)
     progress_ = progress()
+    past = History(folders.history)
     with progress_.step("plan: looking for torch"):
         result = plan(
             folders.registry(),
@@ -72,12 +73,11 @@ def plan_command(
             now=clock(),
             trigger=trigger,
             suffix=plan_suffix or suffix,
-            history=History(folders.history),
+            history=past,
             say=progress_.say,
         )
     write(result, folders.workspace.plan)
-    past = History(folders.history)
-    seconds = {run.device: measured(past.runs(run.device)) for run in result.runs}
+    seconds = {run.device: measured(past.newest_runs(run.device)) for run in result.runs}
     write(Durations(devices=seconds), folders.workspace.durations)
     if github_output is not None:
         with github_output.open("a", encoding="utf-8") as stream:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import date, timezone
 
 from ootci.model.device import KnownFailure, Unsupported
-from ootci.model.outcome import Counts, Outcome, OutcomeName
+from ootci.model.outcome import NOT_EXECUTED, Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import ReportState, Run
 from ootci.model.verdict import ClaimReview, ClaimState, KnownFailureReview, KnownFailureState
@@ -125,8 +125,7 @@ def disclaimed(plan: Plan, before: Run | None, run: Run, suite: str) -> int:
     """Tests of a suite that were executed in the run before and are now declared unsupported, so not lost."""
     planned = plan.expected(run.device)
     claimed = {claim.capability.value for claim in planned.unsupported} if planned is not None else set()
-    not_executed = (OutcomeName.SKIPPED, OutcomeName.UNSUPPORTED, OutcomeName.NOT_RUN)
-    had = {item.id for item in before.outcomes if item.outcome not in not_executed} if before is not None else set()
+    had = {item.id for item in before.outcomes if item.outcome not in NOT_EXECUTED} if before is not None else set()
     return sum(
         item.suite == suite
         and item.outcome is OutcomeName.UNSUPPORTED

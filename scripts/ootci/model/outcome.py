@@ -30,6 +30,9 @@ class OutcomeName(str, Enum):
 FAILURES = frozenset({OutcomeName.FAILED, OutcomeName.ERROR, OutcomeName.CRASHED, OutcomeName.TIMED_OUT})
 """The outcomes that say that the device did something wrong."""
 
+NOT_EXECUTED = frozenset({OutcomeName.SKIPPED, OutcomeName.UNSUPPORTED, OutcomeName.NOT_RUN})
+"""The outcomes of tests whose body was never entered."""
+
 
 class Way(str, Enum):
     """How the work of a test was done, where the device counts that."""
@@ -132,7 +135,7 @@ class Counts(Record):
     @property
     def executed(self) -> int:
         """Tests whose body was really entered."""
-        return self.total - self.skipped - self.unsupported - self.not_run
+        return sum(getattr(self, name.value) for name in OutcomeName if name not in NOT_EXECUTED)
 
     @property
     def failures(self) -> int:

@@ -157,7 +157,8 @@ class DeviceVerdict(Record):
     reason: str
     """One sentence that a maintainer understands."""
     since: Time | None = None
-    """The first of the unbroken row of nights with this verdict; null when no night had it."""
+    """When it began: the first of the unbroken row of nights with this verdict, or the moment at which the newest night
+    became too old. Null when neither is known."""
     nights: int = 0
     """How many nights in a row it has had this verdict."""
     broke_at: StageName | None = None

@@ -85,7 +85,7 @@ def _device(device: Device, plans: Sequence[Plan], runs: Sequence[Run], now: dat
         device=device.name,
         verdict=judged.verdict,
         reason=judged.reason + (outdated(reviews, claims) if judged.verdict in AS_EXPECTED else ""),
-        since=row[0].date if row else None,
+        since=_since(judged.verdict, row, nights),
         nights=len(row),
         broke_at=judged.broke_at,
         run_id=run.id if run else None,
@@ -142,3 +142,11 @@ def _row(nights: Sequence[Night], verdict: VerdictName) -> list[Night]:
             break
         row.insert(0, night)
     return row
+
+
+def _since(verdict: VerdictName, row: Sequence[Night], nights: Sequence[Night]) -> datetime | None:
+    """When the verdict began; of a device that was paused after its newest night nobody knows."""
+    if row:
+        return row[0].date
+    # No night was without data, and yet there is none: the newest night became too old.
+    return nights[-1].date + STALE_AFTER if verdict is VerdictName.NO_DATA and nights else None

@@ -66,7 +66,7 @@ def _line(row: DeviceRow) -> str:
         str(row.new_failures),
         f"{row.counts.passed} of {row.counts.executed}",
         torch,
-        f"{row.since}, {row.nights}" if row.since and row.nights else "-",
+        ", ".join(text for text in (row.since, row.nights) if text) or "-",
     ]
     return f"| {' | '.join(cells)} |"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 from unit.render.pages import read
@@ -22,3 +23,18 @@ def test_what_the_judge_says_stands_on_the_pages(sampled: Sample, tmp_path: Path
         assert read(tmp_path / "site" / "d" / item.device / "index.html").one("h2", id="verdict").text == word
     assert verdicts.gate.may_merge is False
     assert "**May one merge: no.**" in step_summary(verdicts, sampled.registry)
+
+
+def test_a_device_that_fell_silent_tells_since_when_and_counts_no_nights(sampled: Sample, tmp_path: Path) -> None:
+    verdicts = judge(sampled.registry, sampled.history, NOW + timedelta(days=5))
+    render(sampled.registry, sampled.history, verdicts, tmp_path / "site")
+    silent = [item for item in verdicts.devices if item.since is not None and not item.nights]
+    assert silent
+    for item in silent:
+        since = f"{item.since:%Y-%m-%d}"
+        row = read(tmp_path / "site" / "index.html").one("tr", id=item.device)
+        assert [cell.text for cell in row.find("td") if cell.attributes.get("data-label") == "Since"] == [since]
+        page = read(tmp_path / "site" / "d" / item.device / "index.html")
+        said = [line.text.partition(" · ")[0] for line in page.find("p", class_="muted")]
+        assert f"Since {since}" in said
+        assert f"| {since} |" in step_summary(verdicts, sampled.registry)

@@ -123,8 +123,14 @@ def test_an_old_report_is_no_data(tmp_path: Path) -> None:
     assert just.stale_reason is None
     late = _judge(tmp_path, plan(0), run(0), now=night(0) + STALE_AFTER + timedelta(seconds=1))
     assert late.devices[0].verdict is V.NO_DATA
+    assert (late.devices[0].since, late.devices[0].nights) == (night(0) + STALE_AFTER, 0)
     assert late.stale_reason is not None
     assert not late.gate.may_merge
+
+
+def test_a_silent_device_is_without_data_since_its_first_silent_night_also_when_that_is_old(tmp_path: Path) -> None:
+    found = _one(tmp_path, plan(0), run(0), plan(1), plan(2), now=night(9))
+    assert (found.verdict, found.since, found.nights) == (V.NO_DATA, night(1), 2)
 
 
 def test_a_nightly_for_other_devices_does_not_make_a_device_silent(tmp_path: Path) -> None:
@@ -255,11 +261,13 @@ def test_a_pause_shows_its_reason_and_ends_with_the_next_nightly(tmp_path: Path)
     paused = plan(1, (), {"dev": "being moved"})
     found = _one(tmp_path, plan(0), run(0), paused)
     assert (found.verdict, found.reason) == (V.PAUSED, "being moved")
+    assert found.since == night(1)
     resumed = _one(tmp_path, plan(2), run(2))
     assert resumed.verdict is V.OK
     assert [item.verdict for item in resumed.history] == [V.OK, V.PAUSED, V.OK]
     now_paused = _judge(tmp_path, devices=(device(paused={"reason": "again"}),), now=night(2))
     assert (now_paused.devices[0].verdict, now_paused.devices[0].reason) == (V.PAUSED, "again")
+    assert now_paused.devices[0].since is None
 
 
 def test_a_paused_device_neither_blocks_nor_counts(tmp_path: Path) -> None:

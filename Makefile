@@ -53,10 +53,10 @@ clean: ## Remove everything that the commands made, the history excepted
 $(VENV)/tool: pyproject.toml
 	@echo "setting up the tool's environment in $(VENV) with $(PYTHON) ..." >&2
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --editable .
+	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --quiet --editable .
 	@touch $@
 
 $(VENV)/development: $(VENV)/tool requirements-dev.txt
 	@echo "installing the development requirements ..." >&2
-	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --requirement requirements-dev.txt
+	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --quiet --requirement requirements-dev.txt
 	@touch $@

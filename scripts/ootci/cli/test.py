@@ -47,7 +47,7 @@ def _planned(plan: Path, device: str) -> PlannedRun | None:
     """What the nightly knows of the device; a run by hand may do without a plan."""
     if not plan.exists():
         return None
-    return next((run for run in read(Plan, plan).runs if run.device == device), None)
+    return read(Plan, plan).expected(device)
 
 
 @click.command("test", short_help="Run the suites on a device.")

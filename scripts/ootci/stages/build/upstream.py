@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 
 from ootci.adapters import git
+from ootci.model.commit import full_commit
 from ootci.model.workspace import Workspace
 
 from .commands import Commands, StepFailed
@@ -15,8 +15,8 @@ REPOSITORY = "https://github.com/pytorch/pytorch.git"
 FOLDER = "test"
 
 
-def fetch_upstream(commit: str | None, workspace: Workspace, commands: Commands) -> None:
-    """Check out PyTorch's folder ``test``, unless that commit's is there already.
+def fetch_upstream(git_version: str | None, workspace: Workspace, commands: Commands) -> None:
+    """Check out PyTorch's folder ``test`` of the commit that torch names, unless that one's is there already.
 
     ``OOTCI_PYTORCH_GIT`` names another repository, such as a mirror.
 
@@ -25,7 +25,8 @@ def fetch_upstream(commit: str | None, workspace: Workspace, commands: Commands)
         ToolMissing: git is missing.
 
     """
-    if commit is None or not re.fullmatch("[0-9a-f]{40}", commit):
+    commit = full_commit(git_version)
+    if commit is None:
         raise StepFailed("PyTorch's tests cannot be fetched: the installed torch does not say its commit")
     target = workspace.upstream(commit)
     if target.is_dir():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -68,12 +69,12 @@ class EventLog:
                 for test in event.tests:
                     log.collected.setdefault(test.id, test)
             elif isinstance(event, Operators):
-                log._add(event)
+                log.add_operators(event.counts)
         return log
 
-    def _add(self, event: Operators) -> None:
-        """Every process of every suite counts on its own."""
-        for name, use in event.counts.items():
+    def add_operators(self, counts: Mapping[str, OperatorUse]) -> None:
+        """Add what a process, or a share of the run, counted on its own; operators beyond the limit are left out."""
+        for name, use in counts.items():
             before = self.operators.get(name, OperatorUse())
             if name in self.operators or len(self.operators) < MAX_OPERATORS:
                 self.operators[name] = OperatorUse(

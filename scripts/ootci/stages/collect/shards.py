@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ootci.model.build import StageName, StageStatus
-from ootci.model.event import OperatorUse, StageEnd
+from ootci.model.event import StageEnd
 from ootci.model.outcome import Outcome
 from ootci.model.run import ReportState
 from ootci.model.workspace import RunFolder, Shard
@@ -50,10 +50,7 @@ def _joined(logs: Mapping[Shard, EventLog], silent: list[Shard]) -> EventLog:
         joined.collected.update({key: test for key, test in log.collected.items() if key not in joined.collected})
         joined.ends.update(log.ends)
         joined.attempts.update(log.attempts)
-        for name, use in log.operators.items():
-            before = joined.operators.get(name, OperatorUse())
-            total = OperatorUse(native=before.native + use.native, fallback=before.fallback + use.fallback)
-            joined.operators[name] = total
+        joined.add_operators(log.operators)
     for name in StageName:
         if not any(name in log.started for log in logs.values()):
             continue

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
+from ootci.model.commit import full_commit
 from ootci.model.device import Device, Plugin
 from ootci.model.run import Run
 from ootci.model.torch_build import TorchBuild, TorchRequest
 
 from .links import github_handle, pytorch_commit, web_address
 from .text import one_line
-
-_SHA = re.compile(r"[0-9a-f]{40}")
 
 
 @dataclass(frozen=True)
@@ -136,7 +134,7 @@ def _commit(label: str, value: str | None, href: str | None = None) -> Fact | No
     if value is None:
         return None
     sha, mark, rest = value.partition("-")
-    if not _SHA.fullmatch(sha):
+    if full_commit(sha) is None:
         return Fact(label, value, href, code=True)
     return Fact(label, f"{sha[:12]}{mark}{rest}", href, code=True, whole=value)
 

@@ -6,9 +6,10 @@ import hashlib
 import re
 from urllib.parse import urlsplit
 
+from ootci.model.commit import full_commit
+
 PYTORCH_COMMIT = "https://github.com/pytorch/pytorch/commit/"
 
-_SHA = re.compile(r"[0-9a-f]{40}")
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
 
 
@@ -25,7 +26,7 @@ def web_address(value: str | None) -> str | None:
 
 def pytorch_commit(git_version: str | None) -> str | None:
     """The commit's page, if the version is a full commit and nothing else."""
-    return f"{PYTORCH_COMMIT}{git_version}" if git_version and _SHA.fullmatch(git_version) else None
+    return f"{PYTORCH_COMMIT}{git_version}" if full_commit(git_version) else None
 
 
 def github_handle(handle: str) -> str:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 from ootci.model.build import Build
+from ootci.model.commit import full_commit
 from ootci.model.device import RegisteredDevice, upstream_list
 from ootci.model.workspace import Workspace
 
 
 def suite_options(item: RegisteredDevice, build: Build, workspace: Workspace) -> dict[str, tuple[str, ...]]:
     """The options of the suites, by suite, that depend on where things lie."""
-    commit = build.torch.git_version if build.torch else None
-    if commit is None or not re.fullmatch("[0-9a-f]{40}", commit):
+    commit = full_commit(build.torch.git_version if build.torch else None)
+    if commit is None:
         return {}
     tests = workspace.upstream(commit) / "test"
     allowed = upstream_list(item.path, item.device.name)

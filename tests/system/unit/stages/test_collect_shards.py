@@ -15,7 +15,7 @@ from ootci.model.record import write
 from ootci.model.run import Run
 from ootci.model.verdict import DeviceVerdict, VerdictName
 from ootci.model.workspace import RunFolder, Shard
-from ootci.stages.collect import collect
+from ootci.stages.collect import collect, event_log
 from ootci.stages.judge import judge
 from ootci.stages.test.junit import write_junit
 
@@ -138,6 +138,17 @@ def test_a_test_in_two_shares_keeps_its_failure(folder: RunFolder) -> None:
     run = _collect(folder)
     assert len(run.outcomes) == 5
     assert [item.id for item in run.outcomes if item.is_failure] == [FAILS]
+
+
+def test_operators_of_all_shares_are_added_up_to_the_limit(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_log, "MAX_OPERATORS", 2)
+    for index, names in ((1, ("aten::add", "aten::mul")), (2, ("aten::add", "aten::sub"))):
+        counted = {"event": "operators", "counts": {name: {"native": index, "fallback": 1} for name in names}}
+        _write(_share(folder, index), [*_events(index), counted])
+    assert [(item.operator, item.native, item.fallback) for item in _collect(folder).operators] == [
+        ("aten::add", 3, 2),
+        ("aten::mul", 1, 1),
+    ]
 
 
 def test_folders_that_are_no_shares_are_passed_over(folder: RunFolder) -> None:

@@ -38,6 +38,19 @@ pytestmark = pytest.mark.capability("views")
 
 """
 
+# Two fixtures for tests that are errors and not failures.
+BAD_FIXTURES = """
+@pytest.fixture
+def broken():
+    raise ValueError("no fixture")
+
+
+@pytest.fixture
+def leaves_a_mess():
+    yield
+    raise ValueError("a mess")
+
+"""
 
 DevicePython = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from small_suites import SmallSuites
+from small_suites import BAD_FIXTURES, SmallSuites
 
-VIEWS = '''
-@pytest.fixture
-def broken():
-    raise ValueError("no fixture")
-
-
-@pytest.fixture
-def leaves_a_mess():
-    yield
-    raise ValueError("a mess")
-
-
+VIEWS = (
+    BAD_FIXTURES
+    + '''
 def test_fails():
     """It works."""
     raise NotImplementedError("no kernel\\nof that name")
@@ -54,6 +45,7 @@ def test_xfailed():
 def test_xpassed():
     """A defect that is gone."""
 '''
+)
 OTHERS = '''
 def test_other_passes():
     """It works."""

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from small_suites import SmallSuites, read_events
+from small_suites import BAD_FIXTURES, SmallSuites, read_events
 
 PASSES = '''
 def test_passes():
@@ -25,18 +25,8 @@ def test_fails():
 ALL_OUTCOMES = (
     PASSES
     + FAILS
+    + BAD_FIXTURES
     + '''
-@pytest.fixture
-def broken():
-    raise ValueError("no fixture")
-
-
-@pytest.fixture
-def leaves_a_mess():
-    yield
-    raise ValueError("a mess")
-
-
 def test_error_before(broken):
     """Its set-up fails."""
 

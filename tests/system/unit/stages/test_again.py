@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,16 +12,14 @@ from pathlib import Path
 
 import pytest
 from unit.samples import FIRST_NIGHT
+from unit.stages.smoke_run import fake_python, smoke_run
 
 from ootci.adapters.terminal import Progress
 from ootci.model import event
 from ootci.stages.test import again, supervisor
 from ootci.stages.test.again import SecondAttempts
 from ootci.stages.test.junit import write_junit
-from ootci.stages.test.suite_run import SuiteRun
 from ootci.stages.test.supervisor import SuiteEnd, Supervisor
-
-FAKE = Path(__file__).with_name("fake_pytest.py")
 
 
 @dataclass(frozen=True)
@@ -64,25 +61,12 @@ def _clock() -> datetime:
 def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Play:
     """Play a suite, and then what the processes of the second attempts do."""
     monkeypatch.setattr(supervisor, "POLL_SECONDS", 0.02)
-    python = tmp_path / "python"
-    python.write_text(f'#!/bin/sh\nexec {sys.executable} -S {FAKE} "$@"\n', encoding="utf-8")
-    python.chmod(0o755)
+    python = fake_python(tmp_path)
 
     def call(*scripts: list[str], before: frozenset[str] = frozenset(), seconds: float = 60) -> Played:
         variables = {**os.environ, "FAKE_SCRIPT": json.dumps(scripts)}
-        run = SuiteRun(
-            suite="smoke",
-            device="dev",
-            python=str(python),
-            suites=tmp_path / "suites",
-            variables=variables,
-            events=tmp_path / "events.jsonl",
-            logs=tmp_path,
-            scratch=tmp_path,
-            suite_seconds=60,
-            test_seconds=20,
-            spares=0,
-        )
+        limits = {"suite_seconds": 60, "test_seconds": 20, "spares": 0}
+        run = smoke_run(tmp_path, python=python, variables=variables, **limits)
         progress = Progress(quiet=True)
         one = Supervisor(run, clock=_clock, progress=progress)
         first = one.supervise()

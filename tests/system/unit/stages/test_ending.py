@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from unit.stages.smoke_run import smoke_run
 
 from ootci.model.event import CollectedTest
 from ootci.stages.test.ending import ending
@@ -14,18 +16,7 @@ from ootci.stages.test.suite_run import SuiteRun
 @pytest.fixture
 def run(tmp_path: Path) -> SuiteRun:
     """The suite smoke."""
-    return SuiteRun(
-        suite="smoke",
-        device="dev",
-        python="python",
-        suites=tmp_path,
-        variables={},
-        events=tmp_path / "events.jsonl",
-        logs=tmp_path,
-        scratch=tmp_path,
-        suite_seconds=1,
-        test_seconds=1,
-    )
+    return smoke_run(tmp_path)
 
 
 def test_it_says_what_was_expected_and_where_to_read_on(run: SuiteRun) -> None:
@@ -43,7 +34,7 @@ def test_what_nothing_is_known_of_can_be_seen_again(run: SuiteRun) -> None:
 
 
 def test_a_test_from_a_checkout_is_named_by_an_option(run: SuiteRun) -> None:
-    upstream = SuiteRun(**{**vars(run), "suite": "upstream", "options": ("--upstream-tests=/t", "--upstream-allow=/a")})
+    upstream = replace(run, suite="upstream", options=("--upstream-tests=/t", "--upstream-allow=/a"))
     assert ending("upstream/x.py::A::b", None, upstream) == (
         "Reproduce (from the suites folder): "
         "python -m pytest upstream --upstream-tests=/t --upstream-allow=/a --id upstream/x.py::A::b --device dev"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from unit.samples import FIRST_NIGHT
+from unit.stages.smoke_run import fake_python, smoke_run
 
 from ootci.adapters import process
 from ootci.adapters.terminal import Progress
@@ -22,8 +24,6 @@ from ootci.stages.test import supervisor
 from ootci.stages.test.junit import write_junit
 from ootci.stages.test.suite_run import SuiteRun
 from ootci.stages.test.supervisor import SuiteEnd, Supervisor
-
-FAKE = Path(__file__).with_name("fake_pytest.py")
 
 
 class Played:
@@ -68,42 +68,18 @@ def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SuiteRun:
     monkeypatch.setattr(process, "GRACE_SECONDS", 0.3)
     monkeypatch.setattr(supervisor, "POLL_SECONDS", 0.02)
     monkeypatch.setattr(supervisor, "STACK_SECONDS", 0.1)
-    python = tmp_path / "python"
-    python.write_text(f'#!/bin/sh\nexec {sys.executable} -S {FAKE} "$@"\n', encoding="utf-8")
-    python.chmod(0o755)
-    return SuiteRun(
-        suite="smoke",
-        device="dev",
-        python=str(python),
-        suites=tmp_path / "suites",
-        variables={},
-        events=tmp_path / "events.jsonl",
-        logs=tmp_path,
-        scratch=tmp_path,
-        suite_seconds=20,
-        test_seconds=10,
-    )
+    return smoke_run(tmp_path, python=fake_python(tmp_path))
 
 
 def _play(
     suite: SuiteRun,
     *scripts: list[str],
-    suite_seconds: float = 20,
-    test_seconds: float = 10,
     spare: str = "",
     ask_device: Callable[[], str | None] = lambda: None,
-    **changes: object,
+    **changes: Any,
 ) -> Played:
     variables = {**os.environ, "FAKE_SCRIPT": json.dumps(scripts), "FAKE_SPARE": spare}
-    run = SuiteRun(
-        **{  # type: ignore[arg-type]
-            **vars(suite),
-            "variables": variables,
-            "suite_seconds": suite_seconds,
-            "test_seconds": test_seconds,
-            **changes,
-        }
-    )
+    run = replace(suite, variables=variables, **changes)
     supervisor = Supervisor(run, clock=_clock, progress=Progress(quiet=True), ask_device=ask_device)
     return Played(suite.scratch, supervisor.supervise())
 
@@ -375,7 +351,7 @@ def test_an_id_with_blanks_is_reproduced_in_quotes(suite: SuiteRun) -> None:
 
 def test_a_python_that_is_gone_is_told_as_such(suite: SuiteRun) -> None:
     with pytest.raises(ToolMissing):
-        _play(SuiteRun(**{**vars(suite), "python": "/no/such/python"}), ["finish 0"])
+        _play(replace(suite, python="/no/such/python"), ["finish 0"])
 
 
 def test_the_report_holds_every_collected_test(suite: SuiteRun) -> None:

@@ -54,34 +54,41 @@ def ranks(device_name: str, kept: list[Ranks], tmp_path: Path) -> Ranks:
 )
 def test_collective_equals_cpu(ranks: Ranks, job: Job) -> None:
     """A collective of two processes gives on the device what arithmetic on the cpu says."""
-    ranks.run(job)
+    said = ranks.run(job)
+    assert not said, said
 
 
 def test_data_parallel(ranks: Ranks) -> None:
     """DistributedDataParallel in two processes trains like one process with the whole batch."""
-    ranks.run(parallel_jobs.data_parallel)
+    said = ranks.run(parallel_jobs.data_parallel)
+    assert not said, said
 
 
 def test_fully_sharded(ranks: Ranks) -> None:
     """FSDP2 in two processes trains like one process, while each keeps a part of the weights."""
-    ranks.run(parallel_jobs.fully_sharded)
+    said = ranks.run(parallel_jobs.fully_sharded)
+    assert not said, said
 
 
 def test_data_parallel_with_mixed_precision(ranks: Ranks) -> None:
     """DistributedDataParallel under autocast follows the float32 training of one process, with float32 weights."""
-    ranks.run(parallel_jobs.data_parallel_mixed)
+    said = ranks.run(parallel_jobs.data_parallel_mixed)
+    assert not said, said
 
 
 def test_fully_sharded_with_mixed_precision(ranks: Ranks) -> None:
     """FSDP2 that computes in bfloat16 follows the float32 training of one process, with float32 weights."""
-    ranks.run(parallel_jobs.fully_sharded_mixed)
+    said = ranks.run(parallel_jobs.fully_sharded_mixed)
+    assert not said, said
 
 
 def test_distributed_tensor(ranks: Ranks) -> None:
     """DTensor operations on two processes give the results of whole tensors."""
-    ranks.run(parallel_jobs.distributed_tensor)
+    said = ranks.run(parallel_jobs.distributed_tensor)
+    assert not said, said
 
 
 def test_pipeline(ranks: Ranks) -> None:
     """A model cut in two runs in two processes, with the gradients of the whole model on the cpu."""
-    ranks.run(parallel_jobs.pipeline)
+    said = ranks.run(parallel_jobs.pipeline)
+    assert not said, said

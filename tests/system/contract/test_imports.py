@@ -161,7 +161,21 @@ def test_what_runs_on_a_device_imports_torch_pytest_and_the_standard_library_onl
 
 @pytest.mark.parametrize("path", _sources(SUITES), ids=_id)
 def test_what_runs_on_a_device_keeps_to_the_syntax_of_python_3_10(path: Path) -> None:
-    ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 10))
+    assert _refused(path.read_text(encoding="utf-8"), (3, 10)) is None
+
+
+def test_newer_syntax_is_noticed() -> None:
+    said = _refused("try:\n    pass\nexcept* ValueError:\n    pass\n", (3, 10))
+    assert "only supported in Python 3.11" in (said or "")
+
+
+def _refused(source: str, version: tuple[int, int]) -> str | None:
+    """What a Python of that version has against the source, or None."""
+    try:
+        ast.parse(source, feature_version=version)
+    except SyntaxError as error:
+        return str(error)
+    return None
 
 
 def _texts() -> Iterator[Path]:

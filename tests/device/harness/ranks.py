@@ -53,7 +53,7 @@ class Ranks:
             self._processes.append(process)
 
     def run(self, job: Job) -> str:
-        """Run a job on every rank, and return what those said that failed, died or did not answer; empty when all is well.
+        """Run a job on every rank; what those said that failed, died or did not answer, empty when all is well.
 
         Args:
             job: a function of a module; called with the rank's device, the rank and the number of ranks.

@@ -121,6 +121,11 @@ class TorchWheelMissing(InputError):
     meaning = "TORCH names a wheel file that does not exist or is not a torch wheel."
 
 
+class NoSuchRun(InputError):
+    id = "RUN-001"
+    meaning = "A run was named that the history does not hold, or a name that fits more than one."
+
+
 class ToolMissing(InfrastructureError):
     id = "HOST-001"
     meaning = "A program that the stage needs is not on this machine."

@@ -9,7 +9,7 @@ import traceback
 import click
 
 from ootci import __version__
-from ootci.cli import build, collect, device, doctor, gate, history, judge, nightly, plan, render, schema, test
+from ootci.cli import build, collect, device, diff, doctor, gate, history, judge, nightly, plan, render, schema, test
 from ootci.cli.context import show_error
 from ootci.errors import EXIT_INFRASTRUCTURE, EXIT_INPUT, HostFailure, OotciError
 
@@ -48,6 +48,7 @@ for command in (
     judge.judge_command,
     render.render_command,
     gate.gate,
+    diff.diff,
     device.device,
     schema.schema,
     doctor.doctor,

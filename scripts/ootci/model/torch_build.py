@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 
 from ootci.model.record import Record
@@ -56,3 +57,15 @@ class TorchBuild(Record):
     """``torch.__version__``."""
     git_version: str | None = None
     """``torch.version.git_version``, the commit of PyTorch that it was built from."""
+
+
+def commits_between(before: TorchBuild | None, after: TorchBuild | None) -> str | None:
+    """The page that lists PyTorch's commits from one build to another; null where a build does not say its commit.
+
+    Source: GitHub's documentation, "Comparing commits". The commit comes from a device run, so anything but a full
+    hash is no commit.
+    """
+    ends = [build.git_version if build else None for build in (before, after)]
+    if not all(end and re.fullmatch("[0-9a-f]{40}", end) for end in ends) or ends[0] == ends[1]:
+        return None
+    return f"https://github.com/pytorch/pytorch/compare/{ends[0]}...{ends[1]}"

@@ -1,0 +1,114 @@
+"""How people name a run, and which one they mean.
+
+A name is one of ``DEVICE@latest``, ``DEVICE@previous``, ``DEVICE@NIGHTLY``, ``DEVICE@NIGHTLY.ATTEMPT``, a run's id
+(with ``.ATTEMPT``, if need be), and the path of a run.json. A nightly may be cut short where only one begins so.
+"""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+from ootci.errors import NoSuchRun
+from ootci.history.store import History
+from ootci.model.record import read
+from ootci.model.run import Run
+
+NAMED = 5
+"""So many runs that there are an error names."""
+FORMS = "DEVICE@latest, DEVICE@previous, DEVICE@NIGHTLY[.ATTEMPT], a run's id, or the path of a run.json"
+
+
+def find_run(history: History, name: str) -> Run:
+    """The run of that name.
+
+    Raises:
+        NoSuchRun: there is none, or more than one; says which there are.
+        StageFileMissing, StageFileInvalid, StageFileVersion: the file named cannot be read.
+        HistoryCorrupt: a record of the history cannot be read back.
+
+    """
+    if "/" in name or name.endswith(".json"):
+        return read(Run, Path(name))
+    device, at, nightly = name.partition("@")
+    if not at:
+        device, nightly = _of_id(history, name)
+    if device not in history.devices():
+        raise _no_device(history, name, device)
+    if nightly in ("latest", "previous"):
+        return _counted_back(history, name, device, 0 if nightly == "latest" else 1)
+    return _of_nightly(history, name, device, nightly)
+
+
+def _of_id(history: History, name: str) -> tuple[str, str]:
+    """Device and nightly of a run's id, which is the plan's id, a hyphen and the device's name."""
+    run_id, dot, attempt = name.rpartition(".") if "." in name else (name, "", "")
+    for device in history.devices():
+        if run_id.endswith(f"-{device}"):
+            return device, run_id.removesuffix(f"-{device}") + dot + attempt
+    raise NoSuchRun(f"`{name}` names no run", where=str(history.folder), fix=f"write {FORMS}{_known(history)}")
+
+
+def _known(history: History) -> str:
+    names = ", ".join(history.devices())
+    return f"; devices with runs: {names}" if names else "; the history is empty: `ootci history fetch` gets one"
+
+
+def _no_device(history: History, name: str, device: str) -> NoSuchRun:
+    near = difflib.get_close_matches(device, history.devices(), n=1)
+    hint = f"did you mean `{near[0]}`? " if near else ""
+    return NoSuchRun(
+        f"`{name}`: no run of a device `{device}` is in the history",
+        where=str(history.folder),
+        fix=f"{hint}write {FORMS}{_known(history)}",
+    )
+
+
+def _counted_back(history: History, name: str, device: str, nights: int) -> Run:
+    """The last attempt of the newest nightly, or of one before it."""
+    seen: list[str] = []
+    for run in history.newest_runs(device):
+        if run.plan_id not in seen:
+            seen.append(run.plan_id)
+            if len(seen) > nights:
+                return run
+    raise NoSuchRun(
+        f"`{name}`: the device has reported on {len(seen)} nightly only",
+        where=str(history.folder),
+        fix=f"name another run: {device}@{seen[0]}" if seen else "run a nightly first",
+    )
+
+
+def _of_nightly(history: History, name: str, device: str, nightly: str) -> Run:
+    wanted, dot, attempt = nightly.partition(".")
+    found: dict[str, list[Run]] = {}
+    nights: list[str] = []
+    for run in history.newest_runs(device):
+        if run.plan_id not in nights:
+            nights.append(run.plan_id)
+        if run.plan_id.startswith(wanted) and wanted:
+            found.setdefault(run.plan_id, []).append(run)
+    if wanted in found:
+        found = {wanted: found[wanted]}
+    if len(found) > 1:
+        several = ", ".join(f"{device}@{night}" for night in list(found)[:NAMED])
+        raise NoSuchRun(
+            f"`{name}` fits {len(found)} nightlies", where=str(history.folder), fix=f"write more of it: {several}"
+        )
+    attempts = [run for runs in found.values() for run in runs if not dot or str(run.attempt) == attempt]
+    if attempts:
+        return max(attempts, key=lambda run: run.attempt)
+    raise _no_run(history, name, device, nightly, nights, [run for runs in found.values() for run in runs])
+
+
+def _no_run(
+    history: History, name: str, device: str, nightly: str, nights: list[str], attempts: list[Run]
+) -> NoSuchRun:
+    if attempts:
+        there = ", ".join(f"{device}@{run.plan_id}.{run.attempt}" for run in attempts[:NAMED])
+        what = f"`{name}`: the nightly has no such attempt"
+    else:
+        near = difflib.get_close_matches(nightly, nights, n=NAMED, cutoff=0.7) or nights[:NAMED]
+        there = ", ".join(f"{device}@{night}" for night in near)
+        what = f"`{name}`: the device has no run of such a nightly, of {len(nights)} that it has"
+    return NoSuchRun(what, where=str(history.folder), fix=f"name one that is there, such as {there}")

@@ -1,0 +1,90 @@
+"""How two runs differ, whichever they are: what `ootci diff` prints for machines."""
+
+from __future__ import annotations
+
+from ootci.model.build import PluginBuild
+from ootci.model.outcome import Counts
+from ootci.model.record import Record, Time
+from ootci.model.run import Environment, Run, SuiteReport
+from ootci.model.torch_build import TorchBuild, TorchRequest
+from ootci.model.verdict import ChangeName
+
+
+class RunFacts(Record):
+    """One of the two runs, without its tests."""
+
+    id: str
+    """Identity of the run."""
+    device: str
+    """Name of the device."""
+    plan_id: str
+    """The nightly that it belongs to."""
+    attempt: int
+    """1 for the first attempt."""
+    started_at: Time
+    """When the first stage started."""
+    torch_request: TorchRequest
+    """The torch wanted and got."""
+    torch: TorchBuild | None
+    """The torch that was installed."""
+    plugin: PluginBuild | None
+    """The plugin that was installed."""
+    environment: Environment
+    """Where the run took place."""
+    suites: tuple[SuiteReport, ...]
+    """What each suite reported."""
+    counts: Counts
+    """Tests of all suites by outcome."""
+
+    @classmethod
+    def of(cls, run: Run) -> RunFacts:
+        """The facts of a run."""
+        kept = {name: getattr(run, name) for name in cls.model_fields}
+        return cls.model_construct(**kept)
+
+
+class TestDifference(Record):
+    """A test that did not come to the same in both runs, or that fails in both."""
+
+    __test__ = False  # not a test of pytest, whatever its name
+
+    id: str
+    """The test."""
+    suite: str
+    """The suite that it belongs to."""
+    change: ChangeName | None
+    """Its class; null for what is in none of them, such as `passed` to `skipped`."""
+    before: str | None
+    """Its outcome in A, or `flaky` where it failed and then passed; null where it is not there."""
+    after: str | None
+    """Its outcome in B, likewise."""
+    known: bool = False
+    """Whether it fails in B and the vendor's list of known failures covers it."""
+    required: bool = True
+    """False for a test of an advisory suite."""
+    message: str | None = None
+    """First line of its failure: the one in B, or the one in A where it fails in A only."""
+
+
+class Difference(Record):
+    """How run B differs from run A."""
+
+    before: RunFacts
+    """A."""
+    after: RunFacts
+    """B."""
+    worse: tuple[str, ...]
+    """Why B is worse than A, a sentence each; empty when it is not."""
+    commits: str | None
+    """Page of PyTorch's commits between the two; null where they are the same or unknown."""
+    tests: tuple[TestDifference, ...]
+    """Tests that differ or fail in both, in the order of B, then those that are in A only."""
+    unchanged: int
+    """Tests that came to the same in both, failures excepted."""
+    no_longer_run: int
+    """Tests that were executed in A, are still there in B, and were not executed."""
+
+    @property
+    def total(self) -> int:
+        """Tests that are in A, in B or in both."""
+        return len(self.tests) + self.unchanged

@@ -1,0 +1,142 @@
+"""How any two runs differ: every test is accounted for, and what makes the second one worse."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from unit.samples import run
+
+from ootci.history.difference import NEW_FAILURES, difference
+from ootci.model.outcome import FAILURES, Attempt, OutcomeName
+from ootci.model.run import Run
+from ootci.model.torch_build import TorchBuild, commits_between
+from ootci.model.verdict import ChangeName
+
+_OUTCOMES = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from([name.value for name in OutcomeName]))
+
+
+def _id(name: str) -> str:
+    return f"smoke/test_x.py::{name}"
+
+
+def _with_flaky(record: Run, name: str) -> Run:
+    """The same run, in which a failing test passed when it was run again."""
+    passed = (Attempt(outcome=OutcomeName.PASSED),)
+    outcomes = [
+        item.model_copy(update={"attempts": passed}) if item.id == _id(name) else item for item in record.outcomes
+    ]
+    return record.model_copy(update={"outcomes": tuple(outcomes)})
+
+
+@given(_OUTCOMES, _OUTCOMES)
+def test_every_test_of_either_run_is_counted_once(before: dict[str, str], after: dict[str, str]) -> None:
+    found = difference(run(0, smoke=before, integration={}), run(1, smoke=after, integration={}))
+    assert len({item.id for item in found.tests}) == len(found.tests)
+    assert found.total == len(before.keys() | after.keys())
+    told = {item.id: (item.before, item.after) for item in found.tests}
+    for name in before.keys() | after.keys():
+        ends = before.get(name), after.get(name)
+        fails = ends[1] in {outcome.value for outcome in FAILURES}
+        assert (told.get(_id(name)) == ends) is (ends[0] != ends[1] or fails)
+
+
+@given(_OUTCOMES, _OUTCOMES)
+def test_b_is_worse_for_its_tests_exactly_when_one_newly_fails(before: dict[str, str], after: dict[str, str]) -> None:
+    failures = {outcome.value for outcome in FAILURES}
+    newly = sum(value in failures and before.get(name) not in failures for name, value in after.items())
+    found = difference(run(0, smoke=before, integration={}), run(1, smoke=after, integration={}))
+    assert sum(item.change in NEW_FAILURES for item in found.tests) == newly
+    assert [text.split()[0] for text in found.worse] == ([str(newly)] if newly else [])
+
+
+def test_nothing_is_worse_than_itself() -> None:
+    record = run(0, smoke={"a": "failed", "b": "passed"}, stages={"build": "failed"})
+    assert difference(record, record).worse == ()
+
+
+def test_a_known_failure_and_one_of_an_advisory_suite_are_shown_and_do_not_count() -> None:
+    before = run(0, smoke={"a": "passed"}, integration={"b": "passed"})
+    after = run(1, smoke={"a": "failed"}, integration={"b": "failed"})
+    advisory = [before, after]
+    for index, record in enumerate(advisory):
+        suites = [report.model_copy(update={"required": report.suite == "smoke"}) for report in record.suites]
+        advisory[index] = record.model_copy(update={"suites": tuple(suites)})
+    found = difference(*advisory, known={_id("a")})
+    assert found.worse == ()
+    assert [(item.change, item.known, item.required) for item in found.tests] == [
+        (ChangeName.REGRESSION, True, True),
+        (ChangeName.REGRESSION, False, False),
+    ]
+    assert difference(*advisory).worse == ("1 test fails in B and did not fail in A",)
+
+
+def test_what_no_class_holds_is_told_too() -> None:
+    before = run(0, smoke={"a": "passed", "b": "failed", "c": "passed"}, integration={})
+    after = _with_flaky(run(1, smoke={"a": "skipped", "b": "skipped", "c": "failed"}, integration={}), "c")
+    found = difference(before, after)
+    assert {item.id: (item.change, item.before, item.after) for item in found.tests} == {
+        _id("a"): (None, "passed", "skipped"),
+        _id("b"): (None, "failed", "skipped"),
+        _id("c"): (None, "passed", "flaky"),
+    }
+    assert (found.no_longer_run, found.worse) == (2, ())
+
+
+@pytest.mark.parametrize(
+    ("stages", "reports", "reasons"),
+    [
+        (
+            {"build": "failed", "import": "not_run", "check": "not_run", "smoke": "not_run", "integration": "not_run"},
+            {"smoke": {"state": "not_expected"}, "integration": {"state": "not_expected"}},
+            ["the stage build failed in B: build failed"],
+        ),
+        (
+            {"smoke": "crashed"},
+            {"smoke": {"state": "truncated", "detail": "cut"}},
+            [
+                "the stage smoke crashed in B: smoke crashed",
+                "the report of the suite smoke is truncated in B and complete in A: cut",
+            ],
+        ),
+        ({}, {"smoke": {"state": "missing"}}, ["the report of the suite smoke is missing in B and complete in A"]),
+    ],
+)
+def test_silence_is_worse(stages: dict[str, str], reports: dict[str, dict[str, object]], reasons: list[str]) -> None:
+    before, after = run(0), run(1, smoke={}, integration={}, stages=stages, reports=reports)
+    assert list(difference(before, after).worse) == reasons
+    assert difference(after, before).worse == ()
+
+
+def test_a_suite_that_failed_by_its_tests_alone_is_no_broken_stage() -> None:
+    before, after = run(0), run(1, smoke={"one": "failed"}, stages={"smoke": "failed"})
+    stages = [item.model_copy(update={"only_tests": item.name.value == "smoke"}) for item in after.stages]
+    found = difference(before, after.model_copy(update={"stages": tuple(stages)}))
+    assert found.worse == ("1 test fails in B and did not fail in A",)
+
+
+def test_the_message_is_that_of_the_side_that_fails() -> None:
+    def failing(record: Run, message: str) -> Run:
+        outcomes = [item.model_copy(update={"message": message}) for item in record.outcomes if item.suite == "smoke"]
+        return record.model_copy(update={"outcomes": tuple(outcomes)})
+
+    before = failing(run(0, smoke={"a": "failed", "b": "passed", "c": "failed"}), "old")
+    after = failing(run(1, smoke={"a": "passed", "b": "failed", "c": "failed"}), "new")
+    found = {item.id: item.message for item in difference(before, after).tests if item.suite == "smoke"}
+    assert found == {_id("a"): "old", _id("b"): "new", _id("c"): "new"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "found"),
+    [
+        ("a" * 40, "b" * 40, f"https://github.com/pytorch/pytorch/compare/{'a' * 40}...{'b' * 40}"),
+        ("a" * 40, "a" * 40, None),
+        ("a" * 40, None, None),
+        ("a" * 40, "../../evil", None),
+        ("a" * 7, "b" * 40, None),
+    ],
+)
+def test_the_page_of_the_commits_between(first: str, second: str | None, found: str | None) -> None:
+    before, after = TorchBuild(version="1", git_version=first), TorchBuild(version="2", git_version=second)
+    assert commits_between(before, after) == found
+    assert commits_between(None, after) is None

@@ -1,0 +1,97 @@
+"""Which PyTorch and which plugin there were on a night."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from random import Random
+
+from ootci.model.build import PluginBuild
+from ootci.model.torch_build import Channel, TorchBuild, TorchRequest
+
+from .event import Blame, Event
+from .fleet import Maker
+
+NO_NIGHTLY = 0.07
+"""How often PyTorch has no new nightly."""
+RELEASE = "2.13.0"
+RELEASES = ((0, "2.14.0"), (150, "2.15.0"), (270, "2.16.0"))
+"""The version that nightlies become, from which night on."""
+
+
+class Builds:
+    """Which PyTorch and which plugin there were on a night.
+
+    Args:
+        seed: of the world.
+        start: when the first night was planned.
+        nights: how many there are.
+        makers: the devices.
+
+    """
+
+    def __init__(self, seed: int, start: datetime, nights: int, makers: Sequence[Maker]) -> None:
+        self._seed = seed
+        self._start = start
+        self._makers = makers
+        random = Random(f"{seed}/nightlies")  # noqa: S311 - nothing secret
+        self.fresh = frozenset(night for night in range(nights) if night == 0 or random.random() >= NO_NIGHTLY)
+        self._changed = [self._commits(maker, nights) for maker in makers]
+
+    def _commits(self, maker: Maker, nights: int) -> set[int]:
+        random = Random(f"{self._seed}/commits/{maker.name}")  # noqa: S311 - nothing secret
+        return {0} | {night for night in range(1, nights) if random.random() < 1 / maker.every}
+
+    def follow(self, events: Iterable[Event]) -> None:
+        """Let plugins change, and not change, as the events need it.
+
+        What a plugin broke or mended, it did with a commit. Where PyTorch broke one device only, that device's plugin
+        did not change, or nobody could tell.
+        """
+        for event in events:
+            for device in event.devices:
+                if event.blame is Blame.PLUGIN:
+                    self._changed[device] |= {event.first, event.last + 1}
+                elif event.blame is Blame.UPSTREAM and len(event.devices) == 1:
+                    self._changed[device].discard(event.first)
+
+    def _night_of_torch(self, night: int) -> int:
+        return max(fresh for fresh in range(night + 1) if fresh in self.fresh) if night not in self.fresh else night
+
+    def torch(self, device: int, night: int) -> TorchBuild:
+        """The PyTorch that a device got."""
+        if self._makers[device].release:
+            return TorchBuild(version=f"{RELEASE}+cpu", git_version=_sha(f"{self._seed}/release"))
+        built = self._night_of_torch(night)
+        release = next(name for first, name in reversed(RELEASES) if built >= first)
+        day = self._start + timedelta(days=built - 1)
+        variant = self._makers[device].variant
+        return TorchBuild(
+            version=f"{release}.dev{day:%Y%m%d}+{variant}", git_version=_sha(f"{self._seed}/torch/{built}")
+        )
+
+    def request(self, device: int, night: int) -> TorchRequest:
+        """The PyTorch that the plan wanted."""
+        channel = Channel.RELEASE if self._makers[device].release else Channel.NIGHTLY
+        return TorchRequest(
+            wanted=RELEASE if channel is Channel.RELEASE else channel.value,
+            wanted_channel=channel,
+            channel=channel,
+            version=self.torch(device, night).version,
+        )
+
+    def plugin(self, device: int, night: int) -> PluginBuild:
+        """The plugin that was built."""
+        changed = max(changed for changed in self._changed[device] if changed <= night)
+        name = self._makers[device].name
+        return PluginBuild(
+            package=f"torch-{name}",
+            version=f"2.14.{len([other for other in self._changed[device] if other <= changed])}",
+            source=f"https://github.com/example/torch-{name}.git@main",
+            commit=_sha(f"{self._seed}/{name}/{changed}"),
+        )
+
+
+def _sha(text: str) -> str:
+    return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()

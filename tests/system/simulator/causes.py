@@ -1,0 +1,126 @@
+"""What goes wrong, in the words of those who notice: errors of PyTorch, of plugins, of builds and of machines.
+
+Names in braces differ between devices and nights; what is written out is what a cause has in common everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One thing that goes wrong.
+
+    Attributes:
+        error: the exception, with its class.
+        frames: where in the installed packages it was raised, outermost first: file, function, source line.
+
+    """
+
+    error: str
+    frames: tuple[tuple[str, str, str], ...] = ()
+
+
+_CLOSE = """AssertionError: Tensor-likes are not close!
+
+Mismatched elements: {some} / {many} ({percent}%)
+Greatest absolute difference: {difference} at index ({small}, {card}) (up to 1e-05 allowed)
+Greatest relative difference: {ratio} at index ({small}, {card}) (up to 1.3e-06 allowed)"""
+
+UPSTREAM = (
+    Cause(
+        "NotImplementedError: Could not run 'aten::_foreach_norm.Scalar' with arguments from the 'PrivateUse1' "
+        "backend. '_foreach_norm.Scalar' is only available for these backends: [CPU, CUDA, Meta].",
+        (("torch/nn/utils/clip_grad.py", "_get_total_norm", "norms.extend(torch._foreach_norm(device_tensors))"),),
+    ),
+    Cause(
+        "RuntimeError: !storage.is_resizable() INTERNAL ASSERT FAILED at "
+        '"/pytorch/aten/src/ATen/native/Resize.cpp":{line}, please report a bug to PyTorch. '
+        "Got a storage at {address} on {device}:{card}",
+        (("torch/_tensor.py", "__deepcopy__", "new_storage = self._typed_storage()._deepcopy(memo)"),),
+    ),
+    Cause(
+        "AttributeError: module 'torch.{device}' has no attribute '_is_in_bad_fork'",
+        (("torch/random.py", "manual_seed", "if not getattr(torch, device).is_in_bad_fork():"),),
+    ),
+    Cause(
+        "TypeError: DeviceGuardImplInterface.record() missing 1 required positional argument: 'flag' "
+        "(event {address}, card {card})",
+        (("torch/accelerator/__init__.py", "record_event", "stream.record_event(event)"),),
+    ),
+    Cause(
+        "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\n"
+        "KeyError: '{device}' is not among the devices with a scheduling",
+        (
+            ("torch/_dynamo/output_graph.py", "call_user_compiler", "compiled_fn = compiler_fn(gm, example_inputs)"),
+            ("torch/_inductor/scheduler.py", "create_backend", "raise KeyError(device)"),
+        ),
+    ),
+    Cause(
+        "RuntimeError: Attempting to deserialize object on {device}:{card} but torch.serialization found no "
+        "deserializer for its location tag",
+        (("torch/serialization.py", "restore_location", "return default_restore_location(storage, location)"),),
+    ),
+    Cause(
+        "RuntimeError: view size is not compatible with input tensor's size and stride (at least one dimension spans "
+        "across two contiguous subspaces). Storage {address}, offset {small}",
+        (("torch/_refs/__init__.py", "view", "return _reshape_view_helper(a, *shape, allow_copy=False)"),),
+    ),
+    Cause(
+        "AssertionError: expected the autocast dtype torch.bfloat16 of {device}, got None",
+        (("torch/amp/autocast_mode.py", "__init__", "assert self.fast_dtype is not None"),),
+    ),
+    Cause(
+        "RuntimeError: Expected a '{device}' device type for generator but found 'cpu'",
+        (("torch/utils/data/sampler.py", "__iter__", "yield from torch.randperm(n, generator=generator).tolist()"),),
+    ),
+    Cause(
+        "IndexError: DTensor's mesh has {small} dimensions, the placements name {card}",
+        (("torch/distributed/tensor/_api.py", "from_local", "return _FromTorchTensor.apply(local, mesh, placements)"),),
+    ),
+)
+PLUGIN = (
+    Cause("RuntimeError: {device}rt error 719: unspecified launch failure in queue {small} of card {card}"),
+    Cause("RuntimeError: {device}: kernel image for sm{small} does not contain `strided_copy_{device}`"),
+    Cause(_CLOSE),
+    Cause("RuntimeError: {device}: out of memory. Tried to allocate {some} MiB (card {card}; {many} MiB free)"),
+    Cause("ValueError: torch_{device}.streams: priority {small} is not in [-1, 0]"),
+    Cause("AssertionError: Scalars are not equal!\n\nExpected {some} but got {many}."),
+    Cause("OSError: lib{device}rt.so.{small}: undefined symbol: {device}rtEventCreateWithFlags_v2"),
+    Cause("RuntimeError: {device}: allocator returned {address}, which is in use by stream {small}"),
+)
+FLAKY = (
+    Cause("AssertionError: the event measured {difference} s, not about {ratio} s"),
+    Cause("RuntimeError: {device}: event {address} was not reached within 30 s"),
+    Cause("ConnectionResetError: [Errno 104] Connection reset by peer"),
+    Cause(_CLOSE),
+)
+UPSTREAM_BUILD = (
+    "error: no member named 'getDefaultGenerator' in 'at::PrivateUse1HooksInterface'",
+    "error: 'recordDataPtrOnStream' marked 'override', but does not override any member functions",
+    "error: use of undeclared identifier 'C10_REGISTER_GUARD_IMPL'; did you mean 'C10_REGISTER_GUARD_IMPLEMENTATION'?",
+)
+PLUGIN_BUILD = (
+    "error: no matching function for call to '{device}rtMalloc'",
+    "fatal error: {device}/runtime_api_v{small}.h: No such file or directory",
+    "error: static assertion failed: {device} needs alignment of {some} bytes",
+)
+UPSTREAM_IMPORT = (
+    "ImportError: {site}/torch_{device}/_C.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRKNSt7__cxx1112"
+    "basic_stringIcSt11char_traitsIcESaIcEEE",
+    "AttributeError: module 'torch.utils.backend_registration' has no attribute '_setup_privateuseone'",
+)
+PLUGIN_IMPORT = (
+    "OSError: lib{device}rt.so.{small}: cannot open shared object file: No such file or directory",
+    "ModuleNotFoundError: No module named 'torch_{device}._version'",
+)
+FETCH = (
+    "torch {torch} cannot be installed: the index answered 503 (Service Unavailable)",
+    "torch {torch} cannot be installed: no space left on device",
+)
+CHECK = (
+    "0 cards found, {cards} expected",
+    "the check command `{device}-smi --list` failed: exit code 255",
+    "torch knows the device {device}, but it is not available here.",
+)

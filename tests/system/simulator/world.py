@@ -1,0 +1,207 @@
+"""The invented world as a whole, made night by night."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, timezone
+
+from ootci.model.device import KnownFailure, RegisteredDevice
+from ootci.model.plan import LeftOut, Plan, PlannedRun, PlannedSuite, Trigger
+from ootci.model.run import Run
+
+from .builds import Builds
+from .calendar import Calendar
+from .catalogue import catalogue
+from .condition import Condition, Conditions, base
+from .event import Event, Kind
+from .fleet import MAKERS, registered
+from .planting import plant
+from .runs import Reporter
+
+START = datetime(2026, 1, 5, 4, 10, tzinfo=timezone.utc)
+PAGE_AFTER = timedelta(hours=5)
+"""How long after a nightly was planned its page is made."""
+RENEWED = 150
+"""After so many nights a vendor renews an entry that is still needed."""
+ENTRY_DAYS = 200
+FORGOTTEN = 30
+"""So many nights an entry stays in the list that nobody needs."""
+
+
+@dataclass(frozen=True)
+class Night:
+    """One night, as it reaches the history.
+
+    Attributes:
+        number: counted from 0.
+        now: when its page is made.
+        registry: the registered devices.
+        plan: what was expected.
+        arrivals: the runs that reached the history since the night before's page, late ones first.
+
+    """
+
+    number: int
+    now: datetime
+    registry: tuple[RegisteredDevice, ...]
+    plan: Plan
+    arrivals: tuple[Run, ...]
+
+
+class World:
+    """Devices, tests and what happens to them; the same for the same arguments, always.
+
+    Args:
+        seed: decides everything that is not said.
+        nights: how many there are.
+        tests: how many each device runs at the beginning.
+        devices: how many there are, at most as many as are invented.
+        start: when the first night is planned.
+
+    Attributes:
+        cases: every test that there ever is; a test's number is its place.
+        events: what happens, which is the truth that a judge is held against.
+
+    """
+
+    def __init__(
+        self, seed: int = 1, *, nights: int = 365, tests: int = 150, devices: int = len(MAKERS), start: datetime = START
+    ) -> None:
+        self.seed = seed
+        self.nights = nights
+        self.start = start
+        self.makers = MAKERS[:devices]
+        early = catalogue(tests)
+        self.builds = Builds(seed, start, nights, self.makers)
+        bases = [base(seed, maker, early, tests) for maker in self.makers]
+        calendar = Calendar(seed, nights, self.makers, early, bases, self.builds.fresh)
+        plant(calendar)
+        self.events: tuple[Event, ...] = tuple(calendar.events)
+        self.builds.follow(self.events)
+        self.cases = (*early, *calendar.added)
+        self.test_ids = tuple(case.id for case in self.cases)
+        bases = [base(seed, maker, self.cases, tests) for maker in self.makers]
+        self._conditions = Conditions(seed, self.makers, self.cases, bases, self.events, nights)
+        self._reporter = Reporter(seed, start, self.makers, self.cases, self.builds)
+        self._sizes = dict(Counter(case.suite for case in early))
+        self._registered: dict[tuple[int, bool, tuple[KnownFailure, ...]], RegisteredDevice] = {}
+
+    def planned_at(self, night: int) -> datetime:
+        """When a night was planned."""
+        return self.start + timedelta(days=night)
+
+    def plan_id(self, night: int) -> str:
+        """Identity of a night."""
+        suffix = hashlib.sha256(f"{self.seed}/{night}".encode()).hexdigest()[:4]
+        return f"{self.planned_at(night):%Y%m%d-%H%M}-{suffix}"
+
+    def condition(self, device: int, night: int) -> Condition:
+        """How a device is on a night."""
+        return self._conditions.at(device, night)
+
+    def codes(self, device: int, night: int) -> bytes | None:
+        """What came of every test of :attr:`test_ids`, one byte each; None when nothing of it was reported."""
+        condition = self.condition(device, night)
+        return None if condition.arrives is None or condition.stop is not None else condition.codes
+
+    def registry(self, night: int) -> tuple[RegisteredDevice, ...]:
+        """The registered devices of a night."""
+        return tuple(
+            self._device(device, night) for device in range(len(self.makers)) if night >= self._conditions.joins(device)
+        )
+
+    def _device(self, device: int, night: int) -> RegisteredDevice:
+        mine = [event for event in self.events if device in event.devices]
+        paused = any(event.kind is Kind.PAUSED and event.on(night) for event in mine)
+        known = tuple(entry for event in mine for entry in self._entries(event, device, night))
+        key = (device, paused, known)
+        if key not in self._registered:
+            self._registered[key] = registered(self.makers[device], tests=self._sizes, paused=paused, known=known)
+        return self._registered[key]
+
+    def _entries(self, event: Event, device: int, night: int) -> Iterator[KnownFailure]:
+        """The entries of known failures that an event makes a vendor write."""
+        if event.known is None or not event.known[0] <= night <= max(event.known[1], event.last) + FORGOTTEN:
+            return
+        first, last = event.known
+        if event.kind is not Kind.KNOWN_PASSES and night > last and event.last <= last:
+            return
+        added = first + (min(night, last) - first) // RENEWED * RENEWED
+        vendor = self.makers[device].name
+        for test in event.tests:
+            yield KnownFailure(
+                id=self.test_ids[test],
+                reason=f"The kernels of {vendor} for this are being written again.",
+                issue=f"https://github.com/example/torch-{vendor}/issues/{100 + event.number}",
+                added=self._day(added),
+                expires=min(self._day(last), self._day(added + ENTRY_DAYS)),
+            )
+
+    def _day(self, night: int) -> date:
+        return self.planned_at(night).date()
+
+    def plan(self, night: int) -> Plan:
+        """What a night expected."""
+        runs, left_out = [], []
+        numbers = {maker.name: device for device, maker in enumerate(self.makers)}
+        for item in self.registry(night):
+            device = item.device
+            if device.paused is not None:
+                left_out.append(LeftOut(device=device.name, reason=device.paused.reason, paused=True))
+                continue
+            runs.append(
+                PlannedRun(
+                    run_id=f"{self.plan_id(night)}-{device.name}",
+                    device=device.name,
+                    device_sha256=item.sha256,
+                    torch=self.builds.request(numbers[device.name], night),
+                    suites=tuple(
+                        PlannedSuite(name=suite.name, required=suite.required, min_tests=suite.min_tests)
+                        for suite in device.suites
+                    ),
+                    runner=device.runner.labels,
+                    timeout_minutes=device.limits.job_minutes,
+                    known_failures=device.known_failures,
+                    unsupported=device.unsupported,
+                )
+            )
+        return Plan(
+            id=self.plan_id(night),
+            created_at=self.planned_at(night),
+            trigger=Trigger(event="schedule"),
+            runs=tuple(runs),
+            left_out=tuple(left_out),
+        )
+
+    def runs(self, device: int, night: int) -> tuple[Run, ...]:
+        """Every attempt that a device reported on a night; none when it was silent."""
+        return self._reported(self.condition(device, night))
+
+    def _reported(self, condition: Condition) -> tuple[Run, ...]:
+        min_tests = {suite: max(1, count // 3) for suite, count in self._sizes.items()}
+        return tuple(self._reporter.runs(condition, self.plan_id(condition.night), min_tests))
+
+    def night(self, number: int) -> Night:
+        """One night, as it reaches the history."""
+        late = [
+            self.condition(event.devices[0], event.first)
+            for event in self.events
+            if event.kind is Kind.LATE and event.first + event.delay == number
+        ]
+        tonight = [self.condition(device, number) for device in range(len(self.makers))]
+        on_time = [condition for condition in tonight if condition.arrives == number]
+        return Night(
+            number=number,
+            now=self.planned_at(number) + PAGE_AFTER,
+            registry=self.registry(number),
+            plan=self.plan(number),
+            arrivals=tuple(run for condition in (*late, *on_time) for run in self._reported(condition)),
+        )
+
+    def all_nights(self) -> Iterator[Night]:
+        """Every night in order, made when it is asked for."""
+        for number in range(self.nights):
+            yield self.night(number)

@@ -50,6 +50,11 @@ class RunFolder:
         return self.path / "run.json"
 
     @property
+    def report(self) -> Path:
+        """report.xml, which collect writes; junit.xml, from which it is made, stays as it was found."""
+        return self.path / "report.xml"
+
+    @property
     def logs(self) -> Path:
         """Output of every command."""
         return self.path / "logs"

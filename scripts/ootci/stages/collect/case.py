@@ -6,15 +6,17 @@ GoogleTest 1.12 and CTest 3.25, and in the schema of Maven's Surefire plugin (su
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import Any
 
 from ootci.model.outcome import Attempt, Outcome, OutcomeName, way
 
-MAX_ID = 1_000
+from .excerpt import Excerpt
+from .ids import short_id
+
 MAX_NAME = 100
 MAX_MESSAGE = 500
-MAX_TEXT = 16_000
 MAX_PROPERTIES = 100
 MAX_ATTEMPTS = 10
 
@@ -58,61 +60,62 @@ _ADDED = {
 """The outcomes that a property may refine an element into; it never turns a failure into a pass."""
 
 
-class Text:
-    """A text of any length of which head and tail are kept."""
-
-    def __init__(self) -> None:
-        self._parts: list[str] = []
-        self._kept = 0
-        self._size = 0
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing was added."""
-        return self._size == 0
-
-    def add(self, text: str) -> None:
-        """Append; of what is held, twice the cap at most, so that head and tail can be chosen at the end."""
-        self._size += len(text)
-        self._parts.append(text)
-        self._kept += len(text)
-        if self._kept > 4 * MAX_TEXT:
-            whole = "".join(self._parts)
-            self._parts = [whole[:MAX_TEXT], whole[-MAX_TEXT:]]
-            self._kept = 2 * MAX_TEXT
-
-    def shown(self) -> str | None:
-        """The text, or its head and tail with how much was cut; None when there is nothing to read."""
-        text = "".join(self._parts)
-        if not text.strip():
-            return None
-        if self._size <= MAX_TEXT:
-            return text
-        half = MAX_TEXT // 2
-        return f"{text[:half]}\n[{self._size - 2 * half} characters cut]\n{text[-half:]}"
+_EXACT = {name.value: name for name in OutcomeName}
 
 
-@dataclass
-class _Again:
-    """One of several attempts that failed."""
-
-    outcome: OutcomeName
-    message: str | None
-    text: Text = field(default_factory=Text)
-
-    def attempt(self) -> Attempt:
-        text = self.text.shown()
-        return Attempt(outcome=self.outcome, message=_line(self.message), text=text.strip() if text else None)
-
-
-class Case:
-    """A test case that is being read.
+def plain_case(attributes: Mapping[str, str], suite: str) -> Outcome:
+    """A test case without any element in it, as most are.
 
     Args:
         attributes: of the element ``testcase``.
-        suite: name of the innermost ``testsuite``.
+        suite: the suite's name, capped.
 
     """
+    if "status" in attributes:
+        return Case(attributes, suite).outcome()
+    # Only what differs from the defaults is given, because pydantic remembers what was.
+    return Outcome(
+        id=_id(attributes, None), suite=suite, outcome=OutcomeName.PASSED, duration=_seconds(attributes.get("time"))
+    )
+
+
+class _Again:
+    """One of several attempts that failed."""
+
+    __slots__ = ("_message", "_outcome", "text")
+
+    def __init__(self, outcome: OutcomeName, message: str | None) -> None:
+        self._outcome = outcome
+        self._message = message
+        self.text = Excerpt()
+
+    def attempt(self) -> Attempt:
+        text = self.text.shown()
+        return Attempt(outcome=self._outcome, message=one_line(self._message), text=text.strip() if text else None)
+
+
+class Case:
+    """A test case that is being read and has elements in it.
+
+    Args:
+        attributes: of the element ``testcase``.
+        suite: the suite's name, capped.
+
+    """
+
+    __slots__ = (
+        "_again",
+        "_again_tag",
+        "_attributes",
+        "_message",
+        "_output",
+        "_properties",
+        "_result",
+        "_suite",
+        "_text",
+        "_type",
+        "reading",
+    )
 
     def __init__(self, attributes: Mapping[str, str], suite: str) -> None:
         self._attributes = attributes
@@ -121,58 +124,59 @@ class Case:
         self._result: OutcomeName | None = None
         self._type = ""
         self._message: str | None = None
-        self._text = Text()
-        self._output = Text()
-        self._reading: Text | None = None
+        self._text: Excerpt | None = None
+        self._output: Excerpt | None = None
+        self.reading: Excerpt | None = None
+        """Where the text goes that comes next; None where it is of no interest."""
         self._again: list[_Again] = []
         self._again_tag: str | None = None
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """An element inside the test case begins."""
-        if self._again_tag is not None:
-            # Inside an attempt only its own text counts, not what it printed.
-            self._reading = None if tag in _OUTPUTS else self._reading
-        elif tag == "property":
+        if tag == "property" and self._again_tag is None:
             if len(self._properties) < MAX_PROPERTIES:
                 self._properties[attributes.get("name", "")] = attributes.get("value", "")
+        elif self._again_tag is not None:
+            # Inside an attempt only its own text counts, not what it printed.
+            self.reading = None if tag in _OUTPUTS else self.reading
         elif tag in _AGAIN:
             again = _Again(_AGAIN[tag], attributes.get("message"))
             if len(self._again) < MAX_ATTEMPTS:
                 self._again.append(again)
-            self._again_tag, self._reading = tag, again.text
+            self._again_tag, self.reading = tag, again.text
         elif tag in _RESULTS:
-            result = _RESULTS[tag]
-            # A case with several results is as bad as its worst; elements come in no particular order.
-            if _RANK[result] > _RANK[self._result]:
-                self._result, self._type = result, attributes.get("type", "")
-                self._message = attributes.get("message")
-            if not self._text.is_empty:
-                self._text.add("\n")
-            self._reading = self._text
-        elif tag in _OUTPUTS and self._reading is None:
-            self._reading = self._output
+            self._start_result(_RESULTS[tag], attributes)
+        elif tag in _OUTPUTS and self.reading is None:
+            self._output = self._output or Excerpt()
+            self.reading = self._output
+
+    def _start_result(self, result: OutcomeName, attributes: Mapping[str, str]) -> None:
+        # A case with several results is as bad as its worst; elements come in no particular order.
+        if _RANK[result] > _RANK[self._result]:
+            self._result, self._type = result, attributes.get("type", "")
+            self._message = attributes.get("message")
+        if self._text is None:
+            self._text = Excerpt()
+        elif not self._text.is_empty:
+            self._text.add("\n")
+        self.reading = self._text
 
     def end(self, tag: str) -> None:
         """An element inside the test case ends."""
         if self._again_tag is not None:
             if tag == self._again_tag:
-                self._again_tag = self._reading = None
-        elif tag in (_RESULTS if self._reading is self._text else _OUTPUTS):
-            self._reading = None
-
-    def characters(self, text: str) -> None:
-        """Text of the element that is being read."""
-        if self._reading is not None:
-            self._reading.add(text)
+                self._again_tag = self.reading = None
+        elif self.reading is not None and tag in (_RESULTS if self.reading is self._text else _OUTPUTS):
+            self.reading = None
 
     def outcome(self) -> Outcome:
         """What the case says, all of it capped."""
+        properties = self._properties
         by_element, message = self._by_element()
-        stated = self._properties.get("outcome")
-        exact = OutcomeName(stated) if stated in OutcomeName.__members__.values() else None
+        exact = _EXACT.get(properties.get("outcome", ""))
         result = exact if exact is not None and exact in _ADDED.get(by_element, {by_element}) else by_element
-        text = self._text.shown()
-        if text is None and result is not OutcomeName.PASSED and self._result is not None:
+        text = self._text.shown() if self._text is not None else None
+        if text is None and result is not OutcomeName.PASSED and self._result is not None and self._output is not None:
             text = self._output.shown()
         attempts = tuple(again.attempt() for again in self._again)
         if attempts and result is OutcomeName.PASSED:
@@ -180,46 +184,57 @@ class Case:
             first, *later = attempts
             result, message, text = first.outcome, first.message, first.text
             attempts = (*later, Attempt(outcome=OutcomeName.PASSED))
+        # Few capabilities and titles belong to many tests, so each is held once.
+        said: dict[str, Any] = {
+            "capability": sys.intern(properties.get("capability", "")[:MAX_NAME]) or None,
+            "title": sys.intern(properties.get("title", "")[:MAX_MESSAGE]) or None,
+            "message": one_line(message),
+            "text": text,
+            "ran": way(properties.get("ran")),
+            "attempts": attempts,
+        }
         return Outcome(
-            id=self._id()[:MAX_ID],
-            suite=self._suite[:MAX_NAME] or "unknown",
+            id=_id(self._attributes, properties.get("id")),
+            suite=self._suite,
             outcome=result,
-            capability=self._properties.get("capability", "")[:MAX_NAME] or None,
-            title=self._properties.get("title", "")[:MAX_MESSAGE] or None,
             duration=_seconds(self._attributes.get("time")),
-            message=_line(message),
-            text=text,
-            ran=way(self._properties.get("ran")),
-            attempts=attempts,
+            **{key: value for key, value in said.items() if value},
         )
 
     def _by_element(self) -> tuple[OutcomeName, str | None]:
-        status = self._attributes.get("status", "").lower()
         if self._result is None:
-            return _BY_STATUS.get(status, (OutcomeName.PASSED, None))
+            if "status" not in self._attributes:
+                return OutcomeName.PASSED, None
+            return _BY_STATUS.get(self._attributes["status"].lower(), (OutcomeName.PASSED, None))
         message = self._message
         if self._result is OutcomeName.FAILED and (message or "").startswith(_STRICT_XPASS):
             return OutcomeName.XPASSED, message
-        if self._result is OutcomeName.SKIPPED and status == "notrun":
+        if self._result is OutcomeName.SKIPPED and self._attributes.get("status", "").lower() == "notrun":
             # CTest says "skipped" of a test that it could not even start.
             asked = (message or "").startswith(_SKIPPED_BY_THE_TEST)
             return (OutcomeName.SKIPPED if asked else OutcomeName.NOT_RUN), message
         return _BY_TYPE.get((self._result, self._type), self._result), message
 
-    def _id(self) -> str:
-        name, classname = self._attributes.get("name", ""), self._attributes.get("classname", "")
-        # CTest gives a test's name in the place of its class, too.
-        parts = [name] if classname == name else [classname, name]
-        return self._properties.get("id") or "::".join(filter(None, parts)) or "unnamed"
+
+def _id(attributes: Mapping[str, str], stated: str | None) -> str:
+    if stated:
+        return short_id(stated)
+    name, classname = attributes.get("name", ""), attributes.get("classname", "")
+    # CTest gives a test's name in the place of its class, too.
+    if classname and name and classname != name:
+        return short_id(f"{classname}::{name}")
+    return short_id(name or classname or "unnamed")
 
 
-def _line(text: str | None) -> str | None:
+def one_line(text: str | None) -> str | None:
+    """A text in one line, capped; None when there is nothing to read."""
     return " ".join(text.split())[:MAX_MESSAGE] or None if text else None
 
 
 def _seconds(text: str | None) -> float:
+    """A duration in seconds, to the millisecond."""
     try:
-        seconds = float((text or "0").replace(",", ""))
+        seconds = float(text or "0")
     except ValueError:
-        return 0.0
-    return seconds if 0 <= seconds < 1e7 else 0.0
+        return _seconds(text.replace(",", "")) if text and "," in text else 0.0
+    return round(seconds, 3) if 0 <= seconds < 1e7 else 0.0

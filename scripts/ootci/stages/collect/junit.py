@@ -6,7 +6,8 @@ report that breaks off is kept up to the cut. What the elements and attributes o
 
 from __future__ import annotations
 
-from collections import Counter
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from xml.parsers import expat
@@ -14,18 +15,23 @@ from xml.parsers import expat
 from ootci.model.outcome import Outcome
 from ootci.model.run import ReportState
 
-from .case import Case
+from .case import MAX_NAME, Case, plain_case
+from .ids import Ids
 
 MAX_BYTES = 512 * 1024 * 1024
 MAX_DEPTH = 50
 MAX_ROOTS = 1_000
 MAX_DECLARATION = 256
 """Bytes of an XML declaration, which may lie across the border of two chunks."""
-CHUNK = 1 << 20
+CHUNK = 1 << 18
 
 
 class _Refused(Exception):
     pass
+
+
+_ENDINGS = (_Refused, expat.ExpatError, OSError, LookupError, ValueError)
+"""Whatever can come of a file that a device run wrote."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,7 @@ class Report:
     """What a report says.
 
     Attributes:
-        outcomes: every complete test case, in order.
+        outcomes: every complete test case, in order; no id is there twice.
         state: what became of the report; the state ``no_tests`` is a complete report without a test case.
         detail: one line, when the state is not ``complete``.
 
@@ -46,57 +52,108 @@ class Report:
 
 def read_junit(path: Path) -> Report:
     """Read one report. Never raises for what is in it: a bad report is a state."""
-    try:
-        size = path.stat().st_size
-    except OSError:
-        return Report((), ReportState.MISSING, "no report was written")
-    if size == 0:
-        return Report((), ReportState.EMPTY, "the report is an empty file")
-    if size > MAX_BYTES:
-        return Report((), ReportState.UNREADABLE, f"the report is larger than {MAX_BYTES >> 20} MiB")
-    reader = _Reader()
-    try:
-        with path.open("rb") as stream:
-            while chunk := stream.read(CHUNK):
-                reader.feed(chunk)
-        reader.end()
-    except _Refused as refused:
-        return Report((), ReportState.UNREADABLE, str(refused))
-    except expat.ExpatError as error:
-        return _broken(reader, error, size)
-    except OSError as error:
-        return Report((), ReportState.UNREADABLE, f"the report cannot be read: {error.strerror}")
-    except (LookupError, ValueError) as error:
+    cases = JunitCases(path)
+    ids = Ids()
+    outcomes = []
+    for outcome in cases:
+        test_id = ids.add(outcome.id)
+        outcomes.append(outcome if test_id == outcome.id else outcome.model_copy(update={"id": test_id}))
+    # What must not be read is not believed in part, either.
+    return Report(() if cases.state in _WITHOUT_CASES else tuple(outcomes), cases.state, cases.detail)
+
+
+class JunitCases:
+    """The test cases of one report, one at a time: what is held does not grow with their number.
+
+    Args:
+        path: the report; whether it can be read at all shows when it is read.
+
+    Attributes:
+        state: what became of the report, once all of it was read. Of one that is ``unreadable`` nothing counts.
+        detail: one line, when the state is not ``complete``.
+
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._reader = _Reader()
+        self._size = 0
+        self.state = ReportState.MISSING
+        self.detail: str | None = "no report was written"
+
+    def __iter__(self) -> Iterator[Outcome]:
+        """Every complete test case, in order. Two of them may have one id."""
+        reader, found = self._reader, 0
+        try:
+            with self._path.open("rb") as stream:
+                self._size = os.fstat(stream.fileno()).st_size
+                if self._size > MAX_BYTES:
+                    raise _Refused(f"the report is larger than {MAX_BYTES >> 20} MiB")
+                while chunk := stream.read(CHUNK):
+                    reader.feed(chunk)
+                    found += len(reader.outcomes)
+                    yield from reader.outcomes
+                    reader.outcomes.clear()
+            reader.end()
+        except _ENDINGS as error:
+            # Whatever is wrong with the rest, what stands before it was reported.
+            yield from reader.outcomes
+            self.state, self.detail = self._broken(error)
+        else:
+            self.state, self.detail = self._whole(found)
+
+    def _whole(self, found: int) -> tuple[ReportState, str | None]:
+        if not self._reader.is_junit:
+            return ReportState.UNREADABLE, "the file is XML, but not JUnit"
+        if not found:
+            return ReportState.NO_TESTS, "the report holds no tests"
+        return ReportState.COMPLETE, None
+
+    def _broken(self, error: Exception) -> tuple[ReportState, str]:
+        if isinstance(error, FileNotFoundError):
+            return ReportState.MISSING, "no report was written"
+        if isinstance(error, expat.ExpatError):
+            position = f"line {error.lineno}"
+            if self._size == 0:
+                return ReportState.EMPTY, "the report is an empty file"
+            if not self._reader.is_junit:
+                return ReportState.UNREADABLE, f"the report is not XML ({position})"
+            text = f"the report breaks off at {position} of {self._size} bytes: {expat.ErrorString(error.code)}"
+            return ReportState.TRUNCATED, text
+        if isinstance(error, OSError):
+            return ReportState.UNREADABLE, f"the report cannot be read: {error.strerror}"
+        if isinstance(error, _Refused):
+            return ReportState.UNREADABLE, str(error)
         # expat asks Python for encodings that it does not know itself.
-        return Report((), ReportState.UNREADABLE, f"the report's encoding cannot be read: {error}")
-    outcomes = tuple(reader.outcomes)
-    if not reader.is_junit:
-        return Report((), ReportState.UNREADABLE, "the file is XML, but not JUnit")
-    if not outcomes:
-        return Report((), ReportState.NO_TESTS, "the report holds no tests")
-    return Report(outcomes, ReportState.COMPLETE)
-
-
-def _broken(reader: _Reader, error: expat.ExpatError, size: int) -> Report:
-    position = f"line {error.lineno}"
-    if not reader.is_junit:
-        return Report((), ReportState.UNREADABLE, f"the report is not XML ({position})")
-    # Whatever is wrong with the rest, what stands before it was reported.
-    detail = f"the report breaks off at {position} of {size} bytes: {expat.ErrorString(error.code)}"
-    return Report(tuple(reader.outcomes), ReportState.TRUNCATED, detail)
+        return ReportState.UNREADABLE, f"the report's encoding cannot be read: {error}"
 
 
 class _Reader:
+    __slots__ = (
+        "_attributes",
+        "_case",
+        "_depth",
+        "_fed",
+        "_parser",
+        "_roots",
+        "_suite",
+        "_suites",
+        "_tail",
+        "is_junit",
+        "outcomes",
+    )
+
     def __init__(self) -> None:
         self.outcomes: list[Outcome] = []
         self.is_junit = False
-        self._seen: Counter[str] = Counter()
         self._suites: list[str] = []
+        self._suite = _suite_name("")
+        self._attributes: dict[str, str] | None = None
+        """Those of the test case that is being read."""
         self._case: Case | None = None
+        """That test case, once there is an element in it."""
         self._depth = 0
         self._roots = 0
-        self._fed = 0
-        self._tail = b""
         self._begin()
 
     def _begin(self) -> None:
@@ -104,7 +161,6 @@ class _Reader:
         self._parser.buffer_text = True
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
-        self._parser.CharacterDataHandler = self._characters
         self._parser.StartDoctypeDeclHandler = self._refuse_doctype
         self._parser.EntityDeclHandler = self._refuse_doctype
         self._fed, self._tail = 0, b""
@@ -144,42 +200,54 @@ class _Reader:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise _Refused(f"the report nests deeper than {MAX_DEPTH} elements")
-        if tag in ("testsuites", "testsuite"):
+        if tag == "testcase":
+            if self.is_junit:
+                # No producer nests test cases; whoever does may not make the outer one vanish.
+                if self._attributes is not None:
+                    self._finish_case()
+                self._attributes = attributes
+        elif tag in _SUITES:
             self.is_junit = True
-            self._suites.append(attributes.get("name", ""))
-        elif tag == "testcase" and self.is_junit:
-            # No producer nests test cases; whoever does may not make the outer one vanish.
-            self._finish_case()
-            self._case = Case(attributes, self._suites[-1] if self._suites else "")
-        elif self._case is not None:
-            self._case.start(tag, attributes)
+            self._suites.append(_suite_name(attributes.get("name", "")))
+            self._suite = self._suites[-1]
+        elif self._attributes is not None:
+            case = self._case
+            if case is None:
+                case = self._case = Case(self._attributes, self._suite)
+            case.start(tag, attributes)
+            # Most text is the space between elements: expat is only asked for what will be kept.
+            self._parser.CharacterDataHandler = case.reading.add if case.reading is not None else None
 
     def _end(self, tag: str) -> None:
         self._depth -= 1
-        if tag in ("testsuites", "testsuite"):
+        if tag == "testcase":
+            if self._attributes is not None:
+                self._finish_case()
+        elif tag in _SUITES:
             self._suites.pop()
-        elif tag == "testcase":
-            self._finish_case()
+            self._suite = self._suites[-1] if self._suites else _suite_name("")
         elif self._case is not None:
             self._case.end(tag)
-
-    def _characters(self, text: str) -> None:
-        if self._case is not None:
-            self._case.characters(text)
+            reading = self._case.reading
+            self._parser.CharacterDataHandler = reading.add if reading is not None else None
 
     def _finish_case(self) -> None:
-        if self._case is None:
-            return
-        outcome = self._case.outcome()
-        self._case = None
-        self._seen[outcome.id] += 1
-        if (number := self._seen[outcome.id]) > 1:
-            # Two tests of one name stay two: neither may hide the other.
-            outcome = outcome.model_copy(update={"id": f"{outcome.id} #{number}"})
-        self.outcomes.append(outcome)
+        attributes, case = self._attributes, self._case
+        if case is not None:
+            self.outcomes.append(case.outcome())
+            self._case = self._parser.CharacterDataHandler = None
+        elif attributes is not None:
+            self.outcomes.append(plain_case(attributes, self._suite))
+        self._attributes = None
+
+
+def _suite_name(name: str) -> str:
+    return name[:MAX_NAME] or "unknown"
 
 
 _ANOTHER_DOCUMENT = frozenset(
     expat.errors.codes[message]
     for message in (expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT, expat.errors.XML_ERROR_MISPLACED_XML_PI)
 )
+_SUITES = frozenset({"testsuites", "testsuite"})
+_WITHOUT_CASES = (ReportState.MISSING, ReportState.UNREADABLE, ReportState.EMPTY)

@@ -12,8 +12,8 @@ from ootci.model.outcome import Outcome
 from ootci.model.run import ReportState
 from ootci.model.workspace import RunFolder, Shard
 
-from .case import MAX_ID
 from .event_log import EventLog
+from .ids import short_id
 from .junit import Report, read_junit
 
 _BEFORE = (StageName.IMPORT, StageName.CHECK)
@@ -87,7 +87,7 @@ def _report(reports: Mapping[Shard, Report], places: Mapping[str, int]) -> Repor
         for outcome in report.outcomes:
             if outcome.id not in found or not found[outcome.id].is_failure:
                 found[outcome.id] = outcome
-    by_id = {test_id[:MAX_ID]: place for test_id, place in places.items()}
+    by_id = {short_id(test_id): place for test_id, place in places.items()}
     outcomes = tuple(sorted(found.values(), key=lambda outcome: by_id.get(outcome.id, len(by_id))))
     for shard, report in reports.items():
         if report.state is ReportState.MISSING:

@@ -18,14 +18,17 @@ from ootci.model.run import Environment, ReportState, Run, SuiteReport
 from ootci.model.torch_build import TorchRequest
 from ootci.model.workspace import RunFolder
 
-from .case import MAX_ID, MAX_MESSAGE, MAX_NAME, MAX_TEXT
+from .case import MAX_MESSAGE, MAX_NAME
 from .event_log import EventLog
+from .excerpt import excerpt
+from .ids import short_id
 from .junit import Report
+from .report import write_run_report
 from .shards import reported
 
 
 def collect(device: Device, plan: Plan, folder: RunFolder, *, now: datetime, attempt: int = 1) -> Run:
-    """Write run.json from whatever the stages before left behind.
+    """Write run.json, and report.xml for other tools, from whatever the stages before left behind.
 
     Args:
         device: the device.
@@ -73,6 +76,7 @@ def collect(device: Device, plan: Plan, folder: RunFolder, *, now: datetime, att
         url=plan.trigger.url,
     )
     write(run, folder.run)
+    write_run_report(run, folder.report)
     return run
 
 
@@ -95,21 +99,21 @@ def _with_missing(reported: tuple[Outcome, ...], log: EventLog) -> tuple[Outcome
     known = {outcome.id for outcome in reported}
     missing = []
     for test in log.collected.values():
-        if test.id[:MAX_ID] in known:
+        if short_id(test.id) in known:
             continue
         end = log.ends.get(test.id) or TestEnd(
             id=test.id, outcome=OutcomeName.NOT_RUN, message="collected, but never reported"
         )
         missing.append(
             Outcome(
-                id=test.id[:MAX_ID],
+                id=short_id(test.id),
                 suite=(test.suite or "unknown")[:MAX_NAME],
                 outcome=end.outcome,
                 capability=test.capability[:MAX_NAME] if test.capability else None,
                 title=test.title[:MAX_MESSAGE] if test.title else None,
                 duration=end.duration,
                 message=end.message[:MAX_MESSAGE] if end.message else None,
-                text=end.text[:MAX_TEXT] if end.text else None,
+                text=excerpt(end.text),
                 ran=end.ran,
             )
         )
@@ -120,7 +124,7 @@ def _with_attempts(outcomes: tuple[Outcome, ...], log: EventLog) -> tuple[Outcom
     """The outcomes, with the later attempts of those that failed at first."""
     if not log.attempts:
         return outcomes
-    later = {test_id[:MAX_ID]: tuple(attempts) for test_id, attempts in log.attempts.items()}
+    later = {short_id(test_id): tuple(attempts) for test_id, attempts in log.attempts.items()}
     return tuple(
         item.model_copy(update={"attempts": later[item.id]}) if item.is_failure and item.id in later else item
         for item in outcomes

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from ootci.model.outcome import OutcomeName
 from ootci.model.run import ReportState
 from ootci.stages.collect import junit
-from ootci.stages.collect.case import MAX_ID, MAX_MESSAGE, MAX_TEXT
+from ootci.stages.collect.case import MAX_MESSAGE
+from ootci.stages.collect.excerpt import MAX_TEXT
+from ootci.stages.collect.ids import MAX_ID
 from ootci.stages.collect.junit import Report, read_junit
 
 SMALL = b"""<?xml version="1.0" encoding="utf-8"?>

@@ -1,0 +1,70 @@
+"""report.xml: one JUnit report of a whole run, for whatever shows such reports on GitHub and elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from junitparser import Error, Skipped, TestCase
+
+from ootci.model.build import StageResult, StageStatus
+from ootci.model.junit import ReportedCase, junit_case, write_report, xml_text
+from ootci.model.outcome import Outcome
+from ootci.model.run import ReportState, Run
+
+from .excerpt import excerpt
+
+MAX_TEXTS = 16 * 1024 * 1024
+"""Characters that the texts of all failures have together; whoever fills it up gets short ones after that."""
+SHORT_TEXT = 400
+STAGES = "stages"
+"""The test suite in which a reader finds what went wrong besides tests."""
+_SAID = (ReportState.COMPLETE, ReportState.NOT_EXPECTED)
+
+
+def write_run_report(run: Run, target: Path) -> None:
+    """Write every outcome of a run, whichever suite or share of it reported it, or nobody did.
+
+    A stage that did not pass, other than by failing tests, and a suite whose report is not whole are errors of their
+    own: a reader that counts failures must not take a run without tests for a good one.
+    """
+    suites: dict[str, list[TestCase]] = {}
+    room = MAX_TEXTS
+    for outcome in run.outcomes:
+        room -= len(outcome.text or "")
+        shown = outcome if room >= 0 else _shortened(outcome)
+        suites.setdefault(outcome.suite, []).append(junit_case(shown))
+    if trouble := [*_stages(run), *_reports(run)]:
+        suites = {STAGES: [*suites.pop(STAGES, []), *trouble], **suites}
+    write_report(target, suites)
+
+
+def _shortened(outcome: Outcome) -> Outcome:
+    return outcome.model_copy(update={"text": excerpt(outcome.text, SHORT_TEXT)})
+
+
+def _stages(run: Run) -> Iterator[TestCase]:
+    for stage in run.stages:
+        if stage.status is StageStatus.PASSED or (stage.status is StageStatus.FAILED and stage.only_tests):
+            continue
+        case = ReportedCase(stage.name.value, classname=STAGES, time=stage.duration)
+        case.result = [_stage_result(stage)]
+        yield case
+
+
+def _stage_result(stage: StageResult) -> Error | Skipped:
+    reason = xml_text(stage.reason or stage.status.value)
+    if stage.status is StageStatus.NOT_RUN:
+        return Skipped(reason, stage.status.value)
+    error = Error(reason, stage.status.value)
+    if stage.excerpt:
+        error.text = xml_text(stage.excerpt)
+    return error
+
+
+def _reports(run: Run) -> Iterator[TestCase]:
+    for suite in run.suites:
+        if suite.state not in _SAID:
+            case = ReportedCase(f"report of {suite.suite}", classname=STAGES, time=0.0)
+            case.result = [Error(xml_text(suite.detail or suite.state.value), suite.state.value)]
+            yield case

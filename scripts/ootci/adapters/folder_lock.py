@@ -1,4 +1,4 @@
-"""One run of the tool per work folder."""
+"""What must not work in the same folder at once does not."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ from ootci.errors import Busy, HostFailure
 
 
 @contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path, *, shared: bool = False) -> Iterator[None]:
     """Hold a folder's lock, which the kernel releases however the process ends.
 
+    Args:
+        folder: the folder; it is made where there is none.
+        shared: whether others may hold it too that say the same.
+
     Raises:
-        Busy: another process holds it.
+        Busy: another process holds it, and not both share it.
         HostFailure: the folder cannot be made or written.
 
     """
@@ -30,10 +34,10 @@ def locked(folder: Path) -> Iterator[None]:
         ) from error
     with stream:
         try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(stream, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except OSError as error:
             raise Busy(
-                "another run of ootci uses this work folder",
+                "another run of ootci uses this folder",
                 where=str(folder),
                 fix="wait until it has ended, or choose another folder with --work",
             ) from error

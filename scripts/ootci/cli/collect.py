@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from ootci.cli.context import Folders, attempt_number, clock, folder_options
+from ootci.cli.share import locked_run
 from ootci.model.plan import Plan
 from ootci.model.record import read
 from ootci.stages.collect import collect
@@ -17,7 +18,9 @@ def collect_command(device: str, folders: Folders) -> None:
     """Put together what the stages left behind for DEVICE; writes run.json."""
     workspace = folders.workspace
     item = folders.device(device)
-    run = collect(item.device, read(Plan, workspace.plan), workspace.run(device), now=clock(), attempt=attempt_number())
+    with locked_run(workspace, device):
+        plan, folder = read(Plan, workspace.plan), workspace.run(device)
+        run = collect(item.device, plan, folder, now=clock(), attempt=attempt_number())
     for report in run.suites:
         counts = report.counts
         text = f"{counts.passed} of {counts.executed} executed tests passed, {counts.failures} failed"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shutil
+from collections.abc import Iterator
 
+from ootci.adapters.folder_lock import locked
 from ootci.errors import BadOption
 from ootci.model.durations import Durations
 from ootci.model.record import read, write_atomic
@@ -32,6 +35,26 @@ def share_of(workspace: Workspace, device: str, text: str | None) -> tuple[RunFo
     seconds = mine.path / "seconds.json"
     write_atomic(seconds, json.dumps(known.get(device, {})).encode())
     return mine, (f"--shard={shard.index}/{shard.count}", f"--durations-from={seconds}")
+
+
+@contextlib.contextmanager
+def locked_run(workspace: Workspace, device: str, text: str | None = None) -> Iterator[None]:
+    """Keep others from a device's run, or from one share of it.
+
+    Runs of several devices, and shares of one run, may go on in one work folder at once; nobody builds there meanwhile.
+
+    Raises:
+        BadOption: the text is not a share such as ``1/4``.
+        Busy: another process works there.
+
+    """
+    folder, shard = workspace.run(device), _shard(text)
+    with contextlib.ExitStack() as locks:
+        locks.enter_context(locked(workspace.path, shared=True))
+        locks.enter_context(locked(folder.path, shared=shard is not None))
+        if shard is not None:
+            locks.enter_context(locked(folder.shard(shard).path))
+        yield
 
 
 def _shard(text: str | None) -> Shard | None:

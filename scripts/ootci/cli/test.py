@@ -9,7 +9,7 @@ import click
 
 from ootci.cli.context import Folders, clock, exit_zero_option, folder_options, progress
 from ootci.cli.report import stage_lines
-from ootci.cli.share import share_of
+from ootci.cli.share import locked_run, share_of
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, BadOption
 from ootci.model.build import Build, StageName, StageStatus
 from ootci.model.plan import Plan, PlannedRun
@@ -58,22 +58,22 @@ def _planned(plan: Path, device: str) -> PlannedRun | None:
 @folder_options("devices", "work")
 def test_command(device: str, exit_zero: bool, suites_dir: Path | None, shard: str | None, folders: Folders) -> None:
     """Run import, check and the suites on DEVICE; writes junit.xml, events.jsonl and env.json."""
-    folder = folders.workspace.run(device)
-    item = folders.device(device)
-    build = read(Build, folder.build)
+    workspace, item = folders.workspace, folders.device(device)
     suites = suites_folder(suites_dir)
-    share, choice = share_of(folders.workspace, device, shard)
-    stages = test(
-        item.device,
-        build,
-        share,
-        suites,
-        clock=clock,
-        progress=progress(),
-        planned=_planned(folders.workspace.plan, device),
-        options=suite_options(item, build, folders.workspace),
-        choice=choice,
-    )
+    with locked_run(workspace, device, shard):
+        build = read(Build, workspace.run(device).build)
+        share, choice = share_of(workspace, device, shard)
+        stages = test(
+            item.device,
+            build,
+            share,
+            suites,
+            clock=clock,
+            progress=progress(),
+            planned=_planned(workspace.plan, device),
+            options=suite_options(item, build, workspace),
+            choice=choice,
+        )
     for line in stage_lines(stages):
         click.echo(line)
     bad = {stage.name for stage in stages if stage.status is not StageStatus.PASSED}

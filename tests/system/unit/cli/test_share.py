@@ -1,4 +1,4 @@
-"""``--shard``: a share has a folder of its own, knows the durations, and leaves nothing of other shares behind."""
+"""``--shard``: a share has a folder of its own, knows the durations, and is in nobody's way."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import json
 from pathlib import Path
 
 import pytest
+from unit.samples import DEVICE_YAML
 
-from ootci.cli.share import share_of
-from ootci.errors import BadOption
+from ootci.adapters.folder_lock import locked
+from ootci.cli.share import locked_run, share_of
+from ootci.errors import BadOption, Busy
 from ootci.model.durations import Durations
 from ootci.model.record import write
 from ootci.model.workspace import Shard, Workspace
+
+from commands import Tool  # isort: skip
 
 
 @pytest.fixture
@@ -46,3 +50,44 @@ def test_a_share_that_is_none_is_refused(workspace: Workspace, text: str) -> Non
     with pytest.raises(BadOption) as caught:
         share_of(workspace, "dev", text)
     assert caught.value.where == f"--shard {text}"
+
+
+SHARES: list[tuple[tuple[str, str | None], tuple[str, str | None], bool]] = [
+    (("a", None), ("b", None), True),
+    (("a", "1/2"), ("a", "2/2"), True),
+    (("a", None), ("a", None), False),
+    (("a", "1/2"), ("a", "1/2"), False),
+    (("a", None), ("a", "1/2"), False),
+    (("a", "1/2"), ("a", None), False),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "together"), SHARES)
+def test_runs_of_two_devices_and_two_shares_go_together_and_nothing_else(
+    workspace: Workspace, one: tuple[str, str | None], other: tuple[str, str | None], together: bool
+) -> None:
+    went = False
+    with locked_run(workspace, *one):
+        try:
+            with locked_run(workspace, *other):
+                went = True
+        except Busy:
+            went = False
+    assert went is together
+
+
+def test_nobody_builds_where_a_device_is_tested_and_nobody_tests_where_one_is_built(workspace: Workspace) -> None:
+    with locked_run(workspace, "dev", "1/2"), pytest.raises(Busy), locked(workspace.path):
+        pass
+    with locked(workspace.path), pytest.raises(Busy), locked_run(workspace, "dev", "1/2"):
+        pass
+
+
+@pytest.mark.parametrize("command", ["test", "collect"])
+def test_a_run_that_is_at_work_is_left_alone(ootci: Tool, tmp_path: Path, command: str) -> None:
+    (tmp_path / "devices").mkdir()
+    (tmp_path / "devices" / "dev.yaml").write_text(DEVICE_YAML.format(name="dev"), encoding="utf-8")
+    with locked_run(Workspace(tmp_path / ".ootci"), "dev"):
+        ran = ootci(command, "dev", cwd=tmp_path)
+    assert ran.code == 3
+    assert "error HOST-003: another run of ootci uses this folder" in ran.err

@@ -74,7 +74,8 @@ class Calendar:
         self.on_nightlies = tuple(device for device in self.running if not makers[device].release)
         self._bases = bases
         self._fresh = fresh
-        self._busy: list[set[int]] = [set() for _ in makers]
+        # Nothing happens to a device before it is there.
+        self._busy = [set(range(maker.first_night(nights))) for maker in makers]
         self._occupied: list[list[tuple[int, int, frozenset[int]]]] = [[] for _ in makers]
         self._capabilities = sorted({case.capability for case in cases if case.suite != "smoke"})
 

@@ -14,12 +14,14 @@ class Cause:
 
     Attributes:
         error: the exception, with its class.
-        frames: where in the installed packages it was raised, outermost first: file, function, source line.
+        frames: where in torch it was raised, outermost first: file, function, source line.
+        about: the capabilities in whose tests it is seen; any others when empty.
 
     """
 
     error: str
     frames: tuple[tuple[str, str, str], ...] = ()
+    about: tuple[str, ...] = ()
 
 
 _CLOSE = """AssertionError: Tensor-likes are not close!
@@ -33,21 +35,25 @@ UPSTREAM = (
         "NotImplementedError: Could not run 'aten::_foreach_norm.Scalar' with arguments from the 'PrivateUse1' "
         "backend. '_foreach_norm.Scalar' is only available for these backends: [CPU, CUDA, Meta].",
         (("torch/nn/utils/clip_grad.py", "_get_total_norm", "norms.extend(torch._foreach_norm(device_tensors))"),),
+        ("optimizers", "training", "modules"),
     ),
     Cause(
         "RuntimeError: !storage.is_resizable() INTERNAL ASSERT FAILED at "
         '"/pytorch/aten/src/ATen/native/Resize.cpp":{line}, please report a bug to PyTorch. '
         "Got a storage at {address} on {device}:{card}",
         (("torch/_tensor.py", "__deepcopy__", "new_storage = self._typed_storage()._deepcopy(memo)"),),
+        ("tensors", "memory", "pinned_memory", "mixed_devices"),
     ),
     Cause(
         "AttributeError: module 'torch.{device}' has no attribute '_is_in_bad_fork'",
         (("torch/random.py", "manual_seed", "if not getattr(torch, device).is_in_bad_fork():"),),
+        ("rng", "multiprocessing", "registration", "autoload"),
     ),
     Cause(
         "TypeError: DeviceGuardImplInterface.record() missing 1 required positional argument: 'flag' "
         "(event {address}, card {card})",
         (("torch/accelerator/__init__.py", "record_event", "stream.record_event(event)"),),
+        ("streams_events", "profiler", "device"),
     ),
     Cause(
         "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\n"
@@ -56,28 +62,47 @@ UPSTREAM = (
             ("torch/_dynamo/output_graph.py", "call_user_compiler", "compiled_fn = compiler_fn(gm, example_inputs)"),
             ("torch/_inductor/scheduler.py", "create_backend", "raise KeyError(device)"),
         ),
+        ("compile",),
     ),
     Cause(
         "RuntimeError: Attempting to deserialize object on {device}:{card} but torch.serialization found no "
         "deserializer for its location tag",
         (("torch/serialization.py", "restore_location", "return default_restore_location(storage, location)"),),
+        ("serialization", "checkpoint"),
     ),
     Cause(
         "RuntimeError: view size is not compatible with input tensor's size and stride (at least one dimension spans "
         "across two contiguous subspaces). Storage {address}, offset {small}",
         (("torch/_refs/__init__.py", "view", "return _reshape_view_helper(a, *shape, allow_copy=False)"),),
+        ("views", "autograd", "nested"),
     ),
     Cause(
         "AssertionError: expected the autocast dtype torch.bfloat16 of {device}, got None",
         (("torch/amp/autocast_mode.py", "__init__", "assert self.fast_dtype is not None"),),
+        ("amp",),
     ),
     Cause(
         "RuntimeError: Expected a '{device}' device type for generator but found 'cpu'",
         (("torch/utils/data/sampler.py", "__iter__", "yield from torch.randperm(n, generator=generator).tolist()"),),
+        ("dataloader",),
     ),
     Cause(
         "IndexError: DTensor's mesh has {small} dimensions, the placements name {card}",
         (("torch/distributed/tensor/_api.py", "from_local", "return _FromTorchTensor.apply(local, mesh, placements)"),),
+        ("distributed",),
+    ),
+    Cause(
+        "RuntimeError: 0 <= device.index() && device.index() < c10::DeviceIndex(device_ready_queues_.size()) INTERNAL "
+        'ASSERT FAILED at "/pytorch/torch/csrc/autograd/engine.cpp":{line}, please report a bug to PyTorch.',
+        (("torch/autograd/graph.py", "_engine_run_backward", "return Variable._execution_engine.run_backward("),),
+    ),
+    Cause(
+        "RuntimeError: Cannot access data pointer of Tensor (e.g. FakeTensor, FunctionalTensor) at {address}",
+        (("torch/_ops.py", "__call__", "return self._op(*args, **kwargs)"),),
+    ),
+    Cause(
+        "NotImplementedError: There was no fallback registered for {device}: the dispatch key is PrivateUse1",
+        (("torch/_library/custom_ops.py", "backend_impl", "return self._backend_fns[device_type](*args, **kwargs)"),),
     ),
 )
 PLUGIN = (
@@ -91,7 +116,7 @@ PLUGIN = (
     Cause("RuntimeError: {device}: allocator returned {address}, which is in use by stream {small}"),
 )
 FLAKY = (
-    Cause("AssertionError: the event measured {difference} s, not about {ratio} s"),
+    Cause("AssertionError: the event measured {difference} s, not about {ratio} s", about=("streams_events",)),
     Cause("RuntimeError: {device}: event {address} was not reached within 30 s"),
     Cause("ConnectionResetError: [Errno 104] Connection reset by peer"),
     Cause(_CLOSE),

@@ -105,7 +105,7 @@ class Conditions:
 
     def joins(self, device: int) -> int:
         """The first night on which the device is registered."""
-        return round((self._makers[device].joins or 0.0) * self._nights)
+        return self._makers[device].first_night(self._nights)
 
     def at(self, device: int, night: int) -> Condition:
         """How a device is on one night."""

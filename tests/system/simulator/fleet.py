@@ -57,6 +57,10 @@ class Maker:
     unsupported: tuple[tuple[Capability, str], ...] = ()
     joins: float | None = 0.0
 
+    def first_night(self, nights: int) -> int:
+        """The night on which it is registered, of so many."""
+        return round((self.joins or 0.0) * nights)
+
 
 _C = Capability
 _NO_INTEGERS = (_C.QUANTIZATION, "The card has no integer matrix units.")

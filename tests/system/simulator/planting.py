@@ -29,8 +29,8 @@ def plant(calendar: Calendar) -> None:
 
 
 def _quiet_night(calendar: Calendar) -> int:
-    """A night on which nothing else begins or ends anywhere."""
-    everyone = range(len(calendar.makers))
+    """A night on which nothing else begins or ends on any device that is there from the beginning."""
+    everyone = [device for device, maker in enumerate(calendar.makers) if not maker.first_night(calendar.nights)]
     for _ in range(100):
         night = calendar.night()
         if calendar.claim(everyone, (night,)):

@@ -138,7 +138,8 @@ class Reporter:
 
     def _words(self, event: Event, condition: Condition) -> Words:
         maker = self._makers[condition.device]
-        return Words(self._seed, event, maker.name, maker.cards, condition.night)
+        capability = self._cases[event.tests[0]].capability if event.tests else None
+        return Words(self._seed, event, capability, maker.name, maker.cards, condition.night)
 
     def _failure(self, condition: Condition, test: int, name: OutcomeName, words: Words, event: Event) -> Outcome:
         case = self._cases[test]

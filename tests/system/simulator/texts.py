@@ -35,14 +35,16 @@ class Words:
     Args:
         seed: of the world.
         event: what happened.
+        capability: what the event's tests are about, if it has tests.
         device: name of the device.
         cards: how many it has.
         night: the night.
 
     """
 
-    def __init__(self, seed: int, event: Event, device: str, cards: int, night: int) -> None:
+    def __init__(self, seed: int, event: Event, capability: str | None, device: str, cards: int, night: int) -> None:
         self._event = event
+        self._cause = _cause(event, capability)
         self._device = device
         random = Random(f"{seed}/words/{event.number}/{device}/{night}")  # noqa: S311 - nothing secret
         many = random.randrange(64, 4096)
@@ -67,25 +69,32 @@ class Words:
 
     def of_test(self, case: Case, outcome: OutcomeName) -> tuple[str, str]:
         """Message and text of a failing test."""
-        cause = _cause(self._event)
+        cause = self._cause
         if outcome in MESSAGES:
             return MESSAGES[outcome], self._of_process(case, cause, MESSAGES[outcome])
         error = self._filled(cause.error)
-        function = case.id.partition("::")[2].partition("[")[0]
+        first = error.splitlines()[0][:MAX_MESSAGE]
+        return first, "\n".join([*self._traceback(case, cause, error), *self._ending(case, first)])
+
+    def _traceback(self, case: Case, cause: Cause, error: str) -> list[str]:
+        """As pytest shows it: the first and the last function with their source, those between in short."""
+        file, _, name = case.id.partition("::")
+        function = name.partition("[")[0]
+        own = (f"torch_{self._device}/dispatch.py", "call", "return kernel(*operands)")
+        frames = [] if error.startswith("AssertionError") and not cause.frames else [own, *cause.frames]
+        places = [f"{self._site}/{path}:{self._lines(path)}" for path, _, _ in frames]
         lines = [f"device = device(type='{self._device}', index={self._values['card']})", ""]
         lines += [f'    @pytest.mark.capability("{case.capability}")', f"    def {function}(device):"]
-        lines += [f'        """{case.title}"""', f'        expected = compute_{case.capability}("cpu")']
-        lines += [f">       actual = compute_{case.capability}(device)", ""]
-        for file, name, source in cause.frames:
-            lines += [f"{self._site}/{file}:{self._values['line']}: in {name}", f"    {source}"]
-        lines += [
-            f"{self._site}/torch_{self._device}/dispatch.py:{self._line(7)}: in call",
-            "    return kernel(*operands)",
-        ]
+        lines += [f'        """{case.title}"""', f">       check_{case.capability}(device, like=cpu)"]
+        last = f"{file}:{self._lines(file)}"
+        if frames:
+            lines += ["", f"{last}: "]
+            for place, (_, caller, source) in zip(places[:-1], frames[:-1], strict=True):
+                lines += ["_ " * 40, f"{place}: in {caller}", f"    {source}"]
+            last, (_, raising, source) = places[-1], frames[-1]
+            lines += ["_ " * 40, "", f"    def {raising}(*args, **kwargs):", f">       {source}"]
         lines += [f"E       {line}".rstrip() for line in error.splitlines()]
-        lines += ["", f"{case.id.partition('::')[0]}:{self._line(3)}: {error.partition(':')[0]}"]
-        first = error.splitlines()[0][:MAX_MESSAGE]
-        return first, "\n".join([*lines, *self._ending(case, first)])
+        return [*lines, "", f"{last}: {error.partition(':')[0].rpartition('.')[2]}"]
 
     def _of_process(self, case: Case, cause: Cause, message: str) -> str:
         frames = cause.frames or (("torch_" + self._device + "/dispatch.py", "call", ""),)
@@ -93,7 +102,9 @@ class Words:
         lines = [f"{message}\n{head}Current thread {self._values['address']} (most recent call first):"]
         for file, name, _ in reversed(frames):
             lines.append(f'  File "{self._site}/{file}", line {self._values["line"]} in {name}')
-        lines.append(f'  File "{case.id.partition("::")[0]}", line {self._line(3)} in {case.id.partition("::")[2]}')
+        lines.append(
+            f'  File "{case.id.partition("::")[0]}", line {self._lines(case.id)} in {case.id.partition("::")[2]}'
+        )
         return "\n".join([*lines, *self._ending(case, message)])
 
     def _ending(self, case: Case, happened: str) -> Sequence[str]:
@@ -135,15 +146,15 @@ class Words:
     def _filled(self, text: str) -> str:
         return text.format_map(self._values)
 
-    def _line(self, factor: int) -> int:
-        return 20 + len(self._device) * factor + self._event.number % 50
+    def _lines(self, file: str) -> int:
+        """A line of a file; in what is installed each device may have another."""
+        return 20 + len(file) * 7 % 90 + (self._event.number + len(self._device) if "/torch" in f"/{file}" else 0)
 
 
-def _cause(event: Event) -> Cause:
-    if event.kind is Kind.FLAKY:
-        return FLAKY[event.number % len(FLAKY)]
-    causes = UPSTREAM if event.blame is Blame.UPSTREAM else PLUGIN
-    return causes[event.number % len(causes)]
+def _cause(event: Event, capability: str | None) -> Cause:
+    causes = FLAKY if event.kind is Kind.FLAKY else UPSTREAM if event.blame is Blame.UPSTREAM else PLUGIN
+    fitting = [cause for cause in causes if capability in cause.about] or [cause for cause in causes if not cause.about]
+    return fitting[event.number % len(fitting)]
 
 
 def _chosen(texts: Sequence[str], event: Event) -> str:

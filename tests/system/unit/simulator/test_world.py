@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from simulator import ABSENT, Event, Kind, World
 
+from ootci.history.signature import signature_of, signature_of_stage
 from ootci.history.store import History
+from ootci.model.build import StageStatus
 from ootci.model.device import Device
-from ootci.model.outcome import OutcomeName
+from ootci.model.outcome import Outcome, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.record import parse
 from ootci.model.run import Run
@@ -86,24 +88,46 @@ def test_a_short_world_is_a_whole_one(nights: int) -> None:
     assert [night.number for night in world.all_nights()] == list(range(nights))
 
 
-def _first_failures(world: World, event: Event) -> dict[str, tuple[str | None, str | None]]:
-    """Message and text of an event's first test on each device that it hits, by device."""
-    found = {}
+def _failures(world: World, event: Event) -> dict[str, list[tuple[str, Outcome]]]:
+    """The failures of an event's tests on its first night, with the device's name, by test."""
+    ids = {world.test_ids[test] for test in event.tests}
+    found: dict[str, list[tuple[str, Outcome]]] = {}
     for device in event.devices:
         for run in world.runs(device, event.first)[-1:]:
             for item in run.outcomes:
-                if item.is_failure and item.id == world.test_ids[event.tests[0]]:
-                    found[run.device] = (item.message, item.text)
+                if item.is_failure and item.id in ids:
+                    found.setdefault(item.id, []).append((run.device, item))
     return found
 
 
-def test_one_cause_is_told_in_other_words_on_each_device() -> None:
-    world = World(1)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_what_pytorch_broke_is_told_in_other_words_on_each_device_and_has_one_signature(seed: int) -> None:
+    world = World(seed)
     for event in world.events:
-        if event.kind is Kind.UPSTREAM_REGRESSION:
-            failures = _first_failures(world, event)
-            assert len(failures) > 1
-            assert len({text for _, text in failures.values()}) == len(failures)
+        if event.kind in (Kind.UPSTREAM_REGRESSION, Kind.SMOKE_BREAK_UPSTREAM):
+            for failures in _failures(world, event).values():
+                assert len(failures) > 1
+                assert len({item.text for _, item in failures}) == len(failures)
+                signatures = {
+                    signature_of(device, item.outcome, item.message, item.text, test_id=item.id)
+                    for device, item in failures
+                }
+                assert len(signatures) == 1
+                assert None not in signatures
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_what_pytorch_broke_in_a_build_or_an_import_has_one_signature(seed: int) -> None:
+    world = World(seed)
+    for event in world.events:
+        if event.kind in (Kind.BUILD_BREAK_UPSTREAM, Kind.IMPORT_BREAK_UPSTREAM):
+            signatures = set()
+            for device in event.devices:
+                run = world.runs(device, event.first)[-1]
+                stage = next(stage for stage in run.stages if stage.status is StageStatus.FAILED)
+                found = signature_of_stage(run.device, stage.name, stage.status, stage.reason, stage.excerpt)
+                signatures.add((found, stage.name))
+            assert len(signatures) == 1
 
 
 @pytest.mark.parametrize(("tests", "why"), [(200_000, "there are"), (50, "too few")])

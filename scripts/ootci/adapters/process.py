@@ -139,9 +139,12 @@ class Process:
     def stop(self) -> None:
         """End the whole group: politely first, then for good."""
         _signal_group(self._popen.pid, signal.SIGTERM)
-        if self.wait(GRACE_SECONDS) is None:
-            _signal_group(self._popen.pid, signal.SIGKILL)
+        try:
             self.wait(GRACE_SECONDS)
+        finally:
+            # Also when whoever waits is interrupted again, and for those who outlive the leader.
+            _signal_group(self._popen.pid, signal.SIGKILL)
+        self.wait(GRACE_SECONDS)
 
     def kill(self) -> None:
         """End the whole group at once."""

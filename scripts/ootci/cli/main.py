@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import signal
 import sys
 import traceback
+from collections.abc import Iterator
+from types import FrameType
 
 import click
 
@@ -56,16 +60,39 @@ for command in (
     cli.add_command(command)
 
 
-def main() -> None:
-    """Run the command line and exit with the code that the errors module defines."""
+@contextlib.contextmanager
+def _signals_interrupt() -> Iterator[None]:
+    """Let other signals that ask for an end do what Ctrl-C does, so that what was started is ended too."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:  # as under nohup
+            signal.signal(number, _interrupt)
     try:
-        code = cli.main(standalone_mode=False)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(number: int, _: FrameType | None) -> None:
+    raise KeyboardInterrupt(number)
+
+
+def main() -> None:
+    """Run the command line and exit with the code that the errors module defines.
+
+    Whoever interrupts it gets 128 and the signal's number, as from a shell.
+    """
+    try:
+        with _signals_interrupt():
+            code = cli.main(standalone_mode=False)
     except OotciError as error:
         show_error(error)
         code = error.exit_code
-    except click.exceptions.Abort:
+    except (click.exceptions.Abort, KeyboardInterrupt) as error:
         click.echo("interrupted", err=True)
-        code = 130
+        cause = error if isinstance(error, KeyboardInterrupt) else error.__cause__
+        code = 128 + (cause.args[0] if isinstance(cause, KeyboardInterrupt) and cause.args else signal.SIGINT)
     except click.ClickException as error:
         error.show()
         code = EXIT_INPUT

@@ -1,0 +1,141 @@
+"""Whose a failure probably is: the same on several devices, with what changed on each of them as the control."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ootci.model.cluster import Cause
+from ootci.model.spell import Spell
+
+
+@dataclass(frozen=True)
+class Source:
+    """A device of the night, and where its plugin comes from.
+
+    Attributes:
+        device: name of the device.
+        is_reference: whether it is the control.
+        package: distribution of its plugin; None where that is not known.
+        source: repository, folder or package that the plugin comes from; None where that is not known.
+
+    """
+
+    device: str
+    is_reference: bool = False
+    package: str | None = None
+    source: str | None = None
+
+    @property
+    def identities(self) -> frozenset[str]:
+        """What tells plugins apart. Two devices that share any of these have one plugin, and prove nothing together."""
+        # Two devices may be built from two branches of one repository.
+        repository = re.sub(r"(?: at |\.git@).*", "", self.source or "").removesuffix(".git").rstrip("/").lower()
+        package = re.sub(r"[-_.]+", "-", self.package or "").lower()
+        found = {f"package {package}" if package else "", f"source {repository}" if repository else ""} - {""}
+        return frozenset(found or {f"device {self.device}"})
+
+
+@dataclass(frozen=True)
+class Began:
+    """How a failure that nobody expected began on one device.
+
+    Attributes:
+        source: the device.
+        spells: of its tests that began to fail so on one nightly, and had passed before.
+
+    """
+
+    source: Source
+    spells: tuple[Spell, ...]
+
+    @property
+    def plugin_changed(self) -> bool | None:
+        """Whether its plugin changed then."""
+        return any_of(spell.plugin_changed for spell in self.spells)
+
+    @property
+    def torch_changed(self) -> bool | None:
+        """Whether PyTorch changed then."""
+        return any_of(spell.torch_changed for spell in self.spells)
+
+    @property
+    def torch(self) -> str | None:
+        """The PyTorch that it began with."""
+        mark = self.spells[0].first_failed
+        return mark.torch_commit or mark.torch_version
+
+
+@dataclass(frozen=True)
+class Blamed:
+    """A cause, and why.
+
+    Attributes:
+        cause: the cause.
+        reason: one sentence.
+        began: the devices that show it.
+
+    """
+
+    cause: Cause
+    reason: str
+    began: tuple[Began, ...]
+
+
+_PLUGIN = {
+    True: "its plugin changed",
+    False: "its plugin did not change",
+    None: "whether its plugin changed is not known",
+}
+_TORCH = {True: "PyTorch changed", False: "PyTorch did not", None: "nobody knows whether PyTorch did"}
+_ALONE: dict[tuple[bool | None, bool | None], Cause] = {
+    (False, True): Cause.SUSPECTED_UPSTREAM,
+    (True, False): Cause.PLUGIN,
+}
+"""Whose a failure of one plugin is, by whether the plugin and PyTorch changed; not known otherwise."""
+
+
+def blame(began: Sequence[Began]) -> Blamed:
+    """Whose the same failure is that began on one nightly on these devices, at least one."""
+    # Where PyTorch stayed as it was, it did nothing.
+    witnesses = [item for item in began if item.torch_changed is not False]
+    groups = [tuple(item for item in witnesses if item.torch == torch) for torch in {item.torch for item in witnesses}]
+    together = max(groups, key=lambda group: (plugins(group), group[0].torch or ""), default=())
+    if plugins(together) > 1:
+        return Blamed(Cause.UPSTREAM, _together(together), together)
+    for item in witnesses:
+        if item.source.is_reference and item.torch_changed and item.plugin_changed is False:
+            reason = f"the reference {item.source.device} broke, and its plugin did not change: probably upstream"
+            return Blamed(Cause.UPSTREAM, reason, (item,))
+    if plugins(began) > 1:
+        reason = f"{plugins(began)} independent plugins broke on the same nightly, but not with the same new PyTorch"
+        return Blamed(Cause.UNKNOWN, reason, tuple(began))
+    who = "only this device" if len(began) == 1 else f"only the {len(began)} devices of one plugin"
+    plugin, torch = any_of(item.plugin_changed for item in began), any_of(item.torch_changed for item in began)
+    changed = f"{_PLUGIN[plugin]}, {_TORCH[torch]}"
+    return Blamed(_ALONE.get((plugin, torch), Cause.UNKNOWN), f"{who}: {changed}", tuple(began))
+
+
+def plugins(began: Iterable[Began]) -> int:
+    """How many independent plugins the devices have."""
+    found: list[frozenset[str]] = []
+    for item in began:
+        same = [other for other in found if other & item.source.identities]
+        found = [other for other in found if other not in same]
+        found.append(item.source.identities.union(*same))
+    return len(found)
+
+
+def any_of(answers: Iterable[bool | None]) -> bool | None:
+    """True where one is; else None where one is not known."""
+    found = set(answers)
+    return True if True in found else None if None in found else False
+
+
+def _together(began: Sequence[Began]) -> str:
+    count = plugins(began)
+    names = ", ".join(sorted(item.source.device for item in began if item.plugin_changed is not False))
+    control = f"; the plugins of {names} changed too, or may have" if names else ", and none of them changed"
+    reference = ", the reference among them" if any(item.source.is_reference for item in began) else ""
+    return f"{count} independent plugins broke alike on one nightly{reference}: probably upstream{control}"

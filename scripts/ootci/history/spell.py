@@ -1,0 +1,85 @@
+"""Since when something fails, found in the row of what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ootci.model.outcome import FAILURES, OutcomeName
+from ootci.model.spell import Mark, Spell
+from ootci.model.torch_build import TorchBuild, commits_between
+
+PASSES = frozenset({OutcomeName.PASSED, OutcomeName.XFAILED})
+"""Outcomes that end a row of failures. Any other says nothing, neither good nor bad."""
+
+_DIRTY = "-dirty"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What came of something on one night.
+
+    Attributes:
+        mark: the night.
+        outcome: what came of it, where a test that passed in the end has passed; None when it was not there.
+
+    """
+
+    mark: Mark
+    outcome: OutcomeName | None
+
+
+def spell_of(newest_first: Iterable[Seen]) -> Spell | None:
+    """The row of failures that lasts until the newest night; None when the last that is known of it is no failure.
+
+    Nights on which it was skipped, not run or not reported do not interrupt a row: who is silent has not passed. No
+    more is read than is needed.
+    """
+    first_failed: Mark | None = None
+    for seen in newest_first:
+        if seen.outcome in FAILURES:
+            first_failed = seen.mark
+        elif seen.outcome in PASSES:
+            return spell_between(seen.mark, first_failed) if first_failed is not None else None
+    return spell_between(None, first_failed) if first_failed is not None else None
+
+
+def spell_between(last_passed: Mark | None, first_failed: Mark) -> Spell:
+    """The row of failures that began then, with what changed in between."""
+    if last_passed is None:
+        return Spell(first_failed=first_failed)
+    url = commits_between(_torch(last_passed), _torch(first_failed))
+    commits = "...".join(f"{mark.torch_commit or '':.7}" for mark in (last_passed, first_failed)) if url else None
+    return Spell(
+        first_failed=first_failed,
+        last_passed=last_passed,
+        torch_changed=_torch_changed(last_passed, first_failed),
+        plugin_changed=_plugin_changed(last_passed, first_failed),
+        commits=commits,
+        commits_url=url,
+    )
+
+
+def _torch(mark: Mark) -> TorchBuild:
+    return TorchBuild(version=mark.torch_version or "", git_version=mark.torch_commit)
+
+
+def _torch_changed(before: Mark, after: Mark) -> bool | None:
+    if before.torch_commit and after.torch_commit:
+        return before.torch_commit != after.torch_commit
+    if before.torch_version and after.torch_version:
+        return before.torch_version != after.torch_version
+    return None
+
+
+def _plugin_changed(before: Mark, after: Mark) -> bool | None:
+    """Whether the plugin changed; unknown where the commit is the same and something was not committed."""
+    if before.plugin_commit and after.plugin_commit:
+        commits = [mark.removesuffix(_DIRTY) for mark in (before.plugin_commit, after.plugin_commit)]
+        if commits[0] != commits[1]:
+            return True
+        return None if before.plugin_commit.endswith(_DIRTY) or after.plugin_commit.endswith(_DIRTY) else False
+    if before.plugin_version and after.plugin_version:
+        # A package that somebody published is what its version says.
+        return before.plugin_version != after.plugin_version
+    return None

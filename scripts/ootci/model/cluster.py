@@ -1,0 +1,81 @@
+"""Failures of one night that have the same name, whichever devices they are of, and whose they probably are."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from ootci.model.record import Record
+from ootci.model.signature import Signature
+from ootci.model.spell import Mark
+
+
+class Cause(str, Enum):
+    """Whose a failure probably is."""
+
+    UPSTREAM = "upstream"
+    """PyTorch: independent plugins began to fail alike on one nightly, or the reference did without a change of its
+    own."""
+    SUSPECTED_UPSTREAM = "suspected_upstream"
+    """PyTorch is suspected and nothing shows it: one plugin began to fail when PyTorch changed and it did not."""
+    PLUGIN = "plugin"
+    """The plugin: it began to fail when it changed and PyTorch did not."""
+    INFRASTRUCTURE = "infrastructure"
+    """The machines, the cards or the network."""
+    CORE_DEFECT = "core_defect"
+    """PyTorch: a defect that the suites know and expect."""
+    KNOWN = "known"
+    """The vendor knows of it."""
+    FLAKY = "flaky"
+    """Chance: it passed when it was run again."""
+    UNKNOWN = "unknown"
+    """What was reported does not tell."""
+
+
+class ClusterDevice(Record):
+    """One device's part in a cluster."""
+
+    device: str
+    """Name of the device."""
+    is_reference: bool
+    """Whether it is the control."""
+    tests: int
+    """How many of its tests, or stages, fail so."""
+    new: int
+    """How many of them failed for the first time on this nightly, and nobody expected it."""
+    first: tuple[str, ...]
+    """Ids of the first of them in alphabetical order; the name of a stage that broke."""
+    plugin_changed: bool | None
+    """Whether its plugin changed when they began to fail; null where that cannot be told."""
+    since: Mark
+    """The night on which the first of them began to fail."""
+
+
+class Cluster(Record):
+    """Failures of one night that have the same name."""
+
+    signature: Signature
+    """Their name."""
+    plan_id: str
+    """The nightly."""
+    cause: Cause
+    """Whose they probably are."""
+    reason: str
+    """Why, in one sentence."""
+    devices: tuple[ClusterDevice, ...]
+    """The devices, by name."""
+    since: Mark
+    """The nightly that the cause was derived from: where what nobody expected began last."""
+    commits: str | None = None
+    """The fewest of PyTorch's commits that it can come from, as ``abc1234...def5678``; null where there are none."""
+    commits_url: str | None = None
+    """The page that lists them."""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether any of it began on this nightly."""
+        return any(item.new for item in self.devices)
+
+    @property
+    def tests(self) -> int:
+        """How many tests and stages of all devices fail so."""
+        return sum(item.tests for item in self.devices)

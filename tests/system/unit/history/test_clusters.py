@@ -1,0 +1,197 @@
+"""Failures of one night that have the same name, and whose they probably are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from unit.samples import night
+
+from ootci.history.cause import Source
+from ootci.history.clusters import NAMED, Failing, clusters_of
+from ootci.history.spell import spell_between
+from ootci.model.cluster import Cause, Cluster
+from ootci.model.signature import Signature
+from ootci.model.spell import Mark, Spell
+
+TONIGHT = 9
+ERROR = Signature.of("RuntimeError: no such thing")
+SOURCES = (
+    Source("oak", package="torch-oak", source="https://example.org/oak.git at main"),
+    Source("elm", package="torch-elm", source="https://example.org/elm.git@v1"),
+    Source("ash", package="torch_elm", source="https://example.org/other"),
+    Source("fir", package="torch-fir", source="https://example.org/Elm at dev"),
+    Source("ref", is_reference=True, package="torch-ref", source="ref"),
+)
+
+
+def _mark(number: int, torch: int | None, plugin: int | None) -> Mark:
+    return Mark(
+        plan_id=f"night{number:03d}",
+        date=night(number),
+        torch_commit=None if torch is None else f"{torch:040x}",
+        plugin_commit=None if plugin is None else f"{plugin:040x}",
+    )
+
+
+def _spell(
+    *, torch: bool | None = True, plugin: bool | None = False, began: int = TONIGHT, passed: int | None = None
+) -> Spell:
+    """A row of failures that began on a night, with or without changes."""
+    passed = began - 1 if passed is None else passed
+    before = _mark(passed, None if torch is None else passed if torch else began, None if plugin is None else 1)
+    return spell_between(before, _mark(began, began, 2 if plugin else 1))
+
+
+def failing(
+    device: str,
+    spell: Spell | None = None,
+    *,
+    test: str = "a/b.py::c",
+    settled: Cause | None = None,
+    name: Signature | None = ERROR,
+) -> Failing:
+    return Failing(device, test, name, spell or _spell(), settled)
+
+
+def _only(*items: Failing) -> Cluster:
+    (cluster,) = clusters_of(f"night{TONIGHT:03d}", SOURCES, items)
+    return cluster
+
+
+@pytest.mark.parametrize(
+    ("items", "cause", "words"),
+    [
+        ([failing("oak"), failing("elm")], Cause.UPSTREAM, "one nightly: probably upstream, and none of them changed"),
+        ([failing("oak", _spell(plugin=True)), failing("elm")], Cause.UPSTREAM, "the plugins of oak changed too"),
+        ([failing("oak", _spell(plugin=None)), failing("elm")], Cause.UPSTREAM, "oak changed too, or may have"),
+        ([failing("oak"), failing("ref", _spell(plugin=True))], Cause.UPSTREAM, "the reference among them"),
+        ([failing("oak", _spell(torch=None)), failing("elm", _spell(torch=None))], Cause.UPSTREAM, "2 independent"),
+        ([failing("ref")], Cause.UPSTREAM, "the reference ref broke, and its plugin did not change"),
+        ([failing("ref", _spell(plugin=True))], Cause.UNKNOWN, "only this device: its plugin changed, PyTorch changed"),
+        ([failing("ref", _spell(torch=False))], Cause.UNKNOWN, "its plugin did not change, PyTorch did not"),
+        ([failing("oak")], Cause.SUSPECTED_UPSTREAM, "only this device: its plugin did not change, PyTorch changed"),
+        ([failing("oak", _spell(plugin=True, torch=False))], Cause.PLUGIN, "its plugin changed, PyTorch did not"),
+        ([failing("oak", _spell(plugin=True))], Cause.UNKNOWN, "its plugin changed, PyTorch changed"),
+        ([failing("oak", _spell(torch=False))], Cause.UNKNOWN, "its plugin did not change, PyTorch did not"),
+        ([failing("oak", _spell(plugin=None, torch=None))], Cause.UNKNOWN, "not known"),
+        ([failing("elm"), failing("ash")], Cause.SUSPECTED_UPSTREAM, "only the 2 devices of one plugin"),
+        ([failing("elm"), failing("fir")], Cause.SUSPECTED_UPSTREAM, "only the 2 devices of one plugin"),
+        ([failing("ash"), failing("fir")], Cause.UPSTREAM, "2 independent plugins"),
+        ([failing("ash"), failing("fir"), failing("elm")], Cause.SUSPECTED_UPSTREAM, "the 3 devices of one plugin"),
+        ([failing("oak"), failing("elm", _spell(torch=False))], Cause.UNKNOWN, "not with the same new PyTorch"),
+        ([failing("oak"), failing("elm", _spell(began=TONIGHT - 2))], Cause.SUSPECTED_UPSTREAM, "only this device"),
+        ([failing("nobody"), failing("oak")], Cause.UPSTREAM, "2 independent plugins"),
+        ([failing("oak", Spell(first_failed=_mark(TONIGHT, 1, 1)))], Cause.UNKNOWN, "never passed"),
+        ([failing("oak", settled=Cause.KNOWN), failing("elm")], Cause.SUSPECTED_UPSTREAM, "only this device"),
+        ([failing("oak", settled=Cause.KNOWN)], Cause.KNOWN, "known to the vendor, on one device"),
+        ([failing("oak", settled=Cause.FLAKY), failing("elm", settled=Cause.KNOWN)], Cause.KNOWN, "on 2 devices"),
+        ([failing("oak", settled=Cause.FLAKY)], Cause.FLAKY, "passed when run again"),
+        ([failing("oak", settled=Cause.CORE_DEFECT)], Cause.CORE_DEFECT, "a defect of PyTorch"),
+        ([failing(item.device, settled=Cause.INFRASTRUCTURE) for item in SOURCES], Cause.INFRASTRUCTURE, "all 5"),
+    ],
+)  # fmt: skip
+def test_whose_it_probably_is(items: list[Failing], cause: Cause, words: str) -> None:
+    cluster = _only(*items)
+    assert cluster.cause is cause
+    assert words in cluster.reason
+
+
+def test_what_broke_together_before_is_remembered_while_one_more_breaks() -> None:
+    before = [failing(name, _spell(began=TONIGHT - 2)) for name in ("oak", "elm")]
+    cluster = _only(*before, failing("ref", _spell(plugin=True)))
+    assert cluster.cause is Cause.UPSTREAM
+    assert cluster.since.plan_id == f"night{TONIGHT - 2:03d}"
+    assert cluster.is_new
+    assert not _only(*before).is_new
+
+
+def test_the_fewest_commits_are_named() -> None:
+    cluster = _only(
+        failing("oak", _spell(passed=3)), failing("elm", _spell(passed=7)), failing("ref", _spell(passed=5))
+    )
+    assert cluster.commits_url == f"https://github.com/pytorch/pytorch/compare/{7:040x}...{TONIGHT:040x}"
+    assert cluster.commits == "0000000...0000000"
+
+
+def test_each_device_is_counted_by_itself() -> None:
+    tests = [f"a/b.py::{letter}" for letter in "gfedcba"]
+    old = failing("oak", _spell(began=2, plugin=True), test="a/a.py::old")
+    items = [failing("oak", test=test) for test in tests]
+    cluster = _only(*items, old, failing("elm", settled=Cause.FLAKY))
+    elm, oak = cluster.devices
+    assert (oak.device, oak.tests, oak.new, oak.plugin_changed) == ("oak", 8, 7, True)
+    assert oak.first == ("a/a.py::old", *sorted(tests)[: NAMED - 1])
+    assert oak.since.plan_id == "night002"
+    assert (elm.device, elm.tests, elm.new, elm.is_reference) == ("elm", 1, 0, False)
+    assert cluster.tests == 9
+
+
+def test_failures_that_said_nothing_meet_in_their_test() -> None:
+    found = clusters_of(
+        "night009", SOURCES, [failing(name, name=None, test=test) for name in ("oak", "elm") for test in "ab"]
+    )
+    assert [len(item.devices) for item in found] == [2, 2]
+
+
+_SPELLS = st.builds(
+    _spell,
+    torch=st.sampled_from([True, False, None]),
+    plugin=st.sampled_from([True, False, None]),
+    began=st.integers(7, TONIGHT),
+    passed=st.integers(1, 6),
+) | st.builds(lambda number: Spell(first_failed=_mark(number, number, 1)), st.integers(7, TONIGHT))
+_FAILING = st.lists(
+    st.builds(
+        Failing,
+        st.sampled_from([*(item.device for item in SOURCES), "nobody"]),
+        st.sampled_from("abc"),
+        st.sampled_from([None, ERROR, Signature.of("ValueError: no")]),
+        _SPELLS,
+        st.sampled_from([None, None, None, Cause.KNOWN, Cause.FLAKY, Cause.CORE_DEFECT, Cause.INFRASTRUCTURE]),
+    ),
+    max_size=10,
+    unique_by=lambda item: (item.device, item.test_id),
+)
+
+
+@settings(max_examples=100)
+@given(_FAILING, st.randoms(use_true_random=False))
+def test_every_failure_is_in_exactly_one_cluster_and_order_does_not_matter(
+    items: list[Failing], random: Random
+) -> None:
+    found = clusters_of("night009", SOURCES, items)
+    assert sum(cluster.tests for cluster in found) == len(items)
+    assert len({cluster.signature for cluster in found}) == len(found)
+    for item in items:
+        inside = [
+            device
+            for cluster in found
+            if item.signature is None or cluster.signature == item.signature
+            for device in cluster.devices
+            if device.device == item.device and item.test_id in device.first
+        ]
+        assert len(inside) == 1
+    assert clusters_of("night009", _shuffled(SOURCES, random), _shuffled(items, random)) == found
+
+
+@settings(max_examples=100)
+@given(_FAILING)
+def test_nobody_blames_torch_where_it_stayed_as_it_was(items: list[Failing]) -> None:
+    for cluster in clusters_of("night009", SOURCES, items):
+        tests = {test for device in cluster.devices for test in device.first}
+        named = [item for item in items if item.signature in (cluster.signature, None) and item.test_id in tests]
+        mine = [item for item in named if item.settled is None]
+        if cluster.cause in (Cause.UPSTREAM, Cause.SUSPECTED_UPSTREAM) and mine:
+            assert any(item.spell.torch_changed is not False and item.spell.last_passed for item in mine)
+        if cluster.cause is Cause.PLUGIN:
+            assert any(item.spell.plugin_changed for item in mine)
+
+
+def _shuffled(items: Sequence[object], random: Random) -> list[object]:
+    found = list(items)
+    random.shuffle(found)
+    return found

@@ -1,0 +1,142 @@
+"""Since when something fails, and what changed when it began."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from unit.samples import night
+
+from ootci.history.spell import PASSES, Seen, spell_between, spell_of
+from ootci.model.outcome import FAILURES, OutcomeName
+from ootci.model.spell import Mark
+
+A, B = "a1" * 20, "b2" * 20
+
+
+def mark(
+    number: int,
+    *,
+    torch: str | None = None,
+    version: str | None = None,
+    plugin: str | None = None,
+    release: str | None = None,
+) -> Mark:
+    return Mark(
+        plan_id=f"night{number:03d}",
+        date=night(number),
+        torch_version=version,
+        torch_commit=torch,
+        plugin_version=release,
+        plugin_commit=plugin,
+    )
+
+
+def _row(*outcomes: str | None) -> list[Seen]:
+    """What came of a test, oldest night first; told newest first."""
+    seen = [Seen(mark(number), None if name is None else OutcomeName(name)) for number, name in enumerate(outcomes)]
+    return seen[::-1]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "passed", "failed"),
+    [
+        (["passed", "failed"], 0, 1),
+        (["passed", "failed", "crashed", "timed_out", "error"], 0, 1),
+        (["failed", "passed", "failed", "failed"], 1, 2),
+        (["passed", None, "failed"], 0, 2),
+        (["passed", "failed", None, "skipped", "not_run", "unsupported", "failed"], 0, 1),
+        (["xfailed", "failed"], 0, 1),
+        (["failed", "failed"], None, 0),
+        ([None, "skipped", "failed"], None, 2),
+        (["passed", "failed", "not_run"], 0, 1),
+    ],
+)
+def test_a_row_begins_after_the_last_pass(outcomes: list[str | None], passed: int | None, failed: int) -> None:
+    spell = spell_of(_row(*outcomes))
+    assert spell is not None
+    assert spell.first_failed == mark(failed)
+    assert spell.last_passed == (None if passed is None else mark(passed))
+
+
+@pytest.mark.parametrize(
+    "outcomes", [[], ["passed"], ["failed", "passed"], ["failed", "passed", None], [None, "skipped"]]
+)
+def test_what_does_not_fail_has_no_row(outcomes: list[str | None]) -> None:
+    assert spell_of(_row(*outcomes)) is None
+
+
+def test_no_more_is_read_than_is_needed() -> None:
+    endless = itertools.chain(_row("passed", "failed"), (_ for _ in iter(_refuse, None)))
+    assert spell_of(endless) is not None
+
+
+def _refuse() -> Seen:
+    raise AssertionError("nights before the last pass are of no interest")
+
+
+_NAMES = st.sampled_from([None, *(name.value for name in OutcomeName)])
+
+
+@given(st.lists(_NAMES, max_size=12))
+def test_a_row_holds_no_pass(outcomes: list[str | None]) -> None:
+    spell = spell_of(_row(*outcomes))
+    passes, failures = ({name.value for name in names} for names in (PASSES, FAILURES))
+    told = [(number, name) for number, name in enumerate(outcomes) if name in passes | failures]
+    assert (spell is None) == (not told or told[-1][1] in passes)
+    if spell is not None:
+        first = int(spell.first_failed.plan_id.removeprefix("night"))
+        assert outcomes[first] in failures
+        assert not set(outcomes[first:]) & passes
+        before = [number for number, name in told if number < first]
+        assert spell.last_passed == (mark(before[-1]) if before else None)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ({"torch": A}, {"torch": B}, True),
+        ({"torch": A}, {"torch": A}, False),
+        ({"torch": A, "version": "1"}, {"torch": A, "version": "2"}, False),
+        ({"version": "2.15.0.dev1"}, {"version": "2.15.0.dev2"}, True),
+        ({"version": "2.15.0"}, {"torch": A, "version": "2.15.0"}, False),
+        ({"version": "2.15.0"}, {"torch": A}, None),
+        ({}, {}, None),
+    ],
+)
+def test_whether_torch_changed(before: dict[str, str], after: dict[str, str], expected: bool | None) -> None:
+    assert spell_between(mark(0, **before), mark(1, **after)).torch_changed is expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ({"plugin": A}, {"plugin": B}, True),
+        ({"plugin": A}, {"plugin": A}, False),
+        ({"plugin": A}, {"plugin": f"{A}-dirty"}, None),
+        ({"plugin": f"{A}-dirty"}, {"plugin": f"{A}-dirty"}, None),
+        ({"plugin": f"{A}-dirty"}, {"plugin": B}, True),
+        ({"release": "1.0"}, {"release": "1.1"}, True),
+        ({"release": "1.0"}, {"release": "1.0"}, False),
+        ({"release": "1.0", "plugin": A}, {"release": "1.0", "plugin": B}, True),
+        ({"plugin": A}, {}, None),
+    ],
+)
+def test_whether_the_plugin_changed(before: dict[str, str], after: dict[str, str], expected: bool | None) -> None:
+    assert spell_between(mark(0, **before), mark(1, **after)).plugin_changed is expected
+
+
+def test_the_commits_in_between_have_a_page() -> None:
+    spell = spell_between(mark(0, torch=A), mark(1, torch=B))
+    assert spell.commits == "a1a1a1a...b2b2b2b"
+    assert spell.commits_url == f"https://github.com/pytorch/pytorch/compare/{A}...{B}"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [(A, A), (None, B), (A, "javascript:alert(1)"), ("a1a1a1a", B), (A, B.upper())]
+)
+def test_what_is_no_commit_has_no_page(before: str | None, after: str) -> None:
+    spell = spell_between(mark(0, torch=before), mark(1, torch=after))
+    assert (spell.commits, spell.commits_url) == (None, None)

@@ -111,6 +111,11 @@ class StageFileVersion(InputError):
     meaning = "A file that another stage wrote has a schema version that this version of the tool does not read."
 
 
+class StageFileTooLarge(InputError):
+    id = "FILE-004"
+    meaning = "A file that another stage wrote is larger than any that the tool writes."
+
+
 class BadOption(InputError):
     id = "CLI-001"
     meaning = "An option has a value that cannot be used."

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ootci.model.record import Record
+from ootci.model.record import Record, Rows
 
 
 class OutcomeName(str, Enum):
@@ -80,7 +80,7 @@ class Outcome(Record):
     """The failure's head and tail, capped; says how much was cut."""
     ran: Way | None = None
     """`fallback` when any operator ran on the CPU during the test, else `native`; absent where nobody counted."""
-    attempts: Annotated[tuple[Attempt, ...], Field(exclude_if=lambda attempts: not attempts)] = ()
+    attempts: Annotated[Rows[Attempt], Field(exclude_if=lambda attempts: not attempts)] = ()
     """Later attempts in the same run, in order. The first is the outcome itself, and no later one changes it."""
 
     @property

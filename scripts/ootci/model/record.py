@@ -9,9 +9,13 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Annotated, ClassVar, TypeVar
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, PlainSerializer, ValidationError
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, FailFast, PlainSerializer, ValidationError
 
-from ootci.errors import StageFileInvalid, StageFileMissing, StageFileVersion
+from ootci.errors import StageFileInvalid, StageFileMissing, StageFileTooLarge, StageFileVersion
+
+MAX_BYTES = 128 * 1024 * 1024
+"""The largest stage file that is read: a run.json of 20,000 tests has 7 MB, and a failing test adds 16 kB at most.
+Reading a hostile one may take a hundred times its size in memory, so that more could not be borne."""
 
 FIRST_YEAR, LAST_YEAR = 1970, 2199
 """Times of runs lie between; with others, which only a hostile file has, no one can calculate safely."""
@@ -35,6 +39,11 @@ def _in_utc(value: datetime) -> datetime:
 Time = Annotated[AwareDatetime, AfterValidator(_in_utc), PlainSerializer(utc_text, return_type=str, when_used="json")]
 
 
+T = TypeVar("T")
+Rows = Annotated[tuple[T, ...], FailFast()]
+"""As many as a file holds. The first that is wrong is enough: a hostile file may hold millions, each an error."""
+
+
 class Record(BaseModel):
     """A frozen, closed record: unknown keys are errors, and so are numbers that JSON cannot hold."""
 
@@ -45,7 +54,7 @@ class StageFile(Record):
     """A record that is a file of its own, with a schema version.
 
     Raises:
-        StageFileMissing, StageFileInvalid, StageFileVersion: from :func:`read`.
+        StageFileMissing, StageFileTooLarge, StageFileInvalid, StageFileVersion: from :func:`read`.
 
     """
 
@@ -69,16 +78,24 @@ def read(kind: type[S], path: Path) -> S:
 
     Raises:
         StageFileMissing: the file does not exist.
+        StageFileTooLarge: it is larger than ``MAX_BYTES``.
         StageFileVersion: it was written by a newer version of the tool.
         StageFileInvalid: it does not follow the schema.
 
     """
     try:
-        text = path.read_bytes()
+        with path.open("rb") as stream:
+            text = stream.read(MAX_BYTES + 1)
     except OSError as error:
         raise StageFileMissing(
             f"{kind.FILE} cannot be read: {error.strerror}", where=str(path), fix=f"run `{kind.WRITTEN_BY}` first"
         ) from error
+    if len(text) > MAX_BYTES:
+        raise StageFileTooLarge(
+            f"{kind.FILE} is larger than {MAX_BYTES >> 20} MiB",
+            where=str(path),
+            fix=f"look at who wrote it, and write it again with `{kind.WRITTEN_BY}`",
+        )
     return parse(kind, text, where=str(path))
 
 
@@ -90,7 +107,7 @@ def parse(kind: type[S], text: bytes, *, where: str) -> S:
         version = _version_of(text)
         if version is not None and version > kind.VERSION:
             raise _too_new(kind, version, where) from error
-        first = error.errors()[0]
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         key = ".".join(str(part) for part in first["loc"]) or "the file"
         raise StageFileInvalid(
             f"{kind.FILE} is not valid: {key}: {first['msg']}",

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ootci.model.build import PluginBuild, StageName, StageResult
 from ootci.model.outcome import Counts, Outcome
-from ootci.model.record import Record, StageFile, Time
+from ootci.model.record import Record, Rows, StageFile, Time
 from ootci.model.torch_build import TorchBuild, TorchRequest
 
 
@@ -97,13 +97,13 @@ class Run(StageFile):
     """The plugin that was installed."""
     environment: Environment = Environment()
     """Where the run took place."""
-    stages: tuple[StageResult, ...]
+    stages: Rows[StageResult]
     """Every stage, in order, run or not."""
-    suites: tuple[SuiteReport, ...] = ()
+    suites: Rows[SuiteReport] = ()
     """What each suite reported."""
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: Rows[Outcome] = ()
     """Every test."""
-    operators: tuple[OperatorCount, ...] = ()
+    operators: Rows[OperatorCount] = ()
     """Operators that the suites used, by name, where the device counts them (``torch.<name>.operator_counts()``)."""
     url: str | None = None
     """Page of the workflow run, where there is one."""

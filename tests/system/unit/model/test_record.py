@@ -8,9 +8,11 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 from unit import samples
 
-from ootci.errors import StageFileInvalid, StageFileMissing, StageFileVersion
+from ootci.errors import StageFileInvalid, StageFileMissing, StageFileTooLarge, StageFileVersion
+from ootci.model import record as record_module
 from ootci.model.plan import Plan
 from ootci.model.record import parse, read, utc_text, write, write_atomic
 from ootci.model.run import Run
@@ -67,6 +69,27 @@ def test_a_missing_file_names_the_command_that_writes_it(tmp_path: Path) -> None
     assert caught.value.fix == "run `ootci judge` first"
     with pytest.raises(StageFileMissing):
         read(Plan, tmp_path)
+
+
+def test_a_file_that_is_too_large_is_not_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "run.json"
+    content = samples.run().to_json().encode()
+    path.write_bytes(content)
+    monkeypatch.setattr(record_module, "MAX_BYTES", len(content))
+    assert read(Run, path).to_json().encode() == content
+    with path.open("ab") as stream:
+        stream.truncate(1 << 40)  # a hole, which takes no room on the disk
+    with pytest.raises(StageFileTooLarge) as caught:
+        read(Run, path)
+    assert caught.value.where == str(path)
+
+
+@pytest.mark.parametrize("key", ["stages", "suites", "outcomes", "operators"])
+def test_of_a_hostile_list_the_first_mistake_is_enough(key: str) -> None:
+    text = json.dumps({**json.loads(samples.run().to_json()), key: [0] * 1000})
+    with pytest.raises(ValidationError) as caught:
+        Run.model_validate_json(text)
+    assert caught.value.error_count() == 1
 
 
 @pytest.mark.parametrize("extra", [{}, {"a_key_of_tomorrow": 1}, {"id": {"now": "a mapping"}}])

@@ -31,7 +31,7 @@ class PlannedRun(Record):
     device: str
     """Name of the device."""
     device_sha256: str
-    """Checksum of the device file at planning time."""
+    """Checksum of the device file and of the lists in the device's folder at planning time."""
     torch: TorchRequest
     """The torch to test on."""
     suites: tuple[PlannedSuite, ...]

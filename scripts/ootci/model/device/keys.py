@@ -116,7 +116,7 @@ class RegisteredDevice(Record):
     path: Path
     """Its file."""
     sha256: str
-    """Checksum of its file."""
+    """Checksum of its file, followed by the `known_failures.yaml` and the `upstream.txt` of its folder, if there."""
 
 
 class KnownFailuresFile(Record):

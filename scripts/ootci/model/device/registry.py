@@ -53,7 +53,9 @@ def load_device(path: Path) -> RegisteredDevice:
             where=f"{shown}:{document.line_of(('suites',))}",
             fix=f"write {upstream_list(path, device.name).as_posix()}, or leave the suite out",
         )
-    return RegisteredDevice(device=device, path=path, sha256=hashlib.sha256(path.read_bytes()).hexdigest())
+    parts = (path, listed, upstream_list(path, device.name))
+    content = b"".join(part.read_bytes() for part in parts if part.is_file())
+    return RegisteredDevice(device=device, path=path, sha256=hashlib.sha256(content).hexdigest())
 
 
 def upstream_list(path: Path, name: str) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -42,11 +43,20 @@ def test_a_file_with_the_other_suffix_is_not_passed_over(tmp_path: Path) -> None
         load_registry(tmp_path)
 
 
-def test_the_checksum_follows_the_file(tmp_path: Path) -> None:
+def test_the_checksum_follows_the_file_and_the_lists_beside_it(tmp_path: Path) -> None:
+    found = []
     _write(tmp_path, "a", "advisory")
-    before = load_registry(tmp_path)[0].sha256
+    found.append(load_registry(tmp_path)[0].sha256)
+    assert found[0] == hashlib.sha256((tmp_path / "a.yaml").read_bytes()).hexdigest()
     _write(tmp_path, "a", "gating")
-    assert load_registry(tmp_path)[0].sha256 != before
+    found.append(load_registry(tmp_path)[0].sha256)
+    (tmp_path / "a").mkdir()
+    for name, text in (("known_failures.yaml", "known_failures: []\n"), ("upstream.txt", "[ops]\n")):
+        (tmp_path / "a" / name).write_text(text, encoding="utf-8")
+        found.append(load_registry(tmp_path)[0].sha256)
+    (tmp_path / "a" / "notes.md").write_text("nothing that decides", encoding="utf-8")
+    assert load_registry(tmp_path)[0].sha256 == found[-1]
+    assert len(set(found)) == len(found)
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ _ENDING = re.compile(r"killed by (SIG[A-Z0-9]+|signal \d+)|(exit code \d+)")
 _WORD = re.compile(r"(?<![<\w])[A-Za-z_]\w+")
 
 _ERROR_SIGN = re.compile(r"(?<!\w)(?:fatal error|error): ")
-_UNRESOLVED = re.compile(r"undefined (?:symbol|reference)[: ].*|cannot open shared object file.*")
+_UNRESOLVED = re.compile(r"undefined (?:symbol|reference)[: ].*")
 _PROCESS_ENDING = re.compile(r" \((?:exit code \d+|killed by [^()]{1,30}|timed out after \d+ s)\)\Z")
 
 
@@ -59,6 +59,8 @@ def signature_of(
     if outcome not in FAILURES:
         return None
     told = _first_line(message) or _told_by(text or "")
+    if told.endswith(":"):
+        told = f"{told} {_line_after(told, text or '')}".rstrip()
     if outcome is OutcomeName.CRASHED:
         ending = _ENDING.search(told)
         return _placed(f"crashed ({ending[1] or ending[2]})" if ending else "crashed", text, test_id)
@@ -72,8 +74,8 @@ def signature_of_stage(
 ) -> Signature | None:
     """What the failure of a stage is called; None where it did not fail.
 
-    Of what a compiler or a linker says the file is left out: it is the plugin's own, and one function that torch no
-    longer has is missed by each plugin in another file.
+    Of what a compiler or a linker says the file that misses something is left out: it is the plugin's own, and one
+    function that torch no longer has is missed by each plugin in another file.
     """
     if status in (StageStatus.PASSED, StageStatus.NOT_RUN):
         return None
@@ -135,6 +137,14 @@ def _short(test_id: str) -> str:
 
 def _first_line(text: str | None) -> str:
     return next((line.strip() for line in (text or "")[: 2 * MAX_LINE].splitlines() if line.strip()), "")
+
+
+def _line_after(told: str, text: str) -> str:
+    """The line of a text that follows the one which ends in a colon, such as what a compiler's back end raised."""
+    marked = (line[1:].strip() for line in text[-8 * MAX_LINE :].splitlines() if line.startswith("E "))
+    lines = [line for line in marked if line]
+    at = next((number for number, line in enumerate(lines) if line.endswith(told[-80:])), None)
+    return "".join(lines[at + 1 : at + 2]) if at is not None else ""
 
 
 def _told_by(text: str) -> str:

@@ -64,6 +64,8 @@ _LINES = st.one_of(st.lists(_PIECES, max_size=20).map("".join), st.text(max_size
 @example("5%/foo.py", "oak")
 @example("\x1b[3\x1b[31m1mtext", "oak")
 @example("<n>/a.py", "n")
+@example("oak/n", "oak")
+@example("oak//noak", "oak")
 def test_twice_is_once(line: str, device: str) -> None:
     once = normalise(line, device)
     assert normalise(once, device) == once

@@ -73,7 +73,34 @@ SAMPLES = (
     "Differs: {count} of 9 samples differ from the cpu, first sample {first}: mul(float32[{first}], float32[]): {what}"
 )
 
+CALLBACK = """    def test_gradients():
+>       total.backward()
+
+integration/test_autograd.py:22:
+_ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _
+/venv/lib/python3.11/site-packages/torch/_dynamo/eval_frame.py:325: in compiled
+    return user_fn(self, *args)
+_ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _
+
+    def own(gradient):
+>       return {}[gradient]
+E       KeyError: 3
+
+integration/test_autograd.py:21: KeyError
+"""
+
+INDUCTOR = """E       torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:
+E       LoweringException: NotImplementedError: {what}
+E         target: aten.add.Tensor
+
+/venv/lib/python3.11/site-packages/torch/_inductor/graph.py:99: BackendCompilerFailed
+"""
+
 MEET = {
+    "what a line that ends in a colon announces": (
+        Failure("torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:", INDUCTOR.format(what="no oak")),
+        Failure(None, INDUCTOR.format(what="no elm"), device="elm", test="a/b.py::c"),
+    ),
     "a missing operator, in any test": (
         Failure(
             "NotImplementedError: Could not run 'aten::_foo' with arguments from the 'oak' backend. This could",
@@ -150,6 +177,14 @@ MEET = {
 }  # fmt: skip
 
 DO_NOT = {
+    "what a line that ends in a colon announces": (
+        Failure("torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:", INDUCTOR.format(what="one")),
+        Failure("torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:", INDUCTOR.format(what="two")),
+    ),
+    "what two tests themselves raised while torch called them": (
+        Failure("KeyError: 3", CALLBACK, test="integration/test_autograd.py::a"),
+        Failure("KeyError: 3", CALLBACK, test="integration/test_autograd.py::b"),
+    ),
     "operators": (
         Failure("NotImplementedError: Could not run 'aten::_foo' with arguments from the 'oak' backend."),
         Failure("NotImplementedError: Could not run 'aten::_bar' with arguments from the 'oak' backend."),
@@ -237,6 +272,13 @@ def test_what_did_not_fail_or_said_nothing_has_no_name() -> None:
     assert Failure(" \n ", "\n").signature is None
 
 
+def test_a_long_name_is_cut_and_says_what_it_is_made_of() -> None:
+    found = Failure("RuntimeError: " + "word " * 90).signature
+    assert found is not None
+    assert found == Failure("RuntimeError: " + "word " * 80).signature
+    assert len(found.text) in (MAX_TEXT - 1, MAX_TEXT)
+
+
 @given(st.text(max_size=2_000) | st.none(), st.text(max_size=4_000) | st.none(), st.text(max_size=300))
 def test_any_text_has_a_short_name(message: str | None, text: str | None, test: str) -> None:
     for outcome in FAILURES:
@@ -266,7 +308,7 @@ def _stage(
         (
             StageName.BUILD,
             "the plugin does not build: kernel.cpp:12:10: error: no member named 'gone' in 'c10' (exit code 1)",
-            "the plugin does not build: /b/csrc/ops.cpp:7:1: error: no member named 'gone' in 'c10' (exit code 2)",
+            "the plugin does not build: /b/x/ops.cpp:7:1: error: no member named 'gone' in 'c10' (killed by SIGINT)",
         ),
         (
             StageName.BUILD,
@@ -297,6 +339,7 @@ def test_stages_that_broke_in_two_ways_have_two_names() -> None:
     reasons = ["a.cpp:1:2: error: no member 'gone'", "a.cpp:1:2: error: no member 'lost'", "exit code 1", None]
     found = [_stage(StageName.BUILD, reason) for reason in reasons]
     found += [_stage(StageName.IMPORT, "exit code 1"), _stage(StageName.BUILD, "a", status=StageStatus.TIMED_OUT)]
+    found += [_stage(StageName.IMPORT, f"ImportError: lib{name}.so: cannot open shared object file") for name in "ab"]
     assert len({item.id for item in found if item is not None}) == len(found)
     assert found[3] == Signature.of("build: RuntimeError: the last line")
     for status in (StageStatus.PASSED, StageStatus.NOT_RUN):

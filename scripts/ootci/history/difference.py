@@ -7,13 +7,12 @@ from collections.abc import Container, Iterator
 from ootci.history.compare import changes_between
 from ootci.model.build import StageResult, StageStatus
 from ootci.model.difference import Difference, RunFacts, TestDifference
-from ootci.model.outcome import Outcome, OutcomeName
+from ootci.model.outcome import NOT_EXECUTED, Outcome
 from ootci.model.run import ReportState, Run
 from ootci.model.torch_build import commits_between
 from ootci.model.verdict import ChangeName
 
 NEW_FAILURES = (ChangeName.REGRESSION, ChangeName.NEW_FAILURE)
-_NOT_EXECUTED = (OutcomeName.SKIPPED, OutcomeName.UNSUPPORTED, OutcomeName.NOT_RUN)
 
 
 def difference(before: Run, after: Run, known: Container[str] = ()) -> Difference:
@@ -67,7 +66,7 @@ def _name(outcome: Outcome | None) -> str | None:
 
 
 def _executed(outcome: Outcome) -> bool:
-    return outcome.outcome not in _NOT_EXECUTED
+    return outcome.outcome not in NOT_EXECUTED
 
 
 def _worse(before: Run, after: Run, tests: list[TestDifference]) -> Iterator[str]:

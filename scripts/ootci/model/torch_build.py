@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 
+from ootci.model.commit import full_commit
 from ootci.model.record import Record
 
 
@@ -65,7 +65,7 @@ def commits_between(before: TorchBuild | None, after: TorchBuild | None) -> str 
     Source: GitHub's documentation, "Comparing commits". The commit comes from a device run, so anything but a full
     hash is no commit.
     """
-    ends = [build.git_version if build else None for build in (before, after)]
-    if not all(end and re.fullmatch("[0-9a-f]{40}", end) for end in ends) or ends[0] == ends[1]:
+    ends = [full_commit(build.git_version if build else None) for build in (before, after)]
+    if None in ends or ends[0] == ends[1]:
         return None
     return f"https://github.com/pytorch/pytorch/compare/{ends[0]}...{ends[1]}"

@@ -143,6 +143,8 @@ class StageEnd(_Event):
     excerpt: str | None = None
     log: str | None = None
     only_tests: bool = False
+    facts: dict[str, str] = Field(default_factory=dict)
+    """What the check command said of what is below the plugin."""
 
 
 Event = Annotated[

@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import (
     BaseModel,
     ConfigDict,
+    Field,
     ValidationError,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
@@ -30,7 +31,7 @@ class _Facts(BaseModel):
         try:
             return handler(value)
         except ValidationError:
-            return cls.model_fields[info.field_name or ""].default
+            return cls.model_fields[info.field_name or ""].get_default(call_default_factory=True)
 
 
 class PythonFacts(_Facts):
@@ -100,13 +101,15 @@ class DeviceFacts(_Facts):
     """Cards that torch counts."""
     error: str | None = None
     """What went wrong while asking."""
+    card: dict[str, str] = Field(default_factory=dict)
+    """``torch.<name>.get_device_properties(0)``: the properties that are text or numbers, as text."""
 
 
 class Probe(_Facts):
     """env.json as a whole."""
 
     reached: str | None = None
-    """The last step that was reached: ``python``, ``import`` or ``device``."""
+    """The last step that was reached: ``python``, ``import``, ``device``, ``available`` or ``described``."""
     error: str | None = None
     """Why the probe did not get to its end."""
     python: PythonFacts = PythonFacts()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import secrets
+from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Annotated, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, FailFast, PlainSerializer, ValidationError
 
@@ -61,6 +62,8 @@ class StageFile(Record):
     FILE: ClassVar[str]
     VERSION: ClassVar[int] = 1
     WRITTEN_BY: ClassVar[str]
+    UPGRADES: ClassVar[Mapping[int, Callable[[dict[str, Any]], None]]] = {}
+    """By version, what makes a file of that version one of the next, in place."""
 
     schema_version: int = 1
     """Version of this file's schema; a reader refuses versions newer than its own."""
@@ -103,30 +106,51 @@ def parse(kind: type[S], text: bytes, *, where: str) -> S:
     """Validate the bytes of one stage file; ``where`` names their origin in errors (raised as by :func:`read`)."""
     try:
         record = kind.model_validate_json(text)
+        if record.schema_version == kind.VERSION:
+            return record
     except ValidationError as error:
-        version = _version_of(text)
-        if version is not None and version > kind.VERSION:
-            raise _too_new(kind, version, where) from error
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        key = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise StageFileInvalid(
-            f"{kind.FILE} is not valid: {key}: {first['msg']}",
-            where=where,
-            fix=f"write it again with `{kind.WRITTEN_BY}`",
-        ) from error
-    if record.schema_version > kind.VERSION:
-        raise _too_new(kind, record.schema_version, where)
-    return record
+        found = _object(text)
+        if found is None or _version(found) == kind.VERSION:
+            raise _invalid(kind, error, where) from error
+    else:
+        found = _object(text) or {}
+    version = _version(found)
+    if version > kind.VERSION:
+        raise _too_new(kind, version, where)
+    try:
+        for older in range(version, kind.VERSION):
+            kind.UPGRADES[older](found)
+            found["schema_version"] = older + 1
+        return kind.model_validate_json(json.dumps(found))
+    except (ValidationError, KeyError, TypeError, ValueError, AttributeError) as error:
+        # A file of an old version that was never valid can be anything.
+        raise _invalid(kind, error, where) from error
 
 
-def _version_of(text: bytes) -> int | None:
-    """The schema version of a text that may be anything else besides."""
+def _object(text: bytes) -> dict[str, Any] | None:
+    """What a text that may be anything holds; None when it is no JSON object."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    version = found.get("schema_version") if isinstance(found, dict) else None
-    return version if isinstance(version, int) else None
+    return found if isinstance(found, dict) else None
+
+
+def _version(found: Mapping[str, Any]) -> int:
+    """The schema version that a file states; 1 where it states none."""
+    version = found.get("schema_version", 1)
+    return version if isinstance(version, int) else 1
+
+
+def _invalid(kind: type[StageFile], error: Exception, where: str) -> StageFileInvalid:
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        text = f"{'.'.join(str(part) for part in first['loc']) or 'the file'}: {first['msg']}"
+    else:
+        text = f"it cannot be upgraded: {type(error).__name__}: {error}"
+    return StageFileInvalid(
+        f"{kind.FILE} is not valid: {text}", where=where, fix=f"write it again with `{kind.WRITTEN_BY}`"
+    )
 
 
 def _too_new(kind: type[StageFile], version: int, where: str) -> StageFileVersion:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
-from typing import ClassVar
+from typing import Any, ClassVar
+
+from pydantic import Field, field_validator
 
 from ootci.model.build import PluginBuild, StageName, StageResult
+from ootci.model.ids import Ids
 from ootci.model.outcome import Counts, Outcome
 from ootci.model.record import Record, Rows, StageFile, Time
 from ootci.model.torch_build import TorchBuild, TorchRequest
@@ -52,6 +56,35 @@ class OperatorCount(Record):
     """How often it ran on the CPU, through the plugin's fallback."""
 
 
+class CapabilityCounts(Record):
+    """The tests of one capability, whichever suites they belong to."""
+
+    capability: str
+    """Id of the capability."""
+    counts: Counts
+    """Its tests by outcome."""
+
+    @classmethod
+    def of(cls, outcomes: Iterable[Outcome]) -> tuple[CapabilityCounts, ...]:
+        """Count outcomes, by the capability's id."""
+        found: dict[str, list[Outcome]] = {}
+        for outcome in outcomes:
+            if outcome.capability is not None:
+                found.setdefault(outcome.capability, []).append(outcome)
+        return tuple(cls(capability=name, counts=Counts.of(found[name])) for name in sorted(found))
+
+
+class Links(Record):
+    """Where more is to be found. Addresses are hostile until checked: some of them hold what a device run said."""
+
+    plugin_commit: str | None = None
+    """Page of the plugin's commit, where the plugin comes from a git repository on the web."""
+    report: str | None = None
+    """File name, in the run's folder, of the one JUnit report of the run."""
+    log: str | None = None
+    """File name, in the run's folder, of the log of the first stage that did not pass."""
+
+
 class Environment(Record):
     """Where the run took place, as far as it is known."""
 
@@ -59,6 +92,8 @@ class Environment(Record):
     """Version of the device environment's Python."""
     os: str | None = None
     """Platform string."""
+    glibc: str | None = None
+    """Version of the C library."""
     machine: str | None = None
     """Processor architecture."""
     cpus: int | None = None
@@ -69,14 +104,34 @@ class Environment(Record):
     """Runner's name under GitHub Actions."""
     devices: int | None = None
     """Cards that torch counts for the device."""
+    image: str | None = None
+    """Container image with its digest, as the variable OOTCI_IMAGE of the job says."""
+    device_facts: dict[str, str] = Field(default_factory=dict)
+    """What the device said of itself: `driver`, `firmware`, `runtime` and `sdk` as the check command printed them, and
+    the properties of its first card as torch has them, each as `card.<property>`."""
+    ootci: str | None = None
+    """Version of ootci that put the run together."""
+
+
+def _from_1(record: dict[str, Any]) -> None:
+    """Version 1 counted no capabilities, and did not refuse two tests of one id."""
+    ids = Ids()
+    for outcome in record.get("outcomes", ()):
+        outcome["id"] = ids.add(outcome["id"])
+    found = CapabilityCounts.of(Outcome.model_validate(outcome) for outcome in record.get("outcomes", ()))
+    record["capabilities"] = [counts.model_dump(mode="json") for counts in found]
 
 
 class Run(StageFile):
     """One device, one torch build, one plugin commit, one attempt."""
 
     FILE: ClassVar[str] = "run.json"
+    VERSION: ClassVar[int] = 2
     WRITTEN_BY: ClassVar[str] = "ootci collect"
+    UPGRADES: ClassVar[Mapping[int, Callable[[dict[str, Any]], None]]] = {1: _from_1}
 
+    schema_version: int = 2
+    """Version of this file's schema; a reader refuses versions newer than its own."""
     id: str
     """Identity of the run: the plan's id and the device's name."""
     plan_id: str
@@ -85,6 +140,9 @@ class Run(StageFile):
     """Name of the device."""
     attempt: int = 1
     """1 for the first attempt; attempts are kept and the latest counts."""
+    queued_at: Time | None = None
+    """When it began to wait for its machine: what the variable OOTCI_QUEUED_AT of the job says, else when the plan was
+    made, which is a little before the job could start. Null for a later attempt, whose beginning nobody told."""
     started_at: Time
     """When the first stage started."""
     finished_at: Time
@@ -101,12 +159,23 @@ class Run(StageFile):
     """Every stage, in order, run or not."""
     suites: Rows[SuiteReport] = ()
     """What each suite reported."""
+    capabilities: Rows[CapabilityCounts] = ()
+    """Tests of all suites by capability."""
     outcomes: Rows[Outcome] = ()
-    """Every test."""
+    """Every test; no id is there twice."""
     operators: Rows[OperatorCount] = ()
     """Operators that the suites used, by name, where the device counts them (``torch.<name>.operator_counts()``)."""
     url: str | None = None
     """Page of the workflow run, where there is one."""
+    links: Links = Links()
+    """Where more is to be found."""
+
+    @field_validator("outcomes")
+    @classmethod
+    def _each_once(cls, outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
+        if len({outcome.id for outcome in outcomes}) != len(outcomes):
+            raise ValueError("two tests have one id")
+        return outcomes
 
     @property
     def counts(self) -> Counts:
@@ -118,6 +187,11 @@ class Run(StageFile):
         """The last stage that was started; null when none was."""
         started = [stage.name for stage in self.stages if stage.started_at is not None]
         return started[-1] if started else None
+
+    @property
+    def queue_duration(self) -> float | None:
+        """Seconds that it waited before the first stage; null when that is not known."""
+        return None if self.queued_at is None else (self.started_at - self.queued_at).total_seconds()
 
     @property
     def duration(self) -> float:

@@ -22,7 +22,8 @@ class Check(Record):
     """Is the hardware there? Its failure is INFRA, never red for the plugin."""
 
     command: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
-    """Command that exits 0 when the hardware is well, as a list of words; run without a shell."""
+    """Command that exits 0 when the hardware is well, as a list of words; run without a shell. Lines that it prints
+    like `driver: 24.1`, `firmware = 7` or `SDK version: 8.2` (and `runtime`) are kept with the run."""
     devices: Annotated[int, Field(ge=1, le=1024)] = 1
     """Cards that torch must count."""
     timeout_seconds: Annotated[int, Field(ge=1, le=3600)] = 120

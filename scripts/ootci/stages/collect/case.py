@@ -10,10 +10,10 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from ootci.model.ids import short_id
 from ootci.model.outcome import Attempt, Outcome, OutcomeName, way
 
 from .excerpt import Excerpt
-from .ids import short_id
 
 MAX_NAME = 100
 MAX_MESSAGE = 500

@@ -22,6 +22,8 @@ from ootci.model.event import (
 from ootci.model.outcome import Attempt
 from ootci.model.run import OperatorCount
 
+from .excerpt import excerpt
+
 MAX_REASON = 500
 MAX_EXCERPT = 8_000
 MAX_TESTS_AGAIN = 1_000
@@ -40,6 +42,7 @@ class EventLog:
         ends: what came of the tests of the suite during which the job was ended, so that nobody wrote its report.
         operators: how often each operator ran.
         attempts: later attempts of tests, by id.
+        facts: what the check command said of what is below the plugin.
 
     """
 
@@ -49,6 +52,7 @@ class EventLog:
     ends: dict[str, TestEnd] = field(default_factory=dict)
     operators: dict[str, OperatorUse] = field(default_factory=dict)
     attempts: dict[str, list[Attempt]] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: Path) -> EventLog:
@@ -60,6 +64,7 @@ class EventLog:
                 log.ends = {}
             elif isinstance(event, StageEnd):
                 log.ended[event.stage] = event
+                log.facts.update(event.facts)
                 log.ends = {}
             elif isinstance(event, TestEnd) and event.attempt > 1:
                 log._add_attempt(event)
@@ -86,13 +91,13 @@ class EventLog:
             return
         attempts = self.attempts.setdefault(event.id, [])
         if len(attempts) < MAX_ATTEMPTS:
-            message, text = event.message, event.text
+            message = event.message
             attempts.append(
                 Attempt(
                     outcome=event.outcome,
-                    duration=event.duration,
+                    duration=round(event.duration, 3),
                     message=message[:MAX_REASON] if message else None,
-                    text=text[:MAX_EXCERPT] if text else None,
+                    text=excerpt(event.text, MAX_EXCERPT),
                 )
             )
 
@@ -108,9 +113,9 @@ class EventLog:
             name=name,
             status=end.status,
             started_at=self.started[name],
-            duration=end.duration,
+            duration=round(end.duration, 3),
             reason=end.reason[:MAX_REASON] if end.reason else None,
-            excerpt=end.excerpt[-MAX_EXCERPT:] if end.excerpt else None,
+            excerpt=excerpt(end.excerpt, MAX_EXCERPT),
             log=end.log,
             only_tests=end.only_tests,
         )

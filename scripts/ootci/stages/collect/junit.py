@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.parsers import expat
 
+from ootci.model.ids import Ids
 from ootci.model.outcome import Outcome
 from ootci.model.run import ReportState
 
 from .case import MAX_NAME, Case, plain_case
-from .ids import Ids
 
 MAX_BYTES = 512 * 1024 * 1024
 MAX_DEPTH = 50

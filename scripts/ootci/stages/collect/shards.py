@@ -8,12 +8,12 @@ from pathlib import Path
 
 from ootci.model.build import StageName, StageStatus
 from ootci.model.event import StageEnd
+from ootci.model.ids import short_id
 from ootci.model.outcome import Outcome
 from ootci.model.run import ReportState
 from ootci.model.workspace import RunFolder, Shard
 
 from .event_log import EventLog
-from .ids import short_id
 from .junit import Report, read_junit
 
 _BEFORE = (StageName.IMPORT, StageName.CHECK)
@@ -50,6 +50,7 @@ def _joined(logs: Mapping[Shard, EventLog], silent: list[Shard]) -> EventLog:
         joined.collected.update({key: test for key, test in log.collected.items() if key not in joined.collected})
         joined.ends.update(log.ends)
         joined.attempts.update(log.attempts)
+        joined.facts.update(log.facts)
         joined.add_operators(log.operators)
     for name in StageName:
         if not any(name in log.started for log in logs.values()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -10,24 +11,33 @@ from ootci.errors import StageFileInvalid
 from ootci.model.build import Build, StageName, StageResult, StageStatus
 from ootci.model.device import Device
 from ootci.model.event import TestEnd
+from ootci.model.ids import short_id
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan, PlannedRun
 from ootci.model.probe import read_probe
 from ootci.model.record import read, write
-from ootci.model.run import Environment, ReportState, Run, SuiteReport
+from ootci.model.run import CapabilityCounts, ReportState, Run, SuiteReport
 from ootci.model.torch_build import TorchRequest
 from ootci.model.workspace import RunFolder
 
 from .case import MAX_MESSAGE, MAX_NAME
 from .event_log import EventLog
 from .excerpt import excerpt
-from .ids import short_id
 from .junit import Report
+from .place import environment, links, queued_at
 from .report import write_run_report
 from .shards import reported
 
 
-def collect(device: Device, plan: Plan, folder: RunFolder, *, now: datetime, attempt: int = 1) -> Run:
+def collect(
+    device: Device,
+    plan: Plan,
+    folder: RunFolder,
+    *,
+    now: datetime,
+    attempt: int = 1,
+    variables: Mapping[str, str] = os.environ,
+) -> Run:
     """Write run.json, and report.xml for other tools, from whatever the stages before left behind.
 
     Args:
@@ -36,6 +46,7 @@ def collect(device: Device, plan: Plan, folder: RunFolder, *, now: datetime, att
         folder: the run's folder.
         now: when the run counts as finished if no stage says so.
         attempt: number of the attempt.
+        variables: environment variables of the job, which say where it runs.
 
     Raises:
         NoSuchDevice: the plan has no run for the device.
@@ -63,17 +74,20 @@ def collect(device: Device, plan: Plan, folder: RunFolder, *, now: datetime, att
         plan_id=plan.id,
         device=device.name,
         attempt=attempt,
+        queued_at=queued_at(plan, attempt, started, variables),
         started_at=started,
         finished_at=finished,
         torch_request=_without_paths(planned),
         torch=build.torch,
         plugin=build.plugin,
-        environment=_environment(found.env, build),
+        environment=environment(read_probe(found.env), build, log.facts, variables),
         stages=stages,
         suites=_suites(device, stages, report, outcomes, {test.suite for test in log.collected.values()}),
+        capabilities=CapabilityCounts.of(outcomes),
         outcomes=outcomes,
         operators=log.operator_counts(),
         url=plan.trigger.url,
+        links=links(device, build, stages, folder),
     )
     write(run, folder.run)
     write_run_report(run, folder.report)
@@ -111,7 +125,7 @@ def _with_missing(reported: tuple[Outcome, ...], log: EventLog) -> tuple[Outcome
                 outcome=end.outcome,
                 capability=test.capability[:MAX_NAME] if test.capability else None,
                 title=test.title[:MAX_MESSAGE] if test.title else None,
-                duration=end.duration,
+                duration=round(end.duration, 3),
                 message=end.message[:MAX_MESSAGE] if end.message else None,
                 text=excerpt(end.text),
                 ran=end.ran,
@@ -172,16 +186,3 @@ def _state(
     if missing:
         return ReportState.TRUNCATED, f"{missing} of {len(outcomes)} collected tests never reported"
     return ReportState.COMPLETE, None
-
-
-def _environment(path: Path, build: Build) -> Environment:
-    probe = read_probe(path)
-    return Environment(
-        python=probe.python.version or build.python_version,
-        os=probe.os.platform,
-        machine=probe.os.machine,
-        cpus=probe.os.cpus,
-        compiler=build.compiler,
-        runner=os.environ.get("RUNNER_NAME"),
-        devices=probe.device.count,
-    )

@@ -12,6 +12,15 @@ from ootci.model.torch_build import TorchBuild, TorchRequest
 from .links import github_handle, pytorch_commit, web_address
 from .text import one_line
 
+_BELOW_THE_PLUGIN = {
+    "card.name": "card",
+    "driver": "driver",
+    "firmware": "firmware",
+    "runtime": "runtime",
+    "sdk": "SDK",
+}
+"""Labels of what the device said of itself, by the names that it has in the record of a run."""
+
 
 @dataclass(frozen=True)
 class Fact:
@@ -75,13 +84,15 @@ def run_facts(run: Run) -> tuple[Fact, ...]:
         _commit("torch commit", commit, pytorch_commit(commit)),
         Fact("plugin", f"{plugin.package} {plugin.version}" if plugin else "none", code=bool(plugin)),
         _address("plugin source", plugin.source if plugin else None),
-        _commit("plugin commit", plugin.commit if plugin else None),
+        _commit("plugin commit", plugin.commit if plugin else None, web_address(run.links.plugin_commit)),
         _optional("python", place.python),
         _optional("compiler", place.compiler),
         _optional("system", place.os),
         _optional("processors", f"{place.cpus}, {place.machine or 'of unknown kind'}" if place.cpus else place.machine),
         _optional("cards", str(place.devices) if place.devices is not None else None),
         _optional("runner", place.runner),
+        _optional("image", place.image),
+        *(_optional(label, place.device_facts.get(key)) for key, label in _BELOW_THE_PLUGIN.items()),
     ]
     return tuple(fact for fact in facts if fact is not None)
 

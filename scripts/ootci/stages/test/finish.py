@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from ootci.adapters.process import Finished
 from ootci.adapters.terminal import plain
@@ -20,6 +21,7 @@ class Finish:
     excerpt: str | None = None
     log: str | None = None
     only_tests: bool = False
+    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 PASSED = Finish(StageStatus.PASSED)

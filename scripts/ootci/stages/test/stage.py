@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -60,6 +60,7 @@ class _Stages:
             excerpt=finish.excerpt,
             log=finish.log,
             only_tests=finish.only_tests,
+            facts=dict(finish.facts),
         )
         append_event(folder.events, end, self.clock())
         return StageResult(
@@ -199,7 +200,9 @@ def _run_all(stages: _Stages, device: Device, names: list[StageName]) -> tuple[S
 
     def checking() -> Finish:
         hardware = stages.questions.hardware()
-        return hardware if hardware.status is not StageStatus.PASSED or not seen else seen[0]
+        return replace(
+            hardware if not seen or hardware.status is not StageStatus.PASSED else seen[0], facts=hardware.facts
+        )
 
     results = [stages.stage(StageName.IMPORT, importing)]
     if results[0].status is StageStatus.PASSED or device.check.command is not None:

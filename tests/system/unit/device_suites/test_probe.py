@@ -42,7 +42,7 @@ def _probe(tmp_path: Path, torch: str | None, *arguments: str) -> tuple[int, str
     [
         (None, ("--device", "cpu"), 10, "python", "`import torch` failed: ImportError: no torch"),
         ("import os\nos._exit(134)", ("--device", "cpu"), 134, "python", None),
-        (STUB_TORCH + MODULE + "AVAILABLE = True", ("--device", "cpu"), 0, "device", None),
+        (STUB_TORCH + MODULE + "AVAILABLE = True", ("--device", "cpu"), 0, "described", None),
         (STUB_TORCH + MODULE + "AVAILABLE = True", ("--device", "x"), 11, "import", "does not know the device x"),
         (STUB_TORCH + MODULE + "AVAILABLE = False", ("--device", "cpu"), 12, "device", "not available"),
         (
@@ -69,3 +69,43 @@ def test_every_end(
         assert error in complaint
     assert facts["python"]["version"].startswith(f"{sys.version_info.major}.{sys.version_info.minor}.")
     assert facts["os"]["cpus"] >= 1
+
+
+PROPERTIES = """
+class Properties:
+    name, total_memory, shared, ratio = "Dev 100\\ud800", 1 << 30, True, 0.5
+    uuid, _hidden, limits = object(), "no", [1]
+Properties.long = "x" * 1000
+def get_device_module(name):
+    return types.SimpleNamespace(
+        is_available=lambda: True, device_count=lambda: 2, get_device_properties=lambda card: PROPERTIES
+    )
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "reached"),
+    [
+        ("PROPERTIES = Properties()", 0, "described"),
+        ("PROPERTIES = None", 0, "described"),
+        ("del get_device_module\ndef get_device_module(name):\n    return types.SimpleNamespace("
+         "is_available=lambda: True, device_count=lambda: 2)", 0, "described"),
+        ("Properties.bad = property(lambda self: 1 / 0)\nPROPERTIES = Properties()", 0, "described"),
+        ("import os\nProperties.bad = property(lambda self: os._exit(9))\nPROPERTIES = Properties()", 9, "available"),
+    ],
+    ids=["some", "none", "no_function", "raises", "ends_the_process"],
+)  # fmt: skip
+def test_what_the_card_says_of_itself(tmp_path: Path, given: str, code: int, reached: str) -> None:
+    actual, _, facts = _probe(tmp_path, STUB_TORCH + MODULE + PROPERTIES + given, "--device", "cpu")
+    assert (actual, facts["reached"], facts["device"]["available"]) == (code, reached, True)
+    if given == "PROPERTIES = Properties()":
+        expected = {
+            "name": "Dev 100?",
+            "total_memory": str(1 << 30),
+            "shared": "True",
+            "ratio": "0.5",
+            "long": "x" * 200,
+        }
+        assert facts["device"]["card"] == expected
+    else:
+        assert not facts["device"].get("card")

@@ -139,3 +139,50 @@ def test_times_are_written_in_utc_with_milliseconds() -> None:
     assert utc_text(east) == "2026-11-21T00:00:00.123Z"
     record = parse(Plan, _with(samples.plan(), created_at="2026-11-21T05:30:00+05:30"), where="plan.json")
     assert '"created_at": "2026-11-21T00:00:00.000Z"' in record.to_json()
+
+
+VERSION_1 = Path(__file__).parents[2] / "golden" / "run" / "version-1.json"
+
+
+def test_a_run_of_version_1_becomes_one_of_version_2() -> None:
+    old = json.loads(VERSION_1.read_bytes())
+    new = read(Run, VERSION_1)
+    assert (old["schema_version"], new.schema_version) == (1, 2)
+    assert [(item.capability, item.counts.total) for item in new.capabilities] == [("rng", 10)]
+    assert new.capabilities[0].counts == new.counts
+    assert parse(Run, new.to_json().encode(), where="again") == new
+    kept = json.loads(new.to_json())
+    added = {"queued_at", "capabilities", "links"}
+    for key in kept.keys() - added - {"schema_version", "environment"}:
+        assert kept[key] == old[key], key
+    assert kept["environment"].items() >= old["environment"].items()
+
+
+def test_tests_of_one_id_in_version_1_stay_two_and_are_refused_in_version_2() -> None:
+    old = json.loads(VERSION_1.read_bytes())
+    old["outcomes"] = [old["outcomes"][0]] * 2
+    ids = [item.id for item in parse(Run, json.dumps(old).encode(), where="run.json").outcomes]
+    assert ids == [old["outcomes"][0]["id"], f"{old['outcomes'][0]['id']} #2"]
+    twice = json.loads(read(Run, VERSION_1).to_json())
+    twice["outcomes"] = [twice["outcomes"][0]] * 2
+    with pytest.raises(StageFileInvalid, match="two tests have one id"):
+        parse(Run, json.dumps(twice).encode(), where="run.json")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"outcomes": 3},
+        {"outcomes": [3]},
+        {"outcomes": [{"id": []}]},
+        {"outcomes": [{"id": "a", "suite": 1}]},
+        {"outcomes": None},
+        {"schema_version": 0},
+        {"schema_version": -1},
+        {"device": None},
+    ],
+)
+def test_a_file_of_an_old_version_that_was_never_valid_is_not_valid(change: dict[str, object]) -> None:
+    old = {**json.loads(VERSION_1.read_bytes()), **change}
+    with pytest.raises(StageFileInvalid, match=r"run\.json is not valid"):
+        parse(Run, json.dumps(old).encode(), where="run.json")

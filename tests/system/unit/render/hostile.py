@@ -14,7 +14,7 @@ from ootci.model.capability import Capability
 from ootci.model.device import KnownFailure, Unsupported
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan
-from ootci.model.run import Environment, OperatorCount, ReportState, Run, SuiteReport
+from ootci.model.run import Environment, Links, OperatorCount, ReportState, Run, SuiteReport
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import Change, ChangeName
 
@@ -39,7 +39,17 @@ def hostile_run(honest: Run, long: str = LONG) -> Run:
                 update={"wanted": text, "version": text, "fallback_reason": text, "unavailable_reason": text}
             ),
             "plugin": PluginBuild(package=text, version=text, source=ADDRESS + text, commit=text),
-            "environment": Environment(python=text, os=text, machine=text, cpus=1, compiler=text, runner=text),
+            "environment": Environment(
+                python=text,
+                os=text,
+                machine=text,
+                cpus=1,
+                compiler=text,
+                runner=text,
+                image=text,
+                device_facts={"driver": text, "sdk": text, "card.name": text},
+            ),
+            "links": Links(plugin_commit=text),
             "stages": tuple(
                 StageResult(
                     name=name,

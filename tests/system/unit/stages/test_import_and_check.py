@@ -119,3 +119,20 @@ def test_a_suite_is_asked_for_its_dtypes_and_told_what_is_declared(tmp_path: Pat
     assert "--ops-dtypes" not in smoke
     assert "--ops-dtypes=float32,bool" in ops
     assert "--declared-unsupported=quantization=no integer units" in smoke
+
+
+def test_a_probe_that_dies_while_it_describes_its_card_leaves_the_rest_to_the_suites(tmp_path: Path) -> None:
+    facts = json.dumps({"reached": "available", "device": {"available": True, "count": 1}})
+    stages = _run(tmp_path, f"echo '{facts}' > {tmp_path}/run/env.json; kill -SEGV $$")
+    assert _statuses(stages)[:2] == ["passed", "passed"]
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_what_the_check_command_says_is_told_to_the_event_log(tmp_path: Path, code: int) -> None:
+    said = "Tool 3\nDriver Version: 24.1.rc2  \n  firmware = 7\nSDK: 8.2\ndriver\nthe driver: no\nruntime:\n"
+    check = {"command": ["sh", "-c", f"printf '{said}'; exit {code}"]}
+    _run(tmp_path, "exit 0", check)
+    ends = [event for event in read_events(tmp_path / "run" / "events.jsonl") if isinstance(event, StageEnd)]
+    assert {end.stage.value: end.facts for end in ends if end.facts} == {
+        "check": {"driver": "24.1.rc2", "firmware": "7", "sdk": "8.2"}
+    }

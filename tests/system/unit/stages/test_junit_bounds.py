@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ootci.model.ids import MAX_ID, Ids, short_id
 from ootci.model.run import ReportState
 from ootci.stages.collect.excerpt import Excerpt, excerpt
-from ootci.stages.collect.ids import MAX_ID, Ids, short_id
 from ootci.stages.collect.junit import JunitCases, read_junit
 
 FEW, MANY = 10_000, 200_000

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ootci.model.ids import MAX_ID
 from ootci.model.outcome import OutcomeName
 from ootci.model.run import ReportState
 from ootci.stages.collect import junit
 from ootci.stages.collect.case import MAX_MESSAGE
 from ootci.stages.collect.excerpt import MAX_TEXT
-from ootci.stages.collect.ids import MAX_ID
 from ootci.stages.collect.junit import Report, read_junit
 
 SMALL = b"""<?xml version="1.0" encoding="utf-8"?>

@@ -34,6 +34,11 @@ class Failing:
     spell: Spell
     settled: Cause | None = None
 
+    @property
+    def name(self) -> Signature:
+        """The failure's name, or the test's where nothing was said."""
+        return self.signature or Signature.of(f"{self.test_id}: nothing was said")
+
 
 _SETTLED = {
     Cause.INFRASTRUCTURE: "the machine, the card or the network was not there, on {devices}",
@@ -56,7 +61,7 @@ def clusters_of(plan_id: str, sources: Sequence[Source], failing: Iterable[Faili
     by_device = {source.device: source for source in sources}
     by_name: dict[Signature, list[Failing]] = defaultdict(list)
     for item in failing:
-        by_name[item.signature or Signature.of(f"{item.test_id}: nothing was said")].append(item)
+        by_name[item.name].append(item)
     found = [_cluster(plan_id, name, by_device, items) for name, items in by_name.items()]
     return tuple(
         sorted(found, key=lambda item: (not item.is_new, -len(item.devices), -item.tests, item.signature.text))

@@ -18,7 +18,7 @@ _INVISIBLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u202a-
 _QUOTES = re.compile('["`\u2018\u2019\u201c\u201d\u00b4]')
 _URL = re.compile(r"(?<![A-Za-z])https?://[^\s'<>()]+")
 _SLASHES = re.compile(r"(?<![\w.+@~>/\\-])(?:[A-Za-z]:(?=\\))?[\w.+@~-]*(?:[/\\][\w.+@~-]*)+")
-_LOCATION = re.compile(r"(?:[/\\~]|[A-Za-z]:|\.{1,2}[/\\])|.*\.[A-Za-z]\w{0,9}\Z", re.DOTALL)
+_LOCATION = re.compile(r"(?:[/\\~]|[A-Za-z]:|\.{1,2}[/\\])|.*\.[A-Za-z]\w*\Z", re.DOTALL)
 
 _BEFORE, _AFTER = r"(?<![A-Za-z0-9_])", r"(?![A-Za-z0-9_])"
 _CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"

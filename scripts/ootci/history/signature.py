@@ -45,6 +45,8 @@ def signature_of(
 ) -> Signature | None:
     """What the failure of a test is called; see the module's text.
 
+    A test that fails as expected is named by the defect of PyTorch that the suites give as the reason.
+
     Args:
         device: name of the device, which the signature does not keep.
         outcome: what came of the test.
@@ -56,6 +58,9 @@ def signature_of(
         The signature; None where nothing failed, or where nothing was said about it.
 
     """
+    if outcome is OutcomeName.XFAILED:
+        reason = _first_line(message).partition(" Seen: ")[0]
+        return Signature.of(normalise(reason, device)) if reason else None
     if outcome not in FAILURES:
         return None
     told = _first_line(message) or _told_by(text or "")

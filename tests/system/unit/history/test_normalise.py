@@ -72,6 +72,7 @@ def test_twice_is_once(line: str, device: str) -> None:
 
 
 @given(st.lists(st.one_of(st.none(), _PIECES), max_size=20), st.sampled_from([" ", "'", "_", ": ", "."]))
+@example(["/", "..", "tmp", None], "_")
 def test_the_name_of_the_device_does_not_matter(pieces: list[str | None], between: str) -> None:
     def line(name: str) -> str:
         return between.join(f"{name}:0" if piece is None else piece for piece in pieces)

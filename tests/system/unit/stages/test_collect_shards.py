@@ -151,6 +151,71 @@ def test_operators_of_all_shares_are_added_up_to_the_limit(folder: RunFolder, mo
     ]
 
 
+def _changed(events: list[dict[str, object]], event: str, stage: str, **more: object) -> list[dict[str, object]]:
+    """The events, of which one stage's says something else."""
+    return [{**e, **more} if (e["event"], e.get("stage")) == (event, stage) else e for e in events]
+
+
+def test_of_stages_that_ended_badly_the_worst_is_told(folder: RunFolder) -> None:
+    ends: tuple[dict[str, object], ...] = (
+        {"status": "failed", "duration": 10.0, "reason": "two failed", "only_tests": True, "log": "first.log"},
+        {
+            "status": "timed_out",
+            "duration": 30.0,
+            "reason": "time was up",
+            "only_tests": False,
+            "log": "second.log",
+            "excerpt": "in a kernel",
+        },
+    )
+    for index, end in enumerate(ends, start=1):
+        events = _changed(_events(index, failing=None), "stage_end", "smoke", **end)
+        _write(_share(folder, index), _changed(events, "stage_start", "smoke", time=f"2026-11-01T0{index}:00:00.000Z"))
+    (smoke,) = (stage for stage in _collect(folder).stages if stage.name is StageName.SMOKE)
+    assert (smoke.status, smoke.duration, smoke.only_tests) == (StageStatus.TIMED_OUT, 30.0, False)
+    assert smoke.reason == "shard 1 of 2: two failed; shard 2 of 2: time was up"
+    assert (smoke.excerpt, smoke.log) == ("in a kernel", "second.log")
+    assert smoke.started_at is not None
+    assert smoke.started_at.hour == 1
+
+
+def test_a_silent_share_does_not_hide_how_another_ended(folder: RunFolder) -> None:
+    _write(_share(folder, 1), _changed(_events(1), "stage_end", "smoke", status="failed", reason="two failed"))
+    (smoke,) = (stage for stage in _collect(folder).stages if stage.name is StageName.SMOKE)
+    assert smoke.reason == "shard 1 of 2: two failed; shard 2 of 2 never reported"
+
+
+def test_attempts_of_every_share_are_kept(folder: RunFolder) -> None:
+    for index, test in ((1, "smoke/a.py::one"), (2, FAILS)):
+        again = {"event": "test_end", "id": test, "outcome": "passed", "duration": 0.1, "attempt": 2}
+        _write(_share(folder, index), [*_events(index, failing=test), again])
+    assert [item.id for item in _collect(folder).outcomes if item.is_flaky] == ["smoke/a.py::one", FAILS]
+
+
+def test_a_share_without_tests_is_no_gap(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TESTS, "integration", dict.fromkeys(TESTS["integration"], 1))
+    monkeypatch.setitem(TESTS, "smoke", dict.fromkeys(TESTS["smoke"], 1))
+    for index in (1, 2):
+        _write(_share(folder, index), _events(index, failing=None))
+    run = _collect(folder)
+    assert len(run.outcomes) == 5
+    assert {report.state.value for report in run.suites} == {"complete"}
+
+
+def test_what_describes_the_machine_is_of_a_share_that_reported(folder: RunFolder) -> None:
+    _write(_share(folder, 2), _events(2))
+    _share(folder, 2).env.write_text('{"os": {"cpus": 7}}', encoding="utf-8")
+    assert _collect(folder).environment.cpus == 7
+
+
+def test_shares_of_an_earlier_and_smaller_division_do_not_count(folder: RunFolder) -> None:
+    for index in (1, 2):
+        _write(_share(folder, index), _events(index))
+    earlier = folder.shard(Shard(1, 1))
+    _write(earlier, _events(None, failing="smoke/a.py::two"))
+    assert [item.id for item in _collect(folder).outcomes if item.is_failure] == [FAILS]
+
+
 def test_folders_that_are_no_shares_are_passed_over(folder: RunFolder) -> None:
     for index in (1, 2):
         _write(_share(folder, index), _events(index))

@@ -85,10 +85,23 @@ def test_one_test_that_takes_longer_moves_few_others(seed: int) -> None:
     assert sum(moved) / len(moved) <= 0.05 * len(durations)
 
 
+def test_a_test_that_takes_longer_moves_hardly_one_other() -> None:
+    """Of two shards each test prefers one by itself: filled up in turn they would move three times as many."""
+    moved = []
+    for seed in range(6):
+        durations = _plausible(seed)
+        found = assign(list(durations), durations, 2)
+        for test in list(durations)[::60]:
+            again = assign(list(durations), {**durations, test: durations[test] * 1.3}, 2)
+            moved.append(sum(again[name] != found[name] for name in durations))
+    assert sum(moved) / len(moved) <= 2
+
+
 def test_a_test_that_was_never_measured_counts_as_the_median() -> None:
-    durations = {"a": 1.0, "b": 1.0, "c": 1.0}
-    found = assign(["a", "b", "c", "new"], durations, 2)
-    assert sorted(list(found.values()).count(index) for index in (1, 2)) == [2, 2]
+    durations = {"small": 0.1, "middle": 1.0, "large": 2.0}
+    found = assign([*durations, "new"], durations, 2)
+    # 2 against 1 + 1 + 0.1: were the new one small, or large, it would be elsewhere.
+    assert {test for test in found if found[test] != found["large"]} >= {"middle", "new"}
 
 
 def test_shards_together_are_the_whole_and_each_tells_of_all(suites: SmallSuites) -> None:
@@ -121,3 +134,29 @@ def test_durations_that_are_none_are_a_usage_error(suites: SmallSuites, tmp_path
     session = suites.run("--shard=1/2", f"--durations-from={tmp_path / 'bad.json'}", "smoke")
     assert session.code == pytest.ExitCode.USAGE_ERROR
     assert "the durations cannot be read" in session.err
+
+
+def test_a_share_is_of_the_tests_that_were_chosen(suites: SmallSuites) -> None:
+    suites.write("smoke/test_a.py", THREE)
+    suites.write("smoke/test_b.py", THREE, header="import pytest\npytestmark = pytest.mark.capability('amp')\n")
+    (told,) = suites.run("--shard=1/2", "--capability=amp", "smoke").of("shard")
+    assert {test["id"].partition("::")[0] for test in told["tests"]} == {"smoke/test_b.py"}
+
+
+def test_a_share_of_named_tests_is_a_usage_error(suites: SmallSuites, tmp_path: Path) -> None:
+    suites.write("smoke/test_a.py", THREE)
+    (tmp_path / "ids").write_text("smoke/test_a.py::test_one", encoding="utf-8")
+    session = suites.run("--shard=1/2", f"--ids-from={tmp_path / 'ids'}")
+    assert session.code == pytest.ExitCode.USAGE_ERROR
+    assert "a share of named tests" in session.err
+
+
+def test_durations_decide_and_what_is_none_counts_as_not_measured(suites: SmallSuites, tmp_path: Path) -> None:
+    suites.write("smoke/test_a.py", THREE)
+    ids = {name: f"smoke/test_a.py::test_{name}" for name in ("one", "two", "three", "four")}
+    given = f'{{"{ids["one"]}": 9, "{ids["two"]}": 1, "{ids["three"]}": true, "{ids["four"]}": -1e300}}'
+    (tmp_path / "durations.json").write_text(given, encoding="utf-8")
+    (told,) = suites.run("--shard=1/2", f"--durations-from={tmp_path / 'durations.json'}", "smoke").of("shard")
+    assert {test["id"]: test["shard"] for test in told["tests"]} == assign(
+        list(ids.values()), {ids["one"]: 9.0, ids["two"]: 1.0}, 2
+    )

@@ -65,7 +65,7 @@ def _write(suites: SmallSuites) -> None:
 
 def test_failures_of_a_declared_capability_are_unsupported_and_say_what_was_seen(suites: SmallSuites) -> None:
     _write(suites)
-    session = suites.run("--declared-unsupported", "views=no such unit = none", "smoke")
+    session = suites.run("--declared-unsupported", "views= no such unit = none ", "smoke")
     ends = {name.rpartition("::")[2]: end for name, end in session.ends().items()}
     assert {name: end["outcome"] for name, end in ends.items()} == {
         "test_other_passes": "passed",

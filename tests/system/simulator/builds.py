@@ -13,7 +13,7 @@ from ootci.model.torch_build import Channel, TorchBuild, TorchRequest
 from .event import Blame, Event
 from .fleet import Maker
 
-NO_NIGHTLY = 0.07
+NO_NIGHTLY = 0.12
 """How often PyTorch has no new nightly."""
 RELEASE = "2.13.0"
 RELEASES = ((0, "2.14.0"), (150, "2.15.0"), (270, "2.16.0"))
@@ -36,7 +36,8 @@ class Builds:
         self._start = start
         self._makers = makers
         random = Random(f"{seed}/nightlies")  # noqa: S311 - nothing secret
-        self.fresh = frozenset(night for night in range(nights) if night == 0 or random.random() >= NO_NIGHTLY)
+        ends = (0, nights - 1)
+        self.fresh = frozenset(night for night in range(nights) if night in ends or random.random() >= NO_NIGHTLY)
         self._changed = [self._commits(maker, nights) for maker in makers]
 
     def _commits(self, maker: Maker, nights: int) -> set[int]:
@@ -88,7 +89,7 @@ class Builds:
         return PluginBuild(
             package=f"torch-{name}",
             version=f"2.14.{len([other for other in self._changed[device] if other <= changed])}",
-            source=f"https://github.com/example/torch-{name}.git@main",
+            source=f"https://github.com/example/torch-{name}.git at main",
             commit=_sha(f"{self._seed}/{name}/{changed}"),
         )
 

@@ -93,10 +93,10 @@ class Calendar:
         """Any night but the first ones."""
         return self.random.randint(after, self.nights - 2)
 
-    def span(self, shortest: int, longest: int, *, fresh: bool = False) -> tuple[int, int]:
-        """First and last night of something; ``fresh`` wants a PyTorch on the first that is new."""
+    def span(self, shortest: int, longest: int, *, fresh: bool | None = None) -> tuple[int, int]:
+        """First and last night of something; ``fresh`` says whether PyTorch shall be a new one on the first."""
         first = self.night()
-        while fresh and first not in self._fresh:
+        while fresh is not None and fresh is not (first in self._fresh):
             first = self.night()
         return first, self.until(first, shortest, longest)
 

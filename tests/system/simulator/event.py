@@ -66,6 +66,8 @@ class Blame(str, Enum):
     """Whose fault it is."""
 
     UPSTREAM = "upstream"
+    SUSPECTED = "upstream, suspected"
+    """PyTorch changed and the plugin did not, and only one plugin shows it."""
     PLUGIN = "plugin"
     UNCLEAR = "unclear"
     """What was reported allows no more than this."""
@@ -85,7 +87,7 @@ class Event:
         last: the last night.
         tests: the tests, as places in the list of all tests.
         outcome: what comes of them.
-        blame: whose fault it is, as far as the reports can tell.
+        blame: whose fault it really is.
         known: the nights on which an entry of known failures counts, first and last.
         chance: of a flaky test, how often it fails.
         delay: of a late report, how many nights later it arrives.

@@ -6,9 +6,11 @@ from ootci.model.outcome import OutcomeName
 
 from .calendar import Calendar
 from .catalogue import renamed
-from .event import Blame, Kind
+from .event import FAILING, Blame, Kind
 
 _BREAKING = (OutcomeName.FAILED, OutcomeName.FAILED, OutcomeName.FAILED, OutcomeName.ERROR, OutcomeName.CRASHED)
+PLUGIN_ALONE = 0.4
+"""How often a plugin breaks while PyTorch stays as it was, so that there is no doubt."""
 
 
 def plant(calendar: Calendar) -> None:
@@ -26,6 +28,36 @@ def plant(calendar: Calendar) -> None:
     _tests_are_lost(calendar)
     _reports_go_wrong(calendar)
     _machines_fail(calendar)
+
+
+def plant_an_ending(calendar: Calendar) -> None:
+    """Let the last nights show every verdict at once, for those who want to see them all on one page."""
+    end = calendar.nights - 1
+    devices = iter(calendar.random.sample(calendar.on_nightlies[5:], len(calendar.on_nightlies[5:])))
+    broken = (0, *calendar.on_nightlies[1:4])
+    calendar.reserve(broken, (end,))
+    tests = calendar.tests(broken, end, end, 4)
+    calendar.add(Kind.UPSTREAM_REGRESSION, broken, end, end, tests, blame=Blame.UPSTREAM)
+    for kind, nights, blame in (
+        (Kind.PLUGIN_REGRESSION, 1, Blame.PLUGIN),
+        (Kind.PLUGIN_REGRESSION, 6, Blame.PLUGIN),
+        (Kind.SMOKE_BREAK_PLUGIN, 2, Blame.PLUGIN),
+        (Kind.BUILD_BREAK_PLUGIN, 3, Blame.PLUGIN),
+        (Kind.IMPORT_BREAK_PLUGIN, 9, Blame.PLUGIN),
+        (Kind.SILENT, 3, Blame.NOBODY),
+        (Kind.OUTAGE, 1, Blame.NOBODY),
+        (Kind.LOST_TESTS, 1, Blame.NOBODY),
+        (Kind.PAUSED, 20, Blame.NOBODY),
+    ):
+        device, first = (next(devices),), end + 1 - nights
+        calendar.reserve(device, range(first, end + 1))
+        suite = "smoke" if kind is Kind.SMOKE_BREAK_PLUGIN else None
+        tests = calendar.tests(device, first, end, 5, suite)
+        calendar.add(kind, device, first, end, tests if kind in (*FAILING, Kind.LOST_TESTS) else (), blame=blame)
+    shaky, excused = (next(devices),), (next(devices),)
+    calendar.reserve((*shaky, *excused), (end,))
+    calendar.add(Kind.FLAKY, shaky, end, end, calendar.tests(shaky, end, end, 1), chance=1.0)
+    calendar.add(Kind.KNOWN, excused, 0, end, calendar.tests(excused, 0, end, 2), known=(0, end))
 
 
 def _quiet_night(calendar: Calendar) -> int:
@@ -141,7 +173,8 @@ def _pytorch_breaks_one_device(calendar: Calendar) -> None:
 def _plugins_break_tests(calendar: Calendar) -> None:
     for kind, a_year in ((Kind.PLUGIN_REGRESSION, 36), (Kind.SMOKE_BREAK_PLUGIN, 6)):
         for _ in calendar.tries(a_year):
-            first, last = calendar.span(1, 20)
+            alone = calendar.random.random() < PLUGIN_ALONE
+            first, last = calendar.span(1, 20, fresh=False if alone else None)
             device = calendar.random.choice(calendar.running[1:])
             if not calendar.claim((device,), (first, last + 1)):
                 continue

@@ -90,9 +90,10 @@ class Score:
             tally.changes += right
             if not right:
                 self.mistakes.append(f"night {night.number}: {said.device}: {event.kind.value}: wrong tests")
-            if event.blame is not Blame.NOBODY:
+            meant = truth.blames.get(event.number, Blame.NOBODY)
+            if meant is not Blame.NOBODY:
                 tally.blamed += 1
-                tally.blame += blame_of(said, event) is event.blame
+                tally.blame += blame_of(said, event) is meant
         for event in truth.mended:
             self.mended.told += 1
             self.mended.verdict += said.verdict is truth.verdict

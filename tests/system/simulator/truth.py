@@ -10,7 +10,7 @@ from ootci.model.outcome import FAILURES
 from ootci.model.verdict import ChangeName, VerdictName
 
 from .condition import ABSENT, BREAKS, CODE, PASSED, Condition
-from .event import Event, Kind
+from .event import Blame, Event, Kind
 from .world import World
 
 _STOPPED = {
@@ -33,6 +33,7 @@ class Expected:
         news: what has to be told on this very page, because it shows for the first time.
         mended: what is over, as this page shows for the first time.
         changes: for each of both, by its number, the tests that it changed and how, by id.
+        blames: for each piece of news, whose fault it is as far as the reports can tell.
         failing: ids of all tests that really fail.
 
     """
@@ -43,6 +44,7 @@ class Expected:
     news: tuple[Event, ...] = ()
     mended: tuple[Event, ...] = ()
     changes: dict[int, dict[str, ChangeName]] = field(default_factory=dict)
+    blames: dict[int, Blame] = field(default_factory=dict)
     failing: frozenset[str] = frozenset()
 
 
@@ -112,8 +114,11 @@ class Truth:
         after = replace(known, reported=True, stop=None)
         if condition.stop is not None:
             verdict = _STOPPED[BREAKS[condition.stop.kind]]
+            built = verdict is VerdictName.IMPORT_BROKEN
             news = () if known.stop == condition.stop.number or verdict is VerdictName.INFRA else (condition.stop,)
-            return replace(blank, verdict=verdict, news=news), replace(after, stop=condition.stop.number)
+            blames = {event.number: self._blame(event, condition, known.base, built=built) for event in news}
+            told = replace(blank, verdict=verdict, news=news, blames=blames)
+            return told, replace(after, stop=condition.stop.number)
         if condition.empty is not None:
             return replace(blank, verdict=VerdictName.NO_DATA), after
         return self._tests(condition, known, blank), after if condition.cut else self._seen(condition, after)
@@ -143,6 +148,7 @@ class Truth:
             news=news,
             mended=mended,
             changes={event.number: self._changes(event, condition, known.base) for event in (*news, *mended)},
+            blames={event.number: self._blame(event, condition, known.base) for event in news},
             failing=frozenset(ids[test] for test, event in condition.causes.items() if event.kind is not Kind.FLAKY),
         )
 
@@ -177,6 +183,19 @@ class Truth:
         ]
         over = [event for event in base.failing if event not in condition.failing]
         return (*bad, *others), tuple(over)
+
+    def _blame(self, event: Event, condition: Condition, base: Condition | None, *, built: bool = True) -> Blame:
+        """Whose fault something is, from what changed since it was well; ``built`` says whether the plugin is known."""
+        if event.blame is Blame.NOBODY:
+            return Blame.NOBODY
+        if event.blame is Blame.UPSTREAM and len(event.devices) > 1:
+            return Blame.UPSTREAM
+        if base is None or not built:
+            return Blame.UNCLEAR
+        device, nights = condition.device, (base.night, condition.night)
+        torch = len({self._world.builds.torch(device, night).git_version for night in nights}) > 1
+        plugin = len({self._world.builds.plugin(device, night).commit for night in nights}) > 1
+        return {(True, False): Blame.SUSPECTED, (False, True): Blame.PLUGIN}.get((torch, plugin), Blame.UNCLEAR)
 
     def _changes(self, event: Event, condition: Condition, base: Condition | None) -> dict[str, ChangeName]:
         found: dict[str, ChangeName] = {}

@@ -18,7 +18,7 @@ from .catalogue import catalogue
 from .condition import Condition, Conditions, base
 from .event import Event, Kind
 from .fleet import MAKERS, registered
-from .planting import plant
+from .planting import plant, plant_an_ending
 from .runs import Reporter
 
 START = datetime(2026, 1, 5, 4, 10, tzinfo=timezone.utc)
@@ -60,6 +60,7 @@ class World:
         tests: how many each device runs at the beginning.
         devices: how many there are, at most as many as are invented.
         start: when the first night is planned.
+        ending: whether the last nights shall show every verdict at once; needs all devices, and a month.
 
     Attributes:
         cases: every test that there ever is; a test's number is its place.
@@ -68,7 +69,14 @@ class World:
     """
 
     def __init__(
-        self, seed: int = 1, *, nights: int = 365, tests: int = 150, devices: int = len(MAKERS), start: datetime = START
+        self,
+        seed: int = 1,
+        *,
+        nights: int = 365,
+        tests: int = 150,
+        devices: int = len(MAKERS),
+        start: datetime = START,
+        ending: bool = False,
     ) -> None:
         self.seed = seed
         self.nights = nights
@@ -78,6 +86,8 @@ class World:
         self.builds = Builds(seed, start, nights, self.makers)
         bases = [base(seed, maker, early, tests) for maker in self.makers]
         calendar = Calendar(seed, nights, self.makers, early, bases, self.builds.fresh)
+        if ending:
+            plant_an_ending(calendar)
         plant(calendar)
         self.events: tuple[Event, ...] = tuple(calendar.events)
         self.builds.follow(self.events)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from simulator import ABSENT, Event, Kind, World
+from simulator.truth import Truth
 
 from ootci.history.signature import signature_of, signature_of_stage
 from ootci.history.store import History
@@ -15,6 +16,7 @@ from ootci.model.outcome import Outcome, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.record import parse
 from ootci.model.run import Run
+from ootci.model.verdict import VerdictName
 
 NAMES = tuple(OutcomeName)
 NIGHTS = 90
@@ -80,6 +82,12 @@ def test_the_compact_form_says_the_same_as_the_runs(world: World) -> None:
 
 def test_everything_that_can_happen_happens_in_a_year() -> None:
     assert {event.kind for event in World(1).events} == set(Kind)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_last_page_may_show_every_verdict(seed: int) -> None:
+    *_, page = Truth(World(seed, nights=90, ending=True)).pages()
+    assert {expected.verdict for expected in page} >= set(VerdictName) - {VerdictName.KNOWN}
 
 
 @pytest.mark.parametrize("nights", [20, 60])

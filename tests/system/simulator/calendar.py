@@ -15,6 +15,8 @@ from .fleet import Maker
 A_YEAR = 365
 TRIES = 10
 """How often something is tried, for each time that it is wanted."""
+FIRST = 3
+"""The first night on which something begins that has not always been so."""
 MARGIN = 1
 """Nights before and after something in which nothing else begins or ends on the device."""
 
@@ -89,15 +91,14 @@ class Calendar:
             if not wanted:
                 return
 
-    def night(self, after: int = 3) -> int:
-        """Any night but the first ones."""
-        return self.random.randint(after, self.nights - 2)
+    def night(self) -> int:
+        """Any night but the first ones and the last."""
+        return self.random.randint(FIRST, self.nights - 2)
 
     def span(self, shortest: int, longest: int, *, fresh: bool | None = None) -> tuple[int, int]:
         """First and last night of something; ``fresh`` says whether PyTorch shall be a new one on the first."""
-        first = self.night()
-        while fresh is not None and fresh is not (first in self._fresh):
-            first = self.night()
+        fitting = [night for night in range(FIRST, self.nights - 1) if fresh is (night in self._fresh)]
+        first = self.random.choice(fitting) if fitting else self.night()
         return first, self.until(first, shortest, longest)
 
     def until(self, first: int, shortest: int, longest: int) -> int:

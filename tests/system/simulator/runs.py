@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,13 +10,14 @@ from random import Random
 
 from ootci.model.build import StageName, StageResult, StageStatus
 from ootci.model.outcome import FAILURES, Attempt, Counts, Outcome, OutcomeName
-from ootci.model.run import Environment, ReportState, Run, SuiteReport
+from ootci.model.run import CapabilityCounts, ReportState, Run, SuiteReport
 
 from .builds import Builds
 from .catalogue import Case
 from .condition import ABSENT, BREAKS, NAMES, Condition
 from .event import Event
 from .fleet import Maker
+from .surroundings import environment, links, operators
 from .texts import Words
 
 SUITES = ("smoke", "integration", "ops")
@@ -64,6 +66,7 @@ class Reporter:
         }
         self._usual: dict[tuple[int, int, int], Outcome] = {}
         self._suites: dict[tuple[str, int, int], _Suite] = {}
+        self._counted: dict[int, tuple[bytes, frozenset[int], tuple[CapabilityCounts, ...]]] = {}
 
     def runs(self, condition: Condition, plan_id: str, min_tests: dict[str, int]) -> Iterator[Run]:
         """Every attempt that a device reported on a night, in order."""
@@ -87,31 +90,41 @@ class Reporter:
         suites = {} if stop else {suite: self._suite(suite, condition) for suite in SUITES}
         stages = self._stages(condition, stop, stopped, suites, begin, random)
         ended = max(item.started_at + timedelta(seconds=item.duration) for item in stages if item.started_at)
-        fetched, built = stopped is not StageName.FETCH, stopped not in (StageName.FETCH, StageName.BUILD)
+        plugin = None if stopped in (StageName.FETCH, StageName.BUILD) else self._builds.plugin(device, night)
         return Run(
             id=f"{plan_id}-{maker.name}",
             plan_id=plan_id,
             device=maker.name,
             attempt=attempt,
+            queued_at=self._start + timedelta(days=night) if attempt == 1 else None,
             started_at=begin,
             finished_at=ended,
             torch_request=self._builds.request(device, night),
-            torch=torch if fetched else None,
-            plugin=self._builds.plugin(device, night) if built else None,
-            environment=Environment(
-                python="3.11.14",
-                os="Linux-6.8.0-x86_64-with-glibc2.39",
-                machine="x86_64",
-                cpus=16 * maker.cards,
-                compiler="g++ (GCC) 13.3.0",
-                runner=f"{maker.name}-{1 + night % 2}",
-                devices=maker.cards if built and stopped is None else None,
-            ),
+            torch=None if stopped is StageName.FETCH else torch,
+            plugin=plugin,
+            environment=environment(maker, night, counted=stop is None),
             stages=tuple(stages),
             suites=tuple(_report(suite, suites.get(suite), stopped, min_tests[suite]) for suite in SUITES),
+            capabilities=self._capabilities(condition) if suites else (),
             outcomes=tuple(item for suite in suites.values() for item in suite.outcomes.values()),
+            operators=operators(maker, sum(len(suite.outcomes) for suite in suites.values())),
             url=URL.format(number=20_000_000_000 + 1000 * night + 10 * device + attempt),
+            links=links(plugin, stages),
         )
+
+    def _capabilities(self, condition: Condition) -> tuple[CapabilityCounts, ...]:
+        codes, flaky = condition.codes, condition.flaky
+        usual = self._counted.get(condition.device)
+        if usual is None or usual[:2] != (codes, flaky):
+            counts: dict[str, Counter[str]] = {}
+            for test, code in enumerate(codes):
+                if code != ABSENT:
+                    found = counts.setdefault(self._cases[test].capability, Counter())
+                    found[NAMES[code].value] += 1
+                    found["flaky"] += test in flaky
+            rows = [CapabilityCounts(capability=name, counts=Counts(**counts[name])) for name in sorted(counts)]
+            usual = self._counted[condition.device] = (codes, flaky, tuple(rows))
+        return usual[2]
 
     def _suite(self, name: str, condition: Condition) -> _Suite:
         tests = self._order[name]

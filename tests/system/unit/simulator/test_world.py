@@ -15,7 +15,7 @@ from ootci.model.device import Device
 from ootci.model.outcome import Outcome, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.record import parse
-from ootci.model.run import Run
+from ootci.model.run import CapabilityCounts, Run
 from ootci.model.verdict import VerdictName
 
 NAMES = tuple(OutcomeName)
@@ -62,7 +62,7 @@ def test_counts_of_a_report_are_those_of_its_outcomes(world: World) -> None:
             assert sum(report.counts.total for report in run.suites) == len(run.outcomes)
             assert sum(report.counts.failures for report in run.suites) == run.counts.failures
             assert sum(report.counts.flaky for report in run.suites) == run.counts.flaky
-            assert len({item.id for item in run.outcomes}) == len(run.outcomes)
+            assert run.capabilities == CapabilityCounts.of(run.outcomes)
 
 
 def test_the_compact_form_says_the_same_as_the_runs(world: World) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,3 +70,20 @@ class Nightly:
     def device_python(self) -> Path:
         """The interpreter that has torch and the reference plugin."""
         return self.folder / ".ootci" / "envs" / "openreg" / "bin" / "python"
+
+
+def run_nightly(checkout: Path) -> Nightly:
+    """Run the README's command twice in a checkout.
+
+    The second time is for what is built, not for what is tested, so it runs the shortest suite only.
+    """
+    env = {"PYTHON": sys.executable}
+    first = run_command(["make", "nightly"], checkout, env, timeout=3000)
+    run = checkout.with_name("first-run")
+    shutil.copytree(checkout / ".ootci" / "runs" / "openreg", run)
+    device = checkout / "devices" / "openreg.yaml"
+    text = device.read_text(encoding="utf-8")
+    device.write_text(with_smoke_only(text), encoding="utf-8")
+    second = run_command(["make", "nightly"], checkout, env, timeout=3000)
+    device.write_text(text, encoding="utf-8")
+    return Nightly(checkout, run, first, second)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from commands import Nightly, Ran, Tool, run_command, with_smoke_only
+from commands import Nightly, Ran, Tool, run_command, run_nightly
+from preparation import prepare_once
+from worker_order import in_worker_order
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,6 +22,19 @@ collect_ignore = ["misbehaving"]
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the project's own options."""
     parser.addoption("--update-golden", action="store_true", help="write the golden files again instead of comparing")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give the device's processes that a worker starts its share of the CPUs: torch would take them all."""
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    if workers > 1:
+        os.environ.setdefault("OMP_NUM_THREADS", str(max(1, len(os.sched_getaffinity(0)) // workers)))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give workers the files with long tests first, and those that need the device's environment when it is there."""
+    if hasattr(config, "workerinput"):
+        items[:] = in_worker_order(items)
 
 
 @pytest.fixture(scope="session")
@@ -56,18 +72,13 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def openreg_nightly(checkout: Path) -> Nightly:
-    """The README's command, run twice in a fresh checkout: the real torch, the real plugin, the real suites.
+def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of this test run, the same one in all its workers."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if hasattr(request.config, "workerinput") else own
 
-    The second time is for what is built, not for what is tested, so it runs the shortest suite only.
-    """
-    env = {"PYTHON": sys.executable}
-    first = run_command(["make", "nightly"], checkout, env, timeout=3000)
-    run = checkout.with_name("first-run")
-    shutil.copytree(checkout / ".ootci" / "runs" / "openreg", run)
-    device = checkout / "devices" / "openreg.yaml"
-    text = device.read_text(encoding="utf-8")
-    device.write_text(with_smoke_only(text), encoding="utf-8")
-    second = run_command(["make", "nightly"], checkout, env, timeout=3000)
-    device.write_text(text, encoding="utf-8")
-    return Nightly(checkout, run, first, second)
+
+@pytest.fixture(scope="session")
+def openreg_nightly(checkout: Path, shared: Path) -> Nightly:
+    """The README's command, run twice in a fresh checkout: the real torch, the real plugin, the real suites."""
+    return prepare_once(shared, "openreg_nightly", lambda: run_nightly(checkout))

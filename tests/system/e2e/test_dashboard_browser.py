@@ -29,7 +29,7 @@ from ootci.stages.render import render
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 ARGUMENTS = (
     "--no-sandbox",

@@ -10,6 +10,8 @@ import pytest
 from commands import Ran, Tool
 from misbehaving import BEHAVIOURS, stub_torch_wheel, write_device, write_suites
 
+pytestmark = pytest.mark.long
+
 EXPECTED = {
     "passes": ("OK", None, "5 of 5 executed tests passed"),
     "fails": ("FAILING", "integration", "integration/test_scripted.py::test_views"),

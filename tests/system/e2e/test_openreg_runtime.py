@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from commands import Ran, run_command
 
+pytestmark = pytest.mark.long
+
 FREED = """
 static const int freed = [] {
   volatile int* volatile number = new int(1);

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from commands import Ran, run_command
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.long]
 
 
 class StepOne:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from commands import Nightly, Tool, run_command, with_smoke_only
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.long]
 
 
 def _commands(text: str) -> list[str]:

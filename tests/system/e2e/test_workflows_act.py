@@ -13,7 +13,7 @@ from e2e.act_runner import ActRun, Repository, UnmappedAction, run_workflow
 from e2e.packages import NIGHTLY, RELEASE, serve_torch, wheelhouse
 from misbehaving import write_device, write_suites
 
-pytestmark = pytest.mark.act
+pytestmark = [pytest.mark.act, pytest.mark.long]
 
 NO_SUCH_RUNNER = "runner:\n  labels: [no-such-machine]\n"
 """act passes over a job that no runner takes, as a machine that is switched off would."""

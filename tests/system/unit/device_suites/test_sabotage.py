@@ -40,6 +40,7 @@ def test_whole_device_passes_them_all(report: dict[str, Any]) -> None:
     assert {test_id: outcome for test_id, outcome in seen.items() if outcome not in ("passed", "xfailed")} == {}
 
 
+@pytest.mark.long
 @pytest.mark.torch
 @pytest.mark.parametrize("name", QUICK)
 def test_broken_device_is_found_out(report: dict[str, Any], name: str) -> None:

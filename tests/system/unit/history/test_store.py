@@ -73,6 +73,7 @@ def test_another_record_of_the_same_identity_is_refused_and_the_first_stays(tmp_
 @pytest.mark.parametrize(
     "content",
     [b"", b"not packed", gzip.compress(run().to_json().encode())[:-20], gzip.compress(b"{}"), gzip.compress(b"\xff")],
+    ids=["empty", "not-packed", "cut-off", "no-record", "no-text"],  # the packed ones tell the time
 )
 def test_a_damaged_record_names_its_file(tmp_path: Path, content: bytes) -> None:
     history = History(tmp_path)

@@ -1,0 +1,30 @@
+"""In which order pytest's workers take the files: what others wait for first, and what is long before what is short."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+
+def in_worker_order(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """Tests with those of a file together, so that a worker that runs out of work at the end is so for a short time.
+
+    First comes one file that prepares the device's environment, then those that do without it, then those that need
+    it: with two that prepare it at the front, the second would only hold up a worker.
+    """
+    files: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.nodeid.partition("::")[0], []).append(item)
+    ordered = sorted(files.values(), key=_place)
+    first = next(filter(_prepares, ordered), [])
+    return [*first, *(item for tests in ordered if tests is not first for item in tests)]
+
+
+def _prepares(tests: list[pytest.Item]) -> bool:
+    return any("openreg_nightly" in getattr(test, "fixturenames", ()) for test in tests)
+
+
+def _place(tests: list[pytest.Item]) -> tuple[bool, bool]:
+    needs_device = _prepares(tests) or any(test.get_closest_marker("torch") for test in tests)
+    return (needs_device, not any(test.get_closest_marker("long") for test in tests))

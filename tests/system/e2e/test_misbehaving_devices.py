@@ -61,7 +61,7 @@ def night(tmp_path_factory: pytest.TempPathFactory, ootci: Tool) -> Night:
     for behaviour in BEHAVIOURS:
         write_device(folder / "devices", _name(behaviour), behaviour)
     write_suites(folder / "suites")
-    ran = ootci("nightly", "--torch", wheel.name, "--suites", "suites", cwd=folder)
+    ran = ootci("nightly", "--torch", wheel.name, "--suites", "suites", cwd=folder, timeout=1800)
     verdicts = json.loads((folder / ".ootci" / "verdicts.json").read_text(encoding="utf-8"))
     return Night(folder, ran, {item["device"]: item for item in verdicts["devices"]})
 

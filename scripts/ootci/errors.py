@@ -126,9 +126,29 @@ class TorchWheelMissing(InputError):
     meaning = "TORCH names a wheel file that does not exist or is not a torch wheel."
 
 
+class NothingToBisect(InputError):
+    id = "BIS-001"
+    meaning = "The history shows no nightly on which the test passed and a later one on which it failed."
+
+
+class NightlyMissing(InputError):
+    id = "BIS-002"
+    meaning = "A nightly was named that the package index does not have, or two in the wrong order."
+
+
+class BisectionChanged(InputError):
+    id = "BIS-003"
+    meaning = "What a bisection holds fixed, the plugin or the device file, has changed since it began."
+
+
 class NoSuchRun(InputError):
     id = "RUN-001"
     meaning = "A run was named that the history does not hold, or a name that fits more than one."
+
+
+class IndexUnreachable(InfrastructureError):
+    id = "TORCH-003"
+    meaning = "PyTorch's package index cannot be reached, or lists no torch for this Python and machine."
 
 
 class ToolMissing(InfrastructureError):
@@ -144,6 +164,11 @@ class HostFailure(InfrastructureError):
 class Busy(InfrastructureError):
     id = "HOST-003"
     meaning = "Another run of the tool holds the lock of the same folder."
+
+
+class DeviceAbsent(InfrastructureError):
+    id = "HOST-004"
+    meaning = "The device is not there on this machine, or its check failed."
 
 
 class HistoryConflict(InputError):

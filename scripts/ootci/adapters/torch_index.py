@@ -81,6 +81,17 @@ def exact(index_url: str, version: str, tags: frozenset[Tag] | None = None) -> T
     raise IndexProblem(f"{index_url} has no torch {version} for this Python and machine")
 
 
+def nightlies(index_url: str, tags: frozenset[Tag] | None = None) -> tuple[TorchWheel, ...]:
+    """Every development version of an index that fits this interpreter, oldest first, each once.
+
+    Raises:
+        IndexProblem: the index cannot be reached or has no torch wheel that fits.
+
+    """
+    found = {wheel.version: wheel for wheel in _fitting(index_url, tags) if wheel.version.is_devrelease}
+    return tuple(found[version] for version in sorted(found))
+
+
 def _fitting(index_url: str, tags: frozenset[Tag] | None) -> list[TorchWheel]:
     supported = frozenset(sys_tags()) if tags is None else tags
     page_url = f"{index_url}/torch/"

@@ -13,7 +13,22 @@ from types import FrameType
 import click
 
 from ootci import __version__
-from ootci.cli import build, collect, device, diff, doctor, gate, history, judge, nightly, plan, render, schema, test
+from ootci.cli import (
+    bisect,
+    build,
+    collect,
+    device,
+    diff,
+    doctor,
+    gate,
+    history,
+    judge,
+    nightly,
+    plan,
+    render,
+    schema,
+    test,
+)
 from ootci.cli.context import show_error
 from ootci.errors import EXIT_INFRASTRUCTURE, EXIT_INPUT, HostFailure, OotciError
 
@@ -53,6 +68,7 @@ for command in (
     render.render_command,
     gate.gate,
     diff.diff,
+    bisect.bisect,
     device.device,
     schema.schema,
     doctor.doctor,

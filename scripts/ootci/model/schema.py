@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from ootci.model.bisection import Bisection
 from ootci.model.build import Build
 from ootci.model.device import Device
 from ootci.model.durations import Durations
@@ -19,8 +20,8 @@ from ootci.model.verdict import Verdicts
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
 
-STAGE_FILES: tuple[type[StageFile], ...] = (Plan, Durations, Build, Run, Verdicts)
-"""The files in which the stages meet, in the order of the data's way."""
+STAGE_FILES: tuple[type[StageFile], ...] = (Plan, Durations, Build, Run, Verdicts, Bisection)
+"""The files in which the stages meet, in the order of the data's way, and the one in which a bisection is kept."""
 
 
 def device_schema() -> str:

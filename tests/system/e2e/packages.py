@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import tomllib
@@ -41,10 +41,24 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 def serve_torch(folder: Path) -> Iterator[dict[str, str]]:
     """Serve the index; gives the environment variables that point the tool to it."""
     for channel, version in (("nightly", NIGHTLY), ("release", RELEASE)):
-        wheel = stub_torch_wheel(folder / channel / "cpu" / "torch", version)
+        list_wheels([stub_torch_wheel(folder / channel / "cpu" / "torch", version)])
+    with serve(folder) as variables:
+        yield variables
+
+
+def list_wheels(wheels: Sequence[Path]) -> None:
+    """Write the index page of wheels that lie in one folder."""
+    lines = []
+    for wheel in wheels:
         digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
-        link = f'<a href="{wheel.name.replace("+", "%2B")}#sha256={digest}">{wheel.name}</a>'
-        (wheel.parent / "index.html").write_text(f"<!DOCTYPE html><body>{link}</body>", encoding="utf-8")
+        lines.append(f'<a href="{wheel.name.replace("+", "%2B")}#sha256={digest}">{wheel.name}</a>')
+    page = "<!DOCTYPE html><body>" + "\n".join(lines) + "</body>"
+    (wheels[0].parent / "index.html").write_text(page, encoding="utf-8")
+
+
+@contextlib.contextmanager
+def serve(folder: Path) -> Iterator[dict[str, str]]:
+    """Serve a folder that holds the indexes; gives the environment variables that point the tool to them."""
     handler = functools.partial(_Quiet, directory=str(folder))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)

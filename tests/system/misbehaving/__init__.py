@@ -56,10 +56,15 @@ def write_wheel(folder: Path, name: str, version: str, files: dict[str, str]) ->
     return wheel
 
 
-def stub_torch_wheel(folder: Path, version: str = "0.1.0+stub") -> Path:
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def stub_torch_wheel(folder: Path, version: str = "0.1.0+stub", commit: str = COMMIT) -> Path:
     """The stand-in for torch, as a wheel."""
     texts = {
-        f"torch/{path.name}": path.read_text(encoding="utf-8").replace("STUB_VERSION", version)
+        f"torch/{path.name}": path.read_text(encoding="utf-8")
+        .replace("STUB_VERSION", version)
+        .replace("STUB_COMMIT", commit)
         for path in sorted((_SOURCES / "stub_torch").glob("*.py"))
     }
     return write_wheel(folder, "torch", version, texts)

@@ -39,12 +39,24 @@ def act(moment):
         return False
     if BEHAVIOUR == "exits-zero" and moment == "second":
         os._exit(0)
+    if torch_broke_it(moment):
+        return False
     return not (BEHAVIOUR == "smoke-fails" and moment == "second") and not (BEHAVIOUR == "fails" and moment == "views")
+
+
+def torch_broke_it(moment):
+    """Whether this torch is one from which on the second test fails: FAKE_BREAKS_FROM names the first."""
+    import torch
+
+    first = os.environ.get("FAKE_BREAKS_FROM")
+    return moment == "second" and first is not None and torch.__version__ >= first
 
 
 def autoload():
     import torch
 
+    if torch.__version__ in os.environ.get("FAKE_IMPORT_BREAKS_ON", ""):
+        raise OSError("undefined symbol: torch_changed_it")
     if BEHAVIOUR == "import-raises":
         raise OSError("libfakeruntime.so: cannot open shared object file: No such file or directory")
     if BEHAVIOUR == "import-crashes" or (BEHAVIOUR == "crash-before-junit" and "pytest" in sys.modules):

@@ -11,7 +11,7 @@ from packaging.tags import Tag
 from packaging.version import Version
 
 from ootci.adapters import torch_index
-from ootci.adapters.torch_index import IndexProblem, exact, newest
+from ootci.adapters.torch_index import IndexProblem, exact, newest, nightlies
 
 TAGS = frozenset({Tag("cp311", "cp311", "linux_x86_64"), Tag("py3", "none", "any")})
 FITS = "cp311-cp311-linux_x86_64.whl"
@@ -91,6 +91,22 @@ def test_withdrawn_files_and_wheels_for_others_are_passed_over(index: Index) -> 
         f'href="torch-1.0-{FITS}"',
     )
     assert newest(index.url, TAGS).version == Version("1.0")
+
+
+def test_the_nightlies_are_in_order_each_once_and_without_releases_and_what_was_withdrawn(index: Index) -> None:
+    index.page(
+        *(f'href="torch-2.15.0.dev202611{day}%2Bcpu-{FITS}"' for day in ("21", "03", "21", "19")),
+        f'href="torch-2.15.0.dev20261120%2Bcpu-{FITS}" data-yanked',
+        f'href="torch-2.14.0.dev20261010%2Bcpu-{FITS}"',
+        f'href="torch-2.14.0-{FITS}"',
+    )
+    versions = [str(wheel.version) for wheel in nightlies(index.url, TAGS)]
+    assert versions == [
+        "2.14.0.dev20261010+cpu",
+        "2.15.0.dev20261103+cpu",
+        "2.15.0.dev20261119+cpu",
+        "2.15.0.dev20261121+cpu",
+    ]
 
 
 def test_a_page_without_a_fitting_wheel_says_so(index: Index) -> None:

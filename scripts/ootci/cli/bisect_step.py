@@ -1,0 +1,214 @@
+"""One step of a bisection: the stages of a device run on one nightly, with one test."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from packaging.version import Version
+
+from ootci.adapters import git
+from ootci.adapters.terminal import Progress
+from ootci.cli.bisect_range import NightlyIndex
+from ootci.cli.context import clock
+from ootci.errors import BadOption, BisectionChanged, DeviceAbsent
+from ootci.model.bisection import HeldPlugin, Step, StepResult
+from ootci.model.build import Build, StageName, StageResult, StageStatus
+from ootci.model.device import RegisteredDevice
+from ootci.model.outcome import FAILURES, OutcomeName
+from ootci.model.plan import Plan, Trigger
+from ootci.model.record import write
+from ootci.model.run import Run
+from ootci.model.workspace import Workspace
+from ootci.stages.build import build
+from ootci.stages.collect import collect
+from ootci.stages.plan import plan
+from ootci.stages.test import suite_options, test
+
+_GOOD = (OutcomeName.PASSED, OutcomeName.XFAILED)
+
+
+def with_one_suite(item: RegisteredDevice, test_id: str) -> RegisteredDevice:
+    """The device with the test's suite only, and without a release in place of a nightly that cannot be had.
+
+    Raises:
+        BadOption: the device runs no such suite.
+
+    """
+    suite = test_id.partition("/")[0]
+    suites = tuple(found for found in item.device.suites if found.name == suite)
+    if not suites:
+        names = ", ".join(found.name for found in item.device.suites)
+        raise BadOption(
+            f"`{item.device.name}` runs no suite `{suite}`",
+            where=f"TEST {test_id}",
+            fix=f"write a test's whole id, which begins with one of its suites: {names}",
+        )
+    torch = item.device.torch.model_copy(update={"fallback": "none"})
+    device = item.device.model_copy(update={"suites": suites, "torch": torch})
+    return RegisteredDevice(device=device, path=item.path, sha256=item.sha256)
+
+
+def holding_commit(item: RegisteredDevice, commit: str) -> RegisteredDevice:
+    """The device with its plugin's repository at one commit; the same where the plugin comes from elsewhere."""
+    source = item.device.plugin.git
+    if source is None:
+        return item
+    return _with_plugin(item, {"git": source.model_copy(update={"ref": commit})})
+
+
+def _holding(item: RegisteredDevice, held: HeldPlugin) -> RegisteredDevice:
+    if item.device.plugin.package is not None:
+        return _with_plugin(item, {"package": f"{held.build.package}=={held.build.version}"})
+    return holding_commit(item, held.build.commit) if held.build.commit else item
+
+
+def _with_plugin(item: RegisteredDevice, values: dict[str, object]) -> RegisteredDevice:
+    plugin = item.device.plugin.model_copy(update=values)
+    device = item.device.model_copy(update={"plugin": plugin})
+    return RegisteredDevice(device=device, path=item.path, sha256=item.sha256)
+
+
+@dataclass(frozen=True)
+class Stepper:
+    """Tests one nightly after the other, each with the same plugin.
+
+    Attributes:
+        item: the device, with the one suite.
+        test_id: the test.
+        repeat: how often it runs until it fails.
+        folder: where the steps' files lie; their environment is one, made again for each.
+        suites: the suites folder.
+        progress: told what is going on.
+
+    """
+
+    item: RegisteredDevice
+    test_id: str
+    repeat: int
+    folder: Path
+    suites: Path
+    progress: Progress
+
+    def step(self, nightly: str, held: HeldPlugin | None) -> tuple[Step, HeldPlugin | None]:
+        """Test one nightly.
+
+        Args:
+            nightly: the version of torch.
+            held: the plugin of the steps before; None for the first.
+
+        Returns:
+            The step, and the plugin to hold; None when it could not be built yet.
+
+        Raises:
+            BisectionChanged: the plugin's sources are not those of the steps before.
+            DeviceAbsent: the device is not there.
+            IndexUnreachable: the package index does not answer, which says nothing of the nightly.
+            HostFailure: the machine refused something.
+
+        """
+        started_at, started = clock(), time.monotonic()
+        sources = self._same_sources(held)
+        item = _holding(self.item, held) if held else self.item
+        workspace = Workspace(self.folder)
+        shutil.rmtree(workspace.building(item.device.name), ignore_errors=True)
+        planned = self._plan(item, nightly, started_at)
+        write(planned, workspace.plan)
+        built = build(item, planned.runs[0], workspace, clock=clock, progress=self.progress)
+        if built.stages[0].status is not StageStatus.PASSED:
+            # A network that is gone says nothing of the nightly, and would say the same of every other one.
+            NightlyIndex.of(item.device)
+        broken = _broken(built.stages)
+        runs = self._runs(item, planned, built, workspace) if broken is None else []
+        result, reason = self._result(built, runs)
+        step = Step(
+            nightly=nightly,
+            git_version=built.torch.git_version if built.torch else None,
+            result=result,
+            outcomes=tuple(found for run in runs if (found := self._outcome(run))),
+            reason=reason,
+            started_at=started_at,
+            duration=round(time.monotonic() - started, 3),
+        )
+        self._keep(workspace.run(item.device.name).path, nightly)
+        return step, held or (HeldPlugin(build=built.plugin, sources=sources) if built.plugin else None)
+
+    def _plan(self, item: RegisteredDevice, nightly: str, now: datetime) -> Plan:
+        found = plan((item,), chosen=[item.device.name], torch=nightly, now=now, trigger=Trigger(event="bisect"))
+        # The stage test runs a new failure again by itself; here it is counted in steps, so that it is no news.
+        runs = [run.model_copy(update={"failing_before": (self.test_id,)}) for run in found.runs]
+        return found.model_copy(update={"runs": tuple(runs)})
+
+    def _runs(self, item: RegisteredDevice, planned: Plan, built: Build, workspace: Workspace) -> list[Run]:
+        """The test, as often as is asked for, until it does not pass."""
+        folder = workspace.run(item.device.name)
+        runs: list[Run] = []
+        while len(runs) < self.repeat:
+            test(
+                item.device,
+                built,
+                folder,
+                self.suites,
+                clock=clock,
+                progress=self.progress,
+                planned=planned.runs[0],
+                options=suite_options(item, built, workspace),
+                choice=(f"--id={self.test_id}",),
+            )
+            runs.append(collect(item.device, planned, folder, now=clock()))
+            if self._outcome(runs[-1]) not in _GOOD:
+                break
+        return runs
+
+    def _outcome(self, run: Run) -> OutcomeName | None:
+        return next((item.outcome for item in run.outcomes if item.id == self.test_id), None)
+
+    def _result(self, built: Build, runs: list[Run]) -> tuple[StepResult, str | None]:
+        last = runs[-1] if runs else None
+        stages = last.stages if last else built.stages
+        check = next((stage for stage in stages if stage.name is StageName.CHECK), None)
+        if check is not None and check.status not in (StageStatus.PASSED, StageStatus.NOT_RUN):
+            raise DeviceAbsent(
+                f"the device is not there: {check.reason or check.status.value}",
+                where=f"{self.item.device.name}, stage check",
+                fix="see to the device, and run the same command again: it goes on where it stopped",
+            )
+        outcome = self._outcome(last) if last else None
+        if last is None or outcome is None:
+            broken = _broken(stages)
+            said = f"{broken.name.value}: {broken.reason or broken.status.value}" if broken else "it did not run"
+            return StepResult.UNTESTABLE, said
+        message = next((item.message for item in last.outcomes if item.id == self.test_id), None)
+        if outcome in FAILURES:
+            return StepResult.BAD, message
+        if outcome in _GOOD:
+            return StepResult.GOOD, None
+        return StepResult.UNTESTABLE, f"{outcome.value}: {message}" if message else outcome.value
+
+    def _same_sources(self, held: HeldPlugin | None) -> str | None:
+        """The digest of the plugin's sources, where they lie beside the device file."""
+        path = self.item.device.plugin.path
+        if path is None:
+            return None
+        folder = self.item.path.resolve().parent / path
+        digest = git.source_digest(folder) if folder.is_dir() else None
+        if held is not None and held.sources != digest:
+            raise BisectionChanged(
+                "the plugin's sources have changed since the bisection began",
+                where=str(folder),
+                fix="put them back as they were, or begin again with --restart",
+            )
+        return digest
+
+    def _keep(self, run: Path, nightly: str) -> None:
+        kept = self.folder / "steps" / str(Version(nightly))
+        shutil.rmtree(kept, ignore_errors=True)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        run.rename(kept)
+
+
+def _broken(stages: tuple[StageResult, ...]) -> StageResult | None:
+    return next((stage for stage in stages if stage.status is not StageStatus.PASSED), None)

@@ -1,0 +1,180 @@
+"""``ootci bisect`` on a loopback index of six nightlies: real environments, real builds, and a stand-in for torch.
+
+The fourth nightly is good, the fifth bad. The third is withdrawn while the search goes on, and the plugin does not
+import on the second. The plugin's repository has moved on since the test failed, to sources that do not work.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from commands import Ran, Tool, scrubbed
+from e2e.packages import list_wheels, serve
+from misbehaving import stub_torch_wheel, write_device, write_suites
+from unit.samples import run
+
+from ootci.history.store import History
+from ootci.model.bisection import Bisection, Ending, StepResult
+from ootci.model.build import PluginBuild
+from ootci.model.record import read
+from ootci.model.torch_build import TorchBuild
+
+TEST = "smoke/test_scripted.py::test_second"
+NIGHTLIES = tuple(f"2.15.0.dev2026110{day}+cpu" for day in range(1, 7))
+COMMITS = tuple(str(day) * 40 for day in range(1, 7))
+COMMAND = ("bisect", "bent", TEST, "--repeat", "2", "--suites", "suites")
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
+    done = subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def _repository(folder: Path) -> str:
+    """Make the device's plugin a repository; gives the commit that works."""
+    device, repository = folder / "devices" / "bent.yaml", folder / "repository"
+    (folder / "devices" / "bent").rename(repository)
+    text = device.read_text(encoding="utf-8").replace("  path: bent\n", f"  git: {{url: {repository}, ref: main}}\n")
+    breaks = f"environment:\n  FAKE_BREAKS_FROM: {NIGHTLIES[4]}\n  FAKE_IMPORT_BREAKS_ON: {NIGHTLIES[1]}\n"
+    device.write_text(text.replace("environment:\n", breaks), encoding="utf-8")
+    _git(repository, "init", "--quiet", "--initial-branch=main")
+    _git(repository, "add", "--all")
+    _git(repository, "commit", "--quiet", "-m", "works")
+    commit = _git(repository, "rev-parse", "HEAD")
+    (repository / "torch_plugin.py").write_text("raise RuntimeError('the plugin of today')\n", encoding="utf-8")
+    _git(repository, "commit", "--quiet", "--all", "-m", "does not work")
+    return commit
+
+
+def _remember(folder: Path, commit: str) -> None:
+    """A history in which the test passed on the first nightly and failed on the fifth."""
+    store = History(folder / "data")
+    plugin = PluginBuild(package="torch-bent", version="1.0", source="git", commit=commit)
+    for number, outcome in ((0, "passed"), (4, "failed")):
+        record = run(number, "bent", smoke={"one": outcome})
+        outcomes = [item.model_copy(update={"id": TEST}) for item in record.outcomes if item.suite == "smoke"]
+        torch = TorchBuild(version=NIGHTLIES[number], git_version=COMMITS[number])
+        update = {"outcomes": tuple(outcomes), "torch": torch, "plugin": plugin}
+        store.append_run(record.model_copy(update=update))
+
+
+def _interrupted(folder: Path, variables: dict[str, str], at: str) -> Ran:
+    """The command, ended by SIGTERM in the middle of the stage that follows a line of its progress."""
+    command = [sys.executable, "-m", "ootci", *COMMAND]
+    process = subprocess.Popen(
+        command, cwd=folder, env=scrubbed(variables), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    lines: list[str] = []
+    for line in process.stderr:
+        lines.append(line)
+        if line.strip() == "bent: fetch ..." and any(at in earlier for earlier in lines):
+            process.send_signal(signal.SIGTERM)
+            break
+    out, err = process.communicate(timeout=120)
+    return Ran(process.returncode, out, "".join(lines) + err)
+
+
+def _still_running(folder: Path) -> list[str]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            command = path.read_bytes()
+        except OSError:
+            continue
+        found += [command.decode("utf-8", "replace")] if str(folder).encode() in command else []
+    return found
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict[str, str], str]]:
+    """The device, its history, and the served index; the variables that point to it; the plugin's commit that works."""
+    folder = tmp_path_factory.mktemp("bisect")
+    write_device(folder / "devices", "bent", "passes")
+    commit = _repository(folder)
+    _remember(folder, commit)
+    write_suites(folder / "suites")
+    index = folder / "index" / "nightly" / "cpu" / "torch"
+    wheels = [stub_torch_wheel(index, *pair) for pair in zip(NIGHTLIES, COMMITS, strict=True)]
+    list_wheels(wheels)
+    with serve(folder / "index") as variables:
+        yield folder, variables, commit
+
+
+def _state(folder: Path) -> Bisection:
+    (file,) = (folder / ".ootci" / "bisect").glob("bent-*/bisection.json")
+    return read(Bisection, file)
+
+
+def test_the_first_bad_nightly_is_found_across_an_interruption(
+    world: tuple[Path, dict[str, str], str], ootci: Tool
+) -> None:
+    folder, variables, commit = world
+    first = _interrupted(folder, variables, f"bisect: torch {NIGHTLIES[4]} ")
+    assert first.code == 130, first.err
+    assert "Not finished: 1 of 5 nightlies tested." in first.out
+    assert "the same command goes on from here" in first.err
+    assert _still_running(folder) == []
+    before = _state(folder)
+    assert [(step.nightly, step.result) for step in before.steps] == [(NIGHTLIES[0], StepResult.GOOD)]
+
+    index = folder / "index" / "nightly" / "cpu" / "torch"
+    list_wheels([wheel for wheel in sorted(index.glob("*.whl")) if NIGHTLIES[2] not in wheel.name])
+    second = ootci(*COMMAND, cwd=folder, env=variables)
+    assert second.code == 0, second.out + second.err
+    after = _state(folder)
+    assert after.steps[0] == before.steps[0]
+    assert [(step.nightly, step.result.value, tuple(item.value for item in step.outcomes)) for step in after.steps] == [
+        (NIGHTLIES[0], "good", ("passed", "passed")),
+        (NIGHTLIES[4], "bad", ("failed",)),
+        (NIGHTLIES[2], "untestable", ()),
+        (NIGHTLIES[1], "untestable", ()),
+        (NIGHTLIES[3], "good", ("passed", "passed")),
+    ]
+    withdrawn, unimportable = after.steps[2].reason or "", after.steps[3].reason or ""
+    assert f"has no torch {NIGHTLIES[2]}" in withdrawn
+    assert withdrawn.startswith("fetch: ")
+    assert unimportable.startswith("import: ")
+    assert "undefined symbol: torch_changed_it" in unimportable
+    assert [step.git_version for step in after.steps if step.outcomes] == [COMMITS[0], COMMITS[4], COMMITS[3]]
+    assert after.conclusion is not None
+    assert after.conclusion.ending is Ending.FIRST_BAD
+    assert after.plugin is not None
+    assert after.plugin.build.commit == commit
+    assert f"https://github.com/pytorch/pytorch/compare/{COMMITS[3]}...{COMMITS[4]}" in second.out
+    assert f"plugin torch-bent 1.0, commit {commit}, the same in every step" in second.out
+    (kept,) = (folder / ".ootci" / "bisect").glob("*/steps")
+    assert sorted(path.name for path in kept.iterdir()) == sorted(NIGHTLIES[:5])
+    assert (kept / NIGHTLIES[3] / "run.json").is_file()
+    assert not (kept.parent / "envs").exists()
+
+    again = ootci(*COMMAND, cwd=folder, env=variables)
+    assert (again.code, again.out) == (0, second.out)
+    assert "bent: fetch" not in again.err
+
+
+def test_a_device_that_is_away_says_nothing_of_a_nightly_and_a_good_end_that_fails_ends_the_search(
+    world: tuple[Path, dict[str, str], str], ootci: Tool
+) -> None:
+    folder, variables, commit = world
+    device = folder / "devices" / "bent.yaml"
+    text = device.read_text(encoding="utf-8").replace("ref: main", f"ref: {commit}")
+    ends = ("--good", "20261105", "--bad", "20261106")
+    device.write_text(text.replace("FAKE_BEHAVIOUR: passes", "FAKE_BEHAVIOUR: card-missing"), encoding="utf-8")
+    away = ootci(*COMMAND, *ends, cwd=folder, env=variables)
+    assert away.code == 3, away.out + away.err
+    assert "error HOST-004: the device is not there" in away.err
+    assert "Not finished: 0 of 2 nightlies tested." in away.out
+
+    device.write_text(text, encoding="utf-8")
+    ran = ootci(*COMMAND, *ends, cwd=folder, env=variables)
+    assert ran.code == 1, ran.out + ran.err
+    assert f"The test fails on {NIGHTLIES[4]} too, where it passed before: it was not torch that changed." in ran.out
+    assert "git bisect start" not in ran.out
+    assert ran.err.count("bent: fetch ...") == 1

@@ -62,12 +62,13 @@ def bisect(
 ) -> None:
     """Find the PyTorch nightly on which TEST began to fail on DEVICE, by testing nightlies in between.
 
-    TEST is an id as reports show it, such as smoke/test_rng.py::test_seed_makes_numbers_repeat. The history says on which nightly
-    it last passed and first failed after that; --good and --bad name others, as versions or as dates such as 20261121.
+    TEST is an id as reports show it, such as smoke/test_rng.py::test_seed_makes_numbers_repeat. The history says on
+    which nightly it last passed and first failed after that; --good and --bad name others, as versions or as dates such
+    as 20261121.
 
     Each step is a device run with the same stages as any other, on another nightly, with the same plugin, and with
     that one test. A nightly on which it fails once in --repeat runs is bad. One that is gone from the index, or on
-    which the plugin does not build or import, is passed over; the answer is then a range. The two ends are tested
+    which the plugin does not build or import, is passed over; the answer may then be a range. The two ends are tested
     first. Every step is kept in the work folder under bisect/: the same call goes on where an earlier one was ended,
     and another call begins a search of its own.
 

@@ -114,6 +114,21 @@ def parse(kind: type[S], text: bytes, *, where: str) -> S:
             raise _invalid(kind, error, where) from error
     else:
         found = _object(text) or {}
+    upgrade(kind, found, where=where)
+    try:
+        return kind.model_validate_json(json.dumps(found))
+    except ValidationError as error:
+        raise _invalid(kind, error, where) from error
+
+
+def upgrade(kind: type[StageFile], found: dict[str, Any], *, where: str) -> None:
+    """Make what a stage file of an older version holds one of this version, in place.
+
+    Raises:
+        StageFileVersion: it was written by a newer version of the tool.
+        StageFileInvalid: it cannot be upgraded.
+
+    """
     version = _version(found)
     if version > kind.VERSION:
         raise _too_new(kind, version, where)
@@ -121,7 +136,6 @@ def parse(kind: type[S], text: bytes, *, where: str) -> S:
         for older in range(version, kind.VERSION):
             kind.UPGRADES[older](found)
             found["schema_version"] = older + 1
-        return kind.model_validate_json(json.dumps(found))
     except (ValidationError, KeyError, TypeError, ValueError, AttributeError) as error:
         # A file of an old version that was never valid can be anything.
         raise _invalid(kind, error, where) from error

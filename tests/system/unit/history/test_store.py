@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
-import gzip
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from unit.samples import plan, run
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from unit.samples import night, plan, run
 
-from ootci.errors import EXIT_INFRASTRUCTURE, EXIT_INPUT, HistoryConflict, HistoryCorrupt, StageFileVersion
+from ootci.errors import (
+    EXIT_INFRASTRUCTURE,
+    EXIT_INPUT,
+    HistoryConflict,
+    HistoryCorrupt,
+    OotciError,
+    StageFileVersion,
+)
 from ootci.history.store import History
+from ootci.model.outcome import Attempt, Outcome, OutcomeName, Way
+from ootci.model.run import OperatorCount, Run
 
 
 def _content(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def _history(folder: Path, *numbers: int) -> History:
+    history = History(folder)
+    for number in numbers:
+        history.append_plan(plan(number))
+    return history
 
 
 def test_what_is_appended_is_read_back_in_the_order_of_the_nights(tmp_path: Path) -> None:
@@ -23,12 +48,110 @@ def test_what_is_appended_is_read_back_in_the_order_of_the_nights(tmp_path: Path
         assert history.append_run(run(number))
     assert [item.id for item in history.plans()] == ["night000", "night001", "night002"]
     assert history.runs("dev") == (run(0), run(1), run(2))
+    assert tuple(history.newest_runs("dev")) == (run(2), run(1), run(0))
     assert history.devices() == ("dev",)
+    again = History(tmp_path)
+    assert (again.plans(), again.runs("dev")) == (history.plans(), history.runs("dev"))
+    month = f"{night(0):%Y-%m}"
     assert set(_content(tmp_path)) == {
         "format.json",
-        *(f"plans/night00{number}.json" for number in range(3)),
-        *(f"runs/dev/night00{number}.1.json.gz" for number in range(3)),
+        "tests.jsonl",
+        *(f"{month}/{name}.jsonl" for name in ("plans", "values", "dev.runs")),
+        *(f"details/{month}/dev.night00{number}.1.measures.json.gz" for number in range(3)),
     }
+
+
+def test_nights_of_several_months_are_in_one_row(tmp_path: Path) -> None:
+    numbers = [40, 0, 75, 31, 76]
+    history = _history(tmp_path, *numbers)
+    for number in numbers:
+        history.append_run(run(number))
+    assert history.runs("dev") == tuple(run(number) for number in sorted(numbers))
+    assert len(list(tmp_path.glob("*/dev.runs.jsonl"))) > 1
+
+
+_TEXT = st.one_of(st.none(), st.text(max_size=30))
+_TESTS = st.dictionaries(
+    st.text(min_size=1, max_size=8),
+    st.tuples(
+        st.sampled_from(["smoke", "ops"]),
+        st.sampled_from(OutcomeName),
+        st.one_of(st.none(), st.sampled_from(Way)),
+        _TEXT,
+        _TEXT,
+        st.floats(0, 1e6),
+        st.lists(st.sampled_from(OutcomeName), max_size=2),
+    ),
+    max_size=12,
+)
+
+
+def _run_with(number: int, tests: dict[str, tuple[object, ...]], attempt: int) -> Run:
+    outcomes = [
+        Outcome.model_validate(
+            {
+                "id": f"{'smoke/' if number % 2 else ''}{name}",
+                "suite": suite,
+                "outcome": outcome,
+                "ran": ran,
+                "capability": text,
+                "title": message,
+                "message": message,
+                "text": text,
+                "duration": duration,
+                "attempts": [Attempt(outcome=again, message=message) for again in later],
+            }
+        )
+        for name, (suite, outcome, ran, message, text, duration, later) in tests.items()
+    ]
+    operators = (OperatorCount(operator="aten::add", native=number),)
+    return run(number, attempt=attempt, stages={"ops": "failed"}).model_copy(
+        update={"outcomes": tuple(outcomes), "operators": operators}
+    )
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 2), _TESTS), max_size=8), st.randoms())
+@settings(deadline=None, max_examples=60)
+def test_every_run_comes_back_as_it_was_whatever_the_order_of_arrival(
+    tmp_path_factory: pytest.TempPathFactory,
+    given_runs: list[tuple[int, int, dict[str, tuple[object, ...]]]],
+    chance: random.Random,
+) -> None:
+    runs = {(number * 17, attempt): _run_with(number * 17, tests, attempt) for number, attempt, tests in given_runs}
+    folder = tmp_path_factory.mktemp("history")
+    for number, _ in runs:
+        History(folder).append_plan(plan(number))
+    shuffled = list(runs.values())
+    chance.shuffle(shuffled)
+    for item in shuffled:
+        assert History(folder).append_run(item)
+    expected = tuple(item for _, item in sorted(runs.items()))
+    assert History(folder).runs("dev") == expected
+    assert not any(History(folder).append_run(item) for item in shuffled)
+
+
+def test_a_test_whose_title_changes_leaves_past_runs_as_they_were(tmp_path: Path) -> None:
+    history = _history(tmp_path, 0, 1, 2)
+    runs = [
+        run(number).model_copy(
+            update={"outcomes": tuple(item.model_copy(update={"title": title}) for item in run(number).outcomes)}
+        )
+        for number, title in enumerate(("old", "new", "old"))
+    ]
+    for item in runs:
+        history.append_run(item)
+    assert History(tmp_path).runs("dev") == tuple(runs)
+
+
+def test_a_run_of_a_nightly_that_is_not_known_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(HistoryConflict, match="the nightly night003 of the run"):
+        _history(tmp_path, 0).append_run(run(3))
+
+
+def test_a_run_with_two_tests_of_one_id_is_refused(tmp_path: Path) -> None:
+    twice = run().model_copy(update={"outcomes": run().outcomes * 2})
+    with pytest.raises(HistoryConflict, match="two tests with the id"):
+        _history(tmp_path, 0).append_run(twice)
 
 
 def test_an_empty_or_missing_folder_is_an_empty_history_and_reading_makes_nothing(tmp_path: Path) -> None:
@@ -38,31 +161,26 @@ def test_an_empty_or_missing_folder_is_an_empty_history_and_reading_makes_nothin
 
 
 def test_appending_again_changes_no_byte(tmp_path: Path) -> None:
-    history = History(tmp_path)
-    history.append_plan(plan())
+    history = _history(tmp_path, 0)
     history.append_run(run())
     before = _content(tmp_path)
-    assert not history.append_plan(plan())
-    assert not history.append_run(run())
+    for again in (history, History(tmp_path)):
+        assert not again.append_plan(plan())
+        assert not again.append_run(run())
     assert _content(tmp_path) == before
 
 
-def test_the_same_run_packed_by_another_zlib_is_the_same_run(tmp_path: Path) -> None:
-    history = History(tmp_path)
-    history.append_run(run())
-    path = tmp_path / "runs" / "dev" / "night000.1.json.gz"
-    path.write_bytes(gzip.compress(run().to_json().encode(), compresslevel=1))
-    assert not history.append_run(run())
-
-
 def test_another_record_of_the_same_identity_is_refused_and_the_first_stays(tmp_path: Path) -> None:
-    history = History(tmp_path)
-    history.append_plan(plan())
+    history = _history(tmp_path, 0)
     history.append_run(run())
     before = _content(tmp_path)
-    with pytest.raises(HistoryConflict) as caught:
-        history.append_run(run(smoke={"one": "failed"}))
-    assert caught.value.exit_code == EXIT_INPUT
+    slower = run().model_copy(
+        update={"outcomes": tuple(item.model_copy(update={"duration": 9}) for item in run().outcomes)}
+    )
+    for other in (run(smoke={"one": "failed"}), run(smoke={"other": "passed"}), slower):
+        with pytest.raises(HistoryConflict) as caught:
+            history.append_run(other)
+        assert caught.value.exit_code == EXIT_INPUT
     with pytest.raises(HistoryConflict):
         history.append_plan(plan(0, ("other",)))
     assert _content(tmp_path) == before
@@ -70,35 +188,150 @@ def test_another_record_of_the_same_identity_is_refused_and_the_first_stays(tmp_
     assert [item.attempt for item in history.runs("dev")] == [1, 2]
 
 
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"not packed", gzip.compress(run().to_json().encode())[:-20], gzip.compress(b"{}"), gzip.compress(b"\xff")],
-    ids=["empty", "not-packed", "cut-off", "no-record", "no-text"],  # the packed ones tell the time
-)
-def test_a_damaged_record_names_its_file(tmp_path: Path, content: bytes) -> None:
+def test_what_the_plan_took_from_the_history_is_not_stored_in_it_again(tmp_path: Path) -> None:
     history = History(tmp_path)
+    told = plan().model_copy(
+        update={"runs": tuple(item.model_copy(update={"failing_before": ("a/b",)}) for item in plan().runs)}
+    )
+    assert history.append_plan(told)
+    assert History(tmp_path).plans() == (plan(),)
+    assert not history.append_plan(told)
+
+
+def _cut(text: bytes) -> bytes:
+    return text[:-20] + b"\n"
+
+
+def _replaced(text: bytes) -> bytes:
+    return text.replace(b"passed", b"failed", 1)
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda _: b"\n", lambda _: b"{}\n", lambda _: b"\xff\n", lambda _: b"[[[\n", _cut, _replaced]
+)
+@pytest.mark.parametrize("name", ["*/dev.runs.jsonl", "*/plans.jsonl", "*/values.jsonl", "tests.jsonl"])
+def test_a_damaged_record_is_noticed_and_its_file_named(
+    tmp_path: Path, name: str, damage: Callable[[bytes], bytes]
+) -> None:
+    _history(tmp_path, 0).append_run(run())
+    (path,) = tmp_path.glob(name)
+    content = path.read_bytes()
+    path.write_bytes(damage(content) if damage is not _replaced or b"passed" in content else content[2:])
+    with pytest.raises(HistoryCorrupt) as caught:
+        [History(tmp_path).plans(), History(tmp_path).runs("dev")]
+    assert caught.value.where.startswith(str(tmp_path))
+    assert caught.value.exit_code == EXIT_INFRASTRUCTURE
+
+
+@pytest.mark.parametrize("content", [b"", b"not packed", b"\x1f\x8b\x08\x00"])
+def test_damaged_details_are_noticed_and_their_file_named(tmp_path: Path, content: bytes) -> None:
+    history = _history(tmp_path, 0)
     history.append_run(run())
-    path = tmp_path / "runs" / "dev" / "night000.1.json.gz"
+    (path,) = tmp_path.glob("details/*/*.gz")
     path.write_bytes(content)
     with pytest.raises(HistoryCorrupt) as caught:
         history.runs("dev")
     assert caught.value.where == str(path)
-    assert caught.value.exit_code == EXIT_INFRASTRUCTURE
 
 
-def test_a_record_of_a_newer_tool_asks_for_the_newer_tool(tmp_path: Path) -> None:
-    history = History(tmp_path)
-    history.append_plan(plan())
-    path = tmp_path / "plans" / "night000.json"
-    path.write_text(
-        path.read_text(encoding="utf-8").replace('"schema_version": 1', '"schema_version": 9'), encoding="utf-8"
-    )
+def test_without_its_details_a_run_is_still_there(tmp_path: Path) -> None:
+    history = _history(tmp_path, 0)
+    one = run(smoke={"one": "failed", "two": "passed"})
+    said = tuple(item.model_copy(update={"message": "no", "duration": 2.0}) for item in one.outcomes)
+    history.append_run(one.model_copy(update={"outcomes": said}))
+    for path in tmp_path.glob("details/*/*.gz"):
+        path.unlink()
+    assert History(tmp_path).runs("dev") == (one,)
+
+
+@pytest.mark.parametrize("name", ["*/dev.runs.jsonl", "*/plans.jsonl"])
+def test_a_record_of_a_newer_tool_asks_for_the_newer_tool(tmp_path: Path, name: str) -> None:
+    _history(tmp_path, 0).append_run(run())
+    (path,) = tmp_path.glob(name)
+    path.write_bytes(path.read_bytes().replace(b'"version":1', b'"version":9'))
     with pytest.raises(StageFileVersion):
-        history.plans()
+        [History(tmp_path).plans(), History(tmp_path).runs("dev")]
 
 
-@pytest.mark.parametrize("marker", ["", "{}", '{"format": "ootci-history", "version": 2}', "[]", "not json"])
+@pytest.mark.parametrize("marker", ["", "{}", '{"format": "ootci-history", "version": 3}', "[]", "not json"])
 def test_a_history_of_another_format_is_not_touched(tmp_path: Path, marker: str) -> None:
     (tmp_path / "format.json").write_text(marker, encoding="utf-8")
     with pytest.raises(HistoryCorrupt, match="another format"):
         History(tmp_path)
+
+
+@pytest.mark.parametrize("cut", [1, 30, 10**9])
+def test_a_record_that_was_being_written_is_not_there_and_does_no_harm(tmp_path: Path, cut: int) -> None:
+    history = _history(tmp_path, 0, 1)
+    history.append_run(run(0))
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    history.append_run(run(1, smoke={"one": "failed", "new": "passed"}))
+    for path in tmp_path.rglob("*.jsonl"):
+        added = path.read_bytes()[len(before[path]) :]
+        path.write_bytes(before[path] + added[: max(0, len(added) - cut)])
+    again = History(tmp_path)
+    assert again.runs("dev") == (run(0),)
+    assert again.append_run(run(1, smoke={"one": "passed"}))
+    assert History(tmp_path).runs("dev") == (run(0), run(1, smoke={"one": "passed"}))
+
+
+_APPENDING = """
+import sys
+from pathlib import Path
+from unit.samples import plan, run
+from ootci.history.store import History
+for number in range(500):
+    History(Path(sys.argv[1])).append_plan(plan(number))
+    History(Path(sys.argv[1])).append_run(run(number, smoke={f"t{number}": "failed"}))
+    print(number, flush=True)
+"""
+
+
+@pytest.mark.parametrize("lines", [2, 5, 9])
+def test_a_writer_that_is_killed_leaves_the_old_or_the_new_state(tmp_path: Path, lines: int) -> None:
+    tests = Path(__file__).parents[2]
+    writer = subprocess.Popen(
+        [sys.executable, "-c", _APPENDING, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tests), *sys.path])},
+    )
+    assert writer.stdout is not None
+    told = [writer.stdout.readline() for _ in range(lines)]
+    time.sleep(0.001 * lines)
+    writer.send_signal(signal.SIGKILL)
+    writer.communicate()
+    last = int(told[-1])
+    found = History(tmp_path).runs("dev")
+    assert [item.plan_id for item in found[: last + 1]] == [f"night{number:03d}" for number in range(last + 1)]
+    assert all(item == run(number, smoke={f"t{number}": "failed"}) for number, item in enumerate(found))
+    History(tmp_path).append_plan(plan(900))
+    assert History(tmp_path).append_run(run(900))
+
+
+@given(st.binary(max_size=300), st.sampled_from(["dev.runs", "plans", "values"]), st.integers(0, 400))
+@settings(deadline=None, max_examples=80)
+def test_whatever_is_in_the_files_reading_ends_with_runs_or_an_error_of_ours(
+    tmp_path_factory: pytest.TempPathFactory, junk: bytes, name: str, place: int
+) -> None:
+    folder = tmp_path_factory.mktemp("history")
+    _history(folder, 0).append_run(run())
+    (path,) = folder.glob(f"*/{name}.jsonl")
+    content = path.read_bytes()
+    path.write_bytes(content[:place] + junk + content[place:])
+    try:
+        found = History(folder).runs("dev")
+    except OotciError:
+        return
+    assert found in ((run(),), ())
+
+
+def test_a_line_holds_what_differs_and_not_the_rest(tmp_path: Path) -> None:
+    history = _history(tmp_path, 0, 1, 2)
+    tests = {f"t{number}": "passed" for number in range(300)}
+    for number in (0, 1, 2):
+        history.append_run(run(number, smoke={**tests, "t7": "failed" if number == 1 else "passed"}))
+    (path,) = tmp_path.glob("*/dev.runs.jsonl")
+    first, second, third = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
+    assert first["tests"] == {"passed": "0+300"}
+    assert (second["base"], second["tests"]) == (0, {"failed": "7"})
+    assert (third["base"], third["tests"]) == (0, {})

@@ -1,0 +1,143 @@
+"""What a run says at length: texts of failures, durations and operator counts, kept beside the history for a while."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+from pydantic import Field, ValidationError
+
+from ootci.errors import HistoryCorrupt
+from ootci.model.outcome import Attempt, Outcome
+from ootci.model.record import Record, write_atomic
+from ootci.model.run import OperatorCount, Run
+
+from .states import outcome_of, way_of
+from .stored import StoredRun
+from .tables import RESTORE
+
+MAX_BYTES = 512 * 1024 * 1024
+"""No file of details is longer than this when it is unpacked."""
+
+
+class FailureText(Record):
+    """What one test said. Hostile until escaped."""
+
+    message: str | None = None
+    """One line."""
+    text: str | None = None
+    """Head and tail."""
+
+
+class Texts(Record):
+    """What failed, in words. Tests are named by their rank: how many of the run's tests stand before in the table."""
+
+    excerpts: dict[int, str] = Field(default_factory=dict)
+    """The ends of the logs of stages that did not pass, by the stage's place."""
+    tests: dict[int, FailureText] = Field(default_factory=dict)
+    """What tests said, by rank."""
+    attempts: dict[int, tuple[Attempt, ...]] = Field(default_factory=dict)
+    """Later attempts, by rank."""
+
+
+class Measures(Record):
+    """What was measured of every test."""
+
+    order: Annotated[tuple[int, ...] | None, Field(exclude_if=lambda order: order is None)] = None
+    """Ranks in the order in which the run had its tests; null where that is ascending."""
+    durations: tuple[float, ...] = ()
+    """Seconds of each test, by rank."""
+    operators: tuple[OperatorCount, ...] = ()
+    """Operators that the suites used."""
+
+
+D = TypeVar("D", bound=Record)
+
+
+def details_of(run: Run, rows: Sequence[int]) -> tuple[Texts, Measures]:
+    """The details of a run.
+
+    Args:
+        run: the run.
+        rows: the rows of its tests, in its order.
+
+    """
+    by_rank = sorted(range(len(rows)), key=rows.__getitem__)
+    ranked = [run.outcomes[place] for place in by_rank]
+    rank = {place: number for number, place in enumerate(by_rank)}
+    order = None if by_rank == list(range(len(rows))) else tuple(rank[place] for place in range(len(rows)))
+    texts = Texts(
+        excerpts={place: stage.excerpt for place, stage in enumerate(run.stages) if stage.excerpt is not None},
+        tests={
+            number: FailureText(message=item.message, text=item.text)
+            for number, item in enumerate(ranked)
+            if item.message is not None or item.text is not None
+        },
+        attempts={number: item.attempts for number, item in enumerate(ranked) if item.attempts},
+    )
+    durations = tuple(item.duration for item in ranked)
+    return texts, Measures(order=order, durations=durations, operators=run.operators)
+
+
+def whole(run: StoredRun, texts: Texts | None, measures: Measures | None) -> Run:
+    """The run as it was reported, as far as its details are still kept; without measures in the order of the table."""
+    said, measured = texts or Texts(), measures or Measures()
+    durations = measured.durations or (0.0,) * len(run.rows())
+    outcomes = [
+        _outcome(run, row, said.tests.get(rank), said.attempts.get(rank), durations[rank])
+        for rank, row in enumerate(run.rows())
+    ]
+    stages = tuple(
+        stage.model_copy(update={"excerpt": said.excerpts[place]}) if place in said.excerpts else stage
+        for place, stage in enumerate(run.head.stages)
+    )
+    ordered = outcomes if measured.order is None else [outcomes[rank] for rank in measured.order]
+    return run.head.model_copy(update={"outcomes": tuple(ordered), "stages": stages, "operators": measured.operators})
+
+
+def _outcome(
+    run: StoredRun, row: int, said: FailureText | None, attempts: tuple[Attempt, ...] | None, duration: float
+) -> Outcome:
+    test = run.tests[row]
+    kept = tuple(Attempt(outcome=outcome) for outcome in run.attempts.get(row, ()))
+    outcome = outcome_of(run.states[row])
+    if outcome is None:
+        raise ValueError(f"row {row} is not in the run")
+    return Outcome(
+        id=test.id,
+        suite=test.suite,
+        outcome=outcome,
+        capability=test.capability,
+        title=test.title,
+        duration=duration,
+        message=said.message if said else None,
+        text=said.text if said else None,
+        ran=way_of(run.states[row]),
+        attempts=attempts or kept,
+    )
+
+
+def write_details(details: Texts | Measures, path: Path) -> None:
+    """Write details where they are worth a file."""
+    if details != type(details)():
+        write_atomic(path, gzip.compress(details.model_dump_json(exclude_defaults=True).encode(), mtime=0))
+
+
+def read_details(kind: type[D], path: Path) -> D | None:
+    """The details in a file; None where there are none any more.
+
+    Raises:
+        HistoryCorrupt: the file cannot be read back.
+
+    """
+    try:
+        with gzip.open(path) as stream:
+            text = stream.read(MAX_BYTES)
+        return kind.model_validate_json(text)
+    except FileNotFoundError:
+        return None
+    except (OSError, EOFError, zlib.error, ValidationError) as error:
+        raise HistoryCorrupt(f"the details cannot be read back: {error}", where=str(path), fix=RESTORE) from error

@@ -1,0 +1,201 @@
+"""One run as one line of JSON, as what differs from a run before it, and back.
+
+A line holds what a run says besides its tests (values that are the same in many runs by their number in a table), the
+states of its tests as the changes against an earlier line of the same file, and a checksum of all that.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from pydantic import ValidationError
+
+from ootci.errors import HistoryCorrupt
+from ootci.model.outcome import OutcomeName
+from ootci.model.record import check_version, utc_text
+from ootci.model.run import Run
+from ootci.model.signature import Signature
+
+from .states import decode, encode, row_text, rows_of, state_of
+from .stored import StoredRun
+from .tables import RESTORE, TestTable, ValueTable, compact
+
+_OWN = ("id", "plan_id", "device", "attempt", "started_at", "finished_at", "stages", "suites", "outcomes", "operators")
+
+
+def stored(run: Run, tests: TestTable, signatures: Mapping[str, Signature]) -> StoredRun:
+    """A run as the history keeps it; its tests get rows.
+
+    Args:
+        run: the run.
+        tests: the table of tests.
+        signatures: what failing tests failed of, by id.
+
+    """
+    rows = tests.rows_of(run.outcomes)
+    states = bytearray(len(tests))
+    for row, item in zip(rows, run.outcomes, strict=True):
+        states[row] = state_of(item.outcome, item.ran)
+    return StoredRun(
+        head=head_of(run),
+        tests=tests.tests,
+        states=bytes(states),
+        attempts={
+            row: tuple(attempt.outcome for attempt in item.attempts)
+            for row, item in zip(rows, run.outcomes, strict=True)
+            if item.attempts
+        },
+        signatures={
+            row: signatures[item.id] for row, item in zip(rows, run.outcomes, strict=True) if item.id in signatures
+        },
+    )
+
+
+def head_of(run: Run) -> Run:
+    """The run without what is kept apart: outcomes, operators and excerpts of logs."""
+    stages = tuple(stage.model_copy(update={"excerpt": None}) for stage in run.stages)
+    head = run.model_copy(update={"outcomes": (), "operators": (), "stages": stages})
+    # Times are kept to the millisecond, as in run.json.
+    return Run.model_validate_json(head.to_json())
+
+
+def write_line(run: StoredRun, tests: TestTable, values: ValueTable, earlier: Sequence[bytes]) -> bytes:
+    """The line of a run.
+
+    Args:
+        run: the run.
+        tests: the table of tests.
+        values: the table of the month.
+        earlier: the states of the file's lines before, oldest first.
+
+    """
+    head = json.loads(run.head.model_dump_json(exclude_defaults=True))
+    line: dict[str, Any] = {"plan": run.head.plan_id, "attempt": run.head.attempt, "id": run.head.id}
+    line["at"] = utc_text(run.head.started_at)
+    line["ms"] = _milliseconds(run.head.finished_at - run.head.started_at)
+    line["version"] = run.head.schema_version
+    line["values"] = {key: values.number_of(value) for key, value in head.items() if key not in _OWN}
+    line["stages"], line["times"] = _stages(run.head, head.get("stages", []), values)
+    line["suites"] = values.number_of(
+        [{k: v for k, v in suite.items() if k != "counts"} for suite in head.get("suites", [])]
+    )
+    line["counts"] = [suite.get("counts", {}) for suite in head.get("suites", [])]
+    line |= _tests(run, values, earlier)
+    return _sealed(line, run.states, tests, values)
+
+
+def _stages(run: Run, stages: list[dict[str, Any]], values: ValueTable) -> tuple[int, list[list[float | None]]]:
+    times: list[list[float | None]] = []
+    for stage, record in zip(stages, run.stages, strict=True):
+        start = _milliseconds(record.started_at - run.started_at) if record.started_at else None
+        times.append([start, stage.get("duration", 0)])
+    fixed = [{k: v for k, v in stage.items() if k not in ("started_at", "duration")} for stage in stages]
+    return values.number_of(fixed), times
+
+
+def _tests(run: StoredRun, values: ValueTable, earlier: Sequence[bytes]) -> dict[str, Any]:
+    # Two candidates are enough: what the month began with, and the run before. A flaky test differs from one of them.
+    best: dict[str, Any] = {"tests": encode(b"", run.states)}
+    for number in sorted({0, len(earlier) - 1}) if earlier else ():
+        found: dict[str, Any] = {"base": number, "tests": encode(earlier[number], run.states)}
+        if len(compact(found)) < len(compact(best)):
+            best = found
+    again: dict[str, list[int]] = {}
+    for row, later in sorted(run.attempts.items()):
+        again.setdefault(" ".join(outcome.value for outcome in later), []).append(row)
+    signed: dict[str, list[int]] = {}
+    for row, signature in sorted(run.signatures.items()):
+        signed.setdefault(str(values.number_of(json.loads(signature.model_dump_json()))), []).append(row)
+    if again:
+        best["again"] = {key: row_text(rows) for key, rows in again.items()}
+    if signed:
+        best["signatures"] = {key: row_text(rows) for key, rows in signed.items()}
+    return best
+
+
+def read_line(
+    device: str, text: bytes, tests: TestTable, values: ValueTable, earlier: Sequence[bytes], where: str
+) -> StoredRun:
+    """The run of a line.
+
+    Args:
+        device: the device whose file it is.
+        text: the line.
+        tests: the table of tests.
+        values: the table of the month.
+        earlier: the states of the file's lines before, oldest first.
+        where: the line's place, for errors.
+
+    Raises:
+        HistoryCorrupt: the line cannot be read back.
+        StageFileVersion: a newer version of the tool wrote it.
+
+    """
+    try:
+        line = json.loads(text)
+        check_version(Run, line["version"], where=where)
+        base = earlier[line["base"]] if "base" in line else b""
+        states = decode(base, line["tests"], len(tests))
+        if _sealed({key: value for key, value in line.items() if key != "crc"}, states, tests, values) != text:
+            raise ValueError("the checksum is wrong")
+        attempts = {
+            row: tuple(OutcomeName(name) for name in key.split())
+            for key, rows in line.get("again", {}).items()
+            for row in rows_of(rows)
+        }
+        signatures = {
+            row: signature
+            for key, rows in line.get("signatures", {}).items()
+            for signature in (Signature.model_validate(values.value(int(key))),)
+            for row in rows_of(rows)
+        }
+        return StoredRun(_head(device, line, values), tests.tests, states, attempts, signatures)
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError, ValidationError) as error:
+        raise HistoryCorrupt(f"the run cannot be read back: {error}", where=where, fix=RESTORE) from error
+
+
+def _head(device: str, line: dict[str, Any], values: ValueTable) -> Run:
+    started = datetime.fromisoformat(line["at"].replace("Z", "+00:00"))
+    stages = [
+        {
+            **stage,
+            "duration": duration,
+            **({} if start is None else {"started_at": started + timedelta(milliseconds=start)}),
+        }
+        for stage, (start, duration) in zip(values.value(line["stages"]), line["times"], strict=True)
+    ]
+    suites = [
+        {**suite, "counts": counts} for suite, counts in zip(values.value(line["suites"]), line["counts"], strict=True)
+    ]
+    return Run.model_validate(
+        {
+            **{key: values.value(number) for key, number in line["values"].items()},
+            "schema_version": line["version"],
+            "id": line["id"],
+            "plan_id": line["plan"],
+            "device": device,
+            "attempt": line["attempt"],
+            "started_at": started,
+            "finished_at": started + timedelta(milliseconds=line["ms"]),
+            "stages": stages,
+            "suites": suites,
+        }
+    )
+
+
+def _sealed(line: dict[str, Any], states: bytes, tests: TestTable, values: ValueTable) -> bytes:
+    """The line with a checksum of itself, of its tests and of the values that it names."""
+    text = compact(line)
+    # Rows that came into the table later are absent from the run, and do not change its checksum.
+    own = states.rstrip(b"\0")
+    numbers = [*line["values"].values(), line["stages"], line["suites"], *map(int, line.get("signatures", {}))]
+    found = values.checksum(numbers, zlib.crc32(own, zlib.crc32(text, tests.checksum(len(own)))))
+    return text[:-1] + b',"crc":"%08x"}' % found
+
+
+def _milliseconds(span: timedelta) -> int:
+    return round(span / timedelta(milliseconds=1))

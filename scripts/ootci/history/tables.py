@@ -1,0 +1,170 @@
+"""Values that many records share, written once each and named by the number of their line."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ootci.errors import HistoryCorrupt
+from ootci.model.outcome import Outcome
+
+from .lines import add_lines, read_lines
+
+RESTORE = "restore the file from the data branch's git history"
+
+
+def compact(value: object) -> bytes:
+    """A JSON value on one line: same value, same bytes."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+class ValueTable:
+    """A table of JSON values in a file; a missing file is an empty table.
+
+    Values that were asked for by ``number_of`` are in the file only after ``save``.
+
+    Args:
+        path: the file.
+
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lines = read_lines(path)
+        self._saved = len(self._lines)
+        self._values: dict[int, Any] = {}
+
+    @cached_property
+    def _numbers(self) -> dict[bytes, int]:
+        return {line: number for number, line in enumerate(self._lines)}
+
+    def number_of(self, value: object) -> int:
+        """The number of a value, which is added where it is not there."""
+        line = compact(value)
+        number = self._numbers.get(line)
+        if number is None:
+            number = self._numbers[line] = len(self._lines)
+            self._lines.append(line)
+        return number
+
+    def value(self, number: int) -> Any:
+        """The value of a number, not to be changed.
+
+        Raises:
+            HistoryCorrupt: there is no such value, or it is no JSON.
+
+        """
+        if number not in self._values:
+            if not 0 <= number < len(self._lines):
+                raise HistoryCorrupt(f"a record names line {number + 1}", where=str(self.path), fix=RESTORE)
+            self._values[number] = _json(self._lines[number], self.path, number)
+        return self._values[number]
+
+    def checksum(self, numbers: Iterable[int], start: int) -> int:
+        """The checksum ``start`` continued with the lines of values, in order.
+
+        Raises:
+            HistoryCorrupt: there is no such value.
+
+        """
+        for number in numbers:
+            self.value(number)
+            start = zlib.crc32(self._lines[number], start)
+        return start
+
+    def save(self) -> None:
+        """Write what was added."""
+        add_lines(self.path, self._lines[self._saved :])
+        self._saved = len(self._lines)
+
+
+@dataclass(frozen=True)
+class Test:
+    """What a run says of a test besides its outcome."""
+
+    id: str
+    suite: str
+    capability: str | None
+    title: str | None
+
+
+class TestTable:
+    """Every test that was ever in a run of any device; its row is the number of its line.
+
+    A test whose suite, capability or title changes gets a row of its own from then on, so that past runs stay as they
+    were; the rows of one id are never in one run together.
+
+    Args:
+        path: the file.
+
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        lines = read_lines(path)
+        self._lines = lines
+        self._saved = len(lines)
+        self.tests = [_test(line, path, number) for number, line in enumerate(lines)]
+        self._checksums = [0]
+
+    @cached_property
+    def _rows(self) -> dict[Test, int]:
+        return {test: row for row, test in enumerate(self.tests)}
+
+    def __len__(self) -> int:
+        return len(self.tests)
+
+    def rows_of(self, outcomes: Iterable[Outcome]) -> list[int]:
+        """The row of each test of a run; tests that are new get one, which is in the file only after ``save``."""
+        rows = []
+        for item in outcomes:
+            test = Test(item.id, item.suite, item.capability, item.title)
+            row = self._rows.get(test)
+            if row is None:
+                row = self._rows[test] = len(self.tests)
+                self.tests.append(test)
+                self._lines.append(compact(_columns(test)))
+            rows.append(row)
+        return rows
+
+    def checksum(self, size: int) -> int:
+        """The checksum of the first rows."""
+        while len(self._checksums) <= size:
+            self._checksums.append(zlib.crc32(self._lines[len(self._checksums) - 1], self._checksums[-1]))
+        return self._checksums[size]
+
+    def save(self) -> None:
+        """Write what was added."""
+        add_lines(self.path, self._lines[self._saved :])
+        self._saved = len(self._lines)
+
+
+def _columns(test: Test) -> Sequence[str | None]:
+    columns = [test.id, test.capability, test.title]
+    return columns if test.suite == test.id.partition("/")[0] else [*columns, test.suite]
+
+
+def _test(line: bytes, path: Path, number: int) -> Test:
+    columns = _json(line, path, number)
+    if (
+        not isinstance(columns, list)
+        or len(columns) not in (3, 4)
+        or not all(
+            isinstance(column, str) or (column is None and place in (1, 2)) for place, column in enumerate(columns)
+        )
+    ):
+        raise HistoryCorrupt("the line is no test", where=f"{path}:{number + 1}", fix=RESTORE)
+    test_id, capability, title = columns[:3]
+    return Test(test_id, columns[3] if len(columns) == 4 else test_id.partition("/")[0], capability, title)
+
+
+def _json(line: bytes, path: Path, number: int) -> Any:
+    try:
+        return json.loads(line.decode("utf-8", "surrogatepass"))
+    except ValueError as error:
+        raise HistoryCorrupt(f"the line is no JSON: {error}", where=f"{path}:{number + 1}", fix=RESTORE) from error

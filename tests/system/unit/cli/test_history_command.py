@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import subprocess
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 from unit.samples import plan, run
 
+from ootci.history.store import History
 from ootci.model.record import write
 from ootci.model.run import Run
 
@@ -25,8 +25,9 @@ def work(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _stored(work: Path) -> list[str]:
-    return sorted(path.relative_to(work / "data").as_posix() for path in (work / "data").rglob("*.gz"))
+def _stored(folder: Path) -> tuple[Run, ...]:
+    history = History(folder)
+    return tuple(run for name in history.devices() for run in history.runs(name))
 
 
 def _edited(**values: object) -> bytes:
@@ -58,7 +59,7 @@ def test_a_hostile_run_is_told_and_the_others_get_in(ootci: Tool, work: Path, na
     assert ran.out == "runs appended: 1; there already: 0\n"
     assert "not taken" in ran.err
     assert "Traceback" not in ran.err
-    assert _stored(work) == ["runs/two/night000.1.json.gz"]
+    assert _stored(work / "data") == (run(0, "two"),)
     assert ootci("judge", "--devices", str(Path(__file__).parents[4] / "devices"), cwd=work).code == 0
 
 
@@ -71,12 +72,10 @@ def test_a_folder_without_a_run_or_of_another_plan_is_passed_over(ootci: Tool, w
 def test_appending_twice_adds_nothing_and_a_changed_run_is_refused(ootci: Tool, work: Path) -> None:
     ootci("history", "append", cwd=work)
     assert ootci("history", "append", cwd=work).out == "runs appended: 0; there already: 1\n"
-    stored = (work / "data" / "runs" / "two" / "night000.1.json.gz").read_bytes()
     write(run(0, "two", smoke={"one": "failed"}), work / ".ootci" / "runs" / "two" / "run.json")
     again = ootci("history", "append", cwd=work)
     assert "error" in again.err or "HIST-001" in again.err
-    assert (work / "data" / "runs" / "two" / "night000.1.json.gz").read_bytes() == stored
-    assert Run.model_validate_json(gzip.decompress(stored)) == run(0, "two")
+    assert _stored(work / "data") == (run(0, "two"),)
 
 
 def test_a_changed_plan_of_the_same_id_is_a_conflict(ootci: Tool, work: Path) -> None:
@@ -98,7 +97,7 @@ def test_fetch_append_publish_and_fetch_again(
     assert call("publish") == "pushed to the branch data\n"
     assert call("publish") == "nothing to push\n"
     assert call("fetch", "--history", "elsewhere") == "fetched the branch data\n"
-    assert (work / "elsewhere" / "runs" / "two" / "night000.1.json.gz").is_file()
+    assert _stored(work / "elsewhere") == (run(0, "two"),)
 
 
 def test_a_remote_that_is_not_there_is_infrastructure_and_keeps_what_was_appended(ootci: Tool, work: Path) -> None:
@@ -106,7 +105,7 @@ def test_a_remote_that_is_not_there_is_infrastructure_and_keeps_what_was_appende
     ran = ootci("history", "publish", "--remote", str(work / "gone"), cwd=work)
     assert ran.code == 3
     assert "error HIST-003" in ran.err
-    assert _stored(work) == ["runs/two/night000.1.json.gz"]
+    assert _stored(work / "data") == (run(0, "two"),)
 
 
 def test_an_attempt_that_cannot_have_been_made_yet_is_not_taken(ootci: Tool, work: Path) -> None:

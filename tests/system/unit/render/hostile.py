@@ -83,10 +83,8 @@ def hostile_run(honest: Run, long: str = LONG) -> Run:
     )
 
 
-def _claim(folder: Path, plan_id: str) -> None:
-    """Let the night's plan hold claims whose every text is as hostile as the border lets through."""
-    path = folder / "plans" / f"{plan_id}.json"
-    plan = Plan.model_validate_json(path.read_text(encoding="utf-8"))
+def _claiming(plan: Plan) -> Plan:
+    """The plan with claims whose every text is as hostile as the border lets through."""
     entries = tuple(
         KnownFailure(
             id=f"smoke/{number}{EVIL}",
@@ -102,18 +100,17 @@ def _claim(folder: Path, plan_id: str) -> None:
         run.model_copy(update={"known_failures": entries, "unsupported": claims}) if run.device == "borealis" else run
         for run in plan.runs
     )
-    path.write_text(plan.model_copy(update={"runs": runs}).to_json(), encoding="utf-8")
+    return plan.model_copy(update={"runs": runs})
 
 
 def hostile_sample(folder: Path) -> Sample:
     """The sample, with one device that is hostile in its file, its run and therefore its verdict."""
-    honest = sample(folder)
+    honest = sample(folder, _claiming)
     index = next(number for number, item in enumerate(honest.registry) if item.device.name == "borealis")
     verdict = honest.verdicts.devices[index]
     run = next(item for item in History(folder).runs("borealis") if item.id == verdict.run_id and item.attempt == 2)
     evil = hostile_run(run)
     honest.history.append_run(evil)
-    _claim(folder, run.plan_id)
     verdict = verdict.model_copy(
         update={
             "reason": EVIL + LONG,

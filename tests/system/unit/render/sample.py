@@ -6,6 +6,7 @@ Verdicts are written down here and not judged, so that these tests say what the 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -132,11 +133,11 @@ class Sample:
     verdicts: Verdicts
 
 
-def sample(folder: Path) -> Sample:
-    """The whole sample, with its history in a folder."""
+def sample(folder: Path, planned: Callable[[Plan], Plan] = lambda plan: plan) -> Sample:
+    """The whole sample, with its history in a folder; ``planned`` may change each plan."""
     history = History(folder)
     for number in range(NIGHTS):
-        history.append_plan(_plan(number))
+        history.append_plan(planned(_plan(number)))
     verdicts = []
     for invented in DEVICES:
         runs = {}

@@ -93,6 +93,8 @@ def test_a_stage_that_broke_besides_is_not_excused(tmp_path: Path) -> None:
 
 def test_the_plan_is_told_of_what_failed_for_good_only(tmp_path: Path) -> None:
     history = History(tmp_path)
+    for number in range(3):
+        history.append_plan(plan(number))
     assert failing_before(history.newest_runs("dev")) is None
     history.append_run(run(0, smoke={"one": "error"}, integration={"two": "failed"}))
     assert failing_before(history.newest_runs("dev")) == ("smoke/test_x.py::one", TWO)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
 from datetime import date, timezone
+from itertools import islice
+from operator import itemgetter
 
 from ootci.model.device import KnownFailure, Unsupported
-from ootci.model.outcome import NOT_EXECUTED, Counts, Outcome, OutcomeName
+from ootci.model.outcome import FAILURES, NOT_EXECUTED, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import ReportState, Run
 from ootci.model.verdict import ClaimReview, ClaimState, KnownFailureReview, KnownFailureState
+
+from .stored import StoredRun
 
 NAMED = 5
 """Passing tests that a review names; the others are counted."""
@@ -22,49 +28,71 @@ def night_of(plan: Plan) -> date:
     return plan.created_at.astimezone(timezone.utc).date()
 
 
-def known_ids(plan: Plan | None, run: Run | None) -> frozenset[str]:
+def known_ids(plan: Plan | None, run: StoredRun | None) -> frozenset[str]:
     """Failing tests that an entry covers which counts on that night and on that torch."""
     return _failing_of(run, _entries(plan, run, expired=False))
 
 
-def expired_ids(plan: Plan, run: Run | None) -> frozenset[str]:
+def expired_ids(plan: Plan, run: StoredRun | None) -> frozenset[str]:
     """Failing tests that only an expired entry covers, so that they are failures again."""
     return _failing_of(run, _entries(plan, run, expired=True)) - known_ids(plan, run)
 
 
-def _entries(plan: Plan | None, run: Run | None, *, expired: bool) -> list[KnownFailure]:
-    planned = plan.expected(run.device) if plan is not None and run is not None else None
+def _entries(plan: Plan | None, run: StoredRun | None, *, expired: bool) -> list[KnownFailure]:
+    planned = plan.expected(run.head.device) if plan is not None and run is not None else None
     if plan is None or planned is None:
         return []
     return [
         entry
         for entry in planned.known_failures
-        if entry.expired(night_of(plan)) is expired and entry.is_about(_torch(run))
+        if entry.expired(night_of(plan)) is expired and entry.is_about(_torch(run.head if run else None))
     ]
 
 
-def _failing_of(run: Run | None, entries: Sequence[KnownFailure]) -> frozenset[str]:
-    failing = [item.id for item in run.outcomes if item.is_failure] if run is not None else []
-    return frozenset(test_id for test_id in failing if any(entry.matches(test_id) for entry in entries))
+def _failing_of(run: StoredRun | None, entries: Sequence[KnownFailure]) -> frozenset[str]:
+    if run is None or not entries:
+        return frozenset()
+    return frozenset(item.id for item in run.failures if any(entry.matches(item.id) for entry in entries))
 
 
 def _torch(run: Run | None) -> str | None:
     return run.torch.version if run is not None and run.torch is not None else None
 
 
-def review_known(plan: Plan | None, device: str, run: Run | None) -> tuple[KnownFailureReview, ...]:
+def review_known(plan: Plan | None, device: str, run: StoredRun | None) -> tuple[KnownFailureReview, ...]:
     """Every entry of the night's list: whether it still has a reason to be there."""
     planned = plan.expected(device) if plan is not None else None
-    if plan is None or planned is None:
+    if plan is None or planned is None or not planned.known_failures:
         return ()
-    return tuple(_review(entry, night_of(plan), run) for entry in planned.known_failures)
+    outcomes = sorted(_outcomes(run).items())
+    return tuple(_review(entry, night_of(plan), run, outcomes) for entry in planned.known_failures)
 
 
-def _review(entry: KnownFailure, night: date, run: Run | None) -> KnownFailureReview:
-    about = run is not None and entry.is_about(_torch(run))
-    found = [item for item in run.outcomes if entry.matches(item.id)] if run is not None and about else []
-    failing = sum(item.is_failure for item in found)
-    passing = [item.id for item in found if item.outcome in _PASSED]
+def _outcomes(run: StoredRun | None) -> dict[str, OutcomeName]:
+    if run is None:
+        return {}
+    return {run.tests[row].id: outcome for row in run.rows() if (outcome := run.outcome(row)) is not None}
+
+
+def _matching(entry: KnownFailure, outcomes: Sequence[tuple[str, OutcomeName]]) -> list[tuple[str, OutcomeName]]:
+    """The tests that an entry names, of a list that is sorted by id."""
+    start = bisect_left(outcomes, entry.prefix, key=itemgetter(0))
+    found = []
+    for test_id, outcome in islice(outcomes, start, None):
+        if not test_id.startswith(entry.prefix):
+            break
+        if entry.matches(test_id):
+            found.append((test_id, outcome))
+    return found
+
+
+def _review(
+    entry: KnownFailure, night: date, run: StoredRun | None, outcomes: Sequence[tuple[str, OutcomeName]]
+) -> KnownFailureReview:
+    about = run is not None and entry.is_about(_torch(run.head))
+    found = _matching(entry, outcomes) if about else []
+    failing = sum(outcome in FAILURES for _, outcome in found)
+    passing = [test_id for test_id, outcome in found if outcome in _PASSED]
     if entry.expired(night):
         state = KnownFailureState.EXPIRED
     elif run is not None and not about:
@@ -73,7 +101,7 @@ def _review(entry: KnownFailure, night: date, run: Run | None) -> KnownFailureRe
         state = KnownFailureState.PASSES
     elif failing:
         state = KnownFailureState.COVERS
-    elif not found and run is not None and _whole(run, entry.suite):
+    elif not found and run is not None and _whole(run.head, entry.suite):
         state = KnownFailureState.UNMATCHED
     else:
         state = KnownFailureState.UNSEEN
@@ -86,16 +114,21 @@ def _whole(run: Run, suite: str) -> bool:
     return any(report.suite == suite and report.state is ReportState.COMPLETE for report in run.suites)
 
 
-def review_unsupported(plan: Plan | None, device: str, run: Run | None) -> tuple[ClaimReview, ...]:
+def review_unsupported(plan: Plan | None, device: str, run: StoredRun | None) -> tuple[ClaimReview, ...]:
     """Every capability that the device was declared not to have: whether that is true."""
     planned = plan.expected(device) if plan is not None else None
-    return tuple(_review_claim(claim, run) for claim in (planned.unsupported if planned is not None else ()))
+    if planned is None or not planned.unsupported:
+        return ()
+    found: dict[str | None, Counter[OutcomeName | None]] = {}
+    if run is not None:
+        for row in run.rows():
+            found.setdefault(run.tests[row].capability, Counter())[run.outcome(row)] += 1
+    return tuple(_review_claim(claim, found.get(claim.capability.value, Counter())) for claim in planned.unsupported)
 
 
-def _review_claim(claim: Unsupported, run: Run | None) -> ClaimReview:
-    found = Counts.of(_tests_of(claim, run))
-    passing = found.passed + found.xpassed
-    others = found.unsupported + found.failures + found.xfailed
+def _review_claim(claim: Unsupported, found: Counter[OutcomeName | None]) -> ClaimReview:
+    passing = sum(found[name] for name in _PASSED)
+    others = sum(found[name] for name in (OutcomeName.UNSUPPORTED, OutcomeName.XFAILED, *FAILURES))
     if passing:
         state = ClaimState.PARTLY if others else ClaimState.WORKS
     else:
@@ -103,10 +136,6 @@ def _review_claim(claim: Unsupported, run: Run | None) -> ClaimReview:
     return ClaimReview(
         capability=claim.capability, reason=claim.reason, state=state, passing=passing, seen=passing + others
     )
-
-
-def _tests_of(claim: Unsupported, run: Run | None) -> list[Outcome]:
-    return [item for item in run.outcomes if item.capability == claim.capability.value] if run is not None else []
 
 
 def outdated(reviews: Sequence[KnownFailureReview], claims: Sequence[ClaimReview]) -> str:
@@ -121,15 +150,19 @@ def outdated(reviews: Sequence[KnownFailureReview], claims: Sequence[ClaimReview
     return text + (f"; declared unsupported, but works: {', '.join(works)}" if works else "")
 
 
-def disclaimed(plan: Plan, before: Run | None, run: Run, suite: str) -> int:
+def disclaimed(plan: Plan, before: StoredRun | None, run: StoredRun, suite: str) -> int:
     """Tests of a suite that were executed in the run before and are now declared unsupported, so not lost."""
-    planned = plan.expected(run.device)
+    planned = plan.expected(run.head.device)
     claimed = {claim.capability.value for claim in planned.unsupported} if planned is not None else set()
-    had = {item.id for item in before.outcomes if item.outcome not in NOT_EXECUTED} if before is not None else set()
+    if before is None or not claimed:
+        return 0
+    found = [run.tests[row] for row in run.with_outcomes((OutcomeName.UNSUPPORTED,))]
     return sum(
-        item.suite == suite
-        and item.outcome is OutcomeName.UNSUPPORTED
-        and item.capability in claimed
-        and item.id in had
-        for item in run.outcomes
+        test.suite == suite
+        and test.capability in claimed
+        and any(
+            (outcome := before.outcome(row)) is not None and outcome not in NOT_EXECUTED
+            for row in run.tests.rows_of_id(test.id)
+        )
+        for test in found
     )

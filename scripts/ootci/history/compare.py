@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 
-from ootci.model.outcome import FAILURES, Outcome, OutcomeName
-from ootci.model.run import Run
+from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.verdict import Change, ChangeName
+
+from .states import changed_rows
+from .stored import StoredRun
 
 _GOOD = frozenset({OutcomeName.PASSED, OutcomeName.XFAILED})
 
 
-def changes_between(before: Run | None, after: Run, known: Container[str] = ()) -> tuple[Change, ...]:
-    """Every test whose outcome is worth showing, in the order of the later run, then those that disappeared.
+def changes_between(before: StoredRun | None, after: StoredRun, known: Container[str] = ()) -> tuple[Change, ...]:
+    """Every test whose outcome is worth showing, in the order of the table of tests, then those that disappeared.
 
     Tests of advisory suites are included. Without a run before, only failures are listed, as new failures. Failing
     tests whose ids are in ``known`` are marked so. Flaky tests are left out: they are no change, but counted.
     """
-    old = {outcome.id: _settled(outcome) for outcome in before.outcomes} if before else {}
+    rows = sorted({*_changed(before, after), *(item.row for item in after.failures)})
+    old, now = _settled(before, rows), _outcomes(after, rows)
+    flaky = {item.id for item in after.failures if item.is_flaky}
     changes = [
         Change(
-            id=item.id,
+            id=test_id,
             change=change,
-            before=old.get(item.id),
-            after=item.outcome,
-            known=item.is_failure and item.id in known,
+            before=old.get(test_id),
+            after=outcome,
+            known=outcome in FAILURES and test_id in known,
         )
-        for item in after.outcomes
-        if not item.is_flaky
-        if (change := _change(old.get(item.id), item.outcome, before is not None)) is not None
+        for test_id, outcome in now.items()
+        if test_id not in flaky
+        if (change := _change(old.get(test_id), outcome, before is not None)) is not None
     ]
-    now = {outcome.id for outcome in after.outcomes}
     gone = [
         Change(id=test_id, change=ChangeName.DISAPPEARED, before=outcome)
         for test_id, outcome in old.items()
@@ -39,23 +42,36 @@ def changes_between(before: Run | None, after: Run, known: Container[str] = ()) 
     return (*changes, *gone)
 
 
-def new_failures(before: Run | None, after: Run, known: Container[str] = ()) -> int:
+def new_failures(before: StoredRun | None, after: StoredRun, known: Container[str] = ()) -> int:
     """Tests of required suites, other than known ones, that fail now and did not fail, or were not there, before."""
-    required = {report.suite for report in after.suites if report.required}
-    old = {outcome.id: _settled(outcome) for outcome in before.outcomes} if before else {}
-    return sum(
-        item.is_failure
-        and not item.is_flaky
-        and item.suite in required
-        and item.id not in known
-        and old.get(item.id) not in FAILURES
-        for item in after.outcomes
-    )
+    required = {report.suite for report in after.head.suites if report.required}
+    failing = [item for item in after.failures if not item.is_flaky and item.suite in required and item.id not in known]
+    old = _settled(before, _rows_of_ids(before, [item.id for item in failing]))
+    return sum(old.get(item.id) not in FAILURES for item in failing)
 
 
-def _settled(outcome: Outcome) -> OutcomeName:
+def _changed(before: StoredRun | None, after: StoredRun) -> list[int]:
+    return changed_rows(before.states, after.states) if before is not None else []
+
+
+def _rows_of_ids(run: StoredRun | None, ids: Iterable[str]) -> list[int]:
+    return [row for test_id in ids for row in run.tests.rows_of_id(test_id)] if run is not None else []
+
+
+def _outcomes(run: StoredRun, rows: Iterable[int]) -> dict[str, OutcomeName]:
+    """What the tests of some rows came to, by id, of those that are in the run."""
+    return {run.tests[row].id: outcome for row in rows if (outcome := run.outcome(row)) is not None}
+
+
+def _settled(run: StoredRun | None, rows: Iterable[int]) -> dict[str, OutcomeName]:
     """What the next run is compared with: a flaky test passed in the end, so that failing for good is news."""
-    return OutcomeName.PASSED if outcome.is_flaky else outcome.outcome
+    if run is None:
+        return {}
+    return {
+        run.tests[row].id: OutcomeName.PASSED if run.is_flaky(row) else outcome
+        for row in rows
+        if (outcome := run.outcome(row)) is not None
+    }
 
 
 def _change(before: OutcomeName | None, after: OutcomeName, comparable: bool) -> ChangeName | None:

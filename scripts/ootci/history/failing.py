@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 
-from ootci.model.run import ReportState, Run
+from ootci.model.run import ReportState
+
+from .stored import StoredRun
 
 MAX_IDS = 2_000
 """More would make the plan long for no use: where so many tests fail, nothing is run again."""
 MAX_RUNS = 30
 
 
-def failing_before(newest_first: Iterable[Run]) -> tuple[str, ...] | None:
+def failing_before(newest_first: Iterable[StoredRun]) -> tuple[str, ...] | None:
     """Tests that failed when their suite last reported completely; None when no suite ever did.
 
     A test that was flaky then is left out: when it fails again, it is to be run again.
@@ -25,11 +27,9 @@ def failing_before(newest_first: Iterable[Run]) -> tuple[str, ...] | None:
     wanted: set[str] | None = None
     failing: list[str] = []
     for run in islice(newest_first, MAX_RUNS):
-        wanted = {report.suite for report in run.suites} if wanted is None else wanted
-        complete = {report.suite for report in run.suites if report.state is ReportState.COMPLETE} - seen
-        failing += [
-            item.id for item in run.outcomes if item.suite in complete and item.is_failure and not item.is_flaky
-        ]
+        wanted = {report.suite for report in run.head.suites} if wanted is None else wanted
+        complete = {report.suite for report in run.head.suites if report.state is ReportState.COMPLETE} - seen
+        failing += [item.id for item in run.failures if item.suite in complete and not item.is_flaky]
         seen |= complete
         if seen >= wanted:
             break

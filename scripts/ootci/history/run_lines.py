@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -20,47 +20,11 @@ from ootci.model.record import check_version, utc_text
 from ootci.model.run import Run
 from ootci.model.signature import Signature
 
-from .states import decode, encode, row_text, rows_of, state_of
+from .states import decode, encode, row_text, rows_of
 from .stored import StoredRun
 from .tables import RESTORE, TestTable, ValueTable, compact
 
 _OWN = ("id", "plan_id", "device", "attempt", "started_at", "finished_at", "stages", "suites", "outcomes", "operators")
-
-
-def stored(run: Run, tests: TestTable, signatures: Mapping[str, Signature]) -> StoredRun:
-    """A run as the history keeps it; its tests get rows.
-
-    Args:
-        run: the run.
-        tests: the table of tests.
-        signatures: what failing tests failed of, by id.
-
-    """
-    rows = tests.rows_of(run.outcomes)
-    states = bytearray(len(tests))
-    for row, item in zip(rows, run.outcomes, strict=True):
-        states[row] = state_of(item.outcome, item.ran)
-    return StoredRun(
-        head=head_of(run),
-        tests=tests.tests,
-        states=bytes(states),
-        attempts={
-            row: tuple(attempt.outcome for attempt in item.attempts)
-            for row, item in zip(rows, run.outcomes, strict=True)
-            if item.attempts
-        },
-        signatures={
-            row: signatures[item.id] for row, item in zip(rows, run.outcomes, strict=True) if item.id in signatures
-        },
-    )
-
-
-def head_of(run: Run) -> Run:
-    """The run without what is kept apart: outcomes, operators and excerpts of logs."""
-    stages = tuple(stage.model_copy(update={"excerpt": None}) for stage in run.stages)
-    head = run.model_copy(update={"outcomes": (), "operators": (), "stages": stages})
-    # Times are kept to the millisecond, as in run.json.
-    return Run.model_validate_json(head.to_json())
 
 
 def write_line(run: StoredRun, tests: TestTable, values: ValueTable, earlier: Sequence[bytes]) -> bytes:
@@ -153,7 +117,7 @@ def read_line(
             for signature in (Signature.model_validate(values.value(int(key))),)
             for row in rows_of(rows)
         }
-        return StoredRun(_head(device, line, values), tests.tests, states, attempts, signatures)
+        return StoredRun(_head(device, line, values), tests, states, attempts, signatures)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError, ValidationError) as error:
         raise HistoryCorrupt(f"the run cannot be read back: {error}", where=where, fix=RESTORE) from error
 

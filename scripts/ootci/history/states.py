@@ -155,3 +155,25 @@ def rows_of(text: str) -> list[int]:
 
     """
     return [row for start, end in spans(text) for row in range(start, end)]
+
+
+def masked(states: bytes, mask: bytes) -> bytes:
+    """The states of the rows whose byte in the mask has all bits; the others are absent."""
+    size = len(states)
+    return (int.from_bytes(states, "big") & int.from_bytes(mask[:size].ljust(size, b"\0"), "big")).to_bytes(size, "big")
+
+
+def merged(states: bytes, others: bytes) -> bytes:
+    """The states of two runs that have no row in common."""
+    size = max(len(states), len(others))
+    both = int.from_bytes(states.ljust(size, b"\0"), "big") | int.from_bytes(others.ljust(size, b"\0"), "big")
+    return both.to_bytes(size, "big")
+
+
+def count(states: bytes) -> dict[OutcomeName, int]:
+    """How many tests came to which outcome."""
+    found: dict[OutcomeName, int] = {}
+    for state in set(states) - {ABSENT}:
+        outcome = _STATES[state - 1][0]
+        found[outcome] = found.get(outcome, 0) + states.count(state)
+    return found

@@ -28,9 +28,9 @@ from ootci.model.run import Run
 from .details import Measures, Texts, details_of, read_details, whole, write_details
 from .lines import add_lines, read_lines
 from .plan_lines import kept, plan_id_of, read_plan, write_plan
-from .run_lines import read_line, stored, write_line
+from .run_lines import read_line, write_line
 from .signature import signature_of
-from .stored import StoredRun
+from .stored import StoredRun, stored
 from .tables import TestTable, ValueTable
 
 FORMAT = {"format": "ootci-history", "version": 2}

@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from ootci.model.outcome import OutcomeName
+from ootci.model.outcome import Counts, OutcomeName
 from ootci.model.run import Run
 from ootci.model.signature import Signature
 
-from .states import ABSENT, failing_rows, outcome_of, present_rows, with_outcomes
-from .tables import Test
+from .states import count, failing_rows, masked, merged, outcome_of, present_rows, state_of, with_outcomes
+from .tables import TestTable
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A test that failed at first.
+
+    Attributes:
+        row: its row in the table of tests.
+        id: the test.
+        suite: its suite.
+        outcome: what came of it.
+        is_flaky: whether it then, with nothing changed, passed.
+        signature: what it failed of; None where it said nothing.
+
+    """
+
+    row: int
+    id: str
+    suite: str
+    outcome: OutcomeName
+    is_flaky: bool
+    signature: Signature | None
 
 
 @dataclass(frozen=True)
@@ -28,20 +50,25 @@ class StoredRun:
     """
 
     head: Run
-    tests: Sequence[Test] = field(repr=False)
+    tests: TestTable = field(repr=False)
     states: bytes = field(repr=False)
     attempts: Mapping[int, tuple[OutcomeName, ...]] = field(default_factory=dict)
     signatures: Mapping[int, Signature] = field(default_factory=dict)
 
     @cached_property
-    def failing(self) -> tuple[int, ...]:
-        """Rows of the tests that failed at first, in the order of the table."""
-        return tuple(failing_rows(self.states))
+    def failures(self) -> tuple[Failure, ...]:
+        """The tests that failed at first, in the order of the table."""
+        found = []
+        for row in failing_rows(self.states):
+            outcome = outcome_of(self.states[row])
+            if outcome is not None:
+                test = self.tests[row]
+                found.append(Failure(row, test.id, test.suite, outcome, self.is_flaky(row), self.signatures.get(row)))
+        return tuple(found)
 
-    @cached_property
-    def flaky(self) -> frozenset[int]:
-        """Rows of the tests that failed and then, with nothing changed, passed."""
-        return frozenset(row for row, later in self.attempts.items() if later[-1] is OutcomeName.PASSED)
+    def is_flaky(self, row: int) -> bool:
+        """Whether a test failed and then, with nothing changed, passed."""
+        return row in self.attempts and self.attempts[row][-1] is OutcomeName.PASSED
 
     def outcome(self, row: int) -> OutcomeName | None:
         """The outcome of a test; None when it is not in the run."""
@@ -51,19 +78,75 @@ class StoredRun:
         """Rows of all tests of the run."""
         return present_rows(self.states)
 
-    def with_outcomes(self, outcomes: Iterable[OutcomeName]) -> list[int]:
-        """Rows of the tests that came to one of the outcomes."""
-        return with_outcomes(self.states, outcomes)
-
     def ids(self, rows: Iterable[int]) -> Iterator[str]:
         """The ids of rows."""
         return (self.tests[row].id for row in rows)
 
+    def with_outcomes(self, outcomes: Iterable[OutcomeName]) -> list[int]:
+        """Rows of the tests that came to one of the outcomes."""
+        return with_outcomes(self.states, outcomes)
+
+    def counts(self, suites: Iterable[str] | None = None) -> Counts:
+        """Tests by outcome, of all suites or of some."""
+        wanted = None if suites is None else frozenset(suites)
+        states = self.states if wanted is None else masked(self.states, self.tests.mask(wanted))
+        flaky = sum(self.is_flaky(row) and (wanted is None or self.tests[row].suite in wanted) for row in self.attempts)
+        return Counts(**{outcome.value: number for outcome, number in count(states).items()}, flaky=flaky)
+
     def of_suites(self, suites: Iterable[str]) -> StoredRun:
         """The run with the tests of some suites only."""
-        wanted = set(suites)
-        states = bytearray(self.states)
-        for row in self.rows():
-            if self.tests[row].suite not in wanted:
-                states[row] = ABSENT
-        return replace(self, states=bytes(states))
+        wanted = frozenset(suites)
+        return replace(
+            self,
+            states=masked(self.states, self.tests.mask(wanted)),
+            attempts={row: later for row, later in self.attempts.items() if self.tests[row].suite in wanted},
+            signatures={row: found for row, found in self.signatures.items() if self.tests[row].suite in wanted},
+        )
+
+    def with_tests_of(self, other: StoredRun) -> StoredRun:
+        """The run with the tests of another one besides, which has none of the same suite."""
+        return replace(
+            self,
+            states=merged(self.states, other.states),
+            attempts={**self.attempts, **other.attempts},
+            signatures={**self.signatures, **other.signatures},
+        )
+
+
+def stored(run: Run, tests: TestTable | None = None, signatures: Mapping[str, Signature] | None = None) -> StoredRun:
+    """A run as the history keeps it.
+
+    Args:
+        run: the run.
+        tests: the table of tests, in which the run's tests get rows; one of its own when absent.
+        signatures: what failing tests failed of, by id.
+
+    """
+    tests = TestTable() if tests is None else tests
+    rows = tests.rows_of(run.outcomes)
+    states = bytearray(len(tests))
+    for row, item in zip(rows, run.outcomes, strict=True):
+        states[row] = state_of(item.outcome, item.ran)
+    return StoredRun(
+        head=_head_of(run),
+        tests=tests,
+        states=bytes(states),
+        attempts={
+            row: tuple(attempt.outcome for attempt in item.attempts)
+            for row, item in zip(rows, run.outcomes, strict=True)
+            if item.attempts
+        },
+        signatures={
+            row: signatures[item.id]
+            for row, item in zip(rows, run.outcomes, strict=True)
+            if signatures and item.id in signatures
+        },
+    )
+
+
+def _head_of(run: Run) -> Run:
+    """The run without what is kept apart: outcomes, operators and excerpts of logs."""
+    stages = tuple(stage.model_copy(update={"excerpt": None}) for stage in run.stages)
+    head = run.model_copy(update={"outcomes": (), "operators": (), "stages": stages})
+    # Times are kept to the millisecond, as in run.json.
+    return Run.model_validate_json(head.to_json())

@@ -100,17 +100,18 @@ class TestTable:
     were; the rows of one id are never in one run together.
 
     Args:
-        path: the file.
+        path: the file; without one, the table is in memory only.
 
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | None = None) -> None:
         self.path = path
-        lines = read_lines(path)
+        lines = read_lines(path) if path else []
         self._lines = lines
         self._saved = len(lines)
-        self.tests = [_test(line, path, number) for number, line in enumerate(lines)]
+        self.tests = [_test(line, path, number) for number, line in enumerate(lines) if path]
         self._checksums = [0]
+        self._masks: dict[frozenset[str], tuple[int, bytes]] = {}
 
     @cached_property
     def _rows(self) -> dict[Test, int]:
@@ -118,6 +119,28 @@ class TestTable:
 
     def __len__(self) -> int:
         return len(self.tests)
+
+    def __getitem__(self, row: int) -> Test:
+        return self.tests[row]
+
+    def rows_of_id(self, test_id: str) -> tuple[int, ...]:
+        """Every row that a test has had."""
+        return tuple(self._by_id.get(test_id, ()))
+
+    def mask(self, suites: frozenset[str]) -> bytes:
+        """A byte for each row: all bits where the test is of one of the suites, else none."""
+        size, mask = self._masks.get(suites, (0, b""))
+        if size < len(self.tests):
+            more = bytes(255 if test.suite in suites else 0 for test in self.tests[size:])
+            self._masks[suites] = (len(self.tests), mask + more)
+        return self._masks[suites][1]
+
+    @cached_property
+    def _by_id(self) -> dict[str, list[int]]:
+        rows: dict[str, list[int]] = {}
+        for row, test in enumerate(self.tests):
+            rows.setdefault(test.id, []).append(row)
+        return rows
 
     def rows_of(self, outcomes: Iterable[Outcome]) -> list[int]:
         """The row of each test of a run; tests that are new get one, which is in the file only after ``save``."""
@@ -127,6 +150,7 @@ class TestTable:
             row = self._rows.get(test)
             if row is None:
                 row = self._rows[test] = len(self.tests)
+                self._by_id.setdefault(test.id, []).append(row)
                 self.tests.append(test)
                 self._lines.append(compact(_columns(test)))
             rows.append(row)
@@ -140,7 +164,8 @@ class TestTable:
 
     def save(self) -> None:
         """Write what was added."""
-        add_lines(self.path, self._lines[self._saved :])
+        if self.path:
+            add_lines(self.path, self._lines[self._saved :])
         self._saved = len(self._lines)
 
 

@@ -72,7 +72,7 @@ def plan(
                 resolved[key] = resolve(torch, device.torch)
                 if told := resolved[key].deviation:
                     say(f"torch: {told}")
-            failing = failing_before(history.newest_runs(device.name)) if history else None
+            failing = failing_before(history.newest_stored(device.name)) if history else None
             runs.append(_planned(plan_id, item, resolved[key], failing))
     return Plan(id=plan_id, created_at=now, trigger=trigger, runs=tuple(runs), left_out=tuple(left_out))
 

@@ -65,9 +65,15 @@ class KnownFailure(Record):
         """The suite of its tests."""
         return self.id.partition("/")[0]
 
+    @property
+    def prefix(self) -> str:
+        """What the ids of its tests begin with."""
+        return _compiled(self.id)[0]
+
     def matches(self, test_id: str) -> bool:
         """Whether a test is one of those meant."""
-        return _compiled(self.id).match(test_id) is not None
+        prefix, pattern = _compiled(self.id)
+        return test_id.startswith(prefix) and pattern.match(test_id) is not None
 
     def expired(self, today: date) -> bool:
         """Whether its last day is over."""
@@ -88,9 +94,9 @@ class Unsupported(Record):
 
 
 @lru_cache(maxsize=2048)
-def _compiled(glob: str) -> re.Pattern[str]:
+def _compiled(glob: str) -> tuple[str, re.Pattern[str]]:
     # Ids are full of brackets, which are therefore plain text; what fnmatch makes of `*` cannot backtrack for long.
-    return re.compile(fnmatch.translate(glob.replace("[", "[[]")))
+    return re.split(r"[*?]", glob, maxsplit=1)[0], re.compile(fnmatch.translate(glob.replace("[", "[[]")))
 
 
 def _within(torch_range: str, torch_version: str) -> bool:

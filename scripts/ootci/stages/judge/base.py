@@ -2,44 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from ootci.history.stored import StoredRun
 from ootci.model.plan import Plan
-from ootci.model.run import ReportState, Run, SuiteReport
+from ootci.model.run import ReportState, SuiteReport
 
 
-def as_planned(plan: Plan, run: Run | None) -> Run | None:
+def as_planned(plan: Plan, run: StoredRun | None) -> StoredRun | None:
     """The run with its suites as the plan expected them.
 
     run.json comes from a job that ran vendor code, so which suites are required, and how many tests are expected, is
     taken from the plan; a planned suite that the run does not mention has not reported.
     """
-    planned = plan.expected(run.device) if run is not None else None
+    planned = plan.expected(run.head.device) if run is not None else None
     if run is None or planned is None:
         return run
-    reported = {report.suite: report for report in run.suites}
+    reported = {report.suite: report for report in run.head.suites}
     suites = tuple(
         reported.get(suite.name, _missing(suite.name)).model_copy(
             update={"required": suite.required, "min_tests": suite.min_tests}
         )
         for suite in planned.suites
     )
-    return run.model_copy(update={"suites": suites})
+    return replace(run, head=run.head.model_copy(update={"suites": suites}))
 
 
-def base_of(before: Run | None, run: Run) -> Run | None:
+def base_of(before: StoredRun | None, run: StoredRun) -> StoredRun | None:
     """What the next night is compared with: for each suite, the last run that reported it completely."""
-    complete = {report.suite for report in run.suites if report.state is ReportState.COMPLETE}
+    complete = {report.suite for report in run.head.suites if report.state is ReportState.COMPLETE}
     if not complete:
         return before
     if before is None:
         return run
-    suites = [report for report in before.suites if report.suite not in complete]
-    outcomes = [outcome for outcome in before.outcomes if outcome.suite not in complete]
-    return run.model_copy(
-        update={
-            "suites": (*suites, *(report for report in run.suites if report.suite in complete)),
-            "outcomes": (*outcomes, *(outcome for outcome in run.outcomes if outcome.suite in complete)),
-        }
-    )
+    older = [report for report in before.head.suites if report.suite not in complete]
+    newer = [report for report in run.head.suites if report.suite in complete]
+    if not older and len(newer) == len(run.head.suites):
+        return run
+    both = run.of_suites(complete).with_tests_of(before.of_suites(report.suite for report in older))
+    return replace(both, head=run.head.model_copy(update={"suites": (*older, *newer)}))
 
 
 def _missing(suite: str) -> SuiteReport:

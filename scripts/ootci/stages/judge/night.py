@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from ootci.history.claims import disclaimed, expired_ids, known_ids
 from ootci.history.compare import new_failures
+from ootci.history.stored import Failure, StoredRun
 from ootci.model.build import StageName, StageResult, StageStatus
-from ootci.model.outcome import Counts, Outcome, OutcomeName
+from ootci.model.outcome import Counts
 from ootci.model.plan import Plan
 from ootci.model.run import ReportState, Run
 from ootci.model.verdict import VerdictName
@@ -34,7 +35,7 @@ class Judged:
     broke_at: StageName | None = None
 
 
-def judge_night(device: str, plan: Plan, run: Run | None, before: Run | None, *, ever: bool) -> Judged:
+def judge_night(device: str, plan: Plan, run: StoredRun | None, before: StoredRun | None, *, ever: bool) -> Judged:
     """The verdict on one night, in the order of precedence; ``ever`` says whether the device reported before."""
     paused = next((left for left in plan.left_out if left.device == device), None)
     if paused is not None:
@@ -45,8 +46,8 @@ def judge_night(device: str, plan: Plan, run: Run | None, before: Run | None, *,
         return Judged(VerdictName.NO_DATA, "the nightly expected a report and got none")
     failures = _Failures.of(plan, run)
     return (
-        _no_data(run)
-        or _stage_broken(run)
+        _no_data(run.head)
+        or _stage_broken(run.head)
         or _smoke_broken(run, failures)
         or _regressed(before, run, failures)
         or _lost_tests(plan, before, run)
@@ -67,29 +68,27 @@ class _Failures:
         known: ids of those that the vendor's list covers.
         flaky: those that nobody expected and that passed when they were run again.
         again: how many of the unknown were known until their entry expired.
+        excused_suites: suites with failures that are known or flaky.
 
     """
 
-    unknown: tuple[Outcome, ...]
+    unknown: tuple[Failure, ...]
     known: frozenset[str]
-    flaky: tuple[Outcome, ...]
+    flaky: tuple[Failure, ...]
     again: int
+    excused_suites: frozenset[str]
 
     @classmethod
-    def of(cls, plan: Plan, run: Run) -> _Failures:
-        required = _required(run)
+    def of(cls, plan: Plan, run: StoredRun) -> _Failures:
+        required = _required(run.head)
         known, expired = known_ids(plan, run), expired_ids(plan, run)
-        failing = [item for item in run.outcomes if item.suite in required and item.is_failure]
+        failing = [item for item in run.failures if item.suite in required]
         others = [item for item in failing if item.id not in known]
         unknown = tuple(item for item in others if not item.is_flaky)
         flaky = tuple(item for item in others if item.is_flaky)
         covered = frozenset(item.id for item in failing) & known
-        return cls(unknown, covered, flaky, sum(item.id in expired for item in unknown))
-
-    @property
-    def flaky_ids(self) -> frozenset[str]:
-        """Ids of the flaky ones."""
-        return frozenset(item.id for item in self.flaky)
+        excused = frozenset(item.suite for item in failing if item.id in known or item.is_flaky)
+        return cls(unknown, covered, flaky, sum(item.id in expired for item in unknown), excused)
 
     @property
     def note(self) -> str:
@@ -134,39 +133,40 @@ def _stage_broken(run: Run) -> Judged | None:
     return None
 
 
-def _smoke_broken(run: Run, failures: _Failures) -> Judged | None:
-    if "smoke" not in _required(run):
+def _smoke_broken(run: StoredRun, failures: _Failures) -> Judged | None:
+    if "smoke" not in _required(run.head):
         return None
     of_smoke = [item for item in failures.unknown if item.suite == "smoke"]
     if of_smoke:
         text = f"{_tests(len(of_smoke))} of smoke failed, first {of_smoke[0].id}{failures.note}"
         return Judged(VerdictName.SMOKE_BROKEN, text, StageName.SMOKE)
-    stage = _stage(run, "smoke")
+    stage = _stage(run.head, "smoke")
     broken = stage is not None and stage.status not in (StageStatus.PASSED, StageStatus.NOT_RUN)
     if stage is not None and broken and not _reported(run, "smoke"):
         return Judged(VerdictName.SMOKE_BROKEN, f"smoke: {stage.reason or stage.status.value}", StageName.SMOKE)
     return None
 
 
-def _reported(run: Run, suite: str) -> bool:
+def _reported(run: StoredRun, suite: str) -> bool:
     """Whether at least one test of the suite has an outcome of its own."""
-    return any(item.suite == suite and item.outcome is not OutcomeName.NOT_RUN for item in run.outcomes)
+    counts = run.counts((suite,))
+    return counts.total > counts.not_run
 
 
-def _regressed(before: Run | None, run: Run, failures: _Failures) -> Judged | None:
+def _regressed(before: StoredRun | None, run: StoredRun, failures: _Failures) -> Judged | None:
     count = new_failures(before, run, failures.known)
     if before is None or count == 0:
         return None
-    stage = _first_failing_stage(run, failures)
+    stage = _first_failing_stage(run.head, failures)
     text = f"{_tests(count)} newly failing since the run before{failures.note}"
     return Judged(VerdictName.REGRESSED, text, stage)
 
 
-def _lost_tests(plan: Plan, before: Run | None, run: Run) -> Judged | None:
-    for report in run.suites:
+def _lost_tests(plan: Plan, before: StoredRun | None, run: StoredRun) -> Judged | None:
+    for report in run.head.suites:
         if not report.required:
             continue
-        found = _stage(run, report.suite)
+        found = _stage(run.head, report.suite)
         stage = found.name if found else None
         if report.state in _REPORT_LOST or report.state is ReportState.TRUNCATED:
             return Judged(VerdictName.LOST_TESTS, f"{report.suite}: {report.detail}", stage)
@@ -176,7 +176,8 @@ def _lost_tests(plan: Plan, before: Run | None, run: Run) -> Judged | None:
         if report.state is ReportState.COMPLETE and report.counts.executed == 0:
             text = f"{report.suite}: none of {_tests(report.counts.total)} was executed"
             return Judged(VerdictName.LOST_TESTS, text, stage)
-        had = next((old.counts.executed for old in (before.suites if before else ()) if old.suite == report.suite), 0)
+        reported = before.head.suites if before else ()
+        had = next((old.counts.executed for old in reported if old.suite == report.suite), 0)
         had -= disclaimed(plan, before, run, report.suite)
         if report.counts.executed < had - LOST_TOLERANCE:
             text = f"{report.suite}: {report.counts.executed} tests executed, {had} in the run before"
@@ -184,32 +185,31 @@ def _lost_tests(plan: Plan, before: Run | None, run: Run) -> Judged | None:
     return None
 
 
-def _failing(run: Run, failures: _Failures) -> Judged | None:
+def _failing(run: StoredRun, failures: _Failures) -> Judged | None:
     if failures.unknown:
         text = f"{_tests(len(failures.unknown))} failing, first {failures.unknown[0].id}{failures.note}"
-        return Judged(VerdictName.FAILING, text, _first_failing_stage(run, failures))
-    for stage in _failing_stages(run, failures):
+        return Judged(VerdictName.FAILING, text, _first_failing_stage(run.head, failures))
+    for stage in _failing_stages(run.head, failures):
         return Judged(VerdictName.FAILING, f"{stage.name.value}: {stage.reason or stage.status.value}", stage.name)
     return None
 
 
-def _unstable(run: Run, failures: _Failures) -> Judged | None:
+def _unstable(run: StoredRun, failures: _Failures) -> Judged | None:
     if not failures.flaky:
         return None
     first = failures.flaky[0]
     text = f"{_tests(len(failures.flaky))} failed and passed when run again, first {first.id}{failures.note}"
-    return Judged(
-        VerdictName.UNSTABLE, text, next((item.name for item in run.stages if item.name.value == first.suite), None)
-    )
+    stage = _stage(run.head, first.suite)
+    return Judged(VerdictName.UNSTABLE, text, stage.name if stage else None)
 
 
-def _known(run: Run, failures: _Failures) -> Judged | None:
+def _known(run: StoredRun, failures: _Failures) -> Judged | None:
     if not failures.known:
         return None
     return Judged(VerdictName.KNOWN, f"{_ok_text(run)}{failures.note}")
 
 
-def _nothing(run: Run) -> Judged | None:
+def _nothing(run: StoredRun) -> Judged | None:
     """Silence is never success: without an executed test of a required suite there is nothing to be content with."""
     if required_counts(run).executed:
         return None
@@ -218,9 +218,7 @@ def _nothing(run: Run) -> Judged | None:
 
 def _failing_stages(run: Run, failures: _Failures) -> list[StageResult]:
     """Stages of required suites that did not pass for more than failing tests that are all known or flaky."""
-    excused = {item.suite for item in run.outcomes if item.id in failures.known | failures.flaky_ids} - {
-        item.suite for item in failures.unknown
-    }
+    excused = failures.excused_suites - {item.suite for item in failures.unknown}
     return [
         stage
         for stage in run.stages
@@ -234,18 +232,15 @@ def _first_failing_stage(run: Run, failures: _Failures) -> StageName | None:
     return next((stage.name for stage in _failing_stages(run, failures)), None)
 
 
-def _ok_text(run: Run) -> str:
+def _ok_text(run: StoredRun) -> str:
     counts = required_counts(run)
     expected = f", {counts.xfailed} failed as expected" if counts.xfailed else ""
     return f"{counts.passed} of {counts.executed} executed tests passed{expected}"
 
 
-def required_counts(run: Run | None) -> Counts:
+def required_counts(run: StoredRun | None) -> Counts:
     """Tests of the required suites by outcome; none when there is no run."""
-    if run is None:
-        return Counts()
-    required = _required(run)
-    return Counts.of(outcome for outcome in run.outcomes if outcome.suite in required)
+    return run.counts(_required(run.head)) if run is not None else Counts()
 
 
 def _tests(count: int) -> str:

@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 from ootci.history.claims import known_ids, outdated, review_known, review_unsupported
 from ootci.history.compare import changes_between, new_failures
 from ootci.history.store import History
+from ootci.history.stored import StoredRun
 from ootci.model.device import Device, RegisteredDevice
 from ootci.model.plan import Plan
-from ootci.model.run import Run
 from ootci.model.verdict import AS_EXPECTED, DeviceVerdict, Night, VerdictName, Verdicts
 
 from .base import as_planned, base_of
@@ -39,7 +39,7 @@ def judge(registry: Sequence[RegisteredDevice], history: History, now: datetime)
 
     """
     plans = history.plans()
-    devices = tuple(_device(item.device, plans, history.runs(item.device.name), now) for item in registry)
+    devices = tuple(_device(item.device, plans, history.stored_runs(item.device.name), now) for item in registry)
     newest = plans[-1] if plans else None
     return Verdicts(
         judged_at=now,
@@ -60,12 +60,12 @@ def _stale(newest: Plan | None, now: datetime) -> str | None:
     return f"the newest nightly is {hours:.0f} hours old, more than {limit:.0f}"
 
 
-def _device(device: Device, plans: Sequence[Plan], runs: Sequence[Run], now: datetime) -> DeviceVerdict:
+def _device(device: Device, plans: Sequence[Plan], runs: Sequence[StoredRun], now: datetime) -> DeviceVerdict:
     latest = _latest_attempts(runs)
     nights: list[Night] = []
     judged: Judged | None = None
-    run: Run | None = None
-    before: Run | None = None
+    run: StoredRun | None = None
+    before: StoredRun | None = None
     concerning = [plan for plan in plans if _concerns(plan, device.name)]
     for plan in concerning:
         if run is not None:
@@ -73,13 +73,13 @@ def _device(device: Device, plans: Sequence[Plan], runs: Sequence[Run], now: dat
         run = as_planned(plan, latest.get(plan.id))
         judged = judge_night(device.name, plan, run, before, ever=any(night.run_id for night in nights))
         nights.append(
-            Night(plan_id=plan.id, date=plan.created_at, verdict=judged.verdict, run_id=run.id if run else None)
+            Night(plan_id=plan.id, date=plan.created_at, verdict=judged.verdict, run_id=run.head.id if run else None)
         )
     judged = _today(device, judged, nights, runs, now)
     last = concerning[-1] if concerning else None
     reviews, claims = review_known(last, device.name, run), review_unsupported(last, device.name, run)
     known = known_ids(last, run)
-    required = {report.suite for report in run.suites if report.required} if run else set()
+    required = {report.suite for report in run.head.suites if report.required} if run else set()
     row = _row(nights, judged.verdict)
     return DeviceVerdict(
         device=device.name,
@@ -88,13 +88,13 @@ def _device(device: Device, plans: Sequence[Plan], runs: Sequence[Run], now: dat
         since=_since(judged.verdict, row, nights),
         nights=len(row),
         broke_at=judged.broke_at,
-        run_id=run.id if run else None,
-        reported_at=run.finished_at if run else None,
-        torch_request=run.torch_request if run else None,
-        torch=run.torch if run else None,
+        run_id=run.head.id if run else None,
+        reported_at=run.head.finished_at if run else None,
+        torch_request=run.head.torch_request if run else None,
+        torch=run.head.torch if run else None,
         counts=required_counts(run),
         new_failures=new_failures(before, run, known) if run else 0,
-        known=sum(item.suite in required and item.id in known for item in run.outcomes) if run else 0,
+        known=sum(item.suite in required and item.id in known for item in run.failures) if run else 0,
         known_failures=reviews,
         unsupported=claims,
         changes=changes_between(before, run, known) if run else (),
@@ -102,11 +102,12 @@ def _device(device: Device, plans: Sequence[Plan], runs: Sequence[Run], now: dat
     )
 
 
-def _latest_attempts(runs: Sequence[Run]) -> dict[str, Run]:
-    latest: dict[str, Run] = {}
+def _latest_attempts(runs: Sequence[StoredRun]) -> dict[str, StoredRun]:
+    latest: dict[str, StoredRun] = {}
     for run in runs:
-        if run.plan_id not in latest or run.attempt > latest[run.plan_id].attempt:
-            latest[run.plan_id] = run
+        plan_id = run.head.plan_id
+        if plan_id not in latest or run.head.attempt > latest[plan_id].head.attempt:
+            latest[plan_id] = run
     return latest
 
 
@@ -118,7 +119,7 @@ def _concerns(plan: Plan, device: str) -> bool:
 
 
 def _today(
-    device: Device, judged: Judged | None, nights: Sequence[Night], runs: Sequence[Run], now: datetime
+    device: Device, judged: Judged | None, nights: Sequence[Night], runs: Sequence[StoredRun], now: datetime
 ) -> Judged:
     """The newest night's verdict, unless the device is paused now, never ran, or has been silent for too long."""
     if device.paused is not None:

@@ -8,6 +8,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from ootci.history.claims import known_ids, review_known, review_unsupported
+from ootci.history.stored import stored
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import ReportState, Run
@@ -133,7 +134,8 @@ def run_view(run: Run, plan: Plan | None, changes: Sequence[Change] = ()) -> Run
         changes: how its tests differ from the run before, as the judge found; without them no failure is called new.
 
     """
-    known = known_ids(plan, run)
+    compact = stored(run)
+    known = known_ids(plan, compact)
     failing, rows = _failures(run, {change.id: change.change for change in changes}, known)
     capabilities = capability_rows(run.outcomes)
     return RunView(
@@ -151,7 +153,7 @@ def run_view(run: Run, plan: Plan | None, changes: Sequence[Change] = ()) -> Run
         other_failures=_named(_OTHER_FAILURES, failing[len(rows) :], Room(NAMES)),
         lists=_lists(run.outcomes),
         operators=operators_view(run.operators),
-        claims=claims_view(review_known(plan, run.device, run), review_unsupported(plan, run.device, run)),
+        claims=claims_view(review_known(plan, run.device, compact), review_unsupported(plan, run.device, compact)),
     )
 
 

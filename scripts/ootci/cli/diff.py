@@ -13,6 +13,7 @@ from ootci.history.claims import known_ids
 from ootci.history.difference import difference
 from ootci.history.reference import find_run
 from ootci.history.store import History
+from ootci.history.stored import stored
 
 
 @click.command("diff", short_help="Compare any two runs, test by test.")
@@ -40,7 +41,7 @@ def diff(before: str, after: str, everything: bool, output_format: str, folders:
     history = History(folders.history)
     first, second = find_run(history, before), find_run(history, after)
     plan = next((plan for plan in history.plans() if plan.id == second.plan_id), None)
-    found = difference(first, second, known_ids(plan, second))
+    found = difference(first, second, known_ids(plan, stored(second)))
     if output_format == "json":
         click.echo(found.model_dump_json(indent=1))
     else:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 
 from ootci.history.compare import changes_between
+from ootci.history.stored import stored
+from ootci.history.tables import TestTable
 from ootci.model.build import StageResult, StageStatus
 from ootci.model.difference import Difference, RunFacts, TestDifference
 from ootci.model.outcome import NOT_EXECUTED, Outcome
@@ -25,7 +27,9 @@ def difference(before: Run, after: Run, known: Container[str] = ()) -> Differenc
 
     """
     old, new = {item.id: item for item in before.outcomes}, {item.id: item for item in after.outcomes}
-    classes = {item.id: item for item in changes_between(before, after, known)}
+    table = TestTable()
+    changes = changes_between(stored(before, table), stored(after, table), known)
+    classes = {item.id: item for item in changes}
     required = {report.suite for run in (before, after) for report in run.suites if report.required}
     tests, unchanged = [], 0
     for test_id in {**new, **old}:

@@ -103,7 +103,7 @@ class History:
             item.id: found
             for item in run.outcomes
             if item.is_failure
-            and (found := signature_of(run.device, item.outcome, item.message, item.text)) is not None
+            and (found := signature_of(run.device, item.outcome, item.message, item.text, test_id=item.id)) is not None
         }
         new = stored(run, self._tests, signatures)
         return self._append(new, details_of(run, self._tests.rows_of(run.outcomes)))

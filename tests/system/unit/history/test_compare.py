@@ -7,9 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.samples import run
 
-from ootci.history.compare import changes_between, new_failures
+from ootci.history import compare
+from ootci.history.stored import StoredRun, stored
+from ootci.history.tables import TestTable
 from ootci.model.outcome import FAILURES, Counts, OutcomeName
-from ootci.model.verdict import ChangeName
+from ootci.model.run import Run
+from ootci.model.verdict import Change, ChangeName
 
 _OUTCOMES = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from([name.value for name in OutcomeName]))
 
@@ -21,6 +24,23 @@ _MIRROR = {
     ChangeName.DISAPPEARED: ChangeName.APPEARED,
 }
 """What a change is when the two runs are exchanged; the others have no mirror."""
+
+
+def _stored(*runs: Run | None) -> list[StoredRun | None]:
+    table = TestTable()
+    return [stored(item, table) if item else None for item in runs]
+
+
+def changes_between(before: Run | None, after: Run) -> tuple[Change, ...]:
+    old, new = _stored(before, after)
+    assert new is not None
+    return compare.changes_between(old, new)
+
+
+def new_failures(before: Run | None, after: Run) -> int:
+    old, new = _stored(before, after)
+    assert new is not None
+    return compare.new_failures(old, new)
 
 
 @pytest.mark.parametrize(
@@ -56,11 +76,11 @@ def test_without_a_run_before_only_failures_are_worth_showing() -> None:
     assert [(item.id, item.change) for item in found] == [("smoke/test_x.py::b", ChangeName.NEW_FAILURE)]
 
 
-def test_changes_are_in_the_order_of_the_later_run_and_then_what_is_gone() -> None:
+def test_changes_are_in_the_order_of_the_table_and_then_what_is_gone() -> None:
     old = run(0, smoke={"z": "passed", "a": "failed", "m": "passed"})
     new = run(1, smoke={"z": "failed", "b": "passed", "a": "passed"})
     names = [item.id.rpartition("::")[2] for item in changes_between(old, new)]
-    assert names == ["z", "b", "a", "m"]
+    assert names == ["z", "a", "b", "m"]
 
 
 def test_new_failures_are_those_of_required_suites() -> None:

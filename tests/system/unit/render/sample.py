@@ -15,6 +15,8 @@ from unit.render.sample_runs import BROKE_AT, FIRST_NIGHT, NIGHTS, SHA, plan_id,
 
 from ootci.history.compare import changes_between, new_failures
 from ootci.history.store import History
+from ootci.history.stored import stored
+from ootci.history.tables import TestTable
 from ootci.model.capability import Capability
 from ootci.model.device import (
     Device,
@@ -240,7 +242,9 @@ def _verdict(invented: Invented, runs: dict[int, Run]) -> DeviceVerdict:
     while row and nights[row - 1].verdict is verdict:
         row -= 1
     last = runs.get(NIGHTS - 1)
-    before = next((runs[number] for number in range(NIGHTS - 2, -1, -1) if number in runs), None)
+    earlier = next((runs[number] for number in range(NIGHTS - 2, -1, -1) if number in runs), None)
+    table = TestTable()
+    before, now = (stored(item, table) if item else None for item in (earlier, last))
     return DeviceVerdict(
         device=invented.name,
         verdict=verdict,
@@ -253,8 +257,8 @@ def _verdict(invented: Invented, runs: dict[int, Run]) -> DeviceVerdict:
         torch_request=last.torch_request if last else None,
         torch=last.torch if last else None,
         counts=last.counts if last else Counts(),
-        new_failures=new_failures(before, last) if last else 0,
-        changes=changes_between(before, last) if last else (),
+        new_failures=new_failures(before, now) if now else 0,
+        changes=changes_between(before, now) if now else (),
         history=nights,
     )
 

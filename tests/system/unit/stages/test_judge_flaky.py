@@ -95,15 +95,15 @@ def test_the_plan_is_told_of_what_failed_for_good_only(tmp_path: Path) -> None:
     history = History(tmp_path)
     for number in range(3):
         history.append_plan(plan(number))
-    assert failing_before(history.newest_runs("dev")) is None
+    assert failing_before(history.newest_stored("dev")) is None
     history.append_run(run(0, smoke={"one": "error"}, integration={"two": "failed"}))
-    assert failing_before(history.newest_runs("dev")) == ("smoke/test_x.py::one", TWO)
+    assert failing_before(history.newest_stored("dev")) == ("smoke/test_x.py::one", TWO)
     history.append_run(_fails(1, "passed"))
-    assert failing_before(history.newest_runs("dev")) == ()
+    assert failing_before(history.newest_stored("dev")) == ()
     # A suite that did not report leaves the word to the run before.
     cut = {"integration": {"state": "truncated"}}
     history.append_run(run(2, smoke={"one": "failed"}, integration={"two": "failed"}, reports=cut))
-    assert failing_before(history.newest_runs("dev")) == ("smoke/test_x.py::one",)
+    assert failing_before(history.newest_stored("dev")) == ("smoke/test_x.py::one",)
 
 
 def test_runs_without_later_attempts_are_written_as_ever() -> None:

@@ -134,9 +134,9 @@ class TestTable:
         """A byte for each row: all bits where the test is of one of the suites, else none."""
         size, mask = self._masks.get(suites, (0, b""))
         if size < len(self.tests):
-            more = bytes(255 if test.suite in suites else 0 for test in self.tests[size:])
-            self._masks[suites] = (len(self.tests), mask + more)
-        return self._masks[suites][1]
+            mask += bytes(255 if test.suite in suites else 0 for test in self.tests[size:])
+            self._masks[suites] = (len(self.tests), mask)
+        return mask
 
     @cached_property
     def _by_id(self) -> dict[str, list[int]]:

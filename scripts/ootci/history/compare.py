@@ -14,12 +14,12 @@ _GOOD = frozenset({OutcomeName.PASSED, OutcomeName.XFAILED})
 
 
 def changes_between(before: StoredRun | None, after: StoredRun, known: Container[str] = ()) -> tuple[Change, ...]:
-    """Every test whose outcome is worth showing, in the order of the table of tests, then those that disappeared.
+    """Every test whose outcome is worth showing, by id, and after them those that disappeared.
 
     Tests of advisory suites are included. Without a run before, only failures are listed, as new failures. Failing
     tests whose ids are in ``known`` are marked so. Flaky tests are left out: they are no change, but counted.
     """
-    rows = sorted({*_changed(before, after), *(item.row for item in after.failures)})
+    rows = {*_changed(before, after), *(item.row for item in after.failures)}
     old, now = _settled(before, rows), _outcomes(after, rows)
     flaky = {item.id for item in after.failures if item.is_flaky}
     changes = [
@@ -30,13 +30,13 @@ def changes_between(before: StoredRun | None, after: StoredRun, known: Container
             after=outcome,
             known=outcome in FAILURES and test_id in known,
         )
-        for test_id, outcome in now.items()
+        for test_id, outcome in sorted(now.items())
         if test_id not in flaky
         if (change := _change(old.get(test_id), outcome, before is not None)) is not None
     ]
     gone = [
         Change(id=test_id, change=ChangeName.DISAPPEARED, before=outcome)
-        for test_id, outcome in old.items()
+        for test_id, outcome in sorted(old.items())
         if test_id not in now
     ]
     return (*changes, *gone)

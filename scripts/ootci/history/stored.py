@@ -57,14 +57,14 @@ class StoredRun:
 
     @cached_property
     def failures(self) -> tuple[Failure, ...]:
-        """The tests that failed at first, in the order of the table."""
+        """The tests that failed at first, by id: the order of rows is that in which runs happened to arrive."""
         found = []
         for row in failing_rows(self.states):
             outcome = outcome_of(self.states[row])
             if outcome is not None:
                 test = self.tests[row]
                 found.append(Failure(row, test.id, test.suite, outcome, self.is_flaky(row), self.signatures.get(row)))
-        return tuple(found)
+        return tuple(sorted(found, key=lambda item: item.id))
 
     def is_flaky(self, row: int) -> bool:
         """Whether a test failed and then, with nothing changed, passed."""

@@ -182,7 +182,7 @@ class DeviceVerdict(Record):
     unsupported: tuple[ClaimReview, ...] = ()
     """Every capability that was declared unsupported on that night."""
     changes: tuple[Change, ...] = ()
-    """Every test whose change is worth showing, in the order of the run."""
+    """Every test whose change is worth showing, by id, those that disappeared last."""
     history: tuple[Night, ...] = ()
     """Past nights, oldest first, the newest included."""
 

@@ -113,6 +113,7 @@ def test_a_run_that_is_not_there_is_an_input_error(ootci: Tool, folder: Path) ->
 def test_a_suite_that_did_not_run_is_one_line(ootci: Tool, folder: Path) -> None:
     stages = {"build": "failed", "import": "not_run", "check": "not_run", "smoke": "not_run", "integration": "not_run"}
     reports = {"smoke": {"state": "not_expected"}, "integration": {"state": "not_expected"}}
+    History(folder / "data").append_plan(plan(4))
     History(folder / "data").append_run(run(4, smoke={}, integration={}, stages=stages, reports=reports))
     ran = ootci("diff", "dev@night000", "dev@latest", cwd=folder)
     assert (ran.code, "  the stage build failed in B: build failed" in ran.out) == (1, True)

@@ -76,11 +76,11 @@ def test_without_a_run_before_only_failures_are_worth_showing() -> None:
     assert [(item.id, item.change) for item in found] == [("smoke/test_x.py::b", ChangeName.NEW_FAILURE)]
 
 
-def test_changes_are_in_the_order_of_the_table_and_then_what_is_gone() -> None:
+def test_changes_are_in_the_order_of_their_ids_and_then_what_is_gone() -> None:
     old = run(0, smoke={"z": "passed", "a": "failed", "m": "passed"})
     new = run(1, smoke={"z": "failed", "b": "passed", "a": "passed"})
     names = [item.id.rpartition("::")[2] for item in changes_between(old, new)]
-    assert names == ["z", "a", "b", "m"]
+    assert names == ["a", "b", "z", "m"]
 
 
 def test_new_failures_are_those_of_required_suites() -> None:

@@ -97,7 +97,7 @@ def test_the_plan_is_told_of_what_failed_for_good_only(tmp_path: Path) -> None:
         history.append_plan(plan(number))
     assert failing_before(history.newest_stored("dev")) is None
     history.append_run(run(0, smoke={"one": "error"}, integration={"two": "failed"}))
-    assert failing_before(history.newest_stored("dev")) == ("smoke/test_x.py::one", TWO)
+    assert failing_before(history.newest_stored("dev")) == (TWO, "smoke/test_x.py::one")
     history.append_run(_fails(1, "passed"))
     assert failing_before(history.newest_stored("dev")) == ()
     # A suite that did not report leaves the word to the run before.

@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError
 from ootci.errors import HistoryCorrupt
 from ootci.model.outcome import Attempt, Outcome
 from ootci.model.record import Record, write_atomic
-from ootci.model.run import OperatorCount, Run
+from ootci.model.run import CapabilityCounts, OperatorCount, Run
 
 from .states import outcome_of, way_of
 from .stored import StoredRun
@@ -95,7 +95,14 @@ def whole(run: StoredRun, texts: Texts | None, measures: Measures | None) -> Run
         for place, stage in enumerate(run.head.stages)
     )
     ordered = outcomes if measured.order is None else [outcomes[rank] for rank in measured.order]
-    return run.head.model_copy(update={"outcomes": tuple(ordered), "stages": stages, "operators": measured.operators})
+    return run.head.model_copy(
+        update={
+            "outcomes": tuple(ordered),
+            "capabilities": CapabilityCounts.of(ordered),
+            "stages": stages,
+            "operators": measured.operators,
+        }
+    )
 
 
 def _outcome(

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import zlib
+from copy import deepcopy
 from datetime import datetime
 from typing import Any
 
 from pydantic import ValidationError
 
 from ootci.errors import HistoryCorrupt
-from ootci.model.plan import Plan, PlannedRun
-from ootci.model.record import check_version, utc_text
+from ootci.model.plan import Plan
+from ootci.model.record import check_version, upgrade, utc_text
 
 from .tables import RESTORE, ValueTable, compact
 
@@ -61,20 +62,21 @@ def read_plan(text: bytes, values: ValueTable, where: str) -> Plan:
         if _sealed({key: value for key, value in line.items() if key != "crc"}, values) != text:
             raise ValueError("the checksum is wrong")
         runs = [
-            PlannedRun.model_validate(
-                {**values.value(rest), "torch": values.value(torch), "run_id": run_id, "device": device}
-            )
+            {**values.value(rest), "torch": values.value(torch), "run_id": run_id, "device": device}
             for run_id, device, torch, rest in line["runs"]
         ]
-        return Plan.model_validate(
-            {
-                **values.value(line["values"]),
-                "schema_version": line["version"],
-                "id": line["plan"],
-                "created_at": datetime.fromisoformat(line["at"].replace("Z", "+00:00")),
-                "runs": runs,
-            }
-        )
+        plan = {
+            **values.value(line["values"]),
+            "schema_version": line["version"],
+            "id": line["plan"],
+            "created_at": datetime.fromisoformat(line["at"].replace("Z", "+00:00")),
+            "runs": runs,
+        }
+        if line["version"] != Plan.VERSION:
+            # Values are shared by many plans.
+            plan = deepcopy(plan)
+            upgrade(Plan, plan, where=where)
+        return Plan.model_validate(plan)
     except (ValueError, KeyError, TypeError, ValidationError) as error:
         raise HistoryCorrupt(f"the plan cannot be read back: {error}", where=where, fix=RESTORE) from error
 

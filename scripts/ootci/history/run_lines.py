@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Sequence
+from copy import deepcopy
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,7 +17,7 @@ from pydantic import ValidationError
 
 from ootci.errors import HistoryCorrupt
 from ootci.model.outcome import OutcomeName
-from ootci.model.record import check_version, utc_text
+from ootci.model.record import check_version, upgrade, utc_text
 from ootci.model.run import Run
 from ootci.model.signature import Signature
 
@@ -24,7 +25,18 @@ from .states import decode, encode, row_text, rows_of
 from .stored import StoredRun
 from .tables import RESTORE, TestTable, ValueTable, compact
 
-_OWN = ("id", "plan_id", "device", "attempt", "started_at", "finished_at", "stages", "suites", "outcomes", "operators")
+_OWN = (
+    "schema_version",
+    "id",
+    "plan_id",
+    "device",
+    "attempt",
+    "queued_at",
+    "started_at",
+    "finished_at",
+    "stages",
+    "suites",
+)
 
 
 def write_line(run: StoredRun, tests: TestTable, values: ValueTable, earlier: Sequence[bytes]) -> bytes:
@@ -41,6 +53,8 @@ def write_line(run: StoredRun, tests: TestTable, values: ValueTable, earlier: Se
     line: dict[str, Any] = {"plan": run.head.plan_id, "attempt": run.head.attempt, "id": run.head.id}
     line["at"] = utc_text(run.head.started_at)
     line["ms"] = _milliseconds(run.head.finished_at - run.head.started_at)
+    if run.head.queued_at is not None:
+        line["queued"] = _milliseconds(run.head.started_at - run.head.queued_at)
     line["version"] = run.head.schema_version
     line["values"] = {key: values.number_of(value) for key, value in head.items() if key not in _OWN}
     line["stages"], line["times"] = _stages(run.head, head.get("stages", []), values)
@@ -117,12 +131,12 @@ def read_line(
             for signature in (Signature.model_validate(values.value(int(key))),)
             for row in rows_of(rows)
         }
-        return StoredRun(_head(device, line, values), tests, states, attempts, signatures)
+        return StoredRun(_head(device, line, values, where), tests, states, attempts, signatures)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError, ValidationError) as error:
         raise HistoryCorrupt(f"the run cannot be read back: {error}", where=where, fix=RESTORE) from error
 
 
-def _head(device: str, line: dict[str, Any], values: ValueTable) -> Run:
+def _head(device: str, line: dict[str, Any], values: ValueTable, where: str) -> Run:
     started = datetime.fromisoformat(line["at"].replace("Z", "+00:00"))
     stages = [
         {
@@ -135,20 +149,24 @@ def _head(device: str, line: dict[str, Any], values: ValueTable) -> Run:
     suites = [
         {**suite, "counts": counts} for suite, counts in zip(values.value(line["suites"]), line["counts"], strict=True)
     ]
-    return Run.model_validate(
-        {
-            **{key: values.value(number) for key, number in line["values"].items()},
-            "schema_version": line["version"],
-            "id": line["id"],
-            "plan_id": line["plan"],
-            "device": device,
-            "attempt": line["attempt"],
-            "started_at": started,
-            "finished_at": started + timedelta(milliseconds=line["ms"]),
-            "stages": stages,
-            "suites": suites,
-        }
-    )
+    head = {
+        **{key: values.value(number) for key, number in line["values"].items()},
+        "schema_version": line["version"],
+        "id": line["id"],
+        "plan_id": line["plan"],
+        "device": device,
+        "attempt": line["attempt"],
+        "queued_at": started - timedelta(milliseconds=line["queued"]) if "queued" in line else None,
+        "started_at": started,
+        "finished_at": started + timedelta(milliseconds=line["ms"]),
+        "stages": stages,
+        "suites": suites,
+    }
+    if line["version"] != Run.VERSION:
+        # Values are shared by many runs.
+        head = deepcopy(head)
+        upgrade(Run, head, where=where)
+    return Run.model_validate(head)
 
 
 def _sealed(line: dict[str, Any], states: bytes, tests: TestTable, values: ValueTable) -> bytes:

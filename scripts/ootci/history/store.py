@@ -93,12 +93,10 @@ class History:
         """Add what a device reported; false when it was there already.
 
         Raises:
-            HistoryConflict: another run has the same device, nightly and attempt; its nightly is not in the history; or
-                it has two tests of one id.
+            HistoryConflict: another run has the same device, nightly and attempt, or its nightly is not in the history.
             HistoryCorrupt: a record cannot be read back.
 
         """
-        _check_ids(run)
         signatures = {
             item.id: found
             for item in run.outcomes
@@ -278,18 +276,6 @@ class History:
 
 def _age(run: StoredRun) -> tuple[datetime, str, int]:
     return run.head.started_at, run.head.plan_id, run.head.attempt
-
-
-def _check_ids(run: Run) -> None:
-    seen: set[str] = set()
-    for item in run.outcomes:
-        if item.id in seen:
-            raise HistoryConflict(
-                f"the run {run.id} has two tests with the id `{item.id}`",
-                where="run.json",
-                fix="collect it again with `ootci collect`, which tells tests of one id apart",
-            )
-        seen.add(item.id)
 
 
 def _conflict(name: str, path: Path) -> HistoryConflict:

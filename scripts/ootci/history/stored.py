@@ -41,7 +41,7 @@ class StoredRun:
     """A run without the texts, durations and operator counts that the history keeps only for a while.
 
     Attributes:
-        head: the run with no outcome, operator or excerpt; its counts are there.
+        head: the run with no outcome, operator or excerpt and no counts of capabilities; those of suites are there.
         tests: every test of the history, by row.
         states: the state of each row, see ``states``.
         attempts: later attempts of tests that failed at first, by row.
@@ -145,8 +145,8 @@ def stored(run: Run, tests: TestTable | None = None, signatures: Mapping[str, Si
 
 
 def _head_of(run: Run) -> Run:
-    """The run without what is kept apart: outcomes, operators and excerpts of logs."""
+    """The run without what is kept apart or follows from the outcomes."""
     stages = tuple(stage.model_copy(update={"excerpt": None}) for stage in run.stages)
-    head = run.model_copy(update={"outcomes": (), "operators": (), "stages": stages})
+    head = run.model_copy(update={"outcomes": (), "capabilities": (), "operators": (), "stages": stages})
     # Times are kept to the millisecond, as in run.json.
     return Run.model_validate_json(head.to_json())

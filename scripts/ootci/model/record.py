@@ -130,8 +130,7 @@ def upgrade(kind: type[StageFile], found: dict[str, Any], *, where: str) -> None
 
     """
     version = _version(found)
-    if version > kind.VERSION:
-        raise _too_new(kind, version, where)
+    check_version(kind, version, where=where)
     try:
         for older in range(version, kind.VERSION):
             kind.UPGRADES[older](found)
@@ -167,12 +166,19 @@ def _invalid(kind: type[StageFile], error: Exception, where: str) -> StageFileIn
     )
 
 
-def _too_new(kind: type[StageFile], version: int, where: str) -> StageFileVersion:
-    return StageFileVersion(
-        f"{kind.FILE} has schema version {version}; this tool reads up to {kind.VERSION}",
-        where=where,
-        fix="update ootci to the version that wrote the file",
-    )
+def check_version(kind: type[StageFile], version: int, *, where: str) -> None:
+    """Refuse what a newer version of the tool wrote.
+
+    Raises:
+        StageFileVersion: the version is newer than this tool's.
+
+    """
+    if version > kind.VERSION:
+        raise StageFileVersion(
+            f"{kind.FILE} has schema version {version}; this tool reads up to {kind.VERSION}",
+            where=where,
+            fix="update ootci to the version that wrote the file",
+        )
 
 
 def write(record: StageFile, path: Path) -> None:

@@ -27,7 +27,7 @@ from ootci.errors import (
 )
 from ootci.history.store import History
 from ootci.model.outcome import Attempt, Outcome, OutcomeName, Way
-from ootci.model.run import OperatorCount, Run
+from ootci.model.run import CapabilityCounts, OperatorCount, Run
 
 
 def _content(folder: Path) -> dict[str, bytes]:
@@ -106,7 +106,12 @@ def _run_with(number: int, tests: dict[str, tuple[object, ...]], attempt: int) -
     ]
     operators = (OperatorCount(operator="aten::add", native=number),)
     return run(number, attempt=attempt, stages={"ops": "failed"}).model_copy(
-        update={"outcomes": tuple(outcomes), "operators": operators}
+        update={
+            "outcomes": tuple(outcomes),
+            "capabilities": CapabilityCounts.of(outcomes),
+            "operators": operators,
+            "queued_at": night(number) if number % 2 else None,
+        }
     )
 
 
@@ -146,12 +151,6 @@ def test_a_test_whose_title_changes_leaves_past_runs_as_they_were(tmp_path: Path
 def test_a_run_of_a_nightly_that_is_not_known_is_refused(tmp_path: Path) -> None:
     with pytest.raises(HistoryConflict, match="the nightly night003 of the run"):
         _history(tmp_path, 0).append_run(run(3))
-
-
-def test_a_run_with_two_tests_of_one_id_is_refused(tmp_path: Path) -> None:
-    twice = run().model_copy(update={"outcomes": run().outcomes * 2})
-    with pytest.raises(HistoryConflict, match="two tests with the id"):
-        _history(tmp_path, 0).append_run(twice)
 
 
 def test_an_empty_or_missing_folder_is_an_empty_history_and_reading_makes_nothing(tmp_path: Path) -> None:
@@ -248,7 +247,7 @@ def test_without_its_details_a_run_is_still_there(tmp_path: Path) -> None:
 def test_a_record_of_a_newer_tool_asks_for_the_newer_tool(tmp_path: Path, name: str) -> None:
     _history(tmp_path, 0).append_run(run())
     (path,) = tmp_path.glob(name)
-    path.write_bytes(path.read_bytes().replace(b'"version":1', b'"version":9'))
+    path.write_bytes(path.read_bytes().replace(b'"version":', b'"version":9'))
     with pytest.raises(StageFileVersion):
         [History(tmp_path).plans(), History(tmp_path).runs("dev")]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ootci.adapters.terminal import plain
 from ootci.model.build import StageResult, StageStatus
+from ootci.model.pull_request import PullRequestGate
 from ootci.model.run import Run
-from ootci.model.verdict import DeviceVerdict
+from ootci.model.verdict import DeviceVerdict, Gate
 
 
 def seconds_text(seconds: float) -> str:
@@ -33,6 +34,41 @@ def stage_lines(stages: Sequence[StageResult]) -> list[str]:
         ran = stage.status is not StageStatus.NOT_RUN
         seconds = seconds_text(stage.duration) if ran else ""
         lines.append(f"{stage.name.value:<12}{stage.status.value:<10}{seconds:>9}  {one_line(note)}".rstrip())
+    return lines
+
+
+def gate_lines(gate: Gate) -> list[str]:
+    """What is the matter with each device that blocks, and how to go on all the same."""
+    lines = []
+    for item in gate.blockers:
+        since = "new since the nightly before" if item.is_new else f"since {item.since:%Y-%m-%d}" if item.since else ""
+        lines.append(f"- {item.device}: {item.verdict.value}{', ' + since if since else ''}: {one_line(item.reason)}")
+        lines += _named(item.first, item.new_failures)
+    return lines + _overrides(gate.blocking, gate.overridden)
+
+
+def pull_request_lines(gate: PullRequestGate) -> list[str]:
+    """What a pull request does to each device, and how to go on all the same."""
+    lines = []
+    for item in gate.devices:
+        apart = [(item.still_failing, "failing as before"), (item.known, "known"), (item.flaky, "flaky")]
+        counts = "".join(f", {number} {word}" for number, word in apart if number)
+        base = f"; held against {item.base}, torch {item.base_torch or 'unknown'}" if item.base else ""
+        word = item.effect.value.replace("_", " ") + ("" if item.gates else ", advisory")
+        lines.append(f"- {item.device}: {word}{counts}: {one_line(item.reason + base)}")
+        lines += _named(item.first, item.newly_failing)
+    return lines + _overrides(gate.blocking, gate.overridden)
+
+
+def _named(first: Sequence[str], total: int) -> list[str]:
+    more = [f"    and {total - len(first)} more"] if total > len(first) else []
+    return [f"    {one_line(test_id)}" for test_id in first] + more
+
+
+def _overrides(blocking: Sequence[str], overridden: Mapping[str, str]) -> list[str]:
+    lines = [f"- {name} does not block, overridden: {one_line(reason)}" for name, reason in overridden.items()]
+    if blocking:
+        lines.append(f"to go on all the same: {' '.join(f'--override {name}=REASON' for name in blocking)}")
     return lines
 
 

@@ -8,7 +8,7 @@ from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.verdict import Change, ChangeName
 
 from .states import changed_rows
-from .stored import StoredRun
+from .stored import Failure, StoredRun
 
 _GOOD = frozenset({OutcomeName.PASSED, OutcomeName.XFAILED})
 
@@ -43,11 +43,16 @@ def changes_between(before: StoredRun | None, after: StoredRun, known: Container
 
 
 def new_failures(before: StoredRun | None, after: StoredRun, known: Container[str] = ()) -> int:
+    """How many tests are newly failing."""
+    return len(newly_failing(before, after, known))
+
+
+def newly_failing(before: StoredRun | None, after: StoredRun, known: Container[str] = ()) -> tuple[Failure, ...]:
     """Tests of required suites, other than known ones, that fail now and did not fail, or were not there, before."""
     required = {report.suite for report in after.head.suites if report.required}
     failing = [item for item in after.failures if not item.is_flaky and item.suite in required and item.id not in known]
     old = _settled(before, _rows_of_ids(before, [item.id for item in failing]))
-    return sum(old.get(item.id) not in FAILURES for item in failing)
+    return tuple(item for item in failing if old.get(item.id) not in FAILURES)
 
 
 def _changed(before: StoredRun | None, after: StoredRun) -> list[int]:

@@ -103,8 +103,8 @@ class History:
             if item.is_failure
             and (found := signature_of(run.device, item.outcome, item.message, item.text, test_id=item.id)) is not None
         }
-        new = stored(run, self._tests, signatures)
-        return self._append(new, details_of(run, self._tests.rows_of(run.outcomes)))
+        new = stored(run, self.tests, signatures)
+        return self._append(new, details_of(run, self.tests.rows_of(run.outcomes)))
 
     def take(self, run: StoredRun, other: History) -> bool:
         """Add a run of another history, with the details that are still kept there; false when it was there already.
@@ -115,8 +115,8 @@ class History:
         """
         full = other.whole(run)
         signatures = {run.tests[row].id: signature for row, signature in run.signatures.items()}
-        new = stored(full, self._tests, signatures)
-        details = details_of(full, self._tests.rows_of(full.outcomes))
+        new = stored(full, self.tests, signatures)
+        details = details_of(full, self.tests.rows_of(full.outcomes))
         return self._append(new, [found for found in details if other._details(run, type(found)).exists()])
 
     def _append(self, new: StoredRun, details: Sequence[Texts | Measures]) -> bool:
@@ -128,9 +128,9 @@ class History:
                 if self._is(old, new, details):
                     return False
                 raise _conflict(f"{new.head.id}, attempt {new.head.attempt}", path)
-        line = write_line(new, self._tests, self._table(month), [old.states for old in earlier])
+        line = write_line(new, self.tests, self._table(month), [old.states for old in earlier])
         self._mark()
-        self._tests.save()
+        self.tests.save()
         self._table(month).save()
         for found in details:
             write_details(found, self._details(new, type(found)))
@@ -211,7 +211,8 @@ class History:
         return all(found is None or found == given for found, given in zip(there, details, strict=True))
 
     @cached_property
-    def _tests(self) -> TestTable:
+    def tests(self) -> TestTable:
+        """Every test that was ever in a run."""
         return TestTable(self.folder / "tests.jsonl")
 
     def _table(self, month: str) -> ValueTable:
@@ -263,7 +264,7 @@ class History:
         states: list[bytes] = []
         runs: list[StoredRun] = []
         for number, line in enumerate(read_lines(path)):
-            run = read_line(device, line, self._tests, table, states, f"{path}:{number + 1}")
+            run = read_line(device, line, self.tests, table, states, f"{path}:{number + 1}")
             states.append(run.states)
             runs.append(run)
         return runs

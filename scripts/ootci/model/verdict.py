@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import ClassVar
 
+from pydantic import Field
+
 from ootci.model.build import StageName
 from ootci.model.capability import Capability
 from ootci.model.device import KnownFailure
@@ -187,6 +189,25 @@ class DeviceVerdict(Record):
     """Past nights, oldest first, the newest included."""
 
 
+class Blocker(Record):
+    """A gating device that is not as expected."""
+
+    device: str
+    """Name of the device."""
+    verdict: VerdictName
+    """Its verdict."""
+    reason: str
+    """Why, one sentence."""
+    since: Time | None = None
+    """The first of the unbroken row of nights with this verdict."""
+    is_new: bool
+    """Whether the nightly before had another verdict."""
+    new_failures: int = 0
+    """Tests that fail now and did not fail in the run before."""
+    first: tuple[str, ...] = ()
+    """The first of them."""
+
+
 class Gate(Record):
     """May one merge?"""
 
@@ -194,6 +215,10 @@ class Gate(Record):
     """False as soon as one gating device is not as expected."""
     blocking: tuple[str, ...] = ()
     """Names of the devices that block."""
+    blockers: tuple[Blocker, ...] = ()
+    """What is the matter with each of them."""
+    overridden: dict[str, str] = Field(default_factory=dict)
+    """Why a device that would block does not, by name, as whoever asked said."""
     reason: str
     """One sentence."""
 

@@ -2,24 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ootci.model.device import RegisteredDevice
-from ootci.model.verdict import AS_EXPECTED, DeviceVerdict, Gate
+from ootci.model.verdict import AS_EXPECTED, Blocker, ChangeName, DeviceVerdict, Gate
+
+NAMED = 5
+"""Newly failing tests that the gate names of each device; the others are counted."""
+
+_NEW = (ChangeName.REGRESSION, ChangeName.NEW_FAILURE)
 
 
 def decide(registry: Sequence[RegisteredDevice], devices: Sequence[DeviceVerdict]) -> Gate:
     """Fails closed: whatever is not as expected on a gating device blocks, silence included."""
     gating = {item.device.name for item in registry if item.device.gates and item.device.paused is None}
-    blocking = tuple(item for item in devices if item.device in gating and item.verdict not in AS_EXPECTED)
+    blocking = [item for item in devices if item.device in gating and item.verdict not in AS_EXPECTED]
     if not gating:
         return Gate(may_merge=False, reason="no gating device is registered, so nothing speaks for merging")
-    noun = "device" if len(gating) == 1 else "devices"
     if not blocking:
-        return Gate(may_merge=True, reason=f"{len(gating)} of {len(gating)} gating {noun} as expected")
+        return Gate(may_merge=True, reason=f"{len(gating)} of {names_of(len(gating))} as expected")
     names = ", ".join(f"{item.device} ({item.verdict.value})" for item in blocking)
     return Gate(
         may_merge=False,
         blocking=tuple(item.device for item in blocking),
-        reason=f"{len(blocking)} of {len(gating)} gating {noun} not as expected: {names}",
+        blockers=tuple(_blocker(item) for item in blocking),
+        reason=f"{len(blocking)} of {names_of(len(gating))} not as expected: {names}",
+    )
+
+
+def override(gate: Gate, overrides: Mapping[str, str]) -> Gate:
+    """The gate with devices that shall not block, as somebody decided who gives a reason, by name."""
+    overridden = {name: overrides[name] for name in gate.blocking if name in overrides}
+    left = tuple(name for name in gate.blocking if name not in overridden)
+    if not overridden:
+        return gate
+    return gate.model_copy(
+        update={
+            "may_merge": not left,
+            "blocking": left,
+            "blockers": tuple(item for item in gate.blockers if item.device in left),
+            "overridden": overridden,
+            "reason": f"{gate.reason}; overridden: {', '.join(sorted(overridden))}",
+        }
+    )
+
+
+def names_of(count: int) -> str:
+    """How many gating devices there are, in words."""
+    return f"{count} gating device" if count == 1 else f"{count} gating devices"
+
+
+def _blocker(item: DeviceVerdict) -> Blocker:
+    new = [change.id for change in item.changes if change.change in _NEW and not change.known]
+    return Blocker(
+        device=item.device,
+        verdict=item.verdict,
+        reason=item.reason,
+        since=item.since,
+        is_new=item.nights <= 1,
+        new_failures=item.new_failures,
+        first=tuple(new[:NAMED]),
     )

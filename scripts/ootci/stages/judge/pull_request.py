@@ -1,0 +1,135 @@
+"""May one merge a pull request: what its runs show that the newest nightly did not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+
+from ootci.history.claims import known_ids
+from ootci.history.compare import newly_failing
+from ootci.history.store import History
+from ootci.history.stored import StoredRun, stored
+from ootci.model.device import RegisteredDevice
+from ootci.model.plan import Plan
+from ootci.model.pull_request import BLOCKING_EFFECTS, Effect, EffectName, PullRequestGate
+from ootci.model.run import Run
+from ootci.model.verdict import VerdictName
+
+from .base import as_planned, base_of
+from .gate import names_of
+from .night import Judged, judge_night
+
+NIGHTS = 30
+"""So many runs of a device are looked through for the last complete report of each suite."""
+NAMED = 20
+"""Newly failing tests that are named; the others are counted."""
+
+_TOO_EARLY = frozenset({VerdictName.BUILD_BROKEN, VerdictName.IMPORT_BROKEN, VerdictName.SMOKE_BROKEN})
+
+
+def judge_pull_request(
+    registry: Sequence[RegisteredDevice],
+    plan: Plan,
+    runs: Mapping[str, Run],
+    history: History,
+    overrides: Mapping[str, str],
+) -> PullRequestGate:
+    """Hold the runs of a pull request against each device's newest nightly.
+
+    Args:
+        registry: every registered device.
+        plan: the pull request's plan.
+        runs: what was reported, by device.
+        history: past nightlies.
+        overrides: why a device shall not block, by name.
+
+    Raises:
+        HistoryCorrupt: a record of the history cannot be read back.
+
+    """
+    gating = {item.device.name for item in registry if item.device.gates}
+    effects = tuple(
+        _effect(plan, planned.device, runs.get(planned.device), history, planned.device in gating)
+        for planned in plan.runs
+    )
+    closed = [item for item in effects if item.gates and item.effect in BLOCKING_EFFECTS]
+    overridden = {item.device: overrides[item.device] for item in closed if item.device in overrides}
+    blocking = [item for item in closed if item.device not in overridden]
+    asked = [item for item in effects if item.gates]
+    if not asked:
+        reason = "no gating device was tested, so nothing speaks for merging"
+    elif blocking:
+        reason = f"{len(blocking)} of {names_of(len(asked))} say no: " + ", ".join(
+            f"{item.device} ({item.effect.value.replace('_', ' ')})" for item in blocking
+        )
+    else:
+        reason = f"none of {names_of(len(asked))} is newly broken"
+    return PullRequestGate(
+        may_merge=bool(asked) and not blocking,
+        reason=reason,
+        blocking=tuple(item.device for item in blocking),
+        overridden=overridden,
+        devices=effects,
+    )
+
+
+def _effect(plan: Plan, device: str, reported: Run | None, history: History, gates: bool) -> Effect:
+    nights = _nights(history, device)
+    base: StoredRun | None = None
+    for _, night in reversed(nights):
+        base = base_of(base, night)
+    run = as_planned(plan, stored(reported, history.tests) if reported else None)
+    judged = judge_night(device, plan, run, base, ever=True)
+    if run is None:
+        return Effect(device=device, effect=EffectName.NO_DATA, gates=gates, verdict=judged.verdict, reason="no report")
+    known = known_ids(plan, run)
+    new = newly_failing(base, run, known)
+    required = {report.suite for report in run.head.suites if report.required}
+    failing = [item for item in run.failures if item.suite in required]
+    flaky = sum(item.is_flaky and item.id not in known for item in failing)
+    covered = sum(item.id in known for item in failing)
+    effect, reason = _meaning(judged, len(new), base, nights[0] if nights else None, device)
+    return Effect(
+        device=device,
+        effect=effect,
+        verdict=judged.verdict,
+        reason=reason,
+        newly_failing=len(new),
+        first=tuple(item.id for item in new[:NAMED]),
+        still_failing=len(failing) - len(new) - flaky - covered,
+        known=covered,
+        flaky=flaky,
+        gates=gates,
+        run_id=run.head.id,
+        base=base.head.id if base else None,
+        base_torch=base.head.torch.version if base and base.head.torch else None,
+    )
+
+
+def _nights(history: History, device: str) -> list[tuple[Plan, StoredRun]]:
+    """The last runs of a device, the newest nightly and the last attempt first."""
+    plans = {plan.id: plan for plan in history.plans()}
+    found: dict[str, tuple[Plan, StoredRun]] = {}
+    for run in islice(history.newest_stored(device), NIGHTS):
+        plan = plans[run.head.plan_id]
+        planned = as_planned(plan, run)
+        if planned is not None:
+            found.setdefault(plan.id, (plan, planned))
+    return list(found.values())
+
+
+def _meaning(
+    judged: Judged, new: int, base: StoredRun | None, newest: tuple[Plan, StoredRun] | None, device: str
+) -> tuple[EffectName, str]:
+    if judged.verdict is VerdictName.INFRA:
+        return EffectName.INFRA, judged.reason
+    if base is None or newest is None:
+        return EffectName.NO_DATA, "no nightly has a complete report to hold it against"
+    before = judge_night(device, newest[0], newest[1], None, ever=True)
+    if judged.verdict in _TOO_EARLY and judged.verdict is before.verdict and not new:
+        return EffectName.BROKEN_BEFORE, f"as on the newest nightly: {judged.reason}"
+    if new or judged.verdict in _TOO_EARLY or judged.verdict is VerdictName.LOST_TESTS:
+        return EffectName.NEWLY_BROKEN, judged.reason
+    if judged.verdict is VerdictName.NO_DATA:
+        return EffectName.NO_DATA, judged.reason
+    return EffectName.NOT_WORSE, judged.reason

@@ -1,0 +1,163 @@
+"""``ootci gate``: of the nightly, and of a pull request that is held against it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from unit.samples import DEVICE_YAML, night, plan, run
+
+from ootci.history.store import History
+from ootci.model.device import load_registry
+from ootci.model.outcome import Attempt, OutcomeName
+from ootci.model.record import write
+from ootci.model.run import Run
+from ootci.stages.judge import judge
+
+from commands import Tool  # isort: skip
+
+NAMES = ("dev", "two", "three")
+USUAL = {"good": "passed", "bad": "failed"}
+"""What the suite integration comes to every night."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two gating devices and an advisory one after three nights, and a pull request that changed nothing."""
+    (tmp_path / "devices").mkdir()
+    for name, tier in zip(NAMES, ("gating", "gating", "advisory"), strict=True):
+        text = f"{DEVICE_YAML.format(name=name)}tier: {tier}\n"
+        (tmp_path / "devices" / f"{name}.yaml").write_text(text, encoding="utf-8")
+    history = History(tmp_path / "data")
+    for number in range(3):
+        history.append_plan(plan(number, NAMES))
+        for name in NAMES:
+            history.append_run(run(number, name, integration=USUAL))
+    write(plan(9, NAMES), tmp_path / ".ootci" / "plan.json")
+    for name in NAMES:
+        _report(tmp_path, run(9, name, integration=USUAL))
+    return tmp_path
+
+
+def _report(folder: Path, reported: Run) -> None:
+    write(reported, folder / ".ootci" / "runs" / reported.device / "run.json")
+
+
+def _ask(ootci: Tool, folder: Path, *more: str) -> tuple[int, str, str]:
+    ran = ootci("gate", "--pull-request", *more, cwd=folder)
+    return ran.code, ran.out, ran.err
+
+
+def test_what_failed_on_the_nightly_too_is_no_reason_to_refuse(ootci: Tool, folder: Path) -> None:
+    code, out, err = _ask(ootci, folder)
+    assert (code, err) == (0, "")
+    first, *devices = out.splitlines()
+    assert first == "may one merge: yes (none of 2 gating devices is newly broken)"
+    assert devices[0] == (
+        "- dev: not worse, 1 failing as before: 1 test failing, first integration/test_x.py::bad"
+        "; held against night002-dev, torch 2.14.0.dev20261101+cpu"
+    )
+    assert devices[2].startswith("- three: not worse, advisory, 1 failing as before")
+
+
+def test_what_is_newly_failing_closes_the_gate_and_is_named(ootci: Tool, folder: Path) -> None:
+    many = {f"t{number:02}": "failed" for number in range(30)}
+    _report(folder, run(9, "two", integration={**USUAL, **many, "good": "crashed"}))
+    code, out, _ = _ask(ootci, folder)
+    assert code == 1
+    lines = out.splitlines()
+    assert lines[0] == "may one merge: no (1 of 2 gating devices say no: two (newly broken))"
+    assert lines[2].startswith("- two: newly broken, 1 failing as before: 31 tests newly failing since the run before")
+    assert lines[3] == "    integration/test_x.py::good"
+    assert lines[23] == "    and 11 more"
+    assert lines[-1] == "to go on all the same: --override two=REASON"
+    found = json.loads(_ask(ootci, folder, "--format", "json")[1])
+    assert (found["may_merge"], found["blocking"]) == (False, ["two"])
+    assert [found["devices"][1][key] for key in ("newly_failing", "still_failing", "effect")] == [31, 1, "newly_broken"]
+
+
+def test_an_advisory_device_never_closes_it(ootci: Tool, folder: Path) -> None:
+    _report(folder, run(9, "three", smoke={"one": "failed"}, integration=USUAL))
+    code, out, _ = _ask(ootci, folder)
+    assert code == 0
+    assert "- three: newly broken, advisory, 1 failing as before: 1 test of smoke failed" in out
+
+
+def test_flaky_tests_are_told_apart(ootci: Tool, folder: Path) -> None:
+    made = run(9, "dev", integration={**USUAL, "good": "failed"})
+    again = (Attempt(outcome=OutcomeName.PASSED),)
+    outcomes = [
+        item.model_copy(update={"attempts": again}) if item.id.endswith("good") else item for item in made.outcomes
+    ]
+    _report(folder, made.model_copy(update={"outcomes": tuple(outcomes)}))
+    code, out, _ = _ask(ootci, folder)
+    assert (code, "- dev: not worse, 1 failing as before, 1 flaky" in out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("what", "word"), [("gone", "no data"), ("bad", "no data"), ("infra", "infra"), ("another", "no data")]
+)
+def test_it_fails_closed(ootci: Tool, folder: Path, what: str, word: str) -> None:
+    path = folder / ".ootci" / "runs" / "dev" / "run.json"
+    if what == "gone":
+        path.unlink()
+    elif what == "bad":
+        path.write_bytes(b"\x00")
+    elif what == "infra":
+        _report(folder, run(9, "dev", stages={"check": "failed"}, smoke={}, integration={}))
+    else:
+        write(run(9, "two", integration=USUAL), path)
+    code, out, err = _ask(ootci, folder)
+    assert (code, "Traceback" in err) == (1, False)
+    assert f"1 of 2 gating devices say no: dev ({word})" in out
+
+
+def test_without_a_nightly_nothing_is_known(ootci: Tool, folder: Path) -> None:
+    code, out, _ = _ask(ootci, folder, "--history", str(folder / "none"))
+    assert (code, "2 of 2 gating devices say no: dev (no data), two (no data)" in out) == (1, True)
+    assert "no nightly has a complete report to hold it against" in out
+
+
+def test_who_was_broken_before_neither_closes_nor_speaks_for_it(ootci: Tool, folder: Path) -> None:
+    broken = {"stages": {"build": "failed"}, "smoke": {}, "integration": {}}
+    history = History(folder / "data")
+    history.append_plan(plan(3, NAMES))
+    history.append_run(run(3, "dev", **broken))  # type: ignore[arg-type]
+    _report(folder, run(9, "dev", **broken))  # type: ignore[arg-type]
+    code, out, _ = _ask(ootci, folder)
+    assert (code, "- dev: broken before: as on the newest nightly: build: build failed" in out) == (0, True)
+    _report(folder, run(9, "two", **broken))  # type: ignore[arg-type]
+    assert "two (newly broken)" in _ask(ootci, folder)[1]
+
+
+def test_an_override_needs_a_reason_and_is_told(ootci: Tool, folder: Path) -> None:
+    _report(folder, run(9, "dev", integration={**USUAL, "good": "failed"}))
+    code, out, err = _ask(ootci, folder, "--override", "dev=see #1", "--override", "two=x")
+    assert code == 0
+    assert "- dev does not block, overridden: see #1" in out
+    assert err == "--override two: it does not block, so there is nothing to override\n"
+    for wrong in ("dev", "dev=", "=x"):
+        code, _, err = _ask(ootci, folder, "--override", wrong)
+        assert (code, "names no device or gives no reason" in err) == (2, True)
+
+
+def test_the_nightly_names_what_is_new_and_since_when(ootci: Tool, folder: Path) -> None:
+    history = History(folder / "data")
+    history.append_plan(plan(3, NAMES))
+    for name in NAMES:
+        history.append_run(run(3, name, integration={**USUAL, "good": "failed"} if name == "dev" else USUAL))
+    registry = load_registry(folder / "devices")
+    write(judge(registry, History(folder / "data"), night(3)), folder / ".ootci" / "verdicts.json")
+    ran = ootci("gate", cwd=folder)
+    assert ran.code == 1
+    assert ran.out.splitlines() == [
+        "may one merge: no (2 of 2 gating devices not as expected: dev (REGRESSED), two (FAILING))",
+        "- dev: REGRESSED, new since the nightly before: 1 test newly failing since the run before",
+        "    integration/test_x.py::good",
+        f"- two: FAILING, since {night(0):%Y-%m-%d}: 1 test failing, first integration/test_x.py::bad",
+        "to go on all the same: --override dev=REASON --override two=REASON",
+    ]
+    both = ootci("gate", "--override", "dev=x", "--override", "two=y", cwd=folder)
+    assert both.code == 0
+    assert "overridden: dev, two" in both.out

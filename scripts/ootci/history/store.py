@@ -21,6 +21,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ootci.errors import HistoryConflict, HistoryCorrupt
+from ootci.model.outcome import OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.record import write_atomic
 from ootci.model.run import Run
@@ -100,7 +101,7 @@ class History:
         signatures = {
             item.id: found
             for item in run.outcomes
-            if item.is_failure
+            if (item.is_failure or item.outcome is OutcomeName.XFAILED)
             and (found := signature_of(run.device, item.outcome, item.message, item.text, test_id=item.id)) is not None
         }
         new = stored(run, self.tests, signatures)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+from pydantic import Field
 
 from pydantic import Field
 
 from ootci.model.build import StageName
 from ootci.model.capability import Capability
+from ootci.model.cluster import Cluster
 from ootci.model.device import KnownFailure
 from ootci.model.outcome import Counts, OutcomeName
 from ootci.model.record import Record, StageFile, Time
+from ootci.model.spell import Spell
 from ootci.model.torch_build import TorchBuild, TorchRequest
 
 
@@ -74,6 +78,10 @@ class Change(Record):
     """Its outcome now; null when it is not there."""
     known: bool = False
     """Whether it fails now and the vendor's list of known failures covers it."""
+    signature: Annotated[str | None, Field(exclude_if=lambda found: found is None)] = None
+    """Of a failing test, the id of the signature of its cluster; absent where it does not fail."""
+    spell: Annotated[int | None, Field(exclude_if=lambda place: place is None)] = None
+    """Of a failing test, the place of its spell in the device's list `spells`."""
 
 
 class KnownFailureState(str, Enum):
@@ -185,6 +193,8 @@ class DeviceVerdict(Record):
     """Every capability that was declared unsupported on that night."""
     changes: tuple[Change, ...] = ()
     """Every test whose change is worth showing, by id, those that disappeared last."""
+    spells: Annotated[tuple[Spell, ...], Field(exclude_if=lambda spells: not spells)] = ()
+    """Since when its tests and stages fail, each row of failures once, in the order in which they began."""
     history: tuple[Night, ...] = ()
     """Past nights, oldest first, the newest included."""
 
@@ -241,5 +251,8 @@ class Verdicts(StageFile):
     """The one sentence of the front page."""
     gate: Gate
     """May one merge?"""
+    clusters: tuple[Cluster, ...] = ()
+    """What fails on the newest nightly, by what it says: every failing test and broken stage of every device is in
+    exactly one. New ones come first, then those of the most devices."""
     devices: tuple[DeviceVerdict, ...]
     """One per device file, in registry order; a device that never reported is here too."""

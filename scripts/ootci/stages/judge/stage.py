@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from ootci.history.beginnings import Reported, failing_of
 from ootci.history.claims import known_ids, outdated, review_known, review_unsupported
+from ootci.history.clusters import Failing
 from ootci.history.compare import changes_between, new_failures
 from ootci.history.store import History
 from ootci.history.stored import StoredRun
@@ -20,6 +22,7 @@ from .base import as_planned, base_of
 from .gate import decide
 from .night import Judged, judge_night, required_counts
 from .sentence import sentence
+from .together import since, together
 
 STALE_AFTER = timedelta(hours=36)
 """A nightly device that has not reported for this long has no data, whatever it reported last."""
@@ -39,7 +42,8 @@ def judge(registry: Sequence[RegisteredDevice], history: History, now: datetime)
 
     """
     plans = history.plans()
-    devices = tuple(_device(item.device, plans, history.stored_runs(item.device.name), now) for item in registry)
+    judged = [_device(item.device, plans, history.stored_runs(item.device.name), now) for item in registry]
+    devices = tuple(verdict for verdict, _ in judged)
     newest = plans[-1] if plans else None
     return Verdicts(
         judged_at=now,
@@ -48,6 +52,7 @@ def judge(registry: Sequence[RegisteredDevice], history: History, now: datetime)
         stale_reason=_stale(newest, now),
         summary=sentence(devices, newest),
         gate=decide(registry, devices),
+        clusters=together(registry, newest, {verdict.device: failing for verdict, failing in judged}),
         devices=devices,
     )
 
@@ -60,17 +65,21 @@ def _stale(newest: Plan | None, now: datetime) -> str | None:
     return f"the newest nightly is {hours:.0f} hours old, more than {limit:.0f}"
 
 
-def _device(device: Device, plans: Sequence[Plan], runs: Sequence[StoredRun], now: datetime) -> DeviceVerdict:
+def _device(
+    device: Device, plans: Sequence[Plan], runs: Sequence[StoredRun], now: datetime
+) -> tuple[DeviceVerdict, tuple[Failing, ...]]:
     latest = _latest_attempts(runs)
     nights: list[Night] = []
     judged: Judged | None = None
     run: StoredRun | None = None
     before: StoredRun | None = None
+    reported: list[Reported] = []
     concerning = [plan for plan in plans if _concerns(plan, device.name)]
     for plan in concerning:
         if run is not None:
             before = base_of(before, run)
         run = as_planned(plan, latest.get(plan.id))
+        reported.append(Reported(plan, run))
         judged = judge_night(device.name, plan, run, before, ever=any(night.run_id for night in nights))
         nights.append(
             Night(plan_id=plan.id, date=plan.created_at, verdict=judged.verdict, run_id=run.head.id if run else None)
@@ -81,7 +90,9 @@ def _device(device: Device, plans: Sequence[Plan], runs: Sequence[StoredRun], no
     known = known_ids(last, run)
     required = {report.suite for report in run.head.suites if report.required} if run else set()
     row = _row(nights, judged.verdict)
-    return DeviceVerdict(
+    failing = failing_of(reported, known)
+    changes, spells = since(changes_between(before, run, known) if run else (), failing)
+    verdict = DeviceVerdict(
         device=device.name,
         verdict=judged.verdict,
         reason=judged.reason + (outdated(reviews, claims) if judged.verdict in AS_EXPECTED else ""),
@@ -97,9 +108,11 @@ def _device(device: Device, plans: Sequence[Plan], runs: Sequence[StoredRun], no
         known=sum(item.suite in required and item.id in known for item in run.failures) if run else 0,
         known_failures=reviews,
         unsupported=claims,
-        changes=changes_between(before, run, known) if run else (),
+        changes=changes,
+        spells=spells,
         history=tuple(nights[-STRIP_NIGHTS:]),
     )
+    return verdict, failing
 
 
 def _latest_attempts(runs: Sequence[StoredRun]) -> dict[str, StoredRun]:

@@ -1,0 +1,120 @@
+"""Since when each failure of a device's newest night lasts, found in the nights before."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass
+
+from ootci.model.build import StageName, StageResult, StageStatus
+from ootci.model.cluster import Cause
+from ootci.model.outcome import FAILURES, OutcomeName
+from ootci.model.plan import Plan
+from ootci.model.spell import Mark, Spell
+
+from .clusters import Failing
+from .signature import signature_of_stage
+from .spell import Seen, spell_of
+from .stored import StoredRun
+
+_INFRASTRUCTURE = (StageName.FETCH, StageName.CHECK)
+
+
+@dataclass(frozen=True)
+class Reported:
+    """A night that concerned a device.
+
+    Attributes:
+        plan: what was expected.
+        run: what was reported; None when nothing was.
+
+    """
+
+    plan: Plan
+    run: StoredRun | None
+
+
+def failing_of(nights: Sequence[Reported], known: Container[str]) -> tuple[Failing, ...]:
+    """What fails on the newest of a device's nights, each with the night on which that began.
+
+    Tests that fail because of a defect of PyTorch that the suites know are among them.
+
+    Args:
+        nights: every night that concerned the device, oldest first.
+        known: ids of failing tests that the vendor's list covers that night.
+
+    """
+    run = nights[-1].run if nights else None
+    if run is None:
+        return ()
+    marks = [_mark(night) for night in nights]
+    return (*_stages(nights, marks, run), *_tests(nights, marks, run, known))
+
+
+def _mark(night: Reported) -> Mark:
+    torch = night.run.head.torch if night.run is not None else None
+    plugin = night.run.head.plugin if night.run is not None else None
+    return Mark(
+        plan_id=night.plan.id,
+        date=night.plan.created_at,
+        torch_version=torch.version if torch else None,
+        torch_commit=torch.git_version if torch else None,
+        plugin_version=plugin.version if plugin else None,
+        plugin_commit=plugin.commit if plugin else None,
+    )
+
+
+def _stages(nights: Sequence[Reported], marks: Sequence[Mark], run: StoredRun) -> Iterator[Failing]:
+    for stage in run.head.stages:
+        if _came_to(stage) is not OutcomeName.FAILED:
+            continue
+        spell = spell_of(
+            Seen(mark, _came_to(next((item for item in _all_stages(night) if item.name is stage.name), None)))
+            for night, mark in zip(reversed(nights), reversed(marks), strict=True)
+        )
+        if spell is not None:
+            signature = signature_of_stage(run.head.device, stage.name, stage.status, stage.reason, stage.excerpt)
+            settled = Cause.INFRASTRUCTURE if stage.name in _INFRASTRUCTURE else None
+            yield Failing(run.head.device, stage.name.value, signature, spell, settled)
+
+
+def _all_stages(night: Reported) -> Sequence[StageResult]:
+    return night.run.head.stages if night.run is not None else ()
+
+
+def _came_to(stage: StageResult | None) -> OutcomeName | None:
+    """What a stage came to, as if it were a test; failing tests are no failure of the stage."""
+    if stage is None or stage.status is StageStatus.NOT_RUN:
+        return None
+    return OutcomeName.PASSED if stage.status is StageStatus.PASSED or stage.only_tests else OutcomeName.FAILED
+
+
+def _tests(
+    nights: Sequence[Reported], marks: Sequence[Mark], run: StoredRun, known: Container[str]
+) -> Iterator[Failing]:
+    for item in run.failures:
+        settled = Cause.KNOWN if item.id in known else Cause.FLAKY if item.is_flaky else None
+        spell = spell_of(_seen(nights, marks, item.id, FAILURES))
+        # A test that passed in the end fails on this night only.
+        spell = spell or Spell(first_failed=marks[-1])
+        yield Failing(run.head.device, item.id, item.signature, spell, settled)
+    for row in run.with_outcomes((OutcomeName.XFAILED,)):
+        spell = spell_of(_seen(nights, marks, run.tests[row].id, (OutcomeName.XFAILED,)))
+        if spell is not None and row in run.signatures:
+            yield Failing(run.head.device, run.tests[row].id, run.signatures[row], spell, Cause.CORE_DEFECT)
+
+
+def _seen(
+    nights: Sequence[Reported], marks: Sequence[Mark], test_id: str, failing: Container[OutcomeName]
+) -> Iterator[Seen]:
+    """What came of a test night by night, the newest first, with one outcome for all that count as failing."""
+    for night, mark in zip(reversed(nights), reversed(marks), strict=True):
+        yield Seen(mark, _settled(night.run, test_id, failing) if night.run is not None else None)
+
+
+def _settled(run: StoredRun, test_id: str, failing: Container[OutcomeName]) -> OutcomeName | None:
+    for row in run.tests.rows_of_id(test_id):
+        outcome = run.outcome(row)
+        if outcome is not None:
+            passed = run.is_flaky(row)
+            return OutcomeName.PASSED if passed else OutcomeName.FAILED if outcome in failing else outcome
+    return None

@@ -1,0 +1,51 @@
+"""What fails on the newest nightly, on all devices together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ootci.history.cause import Source
+from ootci.history.clusters import Failing, clusters_of
+from ootci.model.cluster import Cluster
+from ootci.model.device import Device, RegisteredDevice, Tier
+from ootci.model.plan import Plan
+from ootci.model.spell import Spell
+from ootci.model.verdict import Change
+
+
+def together(
+    registry: Sequence[RegisteredDevice], newest: Plan | None, failing: Mapping[str, Sequence[Failing]]
+) -> tuple[Cluster, ...]:
+    """The clusters of the newest nightly.
+
+    Args:
+        registry: every registered device.
+        newest: the newest nightly.
+        failing: what fails on each device's newest night.
+
+    """
+    if newest is None:
+        return ()
+    expected = [item.device for item in registry if newest.expected(item.device.name) is not None]
+    found = [item for device in expected for item in failing.get(device.name, ())]
+    return clusters_of(newest.id, [_source(device) for device in expected], found)
+
+
+def _source(device: Device) -> Source:
+    plugin = device.plugin
+    source = plugin.git.url if plugin.git else plugin.path or plugin.package
+    return Source(device.name, device.tier is Tier.REFERENCE, plugin.distribution, source)
+
+
+def since(changes: Sequence[Change], failing: Sequence[Failing]) -> tuple[tuple[Change, ...], tuple[Spell, ...]]:
+    """The changes with the names of the failures and the places of their spells, and all spells."""
+    by_id = {item.test_id: item for item in failing}
+    spells = list(dict.fromkeys(item.spell for item in sorted(failing, key=lambda item: item.spell.first_failed.date)))
+    places = {spell: place for place, spell in enumerate(spells)}
+    named = (
+        change.model_copy(update={"signature": item.name.id, "spell": places[item.spell]})
+        if (item := by_id.get(change.id)) is not None
+        else change
+        for change in changes
+    )
+    return tuple(named), tuple(spells)

@@ -1,0 +1,136 @@
+"""Since when each failure of a device's newest night lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from unit.samples import night, plan, run
+
+from ootci.history.beginnings import Reported, failing_of
+from ootci.history.clusters import Failing
+from ootci.history.stored import stored
+from ootci.history.tables import TestTable
+from ootci.model.cluster import Cause
+from ootci.model.outcome import OutcomeName
+from ootci.model.signature import Signature
+
+TWO = "integration/test_x.py::two"
+NAME = Signature.of("ValueError: no")
+
+
+def _nights(
+    *tests: str | Mapping[str, str] | None, stages: Mapping[int, Mapping[str, str]] | None = None
+) -> list[Reported]:
+    """Nights by what came of the test `two`, or of several tests; None where nothing was reported."""
+    table = TestTable()
+    nights = []
+    for number, outcome in enumerate(tests):
+        reported = None
+        if outcome is not None:
+            outcomes = {"two": outcome} if isinstance(outcome, str) else outcome
+            made = run(number, integration=outcomes, stages=(stages or {}).get(number))
+            reported = stored(made, table, {TWO: NAME})
+        nights.append(Reported(plan(number), reported))
+    return nights
+
+
+def _flaky(reported: Reported) -> Reported:
+    """The night with a second attempt, which passed, of the test `two`."""
+    assert reported.run is not None
+    (row,) = reported.run.tests.rows_of_id(TWO)
+    return Reported(reported.plan, replace(reported.run, attempts={row: (OutcomeName.PASSED,)}))
+
+
+def _only(*tests: str | Mapping[str, str] | None, known: tuple[str, ...] = ()) -> Failing:
+    (found,) = failing_of(_nights(*tests), known)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("tests", "first", "passed"),
+    [
+        (["passed", "failed"], 1, 0),
+        (["passed", "failed", None, "not_run", "crashed"], 1, 0),
+        (["failed", "passed", "passed", "error"], 3, 2),
+        ([{"other": "passed"}, "failed"], 1, None),
+        (["failed"], 0, None),
+    ],
+)
+def test_a_failure_began_after_the_last_pass(tests: list[str], first: int, passed: int | None) -> None:
+    spell = _only(*tests).spell
+    assert spell.first_failed.plan_id == f"night{first:03d}"
+    assert spell.first_failed.date == night(first)
+    assert (spell.last_passed and spell.last_passed.plan_id) == (None if passed is None else f"night{passed:03d}")
+
+
+def test_what_changed_in_between_is_told() -> None:
+    nights = _nights("passed", "failed")
+    for number, reported in enumerate(nights):
+        assert reported.run is not None
+        torch = reported.run.head.torch
+        assert torch is not None
+        commit = f"{number + 1:040x}"
+        head = reported.run.head.model_copy(update={"torch": torch.model_copy(update={"git_version": commit})})
+        nights[number] = Reported(reported.plan, replace(reported.run, head=head))
+    (found,) = failing_of(nights, ())
+    assert found.spell.torch_changed is True
+    assert found.spell.plugin_changed is None
+    assert found.spell.commits_url == f"https://github.com/pytorch/pytorch/compare/{1:040x}...{2:040x}"
+
+
+def test_a_test_that_passed_in_the_end_is_flaky_and_has_passed() -> None:
+    nights = _nights("passed", "failed", "failed")
+    (found,) = failing_of([*nights[:2], _flaky(nights[2])], ())
+    assert (found.settled, found.spell.first_failed.plan_id) == (Cause.FLAKY, "night002")
+    nights = _nights("passed", "failed", "failed")
+    (found,) = failing_of([nights[0], _flaky(nights[1]), nights[2]], ())
+    assert found.settled is None
+    assert found.spell.last_passed is not None
+    assert found.spell.last_passed.plan_id == "night001"
+
+
+def test_what_the_vendor_knows_of_is_known() -> None:
+    found = _only("passed", "failed", known=(TWO,))
+    assert found.settled is Cause.KNOWN
+    assert found.signature == NAME
+    assert _only("passed", "failed").settled is None
+
+
+def test_what_fails_as_expected_is_a_core_defect_since_it_does() -> None:
+    found = _only("failed", "passed", "xfailed", "xfailed")
+    assert (found.settled, found.spell.first_failed.plan_id) == (Cause.CORE_DEFECT, "night002")
+
+
+@pytest.mark.parametrize(
+    ("stage", "settled"),
+    [
+        ("fetch", Cause.INFRASTRUCTURE),
+        ("check", Cause.INFRASTRUCTURE),
+        ("build", None),
+        ("import", None),
+        ("smoke", None),
+    ],
+)
+def test_a_stage_that_broke_fails_as_well(stage: str, settled: Cause | None) -> None:
+    broken = {number: {stage: "failed"} for number in (1, 2)}
+    found = failing_of(_nights("passed", "passed", "passed", stages=broken), ())
+    assert [(item.test_id, item.settled, item.spell.first_failed.plan_id) for item in found] == [
+        (stage, settled, "night001")
+    ]
+    assert found[0].signature == Signature.of(f"{stage}: {stage} failed")
+    assert found[0].spell.last_passed is not None
+
+
+def test_a_stage_in_which_tests_failed_did_not_break() -> None:
+    (reported,) = _nights({}, stages={0: {"smoke": "failed"}})
+    assert reported.run is not None
+    stages = [stage.model_copy(update={"only_tests": True}) for stage in reported.run.head.stages]
+    head = reported.run.head.model_copy(update={"stages": tuple(stages)})
+    assert failing_of([Reported(reported.plan, replace(reported.run, head=head))], ()) == ()
+
+
+@pytest.mark.parametrize("tests", [[], [None], ["failed", None], ["failed", "passed"], ["failed", "skipped"]])
+def test_what_did_not_report_or_passed_does_not_fail(tests: list[str | None]) -> None:
+    assert failing_of(_nights(*tests), ()) == ()

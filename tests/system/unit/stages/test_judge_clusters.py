@@ -1,0 +1,105 @@
+"""judge: what fails on several devices on one nightly is told once, with whose it probably is and since when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from unit.samples import device, night, plan, run
+
+from ootci.history.store import History
+from ootci.model.build import PluginBuild
+from ootci.model.cluster import Cause
+from ootci.model.outcome import FAILURES
+from ootci.model.run import Run
+from ootci.model.torch_build import TorchBuild
+from ootci.model.verdict import Verdicts
+from ootci.stages.judge import judge
+
+NAMES = ("oak", "elm", "ref")
+REGISTRY = (device("oak"), device("elm"), device("ref", tier="reference"))
+TWO = "integration/test_x.py::two"
+
+
+def _run(
+    number: int, name: str, outcome: str = "passed", *, plugin: int = 0, stages: Mapping[str, str] | None = None
+) -> Run:
+    """A run on the night's own PyTorch, whose test `two` says the same on each device, in the device's words."""
+    made = run(number, name, integration={"two": outcome}, stages=stages)
+    said = {"message": f"RuntimeError: {name}:0 has no such thing at 0x7f{number:04x}"}
+    return made.model_copy(
+        update={
+            "outcomes": tuple(
+                item.model_copy(update=said if item.outcome in FAILURES else {}) for item in made.outcomes
+            ),
+            "torch": TorchBuild(version=f"2.15.0.dev{number}", git_version=f"{number + 1:040x}"),
+            "plugin": PluginBuild(package=f"torch-{name}", version="1", source=name, commit=f"{plugin + 1:040x}"),
+        }
+    )
+
+
+def _judged(tmp_path: Path, *nights: Mapping[str, Run]) -> Verdicts:
+    """What the judge says of nights, each with the runs that were reported."""
+    history = History(tmp_path / "data")
+    for number, runs in enumerate(nights):
+        history.append_plan(plan(number, NAMES))
+        for made in runs.values():
+            history.append_run(made)
+    return judge(REGISTRY, history, night(len(nights) - 1))
+
+
+def _night(number: int, **runs: Run) -> dict[str, Run]:
+    """A night on which every other device is well."""
+    return {name: runs.get(name) or _run(number, name) for name in NAMES}
+
+
+def test_what_breaks_alike_on_two_devices_is_told_once(tmp_path: Path) -> None:
+    said = _judged(tmp_path, _night(0), _night(1, oak=_run(1, "oak", "failed"), elm=_run(1, "elm", "error", plugin=1)))
+    (cluster,) = said.clusters
+    assert (cluster.cause, cluster.plan_id, cluster.is_new, cluster.tests) == (Cause.UPSTREAM, said.plan_id, True, 2)
+    assert cluster.signature.text == "RuntimeError: <device> has no such thing at <address>"
+    assert [(item.device, item.first, item.plugin_changed) for item in cluster.devices] == [
+        ("elm", (TWO,), True),
+        ("oak", (TWO,), False),
+    ]
+    assert cluster.commits_url == f"https://github.com/pytorch/pytorch/compare/{1:040x}...{2:040x}"
+
+
+def test_a_failing_test_says_its_cluster_and_since_when(tmp_path: Path) -> None:
+    nights = [_night(0), _night(1, oak=_run(1, "oak", "failed")), _night(2, oak=_run(2, "oak", "crashed"))]
+    said = _judged(tmp_path, *nights)
+    oak, elm, _ = said.devices
+    (change,) = oak.changes
+    assert change.signature not in {cluster.signature.id for cluster in _judged(tmp_path / "b", *nights[:2]).clusters}
+    assert change.signature == said.clusters[0].signature.id
+    assert change.spell is not None
+    spell = oak.spells[change.spell]
+    assert (spell.first_failed.date, spell.last_passed and spell.last_passed.date) == (night(1), night(0))
+    assert (spell.torch_changed, spell.plugin_changed) == (True, False)
+    assert said.clusters[0].cause is Cause.SUSPECTED_UPSTREAM
+    assert not said.clusters[0].is_new
+    assert elm.spells == ()
+
+
+@pytest.mark.parametrize(
+    ("stage", "cause"), [("build", Cause.UPSTREAM), ("import", Cause.UPSTREAM), ("check", Cause.INFRASTRUCTURE)]
+)
+def test_stages_break_together_too(tmp_path: Path, stage: str, cause: Cause) -> None:
+    broken = {name: _run(1, name, stages={stage: "failed"}) for name in NAMES}
+    said = _judged(tmp_path, _night(0), broken)
+    (cluster,) = (item for item in said.clusters if item.signature.text.startswith(stage))
+    assert cluster.cause is cause
+    assert [(item.device, item.first) for item in cluster.devices] == [(name, (stage,)) for name in sorted(NAMES)]
+
+
+def test_of_a_device_that_was_silent_nothing_is_in_a_cluster(tmp_path: Path) -> None:
+    before = _night(0, oak=_run(0, "oak", "failed"))
+    assert [item.device for item in _judged(tmp_path / "a", before).clusters[0].devices] == ["oak"]
+    tonight = _night(1)
+    del tonight["oak"]
+    assert _judged(tmp_path / "b", before, tonight).clusters == ()
+
+
+def test_without_a_nightly_there_is_no_cluster(tmp_path: Path) -> None:
+    assert _judged(tmp_path).clusters == ()

@@ -52,9 +52,8 @@ def gate(pull_request: bool, overrides: tuple[str, ...], output_format: str, fol
         markdown = output_format == "markdown"
         word = "yes" if decision.may_merge else "no"
         reason = one_line(decision.reason)
-        click.echo(
-            f"**May one merge? {word.capitalize()}**: {reason}" if markdown else f"may one merge: {word} ({reason})"
-        )
+        text = f"**May one merge? {word.capitalize()}**: {reason}" if markdown else f"may one merge: {word} ({reason})"
+        click.echo(text)
         lines = pull_request_lines(decision) if isinstance(decision, PullRequestGate) else gate_lines(decision)
         for line in lines:
             click.echo(f"\n{line}" if markdown and not line.startswith(("-", " ")) else line)

@@ -13,40 +13,15 @@ from simulator.score import Score, text_of, worse
 from simulator.truth import Truth
 
 from ootci.history.store import History
-from ootci.model.plan import Plan
-from ootci.model.run import Run
 from ootci.stages.judge import judge
 
 NIGHTS = 40
 BEST = Path(__file__).parents[1] / "golden" / "simulated_year" / "score.json"
 
 
-class Memory(History):
-    """A history that is asked for everything on every night, and that no disk keeps waiting."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self._plans: list[Plan] = []
-        self._runs: dict[str, list[Run]] = {}
-
-    def append_plan(self, plan: Plan) -> bool:
-        self._plans.append(plan)
-        return True
-
-    def append_run(self, run: Run) -> bool:
-        self._runs.setdefault(run.device, []).append(run)
-        return True
-
-    def plans(self) -> tuple[Plan, ...]:
-        return tuple(self._plans)
-
-    def runs(self, device: str) -> tuple[Run, ...]:
-        return tuple(sorted(self._runs.get(device, ()), key=lambda run: (run.started_at, run.attempt)))
-
-
 def _judged(world: World, folder: Path) -> Score:
     """What the page said on each night, with what had been reported by then, held against the truth."""
-    history, score = Memory(folder), Score()
+    history, score = History(folder), Score()
     for night, expected in zip(world.all_nights(), Truth(world).pages(), strict=True):
         history.append_plan(night.plan)
         for run in night.arrivals:

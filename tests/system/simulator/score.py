@@ -4,16 +4,31 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
+from ootci.model.cluster import Cause, Cluster
 from ootci.model.verdict import BROKEN, Change, ChangeName, DeviceVerdict, VerdictName, Verdicts
 
-from .event import Blame, Event
+from .event import Blame, Event, Kind
 from .truth import Expected
 from .world import Night, World
 
 ALARMS = frozenset({ChangeName.REGRESSION, ChangeName.NEW_FAILURE})
+BLAMES = {
+    Cause.UPSTREAM: Blame.UPSTREAM,
+    Cause.SUSPECTED_UPSTREAM: Blame.SUSPECTED,
+    Cause.PLUGIN: Blame.PLUGIN,
+    Cause.UNKNOWN: Blame.UNCLEAR,
+}
+CHARGES = frozenset({Cause.UPSTREAM, Cause.SUSPECTED_UPSTREAM, Cause.PLUGIN})
+STAGES = {
+    Kind.BUILD_BREAK_UPSTREAM: ("build",),
+    Kind.BUILD_BREAK_PLUGIN: ("build",),
+    Kind.IMPORT_BREAK_UPSTREAM: ("import",),
+    Kind.IMPORT_BREAK_PLUGIN: ("import",),
+}
+"""The stages that break where no test does."""
 WIDTHS = (36, 9, 9, 9, 9, 9)
 
 
@@ -41,6 +56,7 @@ class Score:
         false_alarms: pages that call a device broken that is not.
         missed_alarms: pages that call a broken device well.
         false_changes: tests that are called newly failing and that nothing happened to but chance.
+        false_blame: parts of new clusters that are laid to somebody's charge, and to which nobody did anything.
         mistakes: what was wrong, for people.
 
     """
@@ -53,6 +69,7 @@ class Score:
     false_alarms: int = 0
     missed_alarms: int = 0
     false_changes: int = 0
+    false_blame: int = 0
     mistakes: list[str] = field(default_factory=list)
 
     def add(self, world: World, night: Night, expected: Sequence[Expected], said: Verdicts) -> None:
@@ -60,8 +77,10 @@ class Score:
         by_name = {item.device: item for item in said.devices}
         for truth in expected:
             name = world.makers[truth.device].name
+            clusters = [item for item in said.clusters if any(part.device == name for part in item.devices)]
             self._add_page(world, night, truth, by_name[name])
-            self._add_news(night, truth, by_name[name])
+            self._add_news(world, night, truth, by_name[name], clusters)
+            self._add_false_blame(world, night, truth, name, clusters)
 
     def _add_page(self, world: World, night: Night, truth: Expected, said: DeviceVerdict) -> None:
         self.pages[truth.verdict.value] += 1
@@ -81,7 +100,9 @@ class Score:
         alarms = {item.id for item in said.changes if item.change in ALARMS and not item.known}
         self.false_changes += len(alarms - meant - truth.failing)
 
-    def _add_news(self, night: Night, truth: Expected, said: DeviceVerdict) -> None:
+    def _add_news(
+        self, world: World, night: Night, truth: Expected, said: DeviceVerdict, clusters: Sequence[Cluster]
+    ) -> None:
         for event in truth.news:
             tally = self.kinds.setdefault(event.kind.value, Tally())
             tally.told += 1
@@ -93,11 +114,28 @@ class Score:
             meant = truth.blames.get(event.number, Blame.NOBODY)
             if meant is not Blame.NOBODY:
                 tally.blamed += 1
-                tally.blame += blame_of(said, event) is meant
+                blame = blame_of(said, clusters, event, {world.test_ids[test] for test in event.tests})
+                tally.blame += blame is meant
+                if blame is not meant:
+                    self.mistakes.append(f"night {night.number}: {said.device}: {event.kind.value}: blames {blame}")
         for event in truth.mended:
             self.mended.told += 1
             self.mended.verdict += said.verdict is truth.verdict
             self.mended.changes += _changed(said.changes, truth.changes.get(event.number, {}))
+
+    def _add_false_blame(
+        self, world: World, night: Night, truth: Expected, name: str, clusters: Sequence[Cluster]
+    ) -> None:
+        """Count what is new on a device and laid to somebody's charge, although nobody did anything to those tests."""
+        events = [event for event in world.events if truth.device in event.devices and event.on(night.number)]
+        guilty = [event for event in events if event.blame is not Blame.NOBODY]
+        at_fault = {world.test_ids[test] for event in guilty for test in event.tests}
+        at_fault |= {stage for event in guilty for stage in STAGES.get(event.kind, ())}
+        for cluster in clusters:
+            part = next(part for part in cluster.devices if part.device == name)
+            if part.new and cluster.cause in CHARGES and at_fault.isdisjoint(part.first):
+                self.false_blame += 1
+                self.mistakes.append(f"night {night.number}: {name}: {cluster.cause.value}, falsely: {part.first[0]}")
 
     def numbers(self) -> dict[str, dict[str, int]]:
         """Every number; of all but those under ``wrong``, more is better."""
@@ -111,6 +149,7 @@ class Score:
                 "false alarms": self.false_alarms,
                 "missed alarms": self.missed_alarms,
                 "false changes": self.false_changes,
+                "false blame": self.false_blame,
             },
         }
 
@@ -123,7 +162,8 @@ class Score:
         rows += [_row(name.value, self.pages[name.value], self.right[name.value]) for name in VerdictName]
         rows += [_row("all", self.pages.total(), self.right.total()), _row("right since when", "", self.since)]
         rows += ["", _row("false alarms", self.false_alarms), _row("missed alarms", self.missed_alarms)]
-        return "\n".join([*rows, _row("tests falsely called newly failing", self.false_changes)])
+        rows += [_row("tests falsely called newly failing", self.false_changes)]
+        return "\n".join([*rows, _row("clusters laid falsely to somebody", self.false_blame)])
 
 
 def worse(now: dict[str, dict[str, int]], best: dict[str, dict[str, int]]) -> list[str]:
@@ -142,9 +182,25 @@ def text_of(numbers: dict[str, dict[str, int]]) -> str:
     return json.dumps(numbers, indent=1) + "\n"
 
 
-def blame_of(said: DeviceVerdict, event: Event) -> Blame | None:
-    """Whom a page blames for an event; None when it blames nobody."""
-    return None
+def blame_of(said: DeviceVerdict, clusters: Sequence[Cluster], event: Event, tests: Container[str]) -> Blame | None:
+    """Whom a page blames for an event; None when it blames nobody, or several.
+
+    Args:
+        said: the page.
+        clusters: those that the device is in.
+        event: the event.
+        tests: the ids of its tests.
+
+    """
+    stages = STAGES.get(event.kind, ())
+    names = {item.signature for item in said.changes if item.id in tests}
+    mine = [item for item in clusters if item.signature.id in names or _breaks(item, said.device, stages)]
+    found = {BLAMES.get(item.cause) for item in mine}
+    return found.pop() if len(found) == 1 else None
+
+
+def _breaks(cluster: Cluster, device: str, stages: Container[str]) -> bool:
+    return any(part.device == device and part.first[0] in stages for part in cluster.devices)
 
 
 def _changed(said: Sequence[Change], expected: dict[str, ChangeName]) -> bool:

@@ -7,8 +7,6 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from pydantic import Field
-
 from ootci.model.build import StageName
 from ootci.model.capability import Capability
 from ootci.model.cluster import Cluster

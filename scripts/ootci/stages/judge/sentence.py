@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ootci.model.cluster import Cause, Cluster
 from ootci.model.plan import Plan
 from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, VerdictName
 
 
-def sentence(devices: Sequence[DeviceVerdict], newest: Plan | None) -> str:
+def sentence(devices: Sequence[DeviceVerdict], newest: Plan | None, clusters: Sequence[Cluster] = ()) -> str:
     """The one sentence of the front page."""
     if newest is None:
         return f"No nightly has run yet; {_devices(len(devices))} registered."
@@ -18,6 +19,7 @@ def sentence(devices: Sequence[DeviceVerdict], newest: Plan | None) -> str:
     newly = sum(item.verdict in BROKEN and item.nights == 1 for item in active)
     if newly:
         parts.append(f"{newly} newly broken")
+    parts += _upstream(clusters)
     for verdict, text in (
         (VerdictName.NO_DATA, "silent"),
         (VerdictName.INFRA, "without working infrastructure"),
@@ -30,6 +32,18 @@ def sentence(devices: Sequence[DeviceVerdict], newest: Plan | None) -> str:
     if paused:
         parts.append(f"{paused} paused")
     return " · ".join(parts) + "."
+
+
+def _upstream(clusters: Sequence[Cluster]) -> list[str]:
+    """Is it us? Devices with failures that began this nightly and are probably PyTorch's."""
+    found = [item for item in clusters if item.is_new and item.cause is Cause.UPSTREAM]
+    broken = {part.device for item in found for part in item.devices if part.new}
+    if not broken:
+        return []
+    commits = sorted({item.commits for item in found if item.commits})
+    where = f", {commits[0]}" if len(commits) == 1 else ""
+    who = "the reference" if len(broken) == 1 else _devices(len(broken))
+    return [f"{who} broke{' alike' if len(broken) > 1 else ''}, probably upstream{where}"]
 
 
 def _devices(count: int) -> str:

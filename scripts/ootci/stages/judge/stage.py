@@ -45,14 +45,15 @@ def judge(registry: Sequence[RegisteredDevice], history: History, now: datetime)
     judged = [_device(item.device, plans, history.stored_runs(item.device.name), now) for item in registry]
     devices = tuple(verdict for verdict, _ in judged)
     newest = plans[-1] if plans else None
+    clusters = together(registry, newest, {verdict.device: failing for verdict, failing in judged})
     return Verdicts(
         judged_at=now,
         plan_id=newest.id if newest else None,
         planned_at=newest.created_at if newest else None,
         stale_reason=_stale(newest, now),
-        summary=sentence(devices, newest),
+        summary=sentence(devices, newest, clusters),
         gate=decide(registry, devices),
-        clusters=together(registry, newest, {verdict.device: failing for verdict, failing in judged}),
+        clusters=clusters,
         devices=devices,
     )
 

@@ -63,6 +63,7 @@ def test_what_breaks_alike_on_two_devices_is_told_once(tmp_path: Path) -> None:
         ("elm", (TWO,), True),
         ("oak", (TWO,), False),
     ]
+    assert f" · 2 devices broke alike, probably upstream, {cluster.commits}" in said.summary
     assert cluster.commits_url == f"https://github.com/pytorch/pytorch/compare/{1:040x}...{2:040x}"
 
 
@@ -80,6 +81,15 @@ def test_a_failing_test_says_its_cluster_and_since_when(tmp_path: Path) -> None:
     assert said.clusters[0].cause is Cause.SUSPECTED_UPSTREAM
     assert not said.clusters[0].is_new
     assert elm.spells == ()
+
+
+def test_what_is_not_new_or_of_one_device_is_not_in_the_sentence(tmp_path: Path) -> None:
+    broken = [_night(0), _night(1, oak=_run(1, "oak", "failed"), elm=_run(1, "elm", "failed"))]
+    again = _night(2, oak=_run(2, "oak", "failed"), elm=_run(2, "elm", "failed"))
+    assert "upstream" not in _judged(tmp_path / "a", *broken, again).summary
+    assert "upstream" not in _judged(tmp_path / "b", _night(0), _night(1, oak=_run(1, "oak", "failed"))).summary
+    reference = _judged(tmp_path / "c", _night(0), _night(1, ref=_run(1, "ref", "failed"))).summary
+    assert " · the reference broke, probably upstream, 0000000...0000000" in reference
 
 
 @pytest.mark.parametrize(

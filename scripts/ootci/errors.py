@@ -184,3 +184,8 @@ class HistoryCorrupt(InfrastructureError):
 class HistoryUnreachable(InfrastructureError):
     id = "HIST-003"
     meaning = "The data branch cannot be fetched from, or pushed to, its remote."
+
+
+class HistoryOutdated(InputError):
+    id = "HIST-004"
+    meaning = "The history folder is of a version of the format before the one that this tool reads."

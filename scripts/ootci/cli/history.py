@@ -46,8 +46,13 @@ def append_workspace(workspace: Workspace, store: History, say: Callable[[str], 
 
     """
     plan = read(Plan, workspace.plan)
+    with store.together():
+        store.append_plan(plan)
+        return _append_runs(workspace, plan, store, say)
+
+
+def _append_runs(workspace: Workspace, plan: Plan, store: History, say: Callable[[str], None]) -> tuple[int, int]:
     expected = {(run.run_id, run.device) for run in plan.runs}
-    store.append_plan(plan)
     added = known = 0
     for folder in workspace.runs():
         if not folder.run.exists():

@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError
 
 from ootci.errors import HistoryCorrupt
 from ootci.model.outcome import Attempt, Outcome
-from ootci.model.record import Record, write_atomic
+from ootci.model.record import Record
 from ootci.model.run import CapabilityCounts, OperatorCount, Run
 
 from .states import outcome_of, way_of
@@ -127,10 +127,12 @@ def _outcome(
     )
 
 
-def write_details(details: Texts | Measures, path: Path) -> None:
-    """Write details where they are worth a file."""
-    if details != type(details)():
-        write_atomic(path, gzip.compress(details.model_dump_json(exclude_defaults=True).encode(), mtime=0))
+def packed(details: Texts | Measures) -> bytes | None:
+    """The file of details; None where they are not worth one."""
+    if details == type(details)():
+        return None
+    # A seventh of the time of the highest level, for 3 % more bytes.
+    return gzip.compress(details.model_dump_json(exclude_defaults=True).encode(), compresslevel=6, mtime=0)
 
 
 def read_details(kind: type[D], path: Path) -> D | None:

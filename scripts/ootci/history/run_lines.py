@@ -6,10 +6,12 @@ states of its tests as the changes against an earlier line of the same file, and
 
 from __future__ import annotations
 
+import contextlib
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -39,14 +41,14 @@ _OWN = (
 )
 
 
-def write_line(run: StoredRun, tests: TestTable, values: ValueTable, earlier: Sequence[bytes]) -> bytes:
+def write_line(run: StoredRun, tests: TestTable, values: ValueTable, bases: Mapping[int, bytes]) -> bytes:
     """The line of a run.
 
     Args:
         run: the run.
         tests: the table of tests.
         values: the table of the month.
-        earlier: the states of the file's lines before, oldest first.
+        bases: the states of those lines before, by number, of which the one that differs least is taken.
 
     """
     head = json.loads(run.head.model_dump_json(exclude_defaults=True))
@@ -62,7 +64,7 @@ def write_line(run: StoredRun, tests: TestTable, values: ValueTable, earlier: Se
         [{k: v for k, v in suite.items() if k != "counts"} for suite in head.get("suites", [])]
     )
     line["counts"] = [suite.get("counts", {}) for suite in head.get("suites", [])]
-    line |= _tests(run, values, earlier)
+    line |= _tests(run, values, bases)
     return _sealed(line, run.states, tests, values)
 
 
@@ -75,11 +77,10 @@ def _stages(run: Run, stages: list[dict[str, Any]], values: ValueTable) -> tuple
     return values.number_of(fixed), times
 
 
-def _tests(run: StoredRun, values: ValueTable, earlier: Sequence[bytes]) -> dict[str, Any]:
-    # Two candidates are enough: what the month began with, and the run before. A flaky test differs from one of them.
+def _tests(run: StoredRun, values: ValueTable, bases: Mapping[int, bytes]) -> dict[str, Any]:
     best: dict[str, Any] = {"tests": encode(b"", run.states)}
-    for number in sorted({0, len(earlier) - 1}) if earlier else ():
-        found: dict[str, Any] = {"base": number, "tests": encode(earlier[number], run.states)}
+    for number, states in sorted(bases.items()):
+        found: dict[str, Any] = {"base": number, "tests": encode(states, run.states)}
         if len(compact(found)) < len(compact(best)):
             best = found
     again: dict[str, list[int]] = {}
@@ -95,13 +96,18 @@ def _tests(run: StoredRun, values: ValueTable, earlier: Sequence[bytes]) -> dict
     return best
 
 
-def read_line(
-    device: str, text: bytes, tests: TestTable, values: ValueTable, earlier: Sequence[bytes], where: str
-) -> StoredRun:
-    """The run of a line.
+@dataclass(frozen=True)
+class Line:
+    """A line whose checksum is right: what it says, and the states of the run's tests."""
+
+    says: dict[str, Any]
+    states: bytes
+
+
+def open_line(text: bytes, tests: TestTable, values: ValueTable, earlier: Sequence[bytes], where: str) -> Line:
+    """What a line says.
 
     Args:
-        device: the device whose file it is.
         text: the line.
         tests: the table of tests.
         values: the table of the month.
@@ -113,25 +119,42 @@ def read_line(
         StageFileVersion: a newer version of the tool wrote it.
 
     """
-    try:
+    with _told(where):
         line = json.loads(text)
         check_version(Run, line["version"], where=where)
         base = earlier[line["base"]] if "base" in line else b""
         states = decode(base, line["tests"], len(tests))
         if _sealed({key: value for key, value in line.items() if key != "crc"}, states, tests, values) != text:
             raise ValueError("the checksum is wrong")
+        return Line(line, states)
+
+
+def read_line(device: str, line: Line, tests: TestTable, values: ValueTable, where: str) -> StoredRun:
+    """The run of a line of a device's file.
+
+    Raises:
+        HistoryCorrupt: the line cannot be read back.
+
+    """
+    with _told(where):
         attempts = {
             row: tuple(OutcomeName(name) for name in key.split())
-            for key, rows in line.get("again", {}).items()
+            for key, rows in line.says.get("again", {}).items()
             for row in rows_of(rows)
         }
         signatures = {
             row: signature
-            for key, rows in line.get("signatures", {}).items()
+            for key, rows in line.says.get("signatures", {}).items()
             for signature in (Signature.model_validate(values.value(int(key))),)
             for row in rows_of(rows)
         }
-        return StoredRun(_head(device, line, values, where), tests, states, attempts, signatures)
+        return StoredRun(_head(device, line.says, values, where), tests, line.states, attempts, signatures)
+
+
+@contextlib.contextmanager
+def _told(where: str) -> Iterator[None]:
+    try:
+        yield
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError, ValidationError) as error:
         raise HistoryCorrupt(f"the run cannot be read back: {error}", where=where, fix=RESTORE) from error
 

@@ -13,7 +13,7 @@ from typing import Any
 from ootci.errors import HistoryCorrupt
 from ootci.model.outcome import Outcome
 
-from .lines import add_lines, read_lines
+from .lines import read_lines
 
 RESTORE = "restore the file from the data branch's git history"
 
@@ -26,7 +26,7 @@ def compact(value: object) -> bytes:
 class ValueTable:
     """A table of JSON values in a file; a missing file is an empty table.
 
-    Values that were asked for by ``number_of`` are in the file only after ``save``.
+    Values that are added by ``number_of`` get into the file by whoever writes what is ``unsaved``.
 
     Args:
         path: the file.
@@ -77,9 +77,12 @@ class ValueTable:
             start = zlib.crc32(self._lines[number], start)
         return start
 
-    def save(self) -> None:
-        """Write what was added."""
-        add_lines(self.path, self._lines[self._saved :])
+    def unsaved(self) -> list[bytes]:
+        """The lines that are not in the file yet."""
+        return self._lines[self._saved :]
+
+    def saved(self) -> None:
+        """Say that they are there now."""
         self._saved = len(self._lines)
 
 
@@ -117,8 +120,8 @@ class TestTable:
         self._masks: dict[frozenset[str], tuple[int, bytes]] = {}
 
     @cached_property
-    def _rows(self) -> dict[Test, int]:
-        return {test: row for row, test in enumerate(self.tests)}
+    def _rows(self) -> dict[tuple[str | None, ...], int]:
+        return {(test.id, test.suite, test.capability, test.title): row for row, test in enumerate(self.tests)}
 
     def __len__(self) -> int:
         return len(self.tests)
@@ -146,13 +149,17 @@ class TestTable:
         return rows
 
     def rows_of(self, outcomes: Iterable[Outcome]) -> list[int]:
-        """The row of each test of a run; tests that are new get one, which is in the file only after ``save``."""
+        """The row of each test of a run; tests that are new get one.
+
+        The file gets them from whoever writes what is ``unsaved``.
+        """
         rows = []
         for item in outcomes:
-            test = Test(item.id, item.suite, item.capability, item.title)
-            row = self._rows.get(test)
+            key = (item.id, item.suite, item.capability, item.title)
+            row = self._rows.get(key)
             if row is None:
-                row = self._rows[test] = len(self.tests)
+                row = self._rows[key] = len(self.tests)
+                test = Test(item.id, item.suite, item.capability, item.title)
                 self._by_id.setdefault(test.id, []).append(row)
                 self.tests.append(test)
                 self._lines.append(compact(_columns(test)))
@@ -165,10 +172,12 @@ class TestTable:
             self._checksums.append(zlib.crc32(self._lines[len(self._checksums) - 1], self._checksums[-1]))
         return self._checksums[size]
 
-    def save(self) -> None:
-        """Write what was added."""
-        if self.path:
-            add_lines(self.path, self._lines[self._saved :])
+    def unsaved(self) -> list[bytes]:
+        """The lines that are not in the file yet."""
+        return self._lines[self._saved :]
+
+    def saved(self) -> None:
+        """Say that they are there now."""
         self._saved = len(self._lines)
 
 

@@ -135,6 +135,26 @@ def test_every_run_comes_back_as_it_was_whatever_the_order_of_arrival(
     assert not any(History(folder).append_run(item) for item in shuffled)
 
 
+def test_records_that_are_appended_together_are_written_at_the_end_also_after_an_error(tmp_path: Path) -> None:
+    history = History(tmp_path / "together")
+
+    def append() -> None:
+        history.append_plan(plan())
+        assert history.append_run(run())
+        assert not history.append_run(run())
+        assert history.append_run(run(attempt=2, smoke={"one": "failed", "new": "passed"}))
+        assert not (tmp_path / "together").exists()
+        history.append_run(run(smoke={"one": "failed"}))
+
+    with pytest.raises(HistoryConflict, match="attempt 1"), history.together():
+        append()
+    assert history.runs("dev") == (run(), run(attempt=2, smoke={"one": "failed", "new": "passed"}))
+    one_by_one = _history(tmp_path / "one", 0)
+    one_by_one.append_run(run())
+    one_by_one.append_run(run(attempt=2, smoke={"one": "failed", "new": "passed"}))
+    assert _content(tmp_path / "together") == _content(tmp_path / "one")
+
+
 def test_a_test_whose_title_changes_leaves_past_runs_as_they_were(tmp_path: Path) -> None:
     history = _history(tmp_path, 0, 1, 2)
     runs = [

@@ -1,0 +1,162 @@
+"""Reading a history folder; its layout is described in ``store``."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterator
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+
+from ootci.errors import HistoryConflict
+from ootci.model.plan import Plan
+from ootci.model.run import Run
+
+from .details import Measures, Texts, read_details, whole
+from .layout import MONTH, RUNS, check_format, device_of, values_file
+from .lines import read_lines
+from .plan_lines import plan_id_of, read_plan
+from .run_file import RunFile
+from .stored import StoredRun
+from .tables import TestTable, ValueTable
+
+
+class HistoryReader:
+    """A history folder; a missing one is empty.
+
+    What is read is kept in memory, so that one object is for one command.
+
+    Args:
+        folder: the folder, ``data/`` on a laptop and a checkout of the branch ``data`` on GitHub.
+
+    Raises:
+        HistoryOutdated: the folder is a history of a version before this one.
+        HistoryCorrupt: it is one of a version that this tool does not read, or was left half-way by another command.
+
+    """
+
+    def __init__(self, folder: Path) -> None:
+        check_format(folder)
+        self.folder = folder
+        self._values: dict[str, ValueTable] = {}
+        self._plans: dict[Path, list[Plan]] = {}
+
+    def plans(self) -> tuple[Plan, ...]:
+        """Every nightly, oldest first.
+
+        Raises:
+            HistoryCorrupt: a record cannot be read back.
+
+        """
+        plans = [self._plan(*place) for place in self._places.values()]
+        return tuple(sorted(plans, key=lambda plan: (plan.created_at, plan.id)))
+
+    def stored_runs(self, device: str) -> tuple[StoredRun, ...]:
+        """Every attempt of a device, oldest first, without details.
+
+        Raises:
+            HistoryCorrupt: a record cannot be read back.
+
+        """
+        runs = [run for path in self.run_files(device) for run in self.run_file(path).runs()]
+        return tuple(sorted(runs, key=_age))
+
+    def newest_stored(self, device: str) -> Iterator[StoredRun]:
+        """The attempts of a device, newest nightly first, read a month at a time, without details.
+
+        Raises:
+            HistoryCorrupt: a record cannot be read back.
+
+        """
+        for path in reversed(self.run_files(device)):
+            yield from sorted(self.run_file(path).runs(), key=_age, reverse=True)
+
+    def runs(self, device: str) -> tuple[Run, ...]:
+        """Every attempt of a device, oldest first, with the details that are still kept.
+
+        Raises:
+            HistoryCorrupt: a record cannot be read back.
+
+        """
+        return tuple(self.whole(run) for run in self.stored_runs(device))
+
+    def newest_runs(self, device: str) -> Iterator[Run]:
+        """The attempts of a device, newest nightly first, read one by one, with the details that are still kept.
+
+        Raises:
+            HistoryCorrupt: a record cannot be read back.
+
+        """
+        return (self.whole(run) for run in self.newest_stored(device))
+
+    def whole(self, run: StoredRun) -> Run:
+        """A run with the details that are still kept.
+
+        Raises:
+            HistoryCorrupt: the details cannot be read back.
+
+        """
+        texts = read_details(Texts, self.details_path(run, Texts))
+        return whole(run, texts, read_details(Measures, self.details_path(run, Measures)))
+
+    def devices(self) -> tuple[str, ...]:
+        """Names of all devices that ever reported, sorted."""
+        return tuple(sorted({device_of(path) for path in self.run_files()}))
+
+    @cached_property
+    def tests(self) -> TestTable:
+        """Every test of every device."""
+        return TestTable(self.folder / "tests.jsonl")
+
+    def values(self, month: str) -> ValueTable:
+        """The values that lines of a month share."""
+        if month not in self._values:
+            self._values[month] = ValueTable(values_file(self.folder, month))
+        return self._values[month]
+
+    @cached_property
+    def _places(self) -> dict[str, tuple[Path, int]]:
+        """Where each plan is: its file, and the number of its line."""
+        return {
+            plan_id_of(line, f"{path}:{number + 1}"): (path, number)
+            for path in sorted(self.folder.glob(f"{MONTH}/plans.jsonl"))
+            for number, line in enumerate(read_lines(path))
+        }
+
+    def _plan(self, path: Path, number: int) -> Plan:
+        return self._plans_of(path)[number]
+
+    def _plans_of(self, path: Path) -> list[Plan]:
+        if path not in self._plans:
+            table = self.values(path.parent.name)
+            self._plans[path] = [
+                read_plan(line, table, f"{path}:{number + 1}") for number, line in enumerate(read_lines(path))
+            ]
+        return self._plans[path]
+
+    def _month(self, run: Run) -> str:
+        """The month of a run is that of its nightly, so that it can be found however late it arrives."""
+        if run.plan_id in self._places:
+            return self._places[run.plan_id][0].parent.name
+        raise HistoryConflict(
+            f"the nightly {run.plan_id} of the run {run.id} is not in the history",
+            where=str(self.folder),
+            fix="append its plan.json first, with `ootci history append`",
+        )
+
+    def run_files(self, device: str = "*") -> list[Path]:
+        """The files of a device's runs, or of all devices', oldest month first."""
+        return sorted(self.folder.glob(f"{MONTH}/{glob.escape(device) if device != '*' else device}{RUNS}"))
+
+    def run_file(self, path: Path) -> RunFile:
+        """One of them."""
+        return RunFile(path, device_of(path), self.tests, self.values(path.parent.name))
+
+    def details_path(self, run: StoredRun, kind: type[Texts | Measures]) -> Path:
+        """Where a run's details lie, or would."""
+        name = f"{run.head.device}.{run.head.plan_id}.{run.head.attempt}.{kind.__name__.lower()}.json.gz"
+        return self.folder / "details" / self._month(run.head) / name
+
+
+def _age(run: StoredRun) -> tuple[datetime, str, int]:
+    return run.head.started_at, run.head.plan_id, run.head.attempt

@@ -1,160 +1,213 @@
-"""The history folder as a checkout of the orphan branch ``data``: fetching it, and publishing what was appended."""
+"""The history folder as a checkout of the orphan branch ``data``: fetching it, and publishing what was appended.
+
+Files of the history are added to at their ends, so git itself cannot merge two publishers' commits. Instead the newest
+commit of the branch is checked out beside the folder, gets what the folder has besides, and is committed anew.
+"""
 
 from __future__ import annotations
 
-import base64
+import contextlib
 import os
-import re
+import secrets
+import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from ootci.adapters.process import Answer, ask
-from ootci.errors import HistoryConflict, HistoryUnreachable, ToolMissing
+from ootci.adapters.folder_lock import held
+from ootci.adapters.remote_git import RemoteGit
+from ootci.errors import HistoryConflict, OotciError
 
 PUSH_ATTEMPTS = 6
-TOKEN_VARIABLE = "GITHUB_TOKEN"  # noqa: S105 - the name of a variable
-_AUTHOR = ("-c", "user.name=ootci", "-c", "user.email=ootci@users.noreply.github.com")
+_PUBLISHED = "refs/ootci/published"
+"""The commit that the folder was last known to have in common with the branch."""
+
+
+@dataclass(frozen=True)
+class Shrunk:
+    """What squashing did.
+
+    Attributes:
+        commits: how many commits the branch had.
+        before: bytes of all their objects, as git packs them.
+        after: bytes of what is left.
+
+    """
+
+    commits: int
+    before: int
+    after: int
 
 
 class DataBranch:
     """A folder that mirrors one branch of a remote repository.
 
+    Every method can be repeated after it was ended half-way, and finishes then what it began.
+
     Args:
         folder: the history folder.
         remote: what git fetches from and pushes to.
         branch: name of the branch.
+        join: adds to the first history folder what the second has besides, or raises HistoryConflict.
+        unfinished: name of the file that lies in the folder while it is moved to another commit.
         wait: sleeps between two attempts to push.
 
     """
 
     def __init__(
-        self, folder: Path, remote: str, branch: str = "data", wait: Callable[[float], None] = time.sleep
+        self,
+        folder: Path,
+        remote: str,
+        branch: str = "data",
+        *,
+        join: Callable[[Path, Path], object],
+        unfinished: str,
+        wait: Callable[[float], None] = time.sleep,
     ) -> None:
         self.folder = folder
-        self.remote = remote
         self.branch = branch
+        self.join = join
         self.wait = wait
+        self._unfinished = folder / unfinished
+        self._git = RemoteGit(folder, remote, branch)
 
     def fetch(self) -> bool:
-        """Make the folder a checkout of the branch; false when the remote has no such branch yet.
+        """Make the folder a checkout of the branch, keeping what was not published; false when there is no branch yet.
 
         Raises:
             HistoryUnreachable: the remote does not answer.
-            HistoryConflict: the folder and the branch hold different records under the same name.
+            HistoryConflict: the folder and the branch hold different records of the same identity.
+            HistoryCorrupt: a record of one of them, which had to be compared, cannot be read back.
+            Busy: another command works in the folder.
 
         """
-        self._init()
-        if self._tip() is None:
-            return False
-        self._must("fetch", "--quiet", "--depth=1", "--", self.remote, self.branch)
-        if self._git("rev-parse", "--verify", "--quiet", "HEAD").exit_code == 0:
-            self._rebase()
-        else:
-            self._must("checkout", "--quiet", "-B", self.branch, "FETCH_HEAD")
-        return True
+        with self._held():
+            tip = self._git.fetch_tip()
+            if tip is None:
+                return False
+            if not self._has(tip):
+                self._move(self._joined(tip, "Append runs") if self._unpublished() else tip)
+            self._git.must("update-ref", _PUBLISHED, tip)
+            return True
 
     def publish(self, message: str) -> bool:
         """Commit whatever was appended and push it; false when there was nothing to push.
 
-        Two publishers at once both get in: records are only ever added, so the later one moves its commit on top of
-        the earlier one's and pushes again.
+        Two publishers at once both get in: the later one adds its records to what the earlier one pushed.
 
         Raises:
-            HistoryUnreachable: pushing failed for good.
-            HistoryConflict: somebody else has published a different record under the same name.
+            HistoryUnreachable: pushing failed for good; what was appended is kept.
+            HistoryConflict, HistoryCorrupt, Busy: as for :meth:`fetch`.
 
         """
-        self._init()
-        self._must("add", "--all", ".")
-        if self._must("status", "--porcelain").out.strip():
-            self._must(*_AUTHOR, "commit", "--quiet", "--message", message)
-        head = self._git("rev-parse", "--verify", "--quiet", "HEAD").out.strip()
-        if not head or head == self._tip():
-            return False
-        for attempt in range(PUSH_ATTEMPTS):
-            pushed = self._git("push", "--quiet", "--", self.remote, f"HEAD:refs/heads/{self.branch}")
-            if pushed.exit_code == 0:
-                return True
-            if not _is_rejected(pushed):
-                raise self._failed("push", pushed)
-            self.wait(min(2.0**attempt, 20.0))
-            # A shallow history has no base in common with the other publisher's commit; rebasing needs only its tip.
-            self._must("fetch", "--quiet", "--", self.remote, self.branch)
-            self._rebase()
-        raise self._failed("push", pushed)
+        with self._held():
+            for attempt in range(PUSH_ATTEMPTS):
+                tip = self._git.fetch_tip()
+                commit = self._commit_on(tip, message)
+                if commit is None:
+                    return False
+                answer = None if commit == tip else self._git.push(commit)
+                if answer is None or answer.exit_code == 0:
+                    self._move(commit)
+                    self._git.must("update-ref", _PUBLISHED, commit)
+                    return commit != tip
+                self.wait(min(2.0**attempt, 20.0))
+            raise self._git.failed("push", answer)
 
-    def _init(self) -> None:
-        # A folder without a repository of its own would be taken for a part of the one around it.
+    def squash(self, message: str) -> Shrunk:
+        """Make the branch's past one commit with the files that it has now.
+
+        Raises:
+            HistoryConflict: the folder and the branch do not hold the same, or somebody published meanwhile.
+            HistoryUnreachable: the remote does not answer or refuses.
+            Busy: another command works in the folder.
+
+        """
+        with self._held():
+            tip = self._git.fetch_tip(whole=True)
+            if tip is None or tip != self._git.commit_of("HEAD") or self._dirty():
+                raise HistoryConflict(
+                    "the folder and the branch do not hold the same" if tip else "there is no branch to squash",
+                    where=self._git.place,
+                    fix="run `ootci history fetch` and `ootci history publish` first",
+                )
+            commits, before = self._git.size_of(tip)
+            commit = self._git.new_commit(self._git.must("rev-parse", f"{tip}^{{tree}}").out.strip(), None, message)
+            if not self._git.replace(tip, commit):
+                raise HistoryConflict(
+                    "somebody published meanwhile", where=self._git.place, fix="run `ootci history squash` again"
+                )
+            # The files are the same, so that nothing has to be moved.
+            self._git.must("update-ref", "HEAD", commit)
+            self._git.must("update-ref", _PUBLISHED, commit)
+            return Shrunk(commits, before, self._git.size_of(commit)[1])
+
+    @contextlib.contextmanager
+    def _held(self) -> Iterator[None]:
         self.folder.mkdir(parents=True, exist_ok=True)
-        if not (self.folder / ".git").exists():
-            self._must("init", "--quiet", f"--initial-branch={self.branch}", ".")
+        with held(self.folder) as descriptor:
+            # Git inherits the descriptor: while a git lives that outlived its ootci, the folder is still held.
+            self._git.keep_open = (descriptor,)
+            self._git.prepare([".*.tmp", self._unfinished.name])
+            with contextlib.suppress(FileNotFoundError):
+                self._move(self._unfinished.read_text(encoding="ascii"))
+            yield
 
-    def _tip(self) -> str | None:
-        """The commit that the branch has on the remote; None when there is no such branch yet."""
-        listed = self._must("ls-remote", "--heads", "--", self.remote, f"refs/heads/{self.branch}")
-        return listed.out.split()[0] if listed.out.strip() else None
+    def _commit_on(self, tip: str | None, message: str) -> str | None:
+        """The commit to push, with everything that the tip and the folder have; None when that is nothing."""
+        if tip is not None and not self._has(tip):
+            return self._joined(tip, message) if self._unpublished() else tip
+        head = self._git.commit_of("HEAD")
+        self._git.must("add", "--all", ".")
+        if self._dirty():
+            head = self._git.new_commit(self._git.must("write-tree").out.strip(), head, message)
+            self._git.must("update-ref", "HEAD", head)
+        return head
 
-    def _rebase(self) -> None:
-        answer = self._git(*_AUTHOR, "rebase", "--quiet", "FETCH_HEAD")
-        if answer.exit_code == 0:
+    def _has(self, tip: str) -> bool:
+        """Whether the folder stands at the tip, or at commits of its own on top of it."""
+        if self._git.commit_of("HEAD") is None:
+            return False
+        return self._git.ask("merge-base", "--is-ancestor", tip, "HEAD").exit_code == 0
+
+    def _dirty(self) -> bool:
+        return bool(self._git.must("status", "--porcelain").out.strip())
+
+    def _unpublished(self) -> bool:
+        """Whether the folder may have what no branch has."""
+        return self._git.commit_of("HEAD") != self._git.commit_of(_PUBLISHED) or self._dirty()
+
+    def _joined(self, tip: str, message: str) -> str:
+        """A commit on top of the tip with what the folder has besides; the tip itself when that is nothing."""
+        scratch = self.folder / ".git" / "ootci"
+        beside, index = scratch / "beside", {"GIT_INDEX_FILE": str(scratch / "index")}
+        shutil.rmtree(scratch, ignore_errors=True)
+        beside.mkdir(parents=True)
+        try:
+            self._git.must("read-tree", tip, env=index)
+            self._git.must("checkout-index", "--all", f"--prefix={beside}/", env=index)
+            self.join(beside, self.folder)
+            self._git.must("add", "--all", ".", env={**index, "GIT_WORK_TREE": str(beside)})
+            tree = self._git.must("write-tree", env=index).out.strip()
+        except OotciError as error:
+            where = error.where.replace(str(beside), self._git.place)
+            raise type(error)(error.what, where=where, fix=error.fix) from error
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+        if tree == self._git.must("rev-parse", f"{tip}^{{tree}}").out.strip():
+            return tip
+        return self._git.new_commit(tree, tip, message)
+
+    def _move(self, commit: str) -> None:
+        """Make the folder's files those of a commit, which holds all that they say."""
+        if self._git.commit_of("HEAD") == commit and not self._unfinished.exists() and not self._dirty():
             return
-        conflicts = self._git("diff", "--name-only", "--diff-filter=U").out.split()
-        # Without this the folder would stay in the middle of a rebase, and no later run could use it.
-        self._git("rebase", "--abort")
-        if conflicts:
-            raise HistoryConflict(
-                f"the branch holds a different record as `{conflicts[0]}`",
-                where=f"branch {self.branch} of {_bare(self.remote)}",
-                fix="give the new attempt a number of its own; what is stored stays",
-            )
-        raise self._failed("rebase", answer)
-
-    def _git(self, *arguments: str) -> Answer:
-        answer = ask(["git", *arguments], cwd=self.folder, env=_environment(self.remote), timeout=600)
-        if answer is None:
-            raise ToolMissing("`git` is not on this machine", where=f"git {arguments[0]}", fix="install git")
-        return answer
-
-    def _must(self, *arguments: str) -> Answer:
-        answer = self._git(*arguments)
-        if answer.exit_code != 0:
-            raise self._failed(next(word for word in arguments if not word.startswith(("-", "user."))), answer)
-        return answer
-
-    def _failed(self, what: str, answer: Answer) -> HistoryUnreachable:
-        lines = answer.err.strip().splitlines() or ["no message"]
-        return HistoryUnreachable(
-            f"git {what} failed: {lines[-1]}",
-            where=f"branch {self.branch} of {_bare(self.remote)}",
-            fix=f"check the network and the permission to push ({TOKEN_VARIABLE}); what was appended is kept",
-        )
-
-
-def _bare(remote: str) -> str:
-    """A remote without the user and password that its address may hold."""
-    return re.sub(r"(?<=://)[^/@]*@", "", remote)
-
-
-def _is_rejected(pushed: Answer) -> bool:
-    return any(sign in pushed.err for sign in ("rejected", "fetch first", "cannot lock ref", "failed to update ref"))
-
-
-def origin() -> str | None:
-    """What the current checkout calls ``origin``; None outside git."""
-    answer = ask(["git", "remote", "get-url", "origin"])
-    return answer.out.strip() if answer is not None and answer.exit_code == 0 else None
-
-
-def _environment(remote: str) -> dict[str, str]:
-    """Git's environment: never a prompt; the token, if there is one, for this remote only and on no command line."""
-    env = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
-    token = env.pop(TOKEN_VARIABLE, "")
-    if token and remote.startswith("https://"):
-        credentials = base64.b64encode(f"x-access-token:{token}".encode()).decode()
-        env |= {
-            "GIT_CONFIG_COUNT": "1",
-            "GIT_CONFIG_KEY_0": f"http.{remote}.extraheader",
-            "GIT_CONFIG_VALUE_0": f"AUTHORIZATION: basic {credentials}",
-        }
-    return env
+        temporary = self.folder / f".{secrets.token_hex(4)}.tmp"
+        with temporary.open("w", encoding="ascii") as stream:
+            stream.write(commit)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(self._unfinished)
+        self._git.must("reset", "--hard", "--quiet", commit)
+        self._unfinished.unlink()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,3 +43,25 @@ def locked(folder: Path, *, shared: bool = False) -> Iterator[None]:
                 fix="wait until it has ended, or choose another folder with --work",
             ) from error
         yield
+
+
+@contextlib.contextmanager
+def held(folder: Path) -> Iterator[int]:
+    """Hold a folder without putting a file into it, while anybody has the descriptor that this yields.
+
+    Raises:
+        Busy: another process holds it.
+        OSError: the folder is not there.
+
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise Busy(
+                "another command works in this folder", where=str(folder), fix="wait until it has ended"
+            ) from error
+        yield descriptor
+    finally:
+        os.close(descriptor)

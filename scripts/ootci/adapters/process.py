@@ -226,9 +226,17 @@ class Answer:
 
 
 def ask(
-    command: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None, timeout: float = 60
+    command: Sequence[str],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    timeout: float = 60,
+    keep_open: Sequence[int] = (),
 ) -> Answer | None:
-    """Run a short command and return its answer, or None when there is no such program."""
+    """Run a short command and return its answer, or None when there is no such program.
+
+    It inherits the descriptors ``keep_open`` under their numbers.
+    """
     started = time.monotonic()
     try:
         popen = subprocess.Popen(
@@ -239,6 +247,7 @@ def ask(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            pass_fds=tuple(keep_open),
         )
     except (FileNotFoundError, PermissionError, NotADirectoryError):
         return None

@@ -6,9 +6,13 @@ from collections.abc import Callable
 
 import click
 
-from ootci.adapters.data_branch import DataBranch, origin
+from ootci.adapters.data_branch import DataBranch
+from ootci.adapters.folder_lock import held
+from ootci.adapters.remote_git import origin
 from ootci.cli.context import Folders, attempt_number, folder_options
 from ootci.errors import BadOption, OotciError, StageFileMissing
+from ootci.history.join import join
+from ootci.history.layout import UNFINISHED
 from ootci.history.store import History
 from ootci.model.plan import Plan
 from ootci.model.record import read
@@ -43,10 +47,12 @@ def append_workspace(workspace: Workspace, store: History, say: Callable[[str], 
     Raises:
         StageFileMissing: there is no plan.
         HistoryConflict: a different plan has the same id.
+        Busy: another command writes to the history.
 
     """
     plan = read(Plan, workspace.plan)
-    with store.together():
+    store.folder.mkdir(parents=True, exist_ok=True)
+    with held(store.folder), store.together():
         store.append_plan(plan)
         return _append_runs(workspace, plan, store, say)
 
@@ -72,6 +78,10 @@ def _append_runs(workspace: Workspace, plan: Plan, store: History, say: Callable
         except OotciError as error:
             say(f"not taken: {error.id}: {error}")
     return added, known
+
+
+def _data_branch(folders: Folders, remote: str | None, branch: str) -> DataBranch:
+    return DataBranch(folders.history, _remote(remote), branch, join=join, unfinished=UNFINISHED)
 
 
 def _remote(given: str | None) -> str:
@@ -100,8 +110,8 @@ def append(folders: Folders) -> None:
 @branch_option
 @folder_options("history")
 def fetch(remote: str | None, branch: str, folders: Folders) -> None:
-    """Make the history folder a checkout of the data branch."""
-    found = DataBranch(folders.history, _remote(remote), branch).fetch()
+    """Make the history folder a checkout of the data branch; what was appended and not published stays."""
+    found = _data_branch(folders, remote, branch).fetch()
     click.echo(f"fetched the branch {branch}" if found else f"the branch {branch} does not exist yet; starting empty")
 
 
@@ -115,5 +125,5 @@ def publish(remote: str | None, branch: str, folders: Folders) -> None:
         message = f"Nightly {read(Plan, folders.workspace.plan).id}"
     except StageFileMissing:
         message = "Append runs"
-    pushed = DataBranch(folders.history, _remote(remote), branch).publish(message)
+    pushed = _data_branch(folders, remote, branch).publish(message)
     click.echo(f"pushed to the branch {branch}" if pushed else "nothing to push")

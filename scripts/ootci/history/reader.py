@@ -119,14 +119,24 @@ class HistoryReader:
         """Where each plan is: its file, and the number of its line."""
         return {
             plan_id_of(line, f"{path}:{number + 1}"): (path, number)
-            for path in sorted(self.folder.glob(f"{MONTH}/plans.jsonl"))
+            for path in self.plan_files()
             for number, line in enumerate(read_lines(path))
         }
 
     def _plan(self, path: Path, number: int) -> Plan:
-        return self._plans_of(path)[number]
+        return self.plans_of(path)[number]
 
-    def _plans_of(self, path: Path) -> list[Plan]:
+    def plan_files(self) -> list[Path]:
+        """The files of nightlies, oldest month first."""
+        return sorted(self.folder.glob(f"{MONTH}/plans.jsonl"))
+
+    def plans_of(self, path: Path) -> list[Plan]:
+        """The nightlies of one of them, in the order in which they were added.
+
+        Raises:
+            HistoryCorrupt: a record cannot be read back.
+
+        """
         if path not in self._plans:
             table = self.values(path.parent.name)
             self._plans[path] = [

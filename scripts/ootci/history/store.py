@@ -77,7 +77,7 @@ class History(HistoryReader):
             if self._plan(*self._places[plan.id]) == kept(plan):
                 return False
             raise _conflict(plan.id, self._places[plan.id][0])
-        plans = self._plans_of(path)
+        plans = self.plans_of(path)
         self._lines.setdefault(path, []).append(write_plan(plan, self.values(month)))
         self._places[plan.id] = path, len(plans)
         plans.append(kept(plan))

@@ -1,0 +1,155 @@
+"""Two publishers at once, in processes of their own, with clones of one bare repository; and one that is killed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from unit.history import publisher
+from unit.history.publisher import DEVICES, run_of
+from unit.samples import plan, run
+
+from ootci.adapters.data_branch import DataBranch
+from ootci.adapters.process import end_all_with
+from ootci.errors import EXIT_INPUT, HistoryConflict
+from ootci.history.join import join
+from ootci.history.layout import UNFINISHED
+from ootci.history.store import History
+
+TESTS = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    folder = tmp_path / "remote.git"
+    subprocess.run(["git", "init", "-q", "--bare", "-b", "data", str(folder)], check=True)
+    return folder
+
+
+def _branch(folder: Path, remote: Path) -> DataBranch:
+    return DataBranch(folder, str(remote), join=join, unfinished=UNFINISHED, wait=lambda _: None)
+
+
+def _start(folder: Path, remote: Path, device: str, first: int, count: int, mark: str = "") -> subprocess.Popen[bytes]:
+    command = [sys.executable, publisher.__file__, str(folder), str(remote), device, str(first), str(count)]
+    path = os.pathsep.join([str(TESTS), *sys.path])
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": path, "MARK": mark}
+    )
+
+
+def _published(tmp_path: Path, remote: Path) -> History:
+    fresh = tmp_path / "fresh"
+    assert _branch(fresh, remote).fetch()
+    return History(fresh)
+
+
+def test_two_publishers_at_once_both_get_in_night_after_night(tmp_path: Path, remote: Path) -> None:
+    nights = 5
+    running = [_start(tmp_path / device, remote, device, 0, nights) for device in DEVICES]
+    for process in running:
+        _, said = process.communicate()
+        assert process.returncode == 0, said.decode()
+    history = _published(tmp_path, remote)
+    assert history.plans() == tuple(plan(number, DEVICES) for number in range(nights))
+    for device in DEVICES:
+        assert history.runs(device) == tuple(run_of(number, device) for number in range(nights))
+        folder = tmp_path / device
+        assert _branch(folder, remote).fetch()
+        assert History(folder).runs("one") == history.runs("one")
+    log = subprocess.run(["git", "log", "--format=%H %P"], cwd=remote, check=True, capture_output=True, text=True)
+    assert len(log.stdout.splitlines()) == 2 * nights
+    assert all(len(line.split()) <= 2 for line in log.stdout.splitlines()), "a commit has more than one parent"
+
+
+def test_a_publisher_that_is_killed_again_and_again_loses_nothing_and_says_nothing_twice(
+    tmp_path: Path, remote: Path
+) -> None:
+    other, nights = tmp_path / "two", 3
+    other_history = _branch(other, remote)
+    for attempt in range(8):
+        mark = f"killed-{os.getpid()}-{attempt}"
+        # Somebody else has published meanwhile, so that there is something to join.
+        other_history.fetch()
+        History(other).append_plan(plan(attempt, DEVICES))
+        History(other).append_run(run_of(attempt, "two"))
+        publisher.publish(other, str(remote))
+        process = _start(tmp_path / "one", remote, "one", 0, nights, mark)
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        time.sleep(0.13 * attempt % 0.5)
+        process.kill()
+        process.communicate()
+        if attempt % 2:
+            end_all_with("MARK", mark)
+    process = _start(tmp_path / "one", remote, "one", 0, nights)
+    _, said = process.communicate()
+    assert process.returncode == 0, said.decode()
+    history = _published(tmp_path, remote)
+    assert history.runs("one") == tuple(run_of(number, "one") for number in range(nights))
+    assert history.runs("two") == tuple(run_of(number, "two") for number in range(8))
+    assert History(tmp_path / "one").runs("two") == history.runs("two")
+    assert not (tmp_path / "one" / UNFINISHED).exists()
+
+
+def test_a_half_moved_folder_is_not_read(tmp_path: Path) -> None:
+    History(tmp_path).append_plan(plan())
+    (tmp_path / UNFINISHED).touch()
+    with pytest.raises(Exception, match="between two states") as caught:
+        History(tmp_path)
+    assert getattr(caught.value, "id", None) == "HIST-002"
+
+
+def test_joining_takes_what_is_missing_with_its_details_and_nothing_twice(tmp_path: Path) -> None:
+    one, two = History(tmp_path / "one"), History(tmp_path / "two")
+    failed = tuple(
+        item.model_copy(update={"message": "no", "duration": 2.0}) for item in run(1, smoke={"x": "failed"}).outcomes
+    )
+    told = run(1).model_copy(update={"outcomes": failed})
+    for number in (0, 1, 2):
+        two.append_plan(plan(number))
+    two.append_run(run(0))
+    two.append_run(told)
+    for number in (2, 0):
+        one.append_plan(plan(number))
+    one.append_run(run(2, smoke={"y": "passed", "z": "skipped"}))
+    one.append_run(run(0))
+    assert join(tmp_path / "one", tmp_path / "two") == 2
+    assert History(tmp_path / "one").runs("dev") == (run(0), told, run(2, smoke={"y": "passed", "z": "skipped"}))
+    assert [item.id for item in History(tmp_path / "one").plans()] == ["night000", "night001", "night002"]
+    assert join(tmp_path / "one", tmp_path / "two") == 0
+
+
+def test_details_that_were_removed_do_not_come_back(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        history = History(tmp_path / name)
+        for number in (0, 1) if name == "two" else (1, 0):
+            history.append_plan(plan(number))
+            slow = tuple(item.model_copy(update={"duration": 2.0}) for item in run(number).outcomes)
+            history.append_run(run(number).model_copy(update={"outcomes": slow}))
+    for path in (tmp_path / "one").glob("details/*/*"):
+        path.unlink()
+    assert join(tmp_path / "one", tmp_path / "two") == 0
+    assert not list((tmp_path / "one").glob("details/*/*"))
+
+
+def test_different_records_of_one_identity_are_a_conflict_that_loses_nothing(tmp_path: Path, remote: Path) -> None:
+    folders = [tmp_path / name for name in DEVICES]
+    for folder, outcome in zip(folders, ("passed", "failed"), strict=True):
+        History(folder).append_plan(plan())
+        History(folder).append_run(run(smoke={"one": outcome}))
+    first, second = (_branch(folder, remote) for folder in folders)
+    assert first.publish("first")
+    for attempt in (lambda: second.publish("second"), second.fetch):
+        with pytest.raises(HistoryConflict) as caught:
+            attempt()
+        assert caught.value.exit_code == EXIT_INPUT
+        assert caught.value.what == "a different record is already stored as `night000-dev, attempt 1`"
+        assert caught.value.where == f"branch data of {remote}/2026-11/dev.runs.jsonl"
+    assert History(folders[1]).runs("dev") == (run(smoke={"one": "failed"}),)
+    assert _published(tmp_path, remote).runs("dev") == (run(smoke={"one": "passed"}),)

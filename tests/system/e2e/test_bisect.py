@@ -16,7 +16,7 @@ import pytest
 from commands import Ran, Tool, scrubbed
 from e2e.packages import list_wheels, serve
 from misbehaving import stub_torch_wheel, write_device, write_suites
-from unit.samples import run
+from unit.samples import plan, run
 
 from ootci.history.store import History
 from ootci.model.bisection import Bisection, Ending, StepResult
@@ -61,6 +61,7 @@ def _remember(folder: Path, commit: str) -> None:
         outcomes = [item.model_copy(update={"id": TEST}) for item in record.outcomes if item.suite == "smoke"]
         torch = TorchBuild(version=NIGHTLIES[number], git_version=COMMITS[number])
         update = {"outcomes": tuple(outcomes), "torch": torch, "plugin": plugin}
+        store.append_plan(plan(number, ("bent",)))
         store.append_run(record.model_copy(update=update))
 
 

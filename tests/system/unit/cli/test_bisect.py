@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from e2e.packages import list_wheels, serve
 from misbehaving import stub_torch_wheel, write_device
-from unit.samples import run
+from unit.samples import plan, run
 
 from ootci.history.nightly_search import conclude
 from ootci.history.store import History
@@ -170,6 +170,7 @@ def test_the_history_gives_the_ends(world: World) -> None:
         record = run(number, smoke={"one": outcome})
         outcomes = [item.model_copy(update={"id": TEST}) for item in record.outcomes if item.suite == "smoke"]
         update = {"outcomes": tuple(outcomes), "torch": TorchBuild(version=nightly)}
+        store.append_plan(plan(number))
         store.append_run(record.model_copy(update=update))
     file = world.left_behind(world.begun(1, 2), _0="good", _1="bad")
     ran = world.bisect()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from packaging.version import Version
-from unit.samples import run
+from unit.samples import plan, run
 
 from ootci.errors import NothingToBisect
 from ootci.history.last_passed import commit_to_hold, last_passed_and_first_failed
@@ -35,6 +35,7 @@ def _night(number: int, outcome: str | None, *, attempt: int = 1, torch: int | N
 def _history(folder: Path, *runs: Run) -> History:
     store = History(folder / "data")
     for record in runs:
+        store.append_plan(plan(int(record.plan_id.removeprefix("night"))))
         store.append_run(record)
     return store
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from unit.samples import run
+from unit.samples import plan, run
 
 from ootci.errors import NoSuchRun, StageFileInvalid, StageFileMissing
 from ootci.history.reference import find_run
@@ -17,6 +17,8 @@ from ootci.model.record import write
 def history(tmp_path: Path) -> History:
     """Three nights of a device, the second of them in two attempts, and three of one with a longer name."""
     store = History(tmp_path / "data")
+    for number in (0, 1, 10, 100, 1000):
+        store.append_plan(plan(number))
     for number, attempt in ((0, 1), (1, 1), (1, 2), (10, 1)):
         store.append_run(run(number, "dev", attempt=attempt))
     for number in (0, 100, 1000):
@@ -85,6 +87,7 @@ def test_what_is_not_there_is_answered_with_what_is(
 
 def test_one_nightly_has_none_before_it(tmp_path: Path) -> None:
     store = History(tmp_path / "data")
+    store.append_plan(plan(0))
     store.append_run(run(0))
     with pytest.raises(NoSuchRun, match="the device has reported on 1 nightly only") as caught:
         find_run(store, "dev@previous")

@@ -9,7 +9,9 @@ import click
 from ootci.adapters.data_branch import DataBranch
 from ootci.adapters.folder_lock import held
 from ootci.adapters.remote_git import origin
+from ootci.cli import history_upkeep
 from ootci.cli.context import Folders, attempt_number, folder_options
+from ootci.cli.report import bytes_text
 from ootci.errors import BadOption, OotciError, StageFileMissing
 from ootci.history.join import join
 from ootci.history.layout import UNFINISHED
@@ -127,3 +129,21 @@ def publish(remote: str | None, branch: str, folders: Folders) -> None:
         message = "Append runs"
     pushed = _data_branch(folders, remote, branch).publish(message)
     click.echo(f"pushed to the branch {branch}" if pushed else "nothing to push")
+
+
+@history.command()
+@remote_option
+@branch_option
+@folder_options("history")
+def squash(remote: str | None, branch: str, folders: Folders) -> None:
+    """Make the data branch's past one commit, with the files that it has now.
+
+    The history itself stays as it is; what goes are the older states of its files in git, details that `gc` removed
+    among them. Refused while the folder and the branch do not hold the same.
+    """
+    done = _data_branch(folders, remote, branch).squash("The history so far")
+    click.echo(f"squashed {done.commits} commits: {bytes_text(done.before)} before, {bytes_text(done.after)} now")
+
+
+for command in (history_upkeep.verify, history_upkeep.gc, history_upkeep.upgrade):
+    history.add_command(command)

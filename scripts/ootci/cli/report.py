@@ -21,6 +21,13 @@ def seconds_text(seconds: float) -> str:
     return f"{int(seconds) // 60} m {int(seconds) % 60:02d} s"
 
 
+def bytes_text(size: int) -> str:
+    """A number of bytes for people: ``812 B``, ``3.4 kB``, ``2.1 MB``."""
+    if size < 1000:
+        return f"{size} B"
+    return f"{size / 1000:.1f} kB" if size < 999_950 else f"{size / 1_000_000:.1f} MB"
+
+
 def one_line(text: str) -> str:
     """Text of a device's run on one line, which no terminal and no workflow takes for a command."""
     return " ".join(plain(text).split())

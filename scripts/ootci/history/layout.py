@@ -9,6 +9,7 @@ from ootci.errors import HistoryCorrupt, HistoryOutdated
 
 FORMAT = {"format": "ootci-history", "version": 2}
 FIRST_FORMAT = {"format": "ootci-history", "version": 1}
+RUNS = ".runs.jsonl"
 MONTH = "[0-9][0-9][0-9][0-9]-[0-9][0-9]"
 UNFINISHED = ".unfinished"
 """A file that lies in the folder while a command moves it from one state of the branch to another."""
@@ -73,7 +74,9 @@ def values_file(folder: Path, month: str) -> Path:
     return folder / month / "values.jsonl"
 
 
-RUNS = ".runs.jsonl"
+def details_file(folder: Path, month: str, device: str, plan_id: str, attempt: int, kind: str) -> Path:
+    """Details of a run of a nightly of that month; ``kind`` is ``texts`` or ``measures``."""
+    return folder / "details" / month / f"{device}.{plan_id}.{attempt}.{kind}.json.gz"
 
 
 def device_of(path: Path) -> str:

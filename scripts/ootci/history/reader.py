@@ -13,7 +13,7 @@ from ootci.model.plan import Plan
 from ootci.model.run import Run
 
 from .details import Measures, Texts, read_details, whole
-from .layout import MONTH, RUNS, check_format, device_of, values_file
+from .layout import MONTH, RUNS, check_format, details_file, device_of, values_file
 from .lines import read_lines
 from .plan_lines import plan_id_of, read_plan
 from .run_file import RunFile
@@ -164,8 +164,8 @@ class HistoryReader:
 
     def details_path(self, run: StoredRun, kind: type[Texts | Measures]) -> Path:
         """Where a run's details lie, or would."""
-        name = f"{run.head.device}.{run.head.plan_id}.{run.head.attempt}.{kind.__name__.lower()}.json.gz"
-        return self.folder / "details" / self._month(run.head) / name
+        head, name = run.head, kind.__name__.lower()
+        return details_file(self.folder, self._month(head), head.device, head.plan_id, head.attempt, name)
 
 
 def _age(run: StoredRun) -> tuple[datetime, str, int]:

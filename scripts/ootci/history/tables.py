@@ -52,6 +52,9 @@ class ValueTable:
             self._lines.append(line)
         return number
 
+    def __len__(self) -> int:
+        return len(self._lines)
+
     def value(self, number: int) -> Any:
         """The value of a number, not to be changed.
 

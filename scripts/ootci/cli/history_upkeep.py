@@ -1,0 +1,109 @@
+"""The commands of ``ootci history`` that keep a history in order."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+
+import click
+
+from ootci.adapters.folder_lock import held
+from ootci.cli.context import Folders, folder_options, format_option
+from ootci.cli.report import bytes_text
+from ootci.errors import EXIT_FINE, EXIT_INFRASTRUCTURE, StageFileMissing
+from ootci.history.gc import MEASURES_RUNS, TEXTS_NIGHTS, Removed, old_details, remove
+from ootci.history.reader import HistoryReader
+from ootci.history.upgrade import upgrade as upgrade_history
+from ootci.history.verify import Report
+from ootci.history.verify import verify as verify_history
+
+
+def _must_exist(folders: Folders) -> None:
+    if not folders.history.is_dir():
+        raise StageFileMissing(
+            "there is no history folder",
+            where=str(folders.history),
+            fix="name one with --history, or run `ootci history fetch`",
+        )
+
+
+@click.command()
+@folder_options("history")
+def upgrade(folders: Folders) -> None:
+    """Convert a history of an earlier format; repeat it when it was ended half-way."""
+    _must_exist(folders)
+    with held(folders.history):
+        done = upgrade_history(folders.history)
+    click.echo(f"upgraded: {done.plans} nightlies, {done.runs} runs" if done else "nothing to upgrade")
+
+
+@click.command()
+@format_option
+@folder_options("history")
+def verify(output_format: str, folders: Folders) -> None:
+    """Read the whole history back and say what is wrong with it; exit code 3 when anything is."""
+    _must_exist(folders)
+    report = verify_history(folders.history)
+    if output_format == "json":
+        click.echo(report.model_dump_json(indent=1))
+    else:
+        click.echo("\n".join(_verify_lines(report, "- " if output_format == "markdown" else "")))
+    sys.exit(EXIT_INFRASTRUCTURE if report.problems else EXIT_FINE)
+
+
+def _verify_lines(report: Report, bullet: str) -> list[str]:
+    lines = [
+        f"{report.nightlies} nightlies, {report.runs} runs of {report.devices} devices, {report.tests} tests, "
+        f"{report.outcomes} outcomes in {bytes_text(report.bytes)}; {report.texts} runs have their texts and "
+        f"{report.measures} their measures"
+    ]
+    lines += [f"{bullet}note: {note}" for note in report.notes]
+    for problem in report.problems:
+        lines.append(f"{bullet}{problem.where}: {problem.what}")
+        lines.append(f"    what to do: {problem.fix}")
+    count = len(report.problems)
+    lines.append(f"{count} problem{'' if count == 1 else 's'}" if count else "everything can be read back")
+    return lines
+
+
+@click.command()
+@click.option(
+    "--texts",
+    "texts_nights",
+    type=click.IntRange(min=0),
+    default=TEXTS_NIGHTS,
+    show_default=True,
+    metavar="NIGHTS",
+    help="Keep what failing tests said for so many nights before the newest nightly.",
+)
+@click.option(
+    "--measures",
+    "measures_runs",
+    type=click.IntRange(min=0),
+    default=MEASURES_RUNS,
+    show_default=True,
+    metavar="RUNS",
+    help="Keep durations and operator counts, and texts of any age, of so many of a device's newest runs.",
+)
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@folder_options("history")
+def gc(texts_nights: int, measures_runs: int, dry_run: bool, folders: Folders) -> None:
+    """Remove old details: texts of failures, durations, operator counts.
+
+    What came of every test, and which failures were alike, stays for good.
+    """
+    _must_exist(folders)
+    with held(folders.history):
+        found = old_details(HistoryReader(folders.history), texts_nights, measures_runs)
+        for file in found:
+            click.echo(f"{file.path.relative_to(folders.history)}  {bytes_text(file.size)}")
+        if not dry_run:
+            remove(found, folders.history)
+    click.echo(f"{'would remove' if dry_run else 'removed'} {_summary(found)}")
+
+
+def _summary(found: tuple[Removed, ...]) -> str:
+    words = {"texts": "texts of {} runs", "measures": "measures of {} runs", "unfinished": "{} files that no run names"}
+    counts = Counter(file.why for file in found)
+    parts = [text.format(counts[why]) for why, text in words.items() if counts[why]]
+    return f"{', '.join(parts)}: {bytes_text(sum(file.size for file in found))}" if parts else "nothing"

@@ -1,0 +1,220 @@
+"""`verify` finds whatever is wrong with a history, and `gc` removes only what it should."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from unit.samples import night, plan, run
+
+from ootci.history.details import Measures, Texts
+from ootci.history.gc import old_details, remove
+from ootci.history.reader import HistoryReader
+from ootci.history.store import History
+from ootci.history.verify import Report, verify
+from ootci.model.run import Run
+
+
+def _told(number: int, device: str = "dev", attempt: int = 1) -> Run:
+    """A run with a failure that said something, and with durations."""
+    plain = run(number, device, smoke={"one": "failed", "two": "passed"}, attempt=attempt)
+    return plain.model_copy(
+        update={
+            "outcomes": tuple(
+                item.model_copy(update={"duration": 1.0, "message": "no" if item.is_failure else None})
+                for item in plain.outcomes
+            )
+        }
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Four nights of one device and one of another."""
+    folder = tmp_path / "data"
+    history = History(folder)
+    for number in range(4):
+        history.append_plan(plan(number, ("dev", "other")))
+        history.append_run(_told(number))
+    history.append_run(run(3, "other"))
+    return folder
+
+
+def test_a_history_in_order_is_counted(folder: Path) -> None:
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    assert verify(folder) == Report(
+        nightlies=4, devices=2, runs=5, tests=3, outcomes=14, texts=4, measures=5, bytes=size
+    )
+    assert verify(folder / "nowhere") == Report()
+
+
+def _lines(edit: Callable[[list[bytes]], list[bytes]]) -> Callable[[bytes], bytes]:
+    return lambda text: b"".join(line + b"\n" for line in edit(text.split(b"\n")[:-1]))
+
+
+def _packed(text: str) -> Callable[[bytes], bytes]:
+    return lambda _: gzip.compress(text.encode())
+
+
+MONTH = f"{night(0):%Y-%m}"
+DAMAGES: dict[str, tuple[str, Callable[[bytes], bytes] | None, str, str]] = {
+    "run-changed": (
+        f"{MONTH}/dev.runs.jsonl",
+        lambda text: text.replace(b'"attempt":1', b'"attempt":2', 1),
+        f"{MONTH}/dev.runs.jsonl:1",
+        "the run cannot be read back: the checksum is wrong; the 3 lines after it cannot be either",
+    ),
+    "run-twice": (
+        f"{MONTH}/other.runs.jsonl",
+        lambda text: text * 2,
+        f"{MONTH}/other.runs.jsonl:2",
+        "the run night003-other, attempt 1, is there twice",
+    ),
+    "run-gone": (
+        f"{MONTH}/dev.runs.jsonl",
+        _lines(lambda lines: lines[:3]),
+        f"details/{MONTH}/dev.night003.1.measures.json.gz",
+        "the run of these details is not in the history",
+    ),
+    "nightly-gone": (
+        f"{MONTH}/plans.jsonl",
+        _lines(lambda lines: lines[:3]),
+        f"{MONTH}/dev.runs.jsonl:4",
+        "the nightly night003 of the run night003-dev is not in the history",
+    ),
+    "nightly-twice": (
+        f"{MONTH}/plans.jsonl",
+        lambda text: text * 2,
+        f"{MONTH}/plans.jsonl:5",
+        "the nightly night000 is there twice",
+    ),
+    "nightly-changed": (
+        f"{MONTH}/plans.jsonl",
+        lambda text: text.replace(b"night002-other", b"night009-other"),
+        f"{MONTH}/plans.jsonl:3",
+        "the plan cannot be read back: the checksum is wrong",
+    ),
+    "value-changed": (
+        f"{MONTH}/values.jsonl",
+        lambda text: text.replace(b"local", b"[[[", 1).replace(b'"', b"", 1),
+        f"{MONTH}/values.jsonl:1",
+        "the line is no JSON",
+    ),
+    "test-changed": (
+        "tests.jsonl",
+        lambda text: text.replace(b"::two", b"::ten"),
+        f"{MONTH}/dev.runs.jsonl:1",
+        "the run cannot be read back: the checksum is wrong",
+    ),
+    "test-broken": ("tests.jsonl", _lines(lambda lines: [b"{}", *lines[1:]]), "tests.jsonl:1", "the line is no test"),
+    "texts-broken": (
+        f"details/{MONTH}/dev.night001.1.texts.json.gz",
+        lambda text: text[:20],
+        f"details/{MONTH}/dev.night001.1.texts.json.gz",
+        "the details cannot be read back",
+    ),
+    "texts-of-more": (
+        f"details/{MONTH}/dev.night001.1.texts.json.gz",
+        _packed('{"tests": {"3": {"message": "x"}}}'),
+        f"details/{MONTH}/dev.night001.1.texts.json.gz",
+        "the details name tests or stages that the run does not have",
+    ),
+    "measures-of-fewer": (
+        f"details/{MONTH}/dev.night001.1.measures.json.gz",
+        _packed('{"durations": [1.0, 2.0]}'),
+        f"details/{MONTH}/dev.night001.1.measures.json.gz",
+        "the details name tests or stages that the run does not have",
+    ),
+    "order-of-nothing": (
+        f"details/{MONTH}/dev.night001.1.measures.json.gz",
+        _packed('{"order": [0, 1, 1]}'),
+        f"details/{MONTH}/dev.night001.1.measures.json.gz",
+        "the details name tests or stages that the run does not have",
+    ),
+    "format-gone": ("format.json", None, "format.json", "the file that names the format is missing"),
+    "format-other": ("format.json", lambda _: b"[]", "format.json", "the folder holds a history of another format"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_what_is_wrong_is_found_with_its_place(folder: Path, name: str) -> None:
+    file, damage, where, what = DAMAGES[name]
+    path = folder / file
+    if damage is None:
+        path.unlink()
+    else:
+        content = path.read_bytes()
+        path.write_bytes(damage(content))
+        assert path.read_bytes() != content
+    problems = verify(folder).problems
+    places = [(problem.where, problem.what) for problem in problems]
+    assert any(place == str(folder / where) and said.startswith(what) for place, said in places), places
+    assert all(problem.fix for problem in problems)
+
+
+def test_a_month_with_runs_of_another_is_wrong(folder: Path) -> None:
+    (folder / MONTH).rename(folder / "2026-12")
+    whats = {problem.what for problem in verify(folder).problems}
+    assert "the nightly night000 is of another month" in whats
+
+
+def test_what_an_ended_command_left_is_said_and_is_no_problem(folder: Path) -> None:
+    with (folder / MONTH / "dev.runs.jsonl").open("ab") as stream:
+        stream.write(b'{"plan":"nig')
+    (folder / MONTH / ".values.jsonl.1234.tmp").touch()
+    (folder / "notes.txt").touch()
+    (folder / ".git").mkdir()
+    (folder / ".git" / "config").touch()
+    report = verify(folder)
+    assert report.problems == ()
+    assert report.notes == (
+        f"{folder}/{MONTH}/.values.jsonl.1234.tmp: a command that was ended left it; `ootci history gc` removes it",
+        f"{folder}/{MONTH}/dev.runs.jsonl:5: a command that was ended left a part of a line; nobody reads it",
+        f"{folder}/notes.txt: no file of a history",
+    )
+
+
+def _kept(folder: Path, kind: type[Texts | Measures]) -> list[str]:
+    return sorted(
+        path.name.split(f".{kind.__name__.lower()}")[0]
+        for path in folder.glob(f"details/*/dev.*.{kind.__name__.lower()}.*")
+    )
+
+
+@pytest.mark.parametrize(
+    ("nights", "runs", "texts", "measures"),
+    [
+        (90, 5, [0, 1, 2, 3], [0, 1, 2, 3]),
+        (1, 1, [2, 3], [3]),
+        (0, 2, [2, 3], [2, 3]),
+        (2, 0, [1, 2, 3], []),
+    ],
+)
+def test_old_details_go_and_the_newest_stay(
+    folder: Path, nights: int, runs: int, texts: list[int], measures: list[int]
+) -> None:
+    history = HistoryReader(folder)
+    found = old_details(history, nights, runs)
+    assert len(_kept(folder, Texts)) == 4, "it only says what would go"
+    remove(found, folder)
+    assert _kept(folder, Texts) == [f"dev.night00{number}.1" for number in texts]
+    assert _kept(folder, Measures) == [f"dev.night00{number}.1" for number in measures]
+    report = verify(folder)
+    assert (report.problems, report.notes, report.runs) == ((), (), 5)
+    outcomes = [[item.outcome for item in found.outcomes] for found in History(folder).runs("dev")]
+    assert outcomes == [[item.outcome for item in _told(0).outcomes]] * 4
+    assert old_details(HistoryReader(folder), nights, runs) == ()
+
+
+def test_a_device_that_is_silent_for_long_keeps_its_last_words(folder: Path) -> None:
+    History(folder).append_plan(plan(200))
+    remove(old_details(HistoryReader(folder), 90, 1), folder)
+    assert _kept(folder, Texts) == ["dev.night003.1"]
+
+
+def test_the_newest_attempts_are_those_of_the_newest_nightlies_however_late_they_came(folder: Path) -> None:
+    History(folder).append_run(_told(0, attempt=2))
+    remove(old_details(HistoryReader(folder), 0, 1), folder)
+    assert _kept(folder, Measures) == ["dev.night003.1"]

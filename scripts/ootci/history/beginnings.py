@@ -60,6 +60,7 @@ def _mark(night: Reported) -> Mark:
         torch_commit=torch.git_version if torch else None,
         plugin_version=plugin.version if plugin else None,
         plugin_commit=plugin.commit if plugin else None,
+        plugin_sources=plugin.sources_sha256 if plugin else None,
     )
 
 

@@ -73,7 +73,12 @@ def _torch_changed(before: Mark, after: Mark) -> bool | None:
 
 
 def _plugin_changed(before: Mark, after: Mark) -> bool | None:
-    """Whether the plugin changed; unknown where the commit is the same and something was not committed."""
+    """Whether the plugin changed; unknown where the commit is the same and something was not committed.
+
+    Its source files tell it best: a plugin in a larger repository has another commit whenever anything there changes.
+    """
+    if before.plugin_sources and after.plugin_sources:
+        return before.plugin_sources != after.plugin_sources
     if before.plugin_commit and after.plugin_commit:
         commits = [mark.removesuffix(_DIRTY) for mark in (before.plugin_commit, after.plugin_commit)]
         if commits[0] != commits[1]:

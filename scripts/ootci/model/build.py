@@ -66,6 +66,9 @@ class PluginBuild(Record):
     """Where it came from: a path in the repository, a git URL and ref, or a package specification."""
     commit: str | None = None
     """Git commit of the source, where there is one; ``-dirty`` is appended for uncommitted changes."""
+    sources_sha256: str | None = None
+    """Checksum of the names and contents of its source files, where it was built here: another repository's commit, or
+    one that touches other folders only, does not change it."""
     wheel: str | None = None
     """File name of the wheel under ``wheels/``."""
     sha256: str | None = None

@@ -20,6 +20,8 @@ class Mark(Record):
     """Version of the plugin's distribution; null where no plugin was installed."""
     plugin_commit: str | None = None
     """Commit of the plugin's source, where there is one; ``-dirty`` is appended for uncommitted changes."""
+    plugin_sources: str | None = None
+    """Checksum of its source files, where it was built from them."""
 
 
 class Spell(Record):

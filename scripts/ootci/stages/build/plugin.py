@@ -37,7 +37,8 @@ def build_plugin(
         return _install_package(item, torch, commands)
     folder = _source_folder(item, workspace)
     stamp = Stamp.of(environment)
-    key = digest(stamp.fetch, torch and torch.model_dump(), git.source_digest(folder), device.build.model_dump())
+    sources = git.source_digest(folder)
+    key = digest(stamp.fetch, torch and torch.model_dump(), sources, device.build.model_dump())
     if stamp.build == key and stamp.plugin is not None:
         return stamp.plugin, True
     wheels = workspace.wheels(device.name) / key[:16]
@@ -55,6 +56,7 @@ def build_plugin(
         version=str(parse_wheel_filename(wheel.name)[1]),
         source=device.plugin.path or _git_text(item),
         commit=git.commit_of(folder),
+        sources_sha256=sources,
         wheel=wheel.name,
         sha256=hashlib.sha256(wheel.read_bytes()).hexdigest(),
     )

@@ -23,6 +23,7 @@ def mark(
     version: str | None = None,
     plugin: str | None = None,
     release: str | None = None,
+    sources: str | None = None,
 ) -> Mark:
     return Mark(
         plan_id=f"night{number:03d}",
@@ -31,6 +32,7 @@ def mark(
         torch_commit=torch,
         plugin_version=release,
         plugin_commit=plugin,
+        plugin_sources=sources,
     )
 
 
@@ -122,6 +124,9 @@ def test_whether_torch_changed(before: dict[str, str], after: dict[str, str], ex
         ({"release": "1.0"}, {"release": "1.0"}, False),
         ({"release": "1.0", "plugin": A}, {"release": "1.0", "plugin": B}, True),
         ({"plugin": A}, {}, None),
+        ({"plugin": A, "sources": "1"}, {"plugin": B, "sources": "1"}, False),
+        ({"plugin": f"{A}-dirty", "sources": "1"}, {"plugin": f"{A}-dirty", "sources": "2"}, True),
+        ({"plugin": A, "sources": "1"}, {"plugin": B}, True),
     ],
 )
 def test_whether_the_plugin_changed(before: dict[str, str], after: dict[str, str], expected: bool | None) -> None:

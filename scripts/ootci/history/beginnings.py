@@ -13,8 +13,13 @@ from ootci.model.spell import Mark, Spell
 
 from .clusters import Failing
 from .signature import signature_of_stage
-from .spell import Seen, spell_of
+from .spell import PASSES, Seen, spell_of
 from .stored import StoredRun
+
+TURNS = 2
+"""A test that failed and passed again so often of late has failed by chance when it fails anew."""
+LATELY = 30
+"""So many nights are looked at for that."""
 
 _INFRASTRUCTURE = (StageName.FETCH, StageName.CHECK)
 
@@ -93,15 +98,32 @@ def _tests(
     nights: Sequence[Reported], marks: Sequence[Mark], run: StoredRun, known: Container[str]
 ) -> Iterator[Failing]:
     for item in run.failures:
-        settled = Cause.KNOWN if item.id in known else Cause.FLAKY if item.is_flaky else None
-        spell = spell_of(_seen(nights, marks, item.id, FAILURES))
         # A test that passed in the end fails on this night only.
-        spell = spell or Spell(first_failed=marks[-1])
+        spell = spell_of(_seen(nights, marks, item.id, FAILURES)) or Spell(first_failed=marks[-1])
+        is_new = spell.first_failed == marks[-1]
+        by_chance = item.is_flaky or (is_new and _turns(nights[-LATELY:-1], item.id) >= TURNS)
+        settled = Cause.KNOWN if item.id in known else Cause.FLAKY if by_chance else None
         yield Failing(run.head.device, item.id, item.signature, spell, settled)
     for row in run.with_outcomes((OutcomeName.XFAILED,)):
-        spell = spell_of(_seen(nights, marks, run.tests[row].id, (OutcomeName.XFAILED,)))
-        if spell is not None and row in run.signatures:
-            yield Failing(run.head.device, run.tests[row].id, run.signatures[row], spell, Cause.CORE_DEFECT)
+        expected = spell_of(_seen(nights, marks, run.tests[row].id, (OutcomeName.XFAILED,)))
+        if expected is not None and row in run.signatures:
+            yield Failing(run.head.device, run.tests[row].id, run.signatures[row], expected, Cause.CORE_DEFECT)
+
+
+def _turns(nights: Sequence[Reported], test_id: str) -> int:
+    """How often a test failed and then passed again, in one night or in several."""
+    turns, failed = 0, False
+    for night in nights:
+        if night.run is None:
+            continue
+        row = next((row for row in night.run.tests.rows_of_id(test_id) if night.run.outcome(row) is not None), None)
+        outcome = night.run.outcome(row) if row is not None else None
+        flaky = row is not None and night.run.is_flaky(row)
+        if outcome in FAILURES:
+            turns, failed = turns + flaky, not flaky
+        elif failed and outcome in PASSES:
+            turns, failed = turns + 1, False
+    return turns
 
 
 def _seen(

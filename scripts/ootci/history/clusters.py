@@ -44,7 +44,7 @@ _SETTLED = {
     Cause.INFRASTRUCTURE: "the machine, the card or the network was not there, on {devices}",
     Cause.CORE_DEFECT: "a defect of PyTorch that the suites know, on {devices}",
     Cause.KNOWN: "known to the vendor, on {devices}",
-    Cause.FLAKY: "failed and passed when run again, on {devices}",
+    Cause.FLAKY: "fails and passes by turns, on {devices}",
 }
 """Causes that the devices' reports tell by themselves; the first of them that a cluster has is its cause."""
 

@@ -26,7 +26,7 @@ class Cause(str, Enum):
     KNOWN = "known"
     """The vendor knows of it."""
     FLAKY = "flaky"
-    """Chance: it passed when it was run again."""
+    """Chance: it passed when it was run again, or has failed and passed by turns before."""
     UNKNOWN = "unknown"
     """What was reported does not tell."""
 

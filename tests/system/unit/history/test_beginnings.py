@@ -91,6 +91,30 @@ def test_a_test_that_passed_in_the_end_is_flaky_and_has_passed() -> None:
     assert found.spell.last_passed.plan_id == "night001"
 
 
+@pytest.mark.parametrize(
+    ("tests", "settled"),
+    [
+        ("passed failed passed failed passed failed", Cause.FLAKY),
+        ("failed passed flaky passed failed", Cause.FLAKY),
+        ("flaky flaky failed", Cause.FLAKY),
+        ("passed failed passed failed", None),
+        ("passed failed failed passed failed", None),
+        ("flaky passed failed", None),
+        ("passed failed passed failed passed failed failed", None),
+        ("flaky flaky" + 30 * " passed" + " failed", None),
+        ("flaky flaky" + 26 * " passed" + " failed", Cause.FLAKY),
+        ("failed skipped failed not_run passed failed", None),
+    ],
+)
+def test_a_test_that_fails_and_passes_by_turns_fails_by_chance_at_first(tests: str, settled: Cause | None) -> None:
+    nights = _nights(*("failed" if name == "flaky" else name for name in tests.split()))
+    nights = [_flaky(item) if name == "flaky" else item for name, item in zip(tests.split(), nights, strict=True)]
+    (found,) = failing_of(nights, ())
+    assert found.settled is settled
+    (found,) = failing_of(nights, (TWO,))
+    assert found.settled is Cause.KNOWN
+
+
 def test_what_the_vendor_knows_of_is_known() -> None:
     found = _only("passed", "failed", known=(TWO,))
     assert found.settled is Cause.KNOWN

@@ -22,18 +22,29 @@ REGISTRY = (device("oak"), device("elm"), device("ref", tier="reference"))
 TWO = "integration/test_x.py::two"
 
 
+def _commit(number: int) -> str:
+    return f"{number + 1:x}" * 40
+
+
 def _run(
-    number: int, name: str, outcome: str = "passed", *, plugin: int = 0, stages: Mapping[str, str] | None = None
+    number: int,
+    name: str,
+    outcome: str = "passed",
+    *,
+    smoke: str = "passed",
+    plugin: int = 0,
+    stages: Mapping[str, str] | None = None,
 ) -> Run:
-    """A run on the night's own PyTorch, whose test `two` says the same on each device, in the device's words."""
-    made = run(number, name, integration={"two": outcome}, stages=stages)
-    said = {"message": f"RuntimeError: {name}:0 has no such thing at 0x7f{number:04x}"}
+    """A run on the night's own PyTorch, whose tests say the same on each device, in the device's words."""
+    made = run(number, name, smoke={"one": smoke}, integration={"two": outcome}, stages=stages)
+    said = {"integration": {"message": f"RuntimeError: {name}:0 has no such thing at 0x7f{number:04x}"}}
+    said["smoke"] = {"message": f"RuntimeError: {name} is on fire"}
     return made.model_copy(
         update={
             "outcomes": tuple(
-                item.model_copy(update=said if item.outcome in FAILURES else {}) for item in made.outcomes
+                item.model_copy(update=said[item.suite] if item.outcome in FAILURES else {}) for item in made.outcomes
             ),
-            "torch": TorchBuild(version=f"2.15.0.dev{number}", git_version=f"{number + 1:040x}"),
+            "torch": TorchBuild(version=f"2.15.0.dev{number}", git_version=_commit(number)),
             "plugin": PluginBuild(package=f"torch-{name}", version="1", source=name, commit=f"{plugin + 1:040x}"),
         }
     )
@@ -64,7 +75,7 @@ def test_what_breaks_alike_on_two_devices_is_told_once(tmp_path: Path) -> None:
         ("oak", (TWO,), False),
     ]
     assert f" · 2 devices broke alike, probably upstream, {cluster.commits}" in said.summary
-    assert cluster.commits_url == f"https://github.com/pytorch/pytorch/compare/{1:040x}...{2:040x}"
+    assert cluster.commits_url == f"https://github.com/pytorch/pytorch/compare/{_commit(0)}...{_commit(1)}"
 
 
 def test_a_failing_test_says_its_cluster_and_since_when(tmp_path: Path) -> None:
@@ -89,7 +100,7 @@ def test_what_is_not_new_or_of_one_device_is_not_in_the_sentence(tmp_path: Path)
     assert "upstream" not in _judged(tmp_path / "a", *broken, again).summary
     assert "upstream" not in _judged(tmp_path / "b", _night(0), _night(1, oak=_run(1, "oak", "failed"))).summary
     reference = _judged(tmp_path / "c", _night(0), _night(1, ref=_run(1, "ref", "failed"))).summary
-    assert " · the reference broke, probably upstream, 0000000...0000000" in reference
+    assert " · the reference broke, probably upstream, 1111111...2222222" in reference
 
 
 @pytest.mark.parametrize(
@@ -101,6 +112,28 @@ def test_stages_break_together_too(tmp_path: Path, stage: str, cause: Cause) -> 
     (cluster,) = (item for item in said.clusters if item.signature.text.startswith(stage))
     assert cluster.cause is cause
     assert [(item.device, item.first) for item in cluster.devices] == [(name, (stage,)) for name in sorted(NAMES)]
+
+
+def test_what_is_new_is_told_apart_from_what_goes_on(tmp_path: Path) -> None:
+    one = [_run(1, name, "failed") for name in ("oak", "elm")]
+    two = [_run(2, name, "failed", smoke="failed") for name in ("oak", "elm")]
+    said = _judged(tmp_path, _night(0), _night(1, oak=one[0], elm=one[1]), _night(2, oak=two[0], elm=two[1]))
+    new, old = said.clusters
+    assert (new.is_new, new.commits) == (True, "2222222...3333333")
+    assert (old.is_new, old.commits) == (False, "1111111...2222222")
+    assert said.summary.endswith(" · 2 devices broke alike, probably upstream, 2222222...3333333.")
+    oak = said.devices[0]
+    began = {item.id: oak.spells[item.spell].first_failed.date for item in oak.changes if item.spell is not None}
+    assert began == {"smoke/test_x.py::one": night(2), TWO: night(1)}
+
+
+def test_a_device_that_tonight_was_not_asked_is_in_no_cluster(tmp_path: Path) -> None:
+    history = History(tmp_path / "data")
+    history.append_plan(plan(0, NAMES))
+    history.append_run(_run(0, "oak", "failed"))
+    history.append_plan(plan(1, ("elm",)))
+    history.append_run(_run(1, "elm"))
+    assert judge(REGISTRY, history, night(1)).clusters == ()
 
 
 def test_of_a_device_that_was_silent_nothing_is_in_a_cluster(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ class History(HistoryReader):
             and (found := signature_of(run.device, item.outcome, item.message, item.text, test_id=item.id)) is not None
         }
         new = stored(run, self.tests, signatures)
-        return self._append(new, details_of(run, self.tests.rows_of(run.outcomes)))
+        return self.append_stored(new, details_of(run, self.tests.rows_of(run.outcomes)))
 
     def take(self, run: StoredRun, other: History) -> bool:
         """Add a run of another history, with the details that are still kept there; false when it was there already.
@@ -112,9 +112,15 @@ class History(HistoryReader):
         signatures = {run.tests[row].id: signature for row, signature in run.signatures.items()}
         new = stored(full, self.tests, signatures)
         details = details_of(full, self.tests.rows_of(full.outcomes))
-        return self._append(new, [found for found in details if other.details_path(run, type(found)).exists()])
+        return self.append_stored(new, [found for found in details if other.details_path(run, type(found)).exists()])
 
-    def _append(self, new: StoredRun, details: Sequence[Texts | Measures]) -> bool:
+    def append_stored(self, new: StoredRun, details: Sequence[Texts | Measures] = ()) -> bool:
+        """Add a run whose tests have rows in this history's table already; false when it was there already.
+
+        Raises:
+            HistoryConflict, HistoryCorrupt: as for :meth:`append_run`.
+
+        """
         month = self._month(new.head)
         path = runs_file(self.folder, month, new.head.device)
         if path not in self._appended:

@@ -134,7 +134,9 @@ class Stepper:
             duration=round(time.monotonic() - started, 3),
         )
         self._keep(workspace.run(item.device.name).path, nightly)
-        return step, held or (HeldPlugin(build=built.plugin, sources=sources) if built.plugin else None)
+        if held is None and built.plugin is not None and built.plugin.version is not None:
+            held = HeldPlugin(build=built.plugin, sources=sources)
+        return step, held
 
     def _plan(self, item: RegisteredDevice, nightly: str, now: datetime) -> Plan:
         found = plan((item,), chosen=[item.device.name], torch=nightly, now=now, trigger=Trigger(event="bisect"))

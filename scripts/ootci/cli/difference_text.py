@@ -113,7 +113,7 @@ def _commit(facts: RunFacts) -> str:
 
 
 def _plugin(facts: RunFacts) -> str:
-    return f"{facts.plugin.package} {facts.plugin.version}" if facts.plugin else "none"
+    return f"{facts.plugin.package} {facts.plugin.version or 'not built'}" if facts.plugin else "none"
 
 
 def _suites(facts: RunFacts) -> str:

@@ -56,12 +56,12 @@ class StageResult(Record):
 
 
 class PluginBuild(Record):
-    """The plugin that is installed in the device's environment."""
+    """The plugin that is installed in the device's environment, or that could not be built."""
 
     package: str
     """Distribution name."""
-    version: str
-    """Distribution version."""
+    version: str | None
+    """Distribution version; null when it could not be built."""
     source: str
     """Where it came from: a path in the repository, a git URL and ref, or a package specification."""
     commit: str | None = None
@@ -92,7 +92,7 @@ class Build(StageFile):
     torch: TorchBuild | None = None
     """The torch that is installed; null when it could not be."""
     plugin: PluginBuild | None = None
-    """The plugin that is installed; null when it could not be."""
+    """The plugin that is installed or could not be built; null when its sources could not even be fetched."""
     python: str | None = None
     """The device environment's interpreter; a path on the machine that built, never shown or kept."""
     python_version: str | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -133,6 +134,12 @@ def test_every_device_has_a_row_on_the_page(night: Night) -> None:
     page = (night.folder / "site" / "index.html").read_text(encoding="utf-8")
     for behaviour in BEHAVIOURS:
         assert f"d/{_name(behaviour)}/index.html" in page
+
+
+def test_whether_a_plugin_changed_can_be_told_of_one_that_cannot_be_built(night: Night) -> None:
+    build = json.loads((night.folder / ".ootci" / "runs" / "build_fails" / "build.json").read_text(encoding="utf-8"))
+    assert (build["plugin"]["package"], build["plugin"]["version"]) == ("torch-build-fails", None)
+    assert re.fullmatch("[0-9a-f]{64}", build["plugin"]["sources_sha256"])
 
 
 def test_the_gate_names_the_broken_ones(night: Night, ootci: Tool) -> None:

@@ -37,8 +37,8 @@ def build_plugin(
         return _install_package(item, torch, commands)
     folder = _source_folder(item, workspace)
     stamp = Stamp.of(environment)
-    sources = git.source_digest(folder)
-    key = digest(stamp.fetch, torch and torch.model_dump(), sources, device.build.model_dump())
+    fetched = _fetched(item, folder)
+    key = digest(stamp.fetch, torch and torch.model_dump(), fetched.sources_sha256, device.build.model_dump())
     if stamp.build == key and stamp.plugin is not None:
         return stamp.plugin, True
     wheels = workspace.wheels(device.name) / key[:16]
@@ -51,17 +51,35 @@ def build_plugin(
     wheel = _only_wheel(found, device.plugin.distribution)
     commands.pip("the plugin's wheel cannot be installed", "install", "--no-deps", "--force-reinstall", str(wheel))
     _torch_unchanged(environment, torch)
-    plugin = PluginBuild(
-        package=device.plugin.distribution,
-        version=str(parse_wheel_filename(wheel.name)[1]),
-        source=device.plugin.path or _git_text(item),
-        commit=git.commit_of(folder),
-        sources_sha256=sources,
-        wheel=wheel.name,
-        sha256=hashlib.sha256(wheel.read_bytes()).hexdigest(),
+    plugin = fetched.model_copy(
+        update={
+            "version": str(parse_wheel_filename(wheel.name)[1]),
+            "wheel": wheel.name,
+            "sha256": hashlib.sha256(wheel.read_bytes()).hexdigest(),
+        }
     )
     Stamp(fetch=stamp.fetch, build=key, plugin=plugin).save(environment)
     return plugin, False
+
+
+def fetched_plugin(item: RegisteredDevice, workspace: Workspace) -> PluginBuild | None:
+    """What is known of a plugin before it is built; None of one that comes as a package.
+
+    Raises:
+        StepFailed: its folder does not exist.
+
+    """
+    return None if item.device.plugin.package is not None else _fetched(item, _source_folder(item, workspace))
+
+
+def _fetched(item: RegisteredDevice, folder: Path) -> PluginBuild:
+    return PluginBuild(
+        package=item.device.plugin.distribution,
+        version=None,
+        source=item.device.plugin.path or _git_text(item),
+        commit=git.commit_of(folder),
+        sources_sha256=git.source_digest(folder),
+    )
 
 
 def _source_folder(item: RegisteredDevice, workspace: Workspace) -> Path:

@@ -23,7 +23,7 @@ from ootci.model.workspace import Workspace
 
 from .commands import Commands, StepFailed
 from .fetch import fetch
-from .plugin import build_plugin
+from .plugin import build_plugin, fetched_plugin
 
 
 @dataclass
@@ -91,13 +91,15 @@ def build(
     log = folder.logs / "fetch.log"
     stages = [timed.stage(StageName.FETCH, log, lambda: fetch(item, run, workspace, commands.into(log)))]
     torch = _torch(environment)
-    built: list[PluginBuild] = []
+    plugin: PluginBuild | None = None
     if stages[0].status is StageStatus.PASSED:
         log_of_build = folder.logs / "build.log"
 
         def work() -> bool:
+            nonlocal plugin
+            # Whether the plugin changed is asked of a build that breaks, too.
+            plugin = fetched_plugin(item, workspace)
             plugin, cached = build_plugin(item, torch, workspace, commands.into(log_of_build))
-            built.append(plugin)
             return cached
 
         stages.append(timed.stage(StageName.BUILD, log_of_build, work))
@@ -109,7 +111,7 @@ def build(
         stages=tuple(stages),
         torch_request=run.torch,
         torch=torch,
-        plugin=built[0] if built else None,
+        plugin=plugin,
         python=str(python_env.interpreter(environment)) if torch else None,
         python_version=platform.python_version(),
         compiler=_compiler(),

@@ -82,7 +82,7 @@ def run_facts(run: Run) -> tuple[Fact, ...]:
         Fact("torch wanted", request.wanted),
         Fact("torch got", f"{version} ({request.channel.value})" if version else "none", code=bool(version)),
         _commit("torch commit", commit, pytorch_commit(commit)),
-        Fact("plugin", f"{plugin.package} {plugin.version}" if plugin else "none", code=bool(plugin)),
+        Fact("plugin", f"{plugin.package} {plugin.version or 'not built'}" if plugin else "none", code=bool(plugin)),
         _address("plugin source", plugin.source if plugin else None),
         _commit("plugin commit", plugin.commit if plugin else None, web_address(run.links.plugin_commit)),
         _optional("python", place.python),

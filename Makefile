@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help nightly test bench lint lint-device schema screenshot requirements doctor clean
+.PHONY: help nightly test bench performance lint lint-device schema screenshot requirements doctor clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,6 +19,9 @@ test: lint ## Run every check and test of this repository
 
 bench: $(VENV)/development ## Measure latencies, builds and supervision, as ratios (after make nightly)
 	@$(BIN)/python tests/system/bench/run.py
+
+performance: $(VENV)/development ## Write docs/performance.md again, from what make bench measured
+	$(BIN)/python tests/system/bench/performance_page.py $(wildcard .ootci/bench.json)
 
 lint: $(VENV)/development ## Run the linters and type checkers
 	$(BIN)/ruff check .

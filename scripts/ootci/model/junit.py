@@ -70,8 +70,8 @@ def write_report(target: Path, suites: Mapping[str, Iterable[TestCase]]) -> None
     report = JUnitXml(name="ootci")
     for name, cases in suites.items():
         suite = TestSuite(xml_text(name))
-        # All at once: junitparser counts a suite again after each case that is added by itself.
-        suite.add_testcases(list(cases))
+        # Not add_testcase: that counts the whole suite again for each case.
+        suite.extend(cases)
         report.add_testsuite(suite)
     report.update_statistics()
     write_atomic(target, report.tostring())

@@ -1,6 +1,7 @@
 """``make bench``: what the project costs, as ratios against a peer in the same run. Nothing here is a test.
 
-Needs the reference device's environment, which ``make nightly`` makes. Prints a table and writes ``.ootci/bench.json``.
+Needs the reference device's environment, which ``make nightly`` makes. Prints a table and writes ``.ootci/bench.json``,
+from which ``performance_page.py`` makes ``docs/performance.md``.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import ingest
 import suites
 from builds import builds
 
@@ -27,7 +29,16 @@ def main() -> None:
     latency = json.loads(measured.stdout)
     built = builds(python, ROOT / "devices" / "openreg")
     supervised = suites.rows(python, "openreg")
-    measured_all = {"latency": latency, "build": built, "suites": supervised}
+    read = ingest.rows()
+    peers = ingest.pages(ingest.CASES)
+    measured_all = {
+        "machine": ingest.machine(),
+        "latency": latency,
+        "build": built,
+        "suites": supervised,
+        "ingest": read,
+        "pages": peers,
+    }
     (ROOT / ".ootci" / "bench.json").write_text(json.dumps(measured_all, indent=1) + "\n")
     lines = [f"{'what':<36}{'device':>11}{'cpu':>11}{'ratio':>8}{'noise':>8}"]
     for name, row in latency.items():
@@ -41,6 +52,7 @@ def main() -> None:
     for name, row in supervised.items():
         cells = f"{row['supervised_processor_s']:>9.1f} s{row['plain_processor_s']:>9.1f} s{row['ratio']:>8.2f}"
         lines.append(f"suite, {name:<29}{cells}{row['noise']:>8.0%}")
+    lines += ingest.lines(read)
     sys.stdout.write("\n".join(lines) + "\n")
 
 

@@ -19,6 +19,8 @@ from ootci.model.run import ReportState
 from .case import MAX_NAME, Case, plain_case
 
 MAX_BYTES = 512 * 1024 * 1024
+MAX_CASES = 250_000
+"""Of one report; a run.json of as many can still be read. Of a hostile report it is the memory that would end first."""
 MAX_DEPTH = 50
 MAX_ROOTS = 1_000
 MAX_DECLARATION = 256
@@ -54,8 +56,11 @@ def read_junit(path: Path) -> Report:
     """Read one report. Never raises for what is in it: a bad report is a state."""
     cases = JunitCases(path)
     ids = Ids()
-    outcomes = []
+    outcomes: list[Outcome] = []
     for outcome in cases:
+        if len(outcomes) == MAX_CASES:
+            detail = f"the report holds more than {MAX_CASES} tests; those after them were not read"
+            return Report(tuple(outcomes), ReportState.TRUNCATED, detail)
         test_id = ids.add(outcome.id)
         outcomes.append(outcome if test_id == outcome.id else outcome.model_copy(update={"id": test_id}))
     # What must not be read is not believed in part, either.

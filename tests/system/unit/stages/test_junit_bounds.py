@@ -64,6 +64,17 @@ def test_memory_does_not_grow_with_a_text(tmp_path: Path) -> None:
     assert int(done.stdout.split()[2]) / 1024 - small < 2 * GROWTH_MIB
 
 
+def test_more_tests_than_can_be_held_are_a_report_that_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "junit.xml"
+    path.write_text("".join(_cases(101)), encoding="utf-8")
+    monkeypatch.setattr("ootci.stages.collect.junit.MAX_CASES", 101)
+    assert read_junit(path).state is ReportState.COMPLETE
+    monkeypatch.setattr("ootci.stages.collect.junit.MAX_CASES", 100)
+    report = read_junit(path)
+    assert (len(report.outcomes), report.state) == (100, ReportState.TRUNCATED)
+    assert "more than 100 tests" in str(report.detail)
+
+
 def test_cases_come_before_the_report_is_known_to_be_whole(tmp_path: Path) -> None:
     path = tmp_path / "junit.xml"
     path.write_text("".join(_cases(20_000)), encoding="utf-8")

@@ -1,0 +1,103 @@
+"""Writes ``docs/performance.md`` from ``docs/performance.json``.
+
+``python performance_page.py [BENCH.json ...]``: sections of the files that are given, such as the ``.ootci/bench.json``
+of ``make bench``, replace those of the same name in ``docs/performance.json`` first. A section that another benchmark
+measures is added to ``SECTIONS``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parents[3] / "docs"
+HEAD = """# What it costs
+
+Measured by `make bench`, and written by `make performance`; edit neither this page nor its numbers. Seconds are of the
+processor, medians of a few turns in which the competitors took their turn one after the other. Only ratios carry over
+to another machine; noise is how far the turns of one row lay apart.
+"""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page: its title, what is compared, and how its rows become lines of a table."""
+
+    title: str
+    about: str
+    table: Callable[[Mapping[str, Any]], Iterable[str]]
+
+
+def _reading(rows: Mapping[str, Any]) -> Iterable[str]:
+    yield "| reader | seconds | ratio | noise | peak MiB |"
+    yield "| --- | ---: | ---: | ---: | ---: |"
+    for name, row in rows.items():
+        noise = "not known" if row["noise"] is None else f"{row['noise']:.0%}"
+        yield f"| {name} | {row['processor_s']:.2f} | {row['ratio']:.2f} | {noise} | {row['peak_mib']} |"
+
+
+def _pages(rows: Mapping[str, Any]) -> Iterable[str]:
+    yield "| tool | seconds | peak MiB |"
+    yield "| --- | ---: | ---: |"
+    for name, row in rows.items():
+        cells = row if isinstance(row, str) else f"{row['processor_s']:.2f} | {row['peak_mib']}"
+        yield f"| {name} | {cells} |" if not isinstance(row, str) else f"| {name} | {cells} | |"
+
+
+SECTIONS: dict[str, Section] = {
+    "ingest": Section(
+        "Reading JUnit",
+        "200,000 test cases in 20 reports of pytest's format, 2 % failures with 40 lines of text, 8 % skipped. Ratios "
+        "are to expat building a tuple for each case, which is the least that a reader in Python does. The memory of "
+        "ootci's rows is that of the whole program, most of it before the first report is read. `ootci collect` writes "
+        "run.json and, through junitparser, report.xml, which takes most of its time.",
+        _reading,
+    ),
+    "ingest_large": Section(
+        "Reading JUnit, 1,000,000 test cases in one report",
+        "One turn, so that its noise is not known. What is read case by case needs no more memory than before.",
+        _reading,
+    ),
+    "pages": Section(
+        "A page of one report",
+        "200,000 test cases in one report: what others need to make a page of it.",
+        _pages,
+    ),
+}
+
+
+def page(measured: Mapping[str, Any]) -> str:
+    """The page as text; a section that was never measured is left out."""
+    machine = measured["machine"]
+    lines = [HEAD, f"Machine: {machine['processors']} processors ({machine['kind']}), Python {machine['python']}."]
+    for name, section in SECTIONS.items():
+        if name in measured:
+            lines += [
+                "",
+                f"## {section.title}",
+                "",
+                textwrap.fill(section.about, 120),
+                "",
+                *section.table(measured[name]),
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Take over what was measured, and write the page."""
+    source = DOCS / "performance.json"
+    measured: dict[str, Any] = json.loads(source.read_text(encoding="utf-8")) if source.exists() else {}
+    for path in sys.argv[1:]:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        measured |= {name: found[name] for name in ("machine", *SECTIONS) if name in found}
+    source.write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
+    (DOCS / "performance.md").write_text(page(measured), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+"""Ways to read JUnit reports, each in a process of its own: ``python readers.py NAME FOLDER`` prints what it cost."""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+from xml.parsers import expat
+
+CHUNK = 1 << 20
+
+
+def _parse(path: Path, parser: expat.XMLParserType) -> None:
+    with path.open("rb") as stream:
+        while chunk := stream.read(CHUNK):
+            parser.Parse(chunk, False)
+    parser.Parse(b"", True)
+
+
+def expat_empty(paths: list[Path]) -> Callable[[], int]:
+    """The floor: every element is announced to a function that does nothing."""
+
+    def work() -> int:
+        for path in paths:
+            parser = expat.ParserCreate()
+            parser.buffer_text = True
+            parser.StartElementHandler = lambda tag, attributes: None
+            parser.EndElementHandler = lambda tag: None
+            parser.CharacterDataHandler = lambda text: None
+            _parse(path, parser)
+        return 0
+
+    return work
+
+
+def expat_records(paths: list[Path]) -> Callable[[], int]:
+    """The least that a reader written in Python does: a tuple for each case, which nobody keeps."""
+
+    def work() -> int:
+        found, text = 0, []
+        case: dict[str, str] = {}
+        kind, message, reading = "passed", None, False
+
+        def start(tag: str, attributes: dict[str, str]) -> None:
+            nonlocal case, kind, message, reading
+            if tag == "testcase":
+                case, kind, message = attributes, "passed", None
+            elif tag in ("failure", "error", "skipped"):
+                kind, message, reading = tag, attributes.get("message"), True
+                text.clear()
+
+        def end(tag: str) -> None:
+            nonlocal found, reading
+            if tag == "testcase":
+                said = "".join(text) if kind != "passed" else None
+                _ = (case.get("classname"), case.get("name"), kind, float(case.get("time", 0)), message, said)
+                found += 1
+            elif tag in ("failure", "error", "skipped"):
+                reading = False
+
+        def characters(more: str) -> None:
+            if reading:
+                text.append(more)
+
+        for path in paths:
+            parser = expat.ParserCreate()
+            parser.buffer_text = True
+            parser.StartElementHandler, parser.EndElementHandler = start, end
+            parser.CharacterDataHandler = characters
+            _parse(path, parser)
+        return found
+
+    return work
+
+
+def _as_the_command_line() -> None:
+    from ootci.cli.main import GC_THRESHOLD
+
+    gc.set_threshold(GC_THRESHOLD)
+
+
+def ootci_cases(paths: list[Path]) -> Callable[[], int]:
+    """Our reader, case by case."""
+    from ootci.stages.collect.junit import JunitCases
+
+    _as_the_command_line()
+    return lambda: sum(1 for path in paths for _ in JunitCases(path))
+
+
+def ootci_runs(paths: list[Path]) -> Callable[[], int]:
+    """Our reader, one report after the other held whole, as collect does."""
+    from ootci.stages.collect.junit import read_junit
+
+    _as_the_command_line()
+    return lambda: sum(len(read_junit(path).outcomes) for path in paths)
+
+
+def ootci_collect(paths: list[Path]) -> Callable[[], int]:
+    """The stage collect as a whole: from each report a run.json and a report.xml."""
+    from unit.samples import build, device, plan
+
+    from ootci.model.record import write
+    from ootci.model.workspace import RunFolder
+    from ootci.stages.collect import collect
+
+    _as_the_command_line()
+    scratch = tempfile.TemporaryDirectory()
+
+    def work() -> int:
+        found = 0
+        with scratch as folder:
+            run = RunFolder(Path(folder))
+            write(build(), run.build)
+            for path in paths:
+                run.junit.unlink(missing_ok=True)
+                run.junit.symlink_to(path.resolve())
+                now = datetime(2026, 11, 1, 4, 0, tzinfo=timezone.utc)
+                found += len(collect(device().device, plan(), run, now=now).outcomes)
+        return found
+
+    return work
+
+
+def junitparser(paths: list[Path]) -> Callable[[], int]:
+    """The peer: junitparser, with every case's fields looked at."""
+    from junitparser import JUnitXml, TestCase, TestSuite
+
+    def cases(path: Path) -> Iterator[TestCase]:
+        for suite in JUnitXml.fromfile(str(path)):
+            yield from suite if isinstance(suite, TestSuite) else [suite]
+
+    def work() -> int:
+        found = 0
+        for path in paths:
+            for case in cases(path):
+                _ = (case.classname, case.name, case.time, [(result.message, result.text) for result in case.result])
+                found += 1
+        return found
+
+    return work
+
+
+READERS: dict[str, Callable[[list[Path]], Callable[[], int]]] = {
+    "expat, empty handlers": expat_empty,
+    "expat, building records": expat_records,
+    "ootci, case by case": ootci_cases,
+    "ootci, report by report": ootci_runs,
+    "ootci collect, whole": ootci_collect,
+    "junitparser": junitparser,
+}
+
+
+def main() -> None:
+    """Read the reports of a folder, and say what it cost."""
+    name, folder = sys.argv[1:]
+    work = READERS[name](sorted(Path(folder).glob("junit-*.xml")))
+    before = time.process_time()
+    found = work()
+    seconds = time.process_time() - before
+    # The peak of this program alone: getrusage would count what its parent held when it was started.
+    peak = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
+    mib = int(peak[1]) / 1024 if peak else None
+    sys.stdout.write(json.dumps({"cases": found, "processor_s": seconds, "peak_mib": mib}) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -48,7 +48,7 @@ def _heading(bisection: Bisection) -> Iterator[str]:
     if bisection.plugin is not None:
         build = bisection.plugin.build
         commit = f", commit {build.commit}" if build.commit else ""
-        yield f"plugin {one_line(build.package)} {one_line(build.version or '')}{commit}, the same in every step"
+        yield f"plugin {one_line(build.package)} {one_line(build.version or 'unknown')}{commit}, the same in every step"
     ends = bisection.nightlies[0], bisection.nightlies[-1]
     origin = " and ".join(bisection.from_history)
     whence = f", by the runs {origin}" if origin else ", as asked for"

@@ -23,5 +23,5 @@ def collect_command(device: str, folders: Folders) -> None:
         run = collect(item.device, plan, folder, now=clock(), attempt=attempt_number())
     for report in run.suites:
         counts = report.counts
-        text = f"{counts.passed} of {counts.executed} executed tests passed, {counts.failures} failed"
+        text = f"{counts.pass_rate} executed tests passed, {counts.failures} failed"
         click.echo(f"{device} {report.suite}: {report.state.value}, {text}")

@@ -121,7 +121,7 @@ def _suites(facts: RunFacts) -> str:
 
 
 def _passed(facts: RunFacts) -> str:
-    return f"{facts.counts.passed} of {facts.counts.executed} executed tests"
+    return f"{facts.counts.pass_rate} executed tests"
 
 
 def _verdict(difference: Difference, style: _Style) -> Iterator[list[str]]:

@@ -97,7 +97,7 @@ def nightly_rows(verdicts: Sequence[DeviceVerdict], runs: dict[str, Run]) -> lis
                 item.device,
                 reached.value if reached else "none",
                 item.verdict.value,
-                f"{counts.passed} of {counts.executed}",
+                str(counts.pass_rate),
                 str(counts.failures),
                 str(counts.skipped + counts.unsupported),
                 str(counts.not_run),

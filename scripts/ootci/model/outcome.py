@@ -94,6 +94,22 @@ class Outcome(Record):
         return self.outcome in FAILURES
 
 
+class PassRate(Record):
+    """How many of the tests that were executed passed: the one ratio that there is, never without its two numbers.
+
+    A test that failed as expected was executed and did not pass; one that was skipped, is unsupported or did not run
+    was not executed. A test that passed only when it was run again did not pass.
+    """
+
+    passed: int
+    """The numerator."""
+    executed: int
+    """The denominator."""
+
+    def __str__(self) -> str:
+        return f"{self.passed} of {self.executed}"
+
+
 class Counts(Record):
     """How many tests came to which outcome. Every outcome is a field, so that a sum can be checked."""
 
@@ -136,6 +152,11 @@ class Counts(Record):
     def executed(self) -> int:
         """Tests whose body was really entered."""
         return sum(getattr(self, name.value) for name in OutcomeName if name not in NOT_EXECUTED)
+
+    @property
+    def pass_rate(self) -> PassRate:
+        """How many of the executed tests passed."""
+        return PassRate(passed=self.passed, executed=self.executed)
 
     @property
     def failures(self) -> int:

@@ -11,7 +11,7 @@ from ootci.model.build import StageName
 from ootci.model.capability import Capability
 from ootci.model.cluster import Cluster
 from ootci.model.device import KnownFailure
-from ootci.model.outcome import Counts, OutcomeName
+from ootci.model.outcome import Counts, OutcomeName, PassRate
 from ootci.model.record import Record, StageFile, Time
 from ootci.model.spell import Spell
 from ootci.model.torch_build import TorchBuild, TorchRequest
@@ -181,6 +181,8 @@ class DeviceVerdict(Record):
     """The torch that was installed."""
     counts: Counts = Counts()
     """Tests of the required suites by outcome."""
+    pass_rate: PassRate = PassRate(passed=0, executed=0)
+    """How many of them passed of those that were executed."""
     new_failures: int = 0
     """Tests that fail now, did not fail in the run before, and are not known failures."""
     known: int = 0

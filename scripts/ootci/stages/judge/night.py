@@ -235,7 +235,7 @@ def _first_failing_stage(run: Run, failures: _Failures) -> StageName | None:
 def _ok_text(run: StoredRun) -> str:
     counts = required_counts(run)
     expected = f", {counts.xfailed} failed as expected" if counts.xfailed else ""
-    return f"{counts.passed} of {counts.executed} executed tests passed{expected}"
+    return f"{counts.pass_rate} executed tests passed{expected}"
 
 
 def required_counts(run: StoredRun | None) -> Counts:

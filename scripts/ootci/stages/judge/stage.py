@@ -105,6 +105,7 @@ def _device(
         torch_request=run.head.torch_request if run else None,
         torch=run.head.torch if run else None,
         counts=required_counts(run),
+        pass_rate=required_counts(run).pass_rate,
         new_failures=new_failures(before, run, known) if run else 0,
         known=sum(item.suite in required and item.id in known for item in run.failures) if run else 0,
         known_failures=reviews,

@@ -64,7 +64,7 @@ def _line(row: DeviceRow) -> str:
         row.where or "-",
         _safe(row.reason),
         str(row.new_failures),
-        f"{row.counts.passed} of {row.counts.executed}",
+        str(row.counts.pass_rate),
         torch,
         ", ".join(text for text in (row.since, row.nights) if text) or "-",
     ]

@@ -123,3 +123,11 @@ def test_counts_sum_to_the_total(outcomes: dict[str, str]) -> None:
     assert counts.total == len(outcomes)
     assert counts.executed == counts.total - counts.skipped - counts.unsupported - counts.not_run
     assert counts.failures == sum(item.is_failure for item in record.outcomes) <= counts.executed
+
+
+@given(_OUTCOMES)
+def test_the_pass_rate_has_its_two_numbers(outcomes: dict[str, str]) -> None:
+    rate = run(0, smoke=outcomes, integration={}).counts.pass_rate
+    not_executed = {"skipped", "unsupported", "not_run"}
+    assert rate.executed == sum(name not in not_executed for name in outcomes.values())
+    assert (rate.passed, str(rate)) == (list(outcomes.values()).count("passed"), f"{rate.passed} of {rate.executed}")

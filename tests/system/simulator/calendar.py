@@ -63,7 +63,7 @@ class Calendar:
         makers: Sequence[Maker],
         cases: Sequence[Case],
         bases: Sequence[bytes],
-        fresh: Collection[int],
+        fresh: Iterable[int],
     ) -> None:
         self.random = Random(f"{seed}/events")  # noqa: S311 - nothing secret
         self.nights = nights
@@ -75,7 +75,8 @@ class Calendar:
         self.running = tuple(device for device, maker in enumerate(makers) if maker.joins is not None)
         self.on_nightlies = tuple(device for device in self.running if not makers[device].release)
         self._bases = bases
-        self._fresh = fresh
+        self._fresh = frozenset(fresh)
+        self._begun: set[int] = set()
         # Nothing happens to a device before it is there.
         self._busy = [set(range(maker.first_night(nights))) for maker in makers]
         self._occupied: list[list[tuple[int, int, frozenset[int]]]] = [[] for _ in makers]
@@ -96,9 +97,14 @@ class Calendar:
         return self.random.randint(FIRST, self.nights - 2)
 
     def span(self, shortest: int, longest: int, *, fresh: bool | None = None) -> tuple[int, int]:
-        """First and last night of something; ``fresh`` says whether PyTorch shall be a new one on the first."""
+        """First and last night of something; ``fresh`` says whether PyTorch shall be a new one on the first.
+
+        No two things begin with the same new PyTorch, or nobody could tell them apart.
+        """
         fitting = [night for night in range(FIRST, self.nights - 1) if fresh is (night in self._fresh)]
-        first = self.random.choice(fitting) if fitting else self.night()
+        unused = [night for night in fitting if night not in self._begun] or fitting
+        first = self.random.choice(unused) if unused else self.night()
+        self._begun |= {first} if fresh else set()
         return first, self.until(first, shortest, longest)
 
     def until(self, first: int, shortest: int, longest: int) -> int:

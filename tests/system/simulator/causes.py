@@ -1,6 +1,7 @@
 """What goes wrong, in the words of those who notice: errors of PyTorch, of plugins, of builds and of machines.
 
-Names in braces differ between devices and nights; what is written out is what a cause has in common everywhere.
+Names in braces differ between devices and nights; what is written out is what a cause has in common everywhere. Each
+vendor has a `{word}` of its own, as vendors do.
 """
 
 from __future__ import annotations
@@ -106,14 +107,16 @@ UPSTREAM = (
     ),
 )
 PLUGIN = (
-    Cause("RuntimeError: {device}rt error 719: unspecified launch failure in queue {small} of card {card}"),
-    Cause("RuntimeError: {device}: kernel image for sm{small} does not contain `strided_copy_{device}`"),
+    Cause("RuntimeError: {device}rt error 719: unspecified launch failure in {word} {small} of card {card}"),
+    Cause("RuntimeError: {device}: the kernel image does not contain `strided_copy_{word}`"),
     Cause(_CLOSE),
-    Cause("RuntimeError: {device}: out of memory. Tried to allocate {some} MiB (card {card}; {many} MiB free)"),
-    Cause("ValueError: torch_{device}.streams: priority {small} is not in [-1, 0]"),
+    Cause(
+        "RuntimeError: {device}: out of memory. The {word} allocator wanted {some} MiB (card {card}; {many} MiB free)"
+    ),
+    Cause("ValueError: {word} priority {small} is not in [-1, 0]"),
     Cause("AssertionError: Scalars are not equal!\n\nExpected {some} but got {many}."),
-    Cause("OSError: lib{device}rt.so.{small}: undefined symbol: {device}rtEventCreateWithFlags_v2"),
-    Cause("RuntimeError: {device}: allocator returned {address}, which is in use by stream {small}"),
+    Cause("OSError: lib{device}rt.so.{small}: undefined symbol: {word}EventCreateWithFlags_v2"),
+    Cause("RuntimeError: {device}: the {word} allocator returned {address}, which is in use by stream {small}"),
 )
 FLAKY = (
     Cause("AssertionError: the event measured {difference} s, not about {ratio} s", about=("streams_events",)),
@@ -127,9 +130,9 @@ UPSTREAM_BUILD = (
     "error: use of undeclared identifier 'C10_REGISTER_GUARD_IMPL'; did you mean 'C10_REGISTER_GUARD_IMPLEMENTATION'?",
 )
 PLUGIN_BUILD = (
-    "error: no matching function for call to '{device}rtMalloc'",
-    "fatal error: {device}/runtime_api_v{small}.h: No such file or directory",
-    "error: static assertion failed: {device} needs alignment of {some} bytes",
+    "error: no matching function for call to '{word}Malloc'",
+    "fatal error: {word}/runtime_api.h: No such file or directory",
+    "error: static assertion failed: a {word} needs alignment of {some} bytes",
 )
 UPSTREAM_IMPORT = (
     "ImportError: {site}/torch_{device}/_C.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRKNSt7__cxx1112"
@@ -137,7 +140,7 @@ UPSTREAM_IMPORT = (
     "AttributeError: module 'torch.utils.backend_registration' has no attribute '_setup_privateuseone'",
 )
 PLUGIN_IMPORT = (
-    "OSError: lib{device}rt.so.{small}: cannot open shared object file: No such file or directory",
+    "OSError: lib{word}rt.so.{small}: cannot open shared object file: No such file or directory",
     "ModuleNotFoundError: No module named 'torch_{device}._version'",
 )
 FETCH = (

@@ -21,12 +21,20 @@ from .causes import (
     Cause,
 )
 from .event import Blame, Event, Kind
+from .fleet import MAKERS
 
 MAX_MESSAGE = 500
 MESSAGES = {
     OutcomeName.CRASHED: "the process ended during this test: killed by SIGSEGV",
     OutcomeName.TIMED_OUT: "still running when the test's 120 s were up; the process was ended",
 }
+
+WORDS = (
+    *("lane", "ring", "engine", "tile", "cluster", "slab", "fabric", "warp", "sheaf", "mesh", "block", "strand"),
+    *("spindle", "bank", "sector", "column", "plane", "shard", "pipe", "cell"),
+)
+WORD_OF = {maker.name: word for maker, word in zip(MAKERS, WORDS, strict=True)}
+"""What each vendor calls its parts."""
 
 
 class Words:
@@ -55,6 +63,7 @@ class Words:
         self._values = {
             "device": device,
             "cards": cards,
+            "word": WORD_OF[device],
             "card": random.randrange(cards),
             "address": f"0x{random.randrange(2**44, 2**47):012x}",
             "line": random.randrange(40, 2400),

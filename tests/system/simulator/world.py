@@ -27,6 +27,8 @@ PAGE_AFTER = timedelta(hours=5)
 RENEWED = 150
 """After so many nights a vendor renews an entry that is still needed."""
 ENTRY_DAYS = 200
+LOOKED_AT = 30
+"""So many nights back a plan looks for what failed last."""
 FORGOTTEN = 30
 """So many nights an entry stays in the list that nobody needs."""
 
@@ -175,6 +177,7 @@ class World:
                     runner=device.runner.labels,
                     timeout_minutes=device.limits.job_minutes,
                     known_failures=device.known_failures,
+                    failing_before=self._failing_before(numbers[device.name], night),
                     unsupported=device.unsupported,
                 )
             )
@@ -185,6 +188,15 @@ class World:
             runs=tuple(runs),
             left_out=tuple(left_out),
         )
+
+    def _failing_before(self, device: int, night: int) -> tuple[str, ...] | None:
+        """What failed when the device last reported completely, as far as anybody knew when the night was planned."""
+        for earlier in range(night - 1, max(-1, night - 1 - LOOKED_AT), -1):
+            condition = self.condition(device, earlier)
+            whole = not (condition.stop or condition.cut or condition.empty)
+            if whole and condition.arrives is not None and condition.arrives < night:
+                return tuple(self.test_ids[test] for test in sorted(condition.causes) if test not in condition.flaky)
+        return None
 
     def runs(self, device: int, night: int) -> tuple[Run, ...]:
         """Every attempt that a device reported on a night; none when it was silent."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from ootci.model.build import StageName, StageResult, StageStatus
 from ootci.model.cluster import Cause
@@ -37,6 +38,21 @@ class Reported:
     plan: Plan
     run: StoredRun | None
 
+    @cached_property
+    def mark(self) -> Mark:
+        """The night, with what was under test."""
+        torch = self.run.head.torch if self.run is not None else None
+        plugin = self.run.head.plugin if self.run is not None else None
+        return Mark(
+            plan_id=self.plan.id,
+            date=self.plan.created_at,
+            torch_version=torch.version if torch else None,
+            torch_commit=torch.git_version if torch else None,
+            plugin_version=plugin.version if plugin else None,
+            plugin_commit=plugin.commit if plugin else None,
+            plugin_sources=plugin.sources_sha256 if plugin else None,
+        )
+
 
 def failing_of(nights: Sequence[Reported], known: Container[str]) -> tuple[Failing, ...]:
     """What fails on the newest of a device's nights, each with the night on which that began.
@@ -51,31 +67,16 @@ def failing_of(nights: Sequence[Reported], known: Container[str]) -> tuple[Faili
     run = nights[-1].run if nights else None
     if run is None:
         return ()
-    marks = [_mark(night) for night in nights]
-    return (*_stages(nights, marks, run), *_tests(nights, marks, run, known))
+    return (*_stages(nights, run), *_tests(nights, run, known))
 
 
-def _mark(night: Reported) -> Mark:
-    torch = night.run.head.torch if night.run is not None else None
-    plugin = night.run.head.plugin if night.run is not None else None
-    return Mark(
-        plan_id=night.plan.id,
-        date=night.plan.created_at,
-        torch_version=torch.version if torch else None,
-        torch_commit=torch.git_version if torch else None,
-        plugin_version=plugin.version if plugin else None,
-        plugin_commit=plugin.commit if plugin else None,
-        plugin_sources=plugin.sources_sha256 if plugin else None,
-    )
-
-
-def _stages(nights: Sequence[Reported], marks: Sequence[Mark], run: StoredRun) -> Iterator[Failing]:
+def _stages(nights: Sequence[Reported], run: StoredRun) -> Iterator[Failing]:
     for stage in run.head.stages:
         if _came_to(stage) is not OutcomeName.FAILED:
             continue
         spell = spell_of(
-            Seen(mark, _came_to(next((item for item in _all_stages(night) if item.name is stage.name), None)))
-            for night, mark in zip(reversed(nights), reversed(marks), strict=True)
+            Seen(night.mark, _came_to(next((item for item in _all_stages(night) if item.name is stage.name), None)))
+            for night in reversed(nights)
         )
         if spell is not None:
             signature = signature_of_stage(run.head.device, stage.name, stage.status, stage.reason, stage.excerpt)
@@ -94,18 +95,17 @@ def _came_to(stage: StageResult | None) -> OutcomeName | None:
     return OutcomeName.PASSED if stage.status is StageStatus.PASSED or stage.only_tests else OutcomeName.FAILED
 
 
-def _tests(
-    nights: Sequence[Reported], marks: Sequence[Mark], run: StoredRun, known: Container[str]
-) -> Iterator[Failing]:
+def _tests(nights: Sequence[Reported], run: StoredRun, known: Container[str]) -> Iterator[Failing]:
+    tonight = nights[-1].mark
     for item in run.failures:
         # A test that passed in the end fails on this night only.
-        spell = spell_of(_seen(nights, marks, item.id, FAILURES)) or Spell(first_failed=marks[-1])
-        is_new = spell.first_failed == marks[-1]
+        spell = spell_of(_seen(nights, item.id, FAILURES)) or Spell(first_failed=tonight)
+        is_new = spell.first_failed == tonight
         by_chance = item.is_flaky or (is_new and _turns(nights[-LATELY:-1], item.id) >= TURNS)
         settled = Cause.KNOWN if item.id in known else Cause.FLAKY if by_chance else None
         yield Failing(run.head.device, item.id, item.signature, spell, settled)
     for row in run.with_outcomes((OutcomeName.XFAILED,)):
-        expected = spell_of(_seen(nights, marks, run.tests[row].id, (OutcomeName.XFAILED,)))
+        expected = spell_of(_seen(nights, run.tests[row].id, (OutcomeName.XFAILED,)))
         if expected is not None and row in run.signatures:
             yield Failing(run.head.device, run.tests[row].id, run.signatures[row], expected, Cause.CORE_DEFECT)
 
@@ -126,12 +126,10 @@ def _turns(nights: Sequence[Reported], test_id: str) -> int:
     return turns
 
 
-def _seen(
-    nights: Sequence[Reported], marks: Sequence[Mark], test_id: str, failing: Container[OutcomeName]
-) -> Iterator[Seen]:
+def _seen(nights: Sequence[Reported], test_id: str, failing: Container[OutcomeName]) -> Iterator[Seen]:
     """What came of a test night by night, the newest first, with one outcome for all that count as failing."""
-    for night, mark in zip(reversed(nights), reversed(marks), strict=True):
-        yield Seen(mark, _settled(night.run, test_id, failing) if night.run is not None else None)
+    for night in reversed(nights):
+        yield Seen(night.mark, _settled(night.run, test_id, failing) if night.run is not None else None)
 
 
 def _settled(run: StoredRun, test_id: str, failing: Container[OutcomeName]) -> OutcomeName | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from bisect import insort
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,21 +13,46 @@ from simulator import World
 from simulator.score import Score, text_of, worse
 from simulator.truth import Truth
 
+from ootci.history.details import Measures, Texts
 from ootci.history.store import History
-from ootci.stages.judge import judge
+from ootci.history.stored import StoredRun
+from ootci.model.plan import Plan
+from ootci.stages.judge import Lives, judge
 
-NIGHTS = 40
 BEST = Path(__file__).parents[1] / "golden" / "simulated_year" / "score.json"
+
+
+class Memory(History):
+    """A history that stays in memory, as it is asked for everything on each of 365 nights."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._nightlies: list[Plan] = []
+        self._kept: dict[str, list[StoredRun]] = {}
+
+    def append_plan(self, plan: Plan) -> bool:
+        self._nightlies.append(plan)
+        return True
+
+    def plans(self) -> tuple[Plan, ...]:
+        return tuple(self._nightlies)
+
+    def stored_runs(self, device: str) -> tuple[StoredRun, ...]:
+        return tuple(self._kept.get(device, ()))
+
+    def _append(self, new: StoredRun, details: Sequence[Texts | Measures]) -> bool:
+        insort(self._kept.setdefault(new.head.device, []), new, key=lambda run: run.head.started_at)
+        return True
 
 
 def _judged(world: World, folder: Path) -> Score:
     """What the page said on each night, with what had been reported by then, held against the truth."""
-    history, score = History(folder), Score()
+    history, score, lives = Memory(folder), Score(), Lives()
     for night, expected in zip(world.all_nights(), Truth(world).pages(), strict=True):
         history.append_plan(night.plan)
         for run in night.arrivals:
             history.append_run(run)
-        score.add(world, night, expected, judge(night.registry, history, night.now))
+        score.add(world, night, expected, judge(night.registry, history, night.now, lives))
     return score
 
 
@@ -37,7 +63,7 @@ def _shown(score: Score, lines: Sequence[str]) -> str:
 def test_the_judge_is_not_less_right_than_it_was(
     tmp_path: Path, pytestconfig: pytest.Config, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    score = _judged(World(1, nights=NIGHTS), tmp_path)
+    score = _judged(World(1), tmp_path)
     if pytestconfig.getoption("--update-golden"):
         BEST.write_text(text_of(score.numbers()), encoding="utf-8")
     fallen = worse(score.numbers(), json.loads(BEST.read_text(encoding="utf-8")))

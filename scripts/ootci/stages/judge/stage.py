@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from ootci.history.beginnings import Reported, failing_of
+from ootci.history.beginnings import failing_of
 from ootci.history.claims import known_ids, outdated, review_known, review_unsupported
 from ootci.history.clusters import Failing
 from ootci.history.compare import changes_between, new_failures
@@ -18,9 +18,9 @@ from ootci.model.device import Device, RegisteredDevice
 from ootci.model.plan import Plan
 from ootci.model.verdict import AS_EXPECTED, DeviceVerdict, Night, VerdictName, Verdicts
 
-from .base import as_planned, base_of
 from .gate import decide
-from .night import Judged, judge_night, required_counts
+from .life import Life, Lives
+from .night import Judged, required_counts
 from .sentence import sentence
 from .together import since, together
 
@@ -29,20 +29,27 @@ STALE_AFTER = timedelta(hours=36)
 STRIP_NIGHTS = 90
 
 
-def judge(registry: Sequence[RegisteredDevice], history: History, now: datetime) -> Verdicts:
+def judge(
+    registry: Sequence[RegisteredDevice], history: History, now: datetime, lives: Lives | None = None
+) -> Verdicts:
     """Derive every registered device's verdict, the front page's sentence and the gate.
 
     Args:
         registry: every registered device, in registry order.
         history: past nightlies and runs.
         now: the aware time that staleness is judged against.
+        lives: what judging earlier pages of the same history left behind; it grows.
 
     Raises:
         HistoryCorrupt: a record of the history cannot be read back.
 
     """
     plans = history.plans()
-    judged = [_device(item.device, plans, history.stored_runs(item.device.name), now) for item in registry]
+    lives = Lives() if lives is None else lives
+    judged = []
+    for item in registry:
+        runs = history.stored_runs(item.device.name)
+        judged.append(_device(item.device, lives.of(item.device.name, plans, runs), runs, now))
     devices = tuple(verdict for verdict, _ in judged)
     newest = plans[-1] if plans else None
     clusters = together(registry, newest, {verdict.device: failing for verdict, failing in judged})
@@ -67,31 +74,16 @@ def _stale(newest: Plan | None, now: datetime) -> str | None:
 
 
 def _device(
-    device: Device, plans: Sequence[Plan], runs: Sequence[StoredRun], now: datetime
+    device: Device, life: Life, runs: Sequence[StoredRun], now: datetime
 ) -> tuple[DeviceVerdict, tuple[Failing, ...]]:
-    latest = _latest_attempts(runs)
-    nights: list[Night] = []
-    judged: Judged | None = None
-    run: StoredRun | None = None
-    before: StoredRun | None = None
-    reported: list[Reported] = []
-    concerning = [plan for plan in plans if _concerns(plan, device.name)]
-    for plan in concerning:
-        if run is not None:
-            before = base_of(before, run)
-        run = as_planned(plan, latest.get(plan.id))
-        reported.append(Reported(plan, run))
-        judged = judge_night(device.name, plan, run, before, ever=any(night.run_id for night in nights))
-        nights.append(
-            Night(plan_id=plan.id, date=plan.created_at, verdict=judged.verdict, run_id=run.head.id if run else None)
-        )
-    judged = _today(device, judged, nights, runs, now)
-    last = concerning[-1] if concerning else None
+    nights, run, before = life.nights, life.run, life.before
+    judged = _today(device, life.judged, nights, runs, now)
+    last = life.reported[-1].plan if life.reported else None
     reviews, claims = review_known(last, device.name, run), review_unsupported(last, device.name, run)
     known = known_ids(last, run)
     required = {report.suite for report in run.head.suites if report.required} if run else set()
     row = _row(nights, judged.verdict)
-    failing = failing_of(reported, known)
+    failing = failing_of(life.reported, known)
     changes, spells = since(changes_between(before, run, known) if run else (), failing)
     verdict = DeviceVerdict(
         device=device.name,
@@ -115,22 +107,6 @@ def _device(
         history=tuple(nights[-STRIP_NIGHTS:]),
     )
     return verdict, failing
-
-
-def _latest_attempts(runs: Sequence[StoredRun]) -> dict[str, StoredRun]:
-    latest: dict[str, StoredRun] = {}
-    for run in runs:
-        plan_id = run.head.plan_id
-        if plan_id not in latest or run.head.attempt > latest[plan_id].head.attempt:
-            latest[plan_id] = run
-    return latest
-
-
-def _concerns(plan: Plan, device: str) -> bool:
-    """Whether the nightly expected the device, or left it out because it was paused."""
-    return any(run.device == device for run in plan.runs) or any(
-        left.device == device and left.paused for left in plan.left_out
-    )
 
 
 def _today(

@@ -1,0 +1,110 @@
+"""A device's nights in order, each judged once with what was known by then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ootci.history.beginnings import Reported
+from ootci.history.stored import StoredRun
+from ootci.model.plan import Plan
+from ootci.model.verdict import Night
+
+from .base import as_planned, base_of
+from .night import Judged, judge_night
+
+
+@dataclass
+class Life:
+    """A device's nights, judged as far as they are known.
+
+    Attributes:
+        device: name of the device.
+        nights: the nights that concerned it, oldest first.
+        reported: what was expected and what was reported on each of them.
+        before: what the newest of them was compared with.
+        judged: what came of the newest of them.
+
+    """
+
+    device: str
+    nights: list[Night] = field(default_factory=list)
+    reported: list[Reported] = field(default_factory=list)
+    before: StoredRun | None = None
+    judged: Judged | None = None
+    _ever: bool = False
+    _plans: int = 0
+    _last: str = ""
+    _runs: int = 0
+
+    @property
+    def run(self) -> StoredRun | None:
+        """What was reported on the newest night."""
+        return self.reported[-1].run if self.reported else None
+
+    def go_on(self, plans: Sequence[Plan], runs: Sequence[StoredRun]) -> bool:
+        """Judge the nights that are not judged yet; false where something was added to those that are.
+
+        A history is only ever added to, so that counting shows whether anything was.
+
+        Args:
+            plans: every nightly, oldest first.
+            runs: every attempt of the device.
+
+        """
+        new = plans[self._plans :]
+        ids = {plan.id for plan in new}
+        latest: dict[str, StoredRun] = {}
+        for run in runs:
+            plan_id = run.head.plan_id
+            if plan_id in ids and (plan_id not in latest or run.head.attempt > latest[plan_id].head.attempt):
+                latest[plan_id] = run
+        old = sum(run.head.plan_id not in ids for run in runs)
+        last = plans[self._plans - 1].id if 0 < self._plans <= len(plans) else ""
+        if self._plans and (old, last) != (self._runs, self._last):
+            return False
+        for plan in new:
+            if _concerns(plan, self.device):
+                self._judge(plan, latest.get(plan.id))
+        self._plans, self._runs = len(plans), len(runs)
+        self._last = plans[-1].id if plans else ""
+        return True
+
+    def _judge(self, plan: Plan, reported: StoredRun | None) -> None:
+        if self.run is not None:
+            self.before = base_of(self.before, self.run)
+        run = as_planned(plan, reported)
+        self.judged = judge_night(self.device, plan, run, self.before, ever=self._ever)
+        self.reported.append(Reported(plan, run))
+        run_id = run.head.id if run else None
+        self.nights.append(Night(plan_id=plan.id, date=plan.created_at, verdict=self.judged.verdict, run_id=run_id))
+        self._ever = self._ever or run is not None
+
+
+class Lives:
+    """What judging leaves behind, so that a later page of the same history costs no more than what is new in it."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, Life] = {}
+
+    def of(self, device: str, plans: Sequence[Plan], runs: Sequence[StoredRun]) -> Life:
+        """A device's nights up to the newest nightly, begun anew where a late report changes what is judged.
+
+        Args:
+            device: name of the device.
+            plans: every nightly, oldest first.
+            runs: every attempt of the device, oldest first.
+
+        """
+        life = self._of.setdefault(device, Life(device))
+        if not life.go_on(plans, runs):
+            life = self._of[device] = Life(device)
+            life.go_on(plans, runs)
+        return life
+
+
+def _concerns(plan: Plan, device: str) -> bool:
+    """Whether the nightly expected the device, or left it out because it was paused."""
+    return any(run.device == device for run in plan.runs) or any(
+        left.device == device and left.paused for left in plan.left_out
+    )

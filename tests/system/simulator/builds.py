@@ -86,11 +86,16 @@ class Builds:
         """The plugin that was built."""
         changed = max(changed for changed in self._changed[device] if changed <= night)
         name = self._makers[device].name
+        version = f"2.14.{len([other for other in self._changed[device] if other <= changed])}"
+        sources = hashlib.sha256(f"{self._seed}/{name}/{changed}".encode()).hexdigest()
         return PluginBuild(
             package=f"torch-{name}",
-            version=f"2.14.{len([other for other in self._changed[device] if other <= changed])}",
+            version=version,
             source=f"https://github.com/example/torch-{name}.git at main",
             commit=_sha(f"{self._seed}/{name}/{changed}"),
+            sources_sha256=sources,
+            wheel=f"torch_{name}-{version}-cp311-cp311-linux_x86_64.whl",
+            sha256=hashlib.sha256(f"{sources}/{self.torch(device, night).version}".encode()).hexdigest(),
         )
 
 

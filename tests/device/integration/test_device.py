@@ -122,6 +122,8 @@ def test_missing_card_is_refused(device_name: str, beyond: int) -> None:
 USES: dict[str, Callable[[str, int], object]] = {
     "accelerator_context": lambda name, index: torch.accelerator.device_index(index).__enter__(),
     "accelerator_synchronize": lambda name, index: torch.accelerator.synchronize(index),
+    "current_stream": lambda name, index: torch.accelerator.current_stream(index),
+    "generator": lambda name, index: torch.Generator(f"{name}:{index}"),
     "memory_statistics": lambda name, index: torch.accelerator.memory_stats(index),
     "module_context": lambda name, index: torch.get_device_module(name).device(index).__enter__(),
     "module_synchronize": lambda name, index: torch.get_device_module(name).synchronize(index),

@@ -134,5 +134,11 @@ def _answers_for_another_card() -> None:
 
     for name in ("synchronize", "set_device", "get_rng_state", "device"):
         setattr(module, name, clamped(getattr(module, name)))
-    for name in ("synchronize", "memory_stats", "device_index"):
+    for name in ("synchronize", "memory_stats", "device_index", "current_stream"):
         setattr(torch.accelerator, name, clamped(getattr(torch.accelerator, name)))
+    generator = torch.Generator
+
+    def generator_of(index: int | None) -> torch.Generator:
+        return generator() if index is None else generator(f"{DEVICE}:{index}")
+
+    torch.Generator = clamped(generator_of)  # type: ignore[misc]

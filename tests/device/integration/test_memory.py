@@ -8,6 +8,8 @@ import pytest
 import torch
 
 from harness.compare import numbers, put
+from harness.defects import core_defect
+from harness.process import run_python
 
 pytestmark = [pytest.mark.capability("memory"), pytest.mark.device_only("torch.accelerator leaves its memory out")]
 
@@ -103,6 +105,27 @@ def test_cache_is_emptied(device: torch.device) -> None:
     assert after <= reserved
     assert after < 64 * MIB + _allocated()
     assert torch.equal(kept.cpu(), numbers(1000))
+
+
+def _empty_the_host_cache_of_a_fresh_process(device: torch.device) -> None:
+    run_python(
+        "import sys, torch; torch.ones(1, device=sys.argv[1]); torch.accelerator.empty_host_cache()", device.type
+    )
+
+
+@pytest.mark.skipif(not hasattr(torch.accelerator, "empty_host_cache"), reason="this torch has no empty_host_cache")
+def test_host_cache_is_emptied(device: torch.device) -> None:
+    """`empty_host_cache` keeps pinned memory that is in use, and a device that pins nothing survives it."""
+    try:
+        pinned = numbers(1000).pin_memory()
+    except RuntimeError:
+        with core_defect("empty-host-cache-crashes", device):
+            _empty_the_host_cache_of_a_fresh_process(device)
+        return
+    torch.empty(MIB, dtype=torch.uint8, pin_memory=True)  # what is let go is kept for the next
+    torch.accelerator.empty_host_cache()
+    assert pinned.is_pinned()
+    assert torch.equal(pinned, numbers(1000))
 
 
 def test_statistics_agree(device: torch.device) -> None:

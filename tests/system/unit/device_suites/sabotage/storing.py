@@ -87,6 +87,19 @@ def _cache_that_stays() -> None:
     torch.accelerator.empty_cache = lambda: None
 
 
+@broken("host-cache-in-use", "an `empty_host_cache` that takes what is in use", "memory")
+def _host_cache_in_use() -> None:
+    pinned: list[torch.Tensor] = []
+    original = torch.Tensor.pin_memory
+
+    def pin_memory(self: Any, *arguments: Any) -> Any:
+        pinned.append(original(self, *arguments))
+        return pinned[-1]
+
+    torch.Tensor.pin_memory = pin_memory  # type: ignore[assignment,method-assign]
+    torch.accelerator.empty_host_cache = lambda: [tensor.zero_() for tensor in pinned]  # type: ignore[assignment,return-value]
+
+
 @broken("statistics-disagree", "statistics that disagree with each other", "memory")
 def _statistics_disagree() -> None:
     original = torch.accelerator.memory_stats

@@ -48,6 +48,11 @@ class Module:
         """The test's parameter."""
         return f"{self.name}-{'train' if self.training else 'eval'}-{dtype_name(self.dtype)}"
 
+    def __call__(self, arguments: Arguments) -> Any:
+        """Call a module, the first of the arguments, with the others."""
+        module, *inputs = arguments.positional
+        return module(*inputs, **arguments.named)
+
     def samples(self, *, requires_grad: bool = False) -> Iterator[Sample]:
         """The modules on the cpu, each with inputs, the same ones every time."""
         torch.manual_seed(0)
@@ -62,6 +67,22 @@ class Module:
             module = self.info.module_cls(*made.args, **made.kwargs).to(self.dtype).train(self.training)
             yield Sample(index + 1, Arguments((module, *called.args), called.kwargs))
 
+    def errors(self, device: torch.device) -> Iterator[Sample]:
+        """Calls that have to be refused, made for a device: torch leaves out what its kind cannot notice.
+
+        What a constructor refuses is no such call: it does so before it knows a device.
+        """
+        torch.manual_seed(0)
+        given = self.info.module_error_inputs_func(
+            self.info, device=str(device), dtype=self.dtype, requires_grad=False, training=self.training
+        )
+        for number, error in enumerate(given, start=1):
+            if error.error_on.name != "FORWARD_ERROR":
+                continue
+            made, called = error.module_error_input.constructor_input, error.module_error_input.forward_input
+            module = self.info.module_cls(*made.args, **made.kwargs).to(device).train(self.training)
+            yield Sample(number, Arguments((module, *called.args), called.kwargs), raises=error.error_type)
+
 
 def modules(dtype: torch.dtype) -> list[Module]:
     """The modules that torch lists for a dtype, each in training and in evaluation mode."""
@@ -73,18 +94,23 @@ def modules(dtype: torch.dtype) -> list[Module]:
     ]
 
 
+def modules_with_errors(dtype: torch.dtype) -> list[Module]:
+    """The modules for which torch lists calls that have to be refused, in training mode."""
+    return [case for case in modules(dtype) if case.training and getattr(case.info, "module_error_inputs_func", None)]
+
+
 def forward(case: Module, sample: Sample, arguments: Arguments) -> Result:
     """Call the module. What it keeps, such as running statistics, is a result as well."""
     module, *inputs = arguments.positional
     with torch.no_grad():
-        made = module(*inputs, **arguments.named)
+        made = case(arguments)
     return Result((made, _state(module)), (inputs, dict(arguments.named)))
 
 
 def backward(case: Module, sample: Sample, arguments: Arguments) -> Result:
     """Call the module and differentiate the result with respect to parameters and inputs."""
-    module, *inputs = arguments.positional
-    made = module(*inputs, **arguments.named)
+    module = arguments.positional[0]
+    made = case(arguments)
     leaves = [tensor for tensor in arguments.tensors() if tensor.requires_grad]
     return gradients(made, [*leaves, *(parameter for parameter in module.parameters() if parameter.requires_grad)])
 

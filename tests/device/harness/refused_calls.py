@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 
 from harness.device import CONTROL
-from harness.operator_database import Operator
 from harness.parity import is_refusal, shown_error
 from harness.samples import Arguments, Sample
 
@@ -46,10 +46,10 @@ class Raised:
         return f"the cpu raised {shown_error(expected.error)}, the device {seen}"
 
 
-def refused(operator: Operator, sample: Sample, arguments: Arguments) -> Raised:
-    """Call the operator, which has to raise."""
+def refused(case: Callable[[Arguments], object], sample: Sample, arguments: Arguments) -> Raised:
+    """Call an operator or a module, which has to raise."""
     try:
-        waited_for(operator(arguments))
+        waited_for(case(arguments))
     except Exception as error:
         return Raised(error, sample.raises)
     return Raised(None)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 TEST_ID = re.compile(r"ops/test_\w+\.py::test_(?P<kind>\w+)\[(?P<parameter>[\w.+-]+)\]")
-DETAILS = {"errors": 0, "module_forward": 2, "module_backward": 2}
+DETAILS = {"errors": 0, "module_forward": 2, "module_backward": 2, "module_errors": 2}
 """How many parts of a test's parameter say more than the name; of the other kinds one does."""
 RESULTS = {
     "skipped": "control",

@@ -81,6 +81,11 @@ def _product_of_anything(a: Any, b: Any) -> Any:
     return (a.cpu().flatten()[:1].float() * b.cpu().flatten()[:1].float()).sum().to(DEVICE)
 
 
+def _pooled_anything(x: Any, *_: Any, **__: Any) -> Any:
+    """A maximum over windows that looks neither at the number of dimensions nor at the padding."""
+    return x.clone(), x.long()
+
+
 _OPTIMIZER = "ops/test_optimizers.py::test_optimizer"
 _SINE = "ops/test_out.py::test_out[sin-float32]"
 
@@ -114,5 +119,11 @@ BROKEN: dict[str, Broken] = {
     ),
     "a wrong call that is not refused": Broken(
         "dot", _product_of_anything, ("ops/test_errors.py::test_errors[dot]",), "the device raised nothing"
+    ),
+    "a wrong call of a module that is not refused": Broken(
+        "max_pool2d_with_indices",
+        _pooled_anything,
+        ("ops/test_modules.py::test_module_errors[nn.MaxPool2d-train-float32]",),
+        "the device raised nothing",
     ),
 }

@@ -98,10 +98,12 @@ def test_a_test_that_takes_longer_moves_hardly_one_other() -> None:
 
 
 def test_a_test_that_was_never_measured_counts_as_the_median() -> None:
-    durations = {"small": 0.1, "middle": 1.0, "large": 2.0}
-    found = assign([*durations, "new"], durations, 2)
-    # 2 against 1 + 1 + 0.1: were the new one small, or large, it would be elsewhere.
-    assert {test for test in found if found[test] != found["large"]} >= {"middle", "new"}
+    durations = {"a": 0.1, "b": 0.1, "c": 1.0, "d": 1.0, "e": 1.0, "f": 2.0, "g": 6.0}
+    new = [f"new{number}" for number in range(5)]
+    ids = [*durations, *new]
+    assert assign(ids, durations, 2) == assign(ids, {**durations, **dict.fromkeys(new, 1.0)}, 2)
+    for other in (0.1, 6.0):
+        assert assign(ids, durations, 2) != assign(ids, {**durations, **dict.fromkeys(new, other)}, 2)
 
 
 def test_shards_together_are_the_whole_and_each_tells_of_all(suites: SmallSuites) -> None:

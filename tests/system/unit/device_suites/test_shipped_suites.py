@@ -67,6 +67,19 @@ def test_the_control_run_passes_without_the_tool(device_python: DevicePython, tm
     assert outcomes.count("passed") > 200
 
 
+FILES_ABOUT_CARDS = ("smoke/test_device.py", "integration/test_device.py", "integration/test_registration.py")
+
+
+def test_a_device_with_one_card_fails_nothing_for_it(reference: DevicePython, tmp_path: Path) -> None:
+    log = tmp_path / "events.jsonl"
+    options = ("--device", "openreg", "-q", "--events", str(log))
+    done = reference("-m", "pytest", *FILES_ABOUT_CARDS, *options, env={"OPENREG_DEVICE_COUNT": "1"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    ends = [event for event in read_events(log) if event["event"] == "test_end"]
+    assert {end["outcome"] for end in ends} == {"passed", "skipped"}
+    assert {end["message"] for end in ends if end["outcome"] == "skipped"} == {"needs 2 cards, torch counts 1"}
+
+
 def test_probe_knows_the_cpu(device_python: DevicePython, tmp_path: Path) -> None:
     done = device_python("probe.py", "--device", "cpu", "--out", str(tmp_path / "env.json"))
     assert done.returncode == 0, done.stderr

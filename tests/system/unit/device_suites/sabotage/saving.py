@@ -55,7 +55,7 @@ def _plain_numbers() -> None:
     torch.save = save
 
 
-@broken("saves-itself", "files that can be read with the plugin only", "serialization")
+@broken("saves-itself", "files that can be read with the plugin only", "serialization", fresh=True)
 def _saves_itself() -> None:
     original = torch.save
 

@@ -104,6 +104,14 @@ def test_what_takes_long_is_no_quick_claim() -> None:
     assert [name for name, proof in record.proofs.items() if proof.quick] == ["other"]
 
 
+def test_what_is_quick_is_claimed_first() -> None:
+    outcomes = {
+        "hang": {"one": "timed_out", "two": "failed", "three": "failed"},
+        "wide": dict.fromkeys(("two", "three"), "failed"),
+    }
+    assert make_record([_report(outcomes)]).proofs["hang"].claims == ("three", "two")
+
+
 @pytest.mark.parametrize(
     ("outcomes", "said"),
     [({"silent": {"one": "passed"}}, "noticed by nothing: silent"), ({"setup": {"one": "error_in_setup"}}, "setup")],

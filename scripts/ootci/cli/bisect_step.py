@@ -15,8 +15,8 @@ from ootci.adapters.terminal import Progress
 from ootci.cli.bisect_range import NightlyIndex
 from ootci.cli.context import clock
 from ootci.errors import BadOption, BisectionChanged, DeviceAbsent
-from ootci.model.bisection import HeldPlugin, Step, StepResult
-from ootci.model.build import Build, StageName, StageResult, StageStatus
+from ootci.model.bisection import Step, StepResult
+from ootci.model.build import Build, PluginBuild, StageName, StageResult, StageStatus
 from ootci.model.device import RegisteredDevice
 from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.plan import Plan, Trigger
@@ -60,10 +60,11 @@ def holding_commit(item: RegisteredDevice, commit: str) -> RegisteredDevice:
     return _with_plugin(item, {"git": source.model_copy(update={"ref": commit})})
 
 
-def _holding(item: RegisteredDevice, held: HeldPlugin) -> RegisteredDevice:
+def holding_plugin(item: RegisteredDevice, held: PluginBuild) -> RegisteredDevice:
+    """The device with the very plugin of the steps before, as far as its file can say so."""
     if item.device.plugin.package is not None:
-        return _with_plugin(item, {"package": f"{held.build.package}=={held.build.version}"})
-    return holding_commit(item, held.build.commit) if held.build.commit else item
+        return _with_plugin(item, {"package": f"{held.package}=={held.version}"})
+    return holding_commit(item, held.commit) if held.commit else item
 
 
 def _with_plugin(item: RegisteredDevice, values: dict[str, object]) -> RegisteredDevice:
@@ -93,7 +94,7 @@ class Stepper:
     suites: Path
     progress: Progress
 
-    def step(self, nightly: str, held: HeldPlugin | None) -> tuple[Step, HeldPlugin | None]:
+    def step(self, nightly: str, held: PluginBuild | None) -> tuple[Step, PluginBuild | None]:
         """Test one nightly.
 
         Args:
@@ -111,8 +112,8 @@ class Stepper:
 
         """
         started_at, started = clock(), time.monotonic()
-        sources = self._same_sources(held)
-        item = _holding(self.item, held) if held else self.item
+        self._check_sources(held)
+        item = holding_plugin(self.item, held) if held else self.item
         workspace = Workspace(self.folder)
         shutil.rmtree(workspace.building(item.device.name), ignore_errors=True)
         planned = self._plan(item, nightly, started_at)
@@ -135,7 +136,7 @@ class Stepper:
         )
         self._keep(workspace.run(item.device.name).path, nightly)
         if held is None and built.plugin is not None and built.plugin.version is not None:
-            held = HeldPlugin(build=built.plugin, sources=sources)
+            held = built.plugin
         return step, held
 
     def _plan(self, item: RegisteredDevice, nightly: str, now: datetime) -> Plan:
@@ -190,20 +191,18 @@ class Stepper:
             return StepResult.GOOD, None
         return StepResult.UNTESTABLE, f"{outcome.value}: {message}" if message else outcome.value
 
-    def _same_sources(self, held: HeldPlugin | None) -> str | None:
-        """The digest of the plugin's sources, where they lie beside the device file."""
+    def _check_sources(self, held: PluginBuild | None) -> None:
+        """Sources beside the device file are whatever lies there now, so they are compared with what was built."""
         path = self.item.device.plugin.path
-        if path is None:
-            return None
+        if path is None or held is None:
+            return
         folder = self.item.path.resolve().parent / path
-        digest = git.source_digest(folder) if folder.is_dir() else None
-        if held is not None and held.sources != digest:
+        if not folder.is_dir() or git.source_digest(folder) != held.sources_sha256:
             raise BisectionChanged(
                 "the plugin's sources have changed since the bisection began",
                 where=str(folder),
                 fix="put them back as they were, or begin again with --restart",
             )
-        return digest
 
     def _keep(self, run: Path, nightly: str) -> None:
         kept = self.folder / "steps" / str(Version(nightly))

@@ -46,7 +46,7 @@ def bisection_text(bisection: Bisection, *, markdown: bool) -> str:
 def _heading(bisection: Bisection) -> Iterator[str]:
     yield f"{bisection.device}: {one_line(bisection.test)}"
     if bisection.plugin is not None:
-        build = bisection.plugin.build
+        build = bisection.plugin
         commit = f", commit {build.commit}" if build.commit else ""
         yield f"plugin {one_line(build.package)} {one_line(build.version or 'unknown')}{commit}, the same in every step"
     ends = bisection.nightlies[0], bisection.nightlies[-1]

@@ -62,7 +62,7 @@ def conclude(bisection: Bisection) -> Conclusion | None:
 def _bounds(bisection: Bisection) -> tuple[int, int]:
     """Where the last good and the first bad nightly stand, as far as is known."""
     results = [step.result if (step := bisection.step_of(nightly)) else None for nightly in bisection.nightlies]
-    bad = next((index for index, result in enumerate(results) if result is StepResult.BAD and index), len(results) - 1)
+    bad = next((index for index, result in enumerate(results) if result is StepResult.BAD), len(results) - 1)
     good = max((index for index, result in enumerate(results[:bad]) if result is StepResult.GOOD), default=0)
     return good, bad
 

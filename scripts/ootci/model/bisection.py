@@ -45,15 +45,6 @@ class Step(Record):
     """Seconds that it took."""
 
 
-class HeldPlugin(Record):
-    """The plugin that every step tests."""
-
-    build: PluginBuild
-    """As it was built in the first step."""
-    sources: str | None = None
-    """Digest of its sources, where they lie in this repository; null where the commit or the version says it all."""
-
-
 class Ending(str, Enum):
     """What a bisection came to."""
 
@@ -102,8 +93,8 @@ class Bisection(StageFile):
     """Versions of torch from the good end to the bad end, oldest first, as the index had them at the start."""
     from_history: tuple[str, ...] = ()
     """Runs of the history that gave the good end and the bad end; empty where both were given."""
-    plugin: HeldPlugin | None = None
-    """The plugin; null until the first step has built it."""
+    plugin: PluginBuild | None = None
+    """The plugin that every step tests, as the first one built it; null until then."""
     steps: tuple[Step, ...] = ()
     """Every nightly that was tested, in the order of the search."""
     conclusion: Conclusion | None = None

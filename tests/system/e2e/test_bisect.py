@@ -21,8 +21,10 @@ from unit.samples import plan, run
 from ootci.history.store import History
 from ootci.model.bisection import Bisection, Ending, StepResult
 from ootci.model.build import PluginBuild
-from ootci.model.record import read
+from ootci.model.record import read, write
 from ootci.model.torch_build import TorchBuild
+
+pytestmark = pytest.mark.long
 
 TEST = "smoke/test_scripted.py::test_second"
 NIGHTLIES = tuple(f"2.15.0.dev2026110{day}+cpu" for day in range(1, 7))
@@ -108,9 +110,10 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict
         yield folder, variables, commit
 
 
-def _state(folder: Path) -> Bisection:
-    (file,) = (folder / ".ootci" / "bisect").glob("bent-*/bisection.json")
-    return read(Bisection, file)
+def _search(folder: Path) -> Path:
+    """Where the search between the first nightly and the fifth lies."""
+    question = Bisection(device="bent", device_sha256="0" * 64, test=TEST, repeat=2, nightlies=NIGHTLIES[:5])
+    return folder / ".ootci" / "bisect" / question.identity
 
 
 def test_the_first_bad_nightly_is_found_across_an_interruption(
@@ -122,14 +125,14 @@ def test_the_first_bad_nightly_is_found_across_an_interruption(
     assert "Not finished: 1 of 5 nightlies tested." in first.out
     assert "the same command goes on from here" in first.err
     assert _still_running(folder) == []
-    before = _state(folder)
+    before = read(Bisection, _search(folder) / "bisection.json")
     assert [(step.nightly, step.result) for step in before.steps] == [(NIGHTLIES[0], StepResult.GOOD)]
 
     index = folder / "index" / "nightly" / "cpu" / "torch"
     list_wheels([wheel for wheel in sorted(index.glob("*.whl")) if NIGHTLIES[2] not in wheel.name])
     second = ootci(*COMMAND, cwd=folder, env=variables)
     assert second.code == 0, second.out + second.err
-    after = _state(folder)
+    after = read(Bisection, _search(folder) / "bisection.json")
     assert after.steps[0] == before.steps[0]
     assert [(step.nightly, step.result.value, tuple(item.value for item in step.outcomes)) for step in after.steps] == [
         (NIGHTLIES[0], "good", ("passed", "passed")),
@@ -143,14 +146,14 @@ def test_the_first_bad_nightly_is_found_across_an_interruption(
     assert withdrawn.startswith("fetch: ")
     assert unimportable.startswith("import: ")
     assert "undefined symbol: torch_changed_it" in unimportable
-    assert [step.git_version for step in after.steps if step.outcomes] == [COMMITS[0], COMMITS[4], COMMITS[3]]
+    assert [step.git_version for step in after.steps] == [COMMITS[0], COMMITS[4], None, COMMITS[1], COMMITS[3]]
     assert after.conclusion is not None
     assert after.conclusion.ending is Ending.FIRST_BAD
     assert after.plugin is not None
-    assert after.plugin.build.commit == commit
+    assert after.plugin.commit == commit
     assert f"https://github.com/pytorch/pytorch/compare/{COMMITS[3]}...{COMMITS[4]}" in second.out
     assert f"plugin torch-bent 1.0, commit {commit}, the same in every step" in second.out
-    (kept,) = (folder / ".ootci" / "bisect").glob("*/steps")
+    kept = _search(folder) / "steps"
     assert sorted(path.name for path in kept.iterdir()) == sorted(NIGHTLIES[:5])
     assert (kept / NIGHTLIES[3] / "run.json").is_file()
     assert not (kept.parent / "envs").exists()
@@ -168,7 +171,11 @@ def test_a_device_that_is_away_says_nothing_of_a_nightly_and_a_good_end_that_fai
     text = device.read_text(encoding="utf-8").replace("ref: main", f"ref: {commit}")
     ends = ("--good", "20261105", "--bad", "20261106")
     device.write_text(text.replace("FAKE_BEHAVIOUR: passes", "FAKE_BEHAVIOUR: card-missing"), encoding="utf-8")
-    away = ootci(*COMMAND, *ends, cwd=folder, env=variables)
+    other = Bisection(device="bent", device_sha256="0" * 64, test=TEST, repeat=2, nightlies=NIGHTLIES[4:])
+    write(other, folder / ".ootci" / "bisect" / other.identity / "bisection.json")
+    changed = ootci(*COMMAND, *ends, cwd=folder, env=variables)
+    assert (changed.code, "error BIS-003" in changed.err) == (2, True)
+    away = ootci(*COMMAND, *ends, "--restart", cwd=folder, env=variables)
     assert away.code == 3, away.out + away.err
     assert "error HOST-004: the device is not there" in away.err
     assert "Not finished: 0 of 2 nightlies tested." in away.out

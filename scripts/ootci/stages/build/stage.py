@@ -90,9 +90,10 @@ def build(
     timed = _Timed(clock, progress, run.device)
     log = folder.logs / "fetch.log"
     stages = [timed.stage(StageName.FETCH, log, lambda: fetch(item, run, workspace, commands.into(log)))]
-    torch = _torch(environment)
+    fetched = stages[0].status is StageStatus.PASSED
+    torch = _torch(environment, None if fetched else run.torch.version or "none")
     plugin: PluginBuild | None = None
-    if stages[0].status is StageStatus.PASSED:
+    if fetched:
         log_of_build = folder.logs / "build.log"
 
         def work() -> bool:
@@ -120,9 +121,10 @@ def build(
     return result
 
 
-def _torch(environment: Path) -> TorchBuild | None:
+def _torch(environment: Path, only: str | None) -> TorchBuild | None:
+    """The torch that is installed; None when there is none, or another than ``only``: that of an earlier run."""
     version = python_env.installed_version(environment, "torch")
-    if version is None:
+    if version is None or only not in (None, version):
         return None
     return TorchBuild(version=version, git_version=python_env.torch_git_version(environment))
 

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 from e2e.packages import list_wheels, serve
 from misbehaving import stub_torch_wheel, write_device
+from packaging.version import Version
 from unit.samples import plan, run
 
+from ootci.cli.bisect_range import NightlyIndex
 from ootci.history.nightly_search import conclude
 from ootci.history.store import History
 from ootci.model.bisection import Bisection, Step, StepResult
@@ -142,7 +144,7 @@ def test_each_ending_has_its_sentence_and_its_exit_code(
 
 def test_the_range_of_commits_and_how_to_go_on_are_printed(world: World) -> None:
     world.left_behind(world.begun(), _0="good", _2="good", _3="bad", _4="bad")
-    out = world.bisect("--good", "20261101", "--bad", "20261107").out
+    out = world.bisect("--good", "2.15.0.dev20261101", "--bad", "20261107").out
     lines = out.splitlines()
     assert lines[0] == f"dev: {TEST}"
     assert lines[1] == f"5 nightlies from {NIGHTLIES[0]} (good) to {NIGHTLIES[4]} (bad), as asked for"
@@ -179,6 +181,13 @@ def test_the_history_gives_the_ends(world: World) -> None:
     assert read(Bisection, file).nightlies == NIGHTLIES[1:3]
 
 
+def test_a_version_in_several_builds_is_searched_in_one() -> None:
+    texts = tuple(f"2.15.0.dev2026110{end}" for end in ("1+cpu", "2", "2+cpu", "2+xpu", "3+cpu"))
+    index = NightlyIndex("index", tuple(Version(text) for text in texts))
+    assert index.between(Version(texts[0]), Version(texts[4])) == (texts[0], texts[2], texts[4])
+    assert index.find("2.15.0.dev20261103", "--bad") == Version(texts[4])
+
+
 def test_another_question_is_another_search(world: World) -> None:
     begun = world.begun()
     others = [
@@ -204,7 +213,7 @@ def test_plugin_sources_that_changed_stop_the_search_and_what_is_known_is_told(w
     begun = world.begun()
     file = world.left_behind(begun, _0="good", _4="bad")
     state = json.loads(file.read_text(encoding="utf-8"))
-    state["plugin"] = {"build": {"package": "torch-dev", "version": "1.0", "source": "dev"}, "sources": "0" * 64}
+    state["plugin"] = {"package": "torch-dev", "version": "1.0", "source": "dev", "sources_sha256": "0" * 64}
     file.write_text(json.dumps(state), encoding="utf-8")
     ran = world.bisect(*_ends(4))
     assert ran.code == 2
@@ -213,8 +222,27 @@ def test_plugin_sources_that_changed_stop_the_search_and_what_is_known_is_told(w
     assert "the same command goes on from here" in ran.err
 
 
-def test_two_searches_at_once_are_refused(world: World) -> None:
+def test_what_could_not_be_tested_is_tested_again_when_asked(world: World) -> None:
+    file = world.left_behind(world.begun(), _0="good", _1="untestable", _2="untestable", _3="bad", _4="bad")
+    assert "reason" in world.bisect(*_ends(4)).out
+    index = world.folder / "index" / "nightly" / "cpu" / "torch"
+    list_wheels(
+        [path for path in sorted(index.glob("*.whl")) if NIGHTLIES[0] in path.name or NIGHTLIES[4] in path.name]
+    )
+    again = world.bisect(*_ends(4), "--retry")
+    assert again.code == 0, again.err
+    state = read(Bisection, file)
+    assert [(step.nightly, step.result.value) for step in state.steps] == [
+        (NIGHTLIES[0], "good"),
+        (NIGHTLIES[3], "bad"),
+        (NIGHTLIES[4], "bad"),
+        (NIGHTLIES[1], "untestable"),
+        (NIGHTLIES[2], "untestable"),
+    ]
+    assert all("has no torch" in (step.reason or "") for step in state.steps[3:])
 
+
+def test_two_searches_at_once_are_refused(world: World) -> None:
     lock = world.folder / ".ootci" / "bisect" / "lock"
     lock.parent.mkdir(parents=True)
     with lock.open("w") as stream:

@@ -1,0 +1,78 @@
+"""One step of a bisection without an environment: what is held fixed, and nightlies that are gone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from e2e.packages import list_wheels, serve
+from misbehaving import stub_torch_wheel
+from unit.samples import device
+
+from ootci.adapters.terminal import Progress
+from ootci.cli.bisect_step import Stepper, holding_commit, holding_plugin, with_one_suite
+from ootci.errors import BadOption, BisectionChanged, IndexUnreachable
+from ootci.model.bisection import StepResult
+from ootci.model.build import PluginBuild
+from ootci.model.device import RegisteredDevice
+
+TEST = "smoke/test_x.py::one"
+HELD = PluginBuild(package="torch-dev", version="1.2", source="s", commit="a" * 40)
+
+
+def _stepper(folder: Path, item: RegisteredDevice) -> Stepper:
+    return Stepper(with_one_suite(item, TEST), TEST, 1, folder / "search", folder, Progress(quiet=True))
+
+
+def test_the_device_of_a_step_runs_the_test_s_suite_only_and_never_a_release() -> None:
+    item = device()
+    assert [suite.name for suite in item.device.suites] == ["smoke", "integration"]
+    found = with_one_suite(item, TEST).device
+    assert ([suite.name for suite in found.suites], found.torch.fallback) == (["smoke"], "none")
+    with pytest.raises(BadOption):
+        with_one_suite(item, "upstream/test_x.py::one")
+
+
+def test_a_plugin_from_a_repository_is_held_at_its_commit() -> None:
+    item = device(plugin={"distribution": "torch-dev", "git": {"url": "u", "ref": "main", "subdirectory": "python"}})
+    for held in (holding_commit(item, "a" * 40), holding_plugin(item, HELD)):
+        source = held.device.plugin.git
+        assert source is not None
+        assert (source.url, source.ref, source.subdirectory) == ("u", "a" * 40, "python")
+
+
+def test_a_plugin_that_is_a_package_is_held_at_its_version() -> None:
+    item = device(plugin={"distribution": "torch-dev", "package": "torch-dev>=1"})
+    assert holding_plugin(item, HELD).device.plugin.package == "torch-dev==1.2"
+    assert holding_commit(item, "a" * 40) == item
+
+
+def test_sources_beside_the_device_file_are_held_by_their_digest(tmp_path: Path) -> None:
+    item = RegisteredDevice(device=device().device, path=tmp_path / "dev.yaml", sha256="0" * 64)
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev" / "kernel.cpp").write_text("// changed\n", encoding="utf-8")
+    with pytest.raises(BisectionChanged, match="the plugin's sources have changed"):
+        _stepper(tmp_path, item).step("2.15.0.dev20261101+cpu", HELD.model_copy(update={"sources_sha256": "0" * 64}))
+
+
+def test_a_nightly_that_was_withdrawn_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    list_wheels([stub_torch_wheel(tmp_path / "nightly" / "cpu" / "torch", "2.15.0.dev20261102+cpu")])
+    with serve(tmp_path) as variables:
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        step, held = _stepper(tmp_path, device()).step("2.15.0.dev20261101+cpu", None)
+    assert (step.result, step.outcomes) == (StepResult.UNTESTABLE, ())
+    assert "has no torch 2.15.0.dev20261101+cpu" in (step.reason or "")
+    assert held is None
+    build = json.loads((tmp_path / "search" / "steps" / step.nightly / "build.json").read_text(encoding="utf-8"))
+    assert build["torch_request"]["unavailable_reason"] in (step.reason or "")
+
+
+def test_a_network_that_is_gone_says_nothing_of_a_nightly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("OOTCI_NIGHTLY_INDEX", "http://127.0.0.1:9/nightly")
+    with pytest.raises(IndexUnreachable, match="the nightlies cannot be listed"):
+        _stepper(tmp_path, device()).step("2.15.0.dev20261101+cpu", None)
+    assert not (tmp_path / "search" / "steps").exists()

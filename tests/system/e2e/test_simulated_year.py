@@ -40,7 +40,7 @@ class Memory(History):
     def stored_runs(self, device: str) -> tuple[StoredRun, ...]:
         return tuple(self._kept.get(device, ()))
 
-    def _append(self, new: StoredRun, details: Sequence[Texts | Measures]) -> bool:
+    def append_stored(self, new: StoredRun, details: Sequence[Texts | Measures] = ()) -> bool:
         insort(self._kept.setdefault(new.head.device, []), new, key=lambda run: run.head.started_at)
         return True
 

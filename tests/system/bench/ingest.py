@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-from readers import READERS
+from readers import PAGES, READERS
 from reports import FILES, write_reports
 
 FLOOR = "expat, building records"
@@ -91,6 +91,9 @@ def pages(cases: int) -> dict[str, dict[str, float] | str]:
         pip = [str(place / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install", "-q", "junit2html"]
         fetched = subprocess.run(pip, capture_output=True, text=True, check=False)
         page = str(Path(folder) / "page.html")
+        for name in PAGES:
+            cost = _child(name, folder)
+            found[name] = {"processor_s": round(cost["processor_s"], 2), "peak_mib": round(cost["peak_mib"])}
         found["junit2html"] = (
             _outside([str(place / "bin" / "python"), "-m", "junit2htmlreport", str(report), page])
             if fetched.returncode == 0

@@ -49,6 +49,18 @@ def _pages(rows: Mapping[str, Any]) -> Iterable[str]:
         yield f"| {name} | {cells} |" if not isinstance(row, str) else f"| {name} | {cells} | |"
 
 
+def _history(rows: Mapping[str, Any]) -> Iterable[str]:
+    yield "| what | a year behind, seconds | a week behind, seconds | ratio | noise |"
+    yield "| --- | ---: | ---: | ---: | ---: |"
+    for name, row in rows["seconds"].items():
+        yield f"| {name} | {row['year_s']:.2f} | {row['week_s']:.2f} | {row['ratio']:.2f} | {row['noise']:.0%} |"
+    size = rows["size"]
+    yield ""
+    millions = size["outcomes"] / 1e6
+    yield f"{millions:.1f} million outcomes, each of which can be had back, take {size['facts_mib']:.2f} MiB"
+    yield f"packed as git packs a file, and {size['git_mib']:.2f} MiB in a repository with a commit for each night."
+
+
 SECTIONS: dict[str, Section] = {
     "ingest": Section(
         "Reading JUnit",
@@ -63,9 +75,16 @@ SECTIONS: dict[str, Section] = {
         "One turn, so that its noise is not known. What is read case by case needs no more memory than before.",
         _reading,
     ),
+    "history": Section(
+        "A year of history",
+        "Twenty invented devices with 10,000 tests each, every night for a year. What is kept for a while only, such "
+        "as texts of failures, is not counted.",
+        _history,
+    ),
     "pages": Section(
         "A page of one report",
-        "200,000 test cases in one report: what others need to make a page of it.",
+        "200,000 test cases in one report: what we need to collect it, keep it, judge it and make every page of the site, "
+        "and what others need to make one page of it.",
         _pages,
     ),
 }

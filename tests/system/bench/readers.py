@@ -127,6 +127,40 @@ def ootci_collect(paths: list[Path]) -> Callable[[], int]:
     return work
 
 
+def ootci_site(paths: list[Path]) -> Callable[[], int]:
+    """From reports to the whole site: collect, append to the history, judge and render."""
+    from unit.samples import build, device, plan
+
+    from ootci.history.store import History
+    from ootci.model.record import write
+    from ootci.model.workspace import RunFolder
+    from ootci.stages.collect import collect
+    from ootci.stages.judge import judge
+    from ootci.stages.render import render
+
+    _as_the_command_line()
+    scratch = tempfile.TemporaryDirectory()
+
+    def work() -> int:
+        now = datetime(2026, 11, 1, 4, 0, tzinfo=timezone.utc)
+        with scratch as name:
+            folder = Path(name)
+            run = RunFolder(folder / "run")
+            run.path.mkdir()
+            write(build(), run.build)
+            (path,) = paths
+            run.junit.symlink_to(path.resolve())
+            made = collect(device().device, plan(), run, now=now)
+            history = History(folder / "data")
+            history.append_plan(plan())
+            history.append_run(made)
+            registry = (device(),)
+            render(registry, history, judge(registry, history, now), folder / "site")
+            return len(made.outcomes)
+
+    return work
+
+
 def junitparser(paths: list[Path]) -> Callable[[], int]:
     """The peer: junitparser, with every case's fields looked at."""
     from junitparser import JUnitXml, TestCase, TestSuite
@@ -154,12 +188,13 @@ READERS: dict[str, Callable[[list[Path]], Callable[[], int]]] = {
     "ootci collect, whole": ootci_collect,
     "junitparser": junitparser,
 }
+PAGES: dict[str, Callable[[list[Path]], Callable[[], int]]] = {"ootci, from the report to the site": ootci_site}
 
 
 def main() -> None:
     """Read the reports of a folder, and say what it cost."""
     name, folder = sys.argv[1:]
-    work = READERS[name](sorted(Path(folder).glob("junit-*.xml")))
+    work = {**READERS, **PAGES}[name](sorted(Path(folder).glob("junit-*.xml")))
     before = time.process_time()
     found = work()
     seconds = time.process_time() - before

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import history
 import ingest
 import suites
 from builds import builds
@@ -31,6 +32,7 @@ def main() -> None:
     supervised = suites.rows(python, "openreg")
     read = ingest.rows()
     peers = ingest.pages(ingest.CASES)
+    seconds, size = history.rows()
     measured_all = {
         "machine": ingest.machine(),
         "latency": latency,
@@ -38,6 +40,7 @@ def main() -> None:
         "suites": supervised,
         "ingest": read,
         "pages": peers,
+        "history": {"seconds": seconds, "size": size},
     }
     (ROOT / ".ootci" / "bench.json").write_text(json.dumps(measured_all, indent=1) + "\n")
     lines = [f"{'what':<36}{'device':>11}{'cpu':>11}{'ratio':>8}{'noise':>8}"]
@@ -53,6 +56,7 @@ def main() -> None:
         cells = f"{row['supervised_processor_s']:>9.1f} s{row['plain_processor_s']:>9.1f} s{row['ratio']:>8.2f}"
         lines.append(f"suite, {name:<29}{cells}{row['noise']:>8.0%}")
     lines += ingest.lines(read)
+    lines += history.lines(seconds, size)
     sys.stdout.write("\n".join(lines) + "\n")
 
 

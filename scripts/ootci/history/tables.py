@@ -165,23 +165,27 @@ class TestTable:
                 test = Test(item.id, item.suite, item.capability, item.title)
                 self._by_id.setdefault(test.id, []).append(row)
                 self.tests.append(test)
-                self._lines.append(compact(_columns(test)))
             rows.append(row)
         return rows
 
     def checksum(self, size: int) -> int:
         """The checksum of the first rows."""
         while len(self._checksums) <= size:
-            self._checksums.append(zlib.crc32(self._lines[len(self._checksums) - 1], self._checksums[-1]))
+            self._checksums.append(zlib.crc32(self._written()[len(self._checksums) - 1], self._checksums[-1]))
         return self._checksums[size]
 
     def unsaved(self) -> list[bytes]:
         """The lines that are not in the file yet."""
-        return self._lines[self._saved :]
+        return self._written()[self._saved :]
 
     def saved(self) -> None:
         """Say that they are there now."""
-        self._saved = len(self._lines)
+        self._saved = len(self._written())
+
+    def _written(self) -> list[bytes]:
+        """A line for each row; a table in memory never needs one."""
+        self._lines += [compact(_columns(test)) for test in self.tests[len(self._lines) :]]
+        return self._lines
 
 
 def _columns(test: Test) -> Sequence[str | None]:

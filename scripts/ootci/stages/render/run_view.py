@@ -134,7 +134,8 @@ def run_view(run: Run, plan: Plan | None, changes: Sequence[Change] = ()) -> Run
         changes: how its tests differ from the run before, as the judge found; without them no failure is called new.
 
     """
-    compact = stored(run)
+    planned = plan.expected(run.device) if plan is not None else None
+    compact = stored(run) if planned is not None and (planned.known_failures or planned.unsupported) else None
     known = known_ids(plan, compact)
     failing, rows = _failures(run, {change.id: change.change for change in changes}, known)
     capabilities = capability_rows(run.outcomes)

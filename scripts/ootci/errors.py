@@ -189,3 +189,8 @@ class HistoryUnreachable(InfrastructureError):
 class HistoryOutdated(InputError):
     id = "HIST-004"
     meaning = "The history folder is of a version of the format before the one that this tool reads."
+
+
+class NotInHistory(InputError):
+    id = "HIST-005"
+    meaning = "A device or a test was named of which the history holds nothing."

@@ -1,0 +1,114 @@
+"""``ootci history query``."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+
+import click
+
+from ootci.cli.context import Folders, folder_options, format_option
+from ootci.cli.report import one_line, table
+from ootci.history.life import Life, LifeEntry, life_of, matching_tests
+from ootci.history.reader import HistoryReader
+from ootci.model.outcome import FAILURES, OutcomeName
+from ootci.model.torch_build import TorchBuild, commits_between
+
+HEADINGS = ("nights", "runs", "outcome", "torch", "plugin", "message")
+MESSAGE = 100
+
+
+@click.command()
+@click.argument("device")
+@click.argument("test")
+@format_option
+@folder_options("history")
+def query(device: str, test: str, output_format: str, folders: Folders) -> None:
+    r"""Show a test's life on DEVICE: what came of TEST on which nights, with which torch and plugin.
+
+    TEST is a test's id, or one with * and ? in it. When several tests fit, their ids are listed.
+
+    \b
+    ootci history query openreg 'smoke/*'
+    ootci history query openreg 'ops/test_forward.py::test_forward[add-float32]'
+
+    Nights next to one another on which the same came of it are one line; `--format json` has each by itself.
+    """
+    history = HistoryReader(folders.history)
+    found = matching_tests(history, device, test)
+    if len(found) > 1:
+        click.echo(json.dumps(found, indent=1) if output_format == "json" else "\n".join(map(one_line, found)))
+        click.echo(f"{len(found)} tests fit; name one of them to see its life", err=True)
+        return
+    life = life_of(history, device, found[0])
+    click.echo(life.model_dump_json(indent=1) if output_format == "json" else life_text(life, output_format))
+
+
+def life_text(life: Life, output_format: str) -> str:
+    """The life for people: what is so now and since when, then its stretches of nights."""
+    stretches = life.stretches()
+    rows = [_row(stretch) for stretch in stretches]
+    title = f"{one_line(life.test)} on {life.device}"
+    parts = [title if life.title is None else f"{title}: {one_line(life.title)}", _now(stretches), _counts(life)]
+    return "\n".join([*parts, "", table(HEADINGS, rows, "markdown" if output_format == "markdown" else "text")])
+
+
+def _now(stretches: Sequence[Sequence[LifeEntry]]) -> str:
+    last = stretches[-1]
+    text = f"{_outcome(last[0])} since {_date(last[0])}"
+    if last[0].outcome not in FAILURES:
+        return text
+    passed = next((found[-1] for found in reversed(stretches) if found[-1].outcome is OutcomeName.PASSED), None)
+    if passed is None:
+        return f"{text}; it has never passed"
+    changed = "changed" if passed.plugin_commit != last[0].plugin_commit else "did not change"
+    link = commits_between(passed.torch, last[0].torch)
+    commits = f", and PyTorch's commits are {link}" if link else ""
+    return f"{text}; passed last on {_date(passed)}; in between the plugin {changed}{commits}"
+
+
+def _counts(life: Life) -> str:
+    counts = Counter(_outcome(entry) for entry in life.entries)
+    return f"of {len(life.entries)}: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
+
+
+def _row(stretch: Sequence[LifeEntry]) -> tuple[str, ...]:
+    first, last = stretch[0], stretch[-1]
+    runs = sum(entry.attempt is not None for entry in stretch)
+    message = next((entry.message for entry in reversed(stretch) if entry.message), "")
+    return (
+        _span(_date(first), _date(last)),
+        str(runs) if runs else "-",
+        _outcome(first),
+        _span(_torch(first.torch), _torch(last.torch)),
+        _span(_plugin(first), _plugin(last)),
+        message if len(message) <= MESSAGE else f"{message[:MESSAGE]} ...",
+    )
+
+
+def _span(first: str, last: str) -> str:
+    return first if first == last else f"{first} .. {last}"
+
+
+def _date(entry: LifeEntry) -> str:
+    return f"{entry.planned_at:%Y-%m-%d}"
+
+
+def _outcome(entry: LifeEntry) -> str:
+    if entry.outcome is None:
+        return entry.absent or "not in the run"
+    return ", then ".join(outcome.value for outcome in (entry.outcome, *entry.later))
+
+
+def _torch(torch: TorchBuild | None) -> str:
+    if torch is None:
+        return "-"
+    return torch.version if torch.git_version is None else f"{torch.version} ({torch.git_version[:10]})"
+
+
+def _plugin(entry: LifeEntry) -> str:
+    if entry.plugin_version is None:
+        return "-"
+    commit = entry.plugin_commit
+    return entry.plugin_version if commit is None else f"{entry.plugin_version} ({commit[:10]})"

@@ -9,7 +9,7 @@ import click
 from ootci.adapters.data_branch import DataBranch
 from ootci.adapters.folder_lock import held
 from ootci.adapters.remote_git import origin
-from ootci.cli import history_query, history_upkeep
+from ootci.cli import history_export, history_query, history_upkeep
 from ootci.cli.context import Folders, attempt_number, folder_options
 from ootci.cli.report import bytes_text
 from ootci.errors import BadOption, OotciError, StageFileMissing
@@ -145,5 +145,11 @@ def squash(remote: str | None, branch: str, folders: Folders) -> None:
     click.echo(f"squashed {done.commits} commits: {bytes_text(done.before)} before, {bytes_text(done.after)} now")
 
 
-for command in (history_query.query, history_upkeep.verify, history_upkeep.gc, history_upkeep.upgrade):
+for command in (
+    history_query.query,
+    history_export.export,
+    history_upkeep.verify,
+    history_upkeep.gc,
+    history_upkeep.upgrade,
+):
     history.add_command(command)

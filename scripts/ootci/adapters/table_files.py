@@ -1,0 +1,121 @@
+"""Writing tables for other tools: one SQLite file, or a Parquet file for each table.
+
+Rows are taken as they come and written in batches, so that memory does not grow with their number. A file is there
+whole or as it was before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from ootci.errors import ToolMissing
+
+BATCH = 20_000
+"""So many rows of a table are in memory at once."""
+_SQLITE = {"text": "TEXT", "integer": "INTEGER", "real": "REAL", "time": "TEXT"}
+
+Columns = Iterable[tuple[str, str]]
+"""Names and kinds: ``text``, ``integer``, ``real`` or ``time``."""
+Rows = Iterable[tuple[str, tuple[Any, ...]]]
+"""Rows, each with the name of its table."""
+
+
+def write_sqlite(path: Path, tables: Mapping[str, Columns], rows: Rows) -> dict[str, int]:
+    """Write one SQLite file, times as text in UTC, and say how many rows each table has."""
+    with _replacing(path) as temporary, contextlib.closing(sqlite3.connect(temporary)) as connection:
+        # The file is thrown away when this does not end well, so that nothing has to be kept for undoing it.
+        connection.execute("PRAGMA journal_mode = OFF")
+        connection.execute("PRAGMA synchronous = OFF")
+        inserts = {}
+        for name, columns in tables.items():
+            kinds = [(column, _SQLITE[kind]) for column, kind in columns]
+            connection.execute(f"CREATE TABLE {name} ({', '.join(f'{column} {kind}' for column, kind in kinds)})")
+            inserts[name] = f"INSERT INTO {name} VALUES ({', '.join('?' * len(kinds))})"  # noqa: S608 - names of ours
+
+        def insert(name: str, batch: list[tuple[Any, ...]]) -> None:
+            connection.executemany(inserts[name], [tuple(map(_sqlite_value, row)) for row in batch])
+
+        counts = _in_batches(tables, rows, insert)
+        connection.commit()
+    return counts
+
+
+def write_parquet(folder: Path, tables: Mapping[str, Columns], rows: Rows) -> dict[str, int]:
+    """Write ``<table>.parquet`` for each table into a folder, and say how many rows each has.
+
+    Raises:
+        ToolMissing: pyarrow is not installed.
+
+    """
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise ToolMissing(
+            "pyarrow, which writes Parquet, is not installed",
+            where="import pyarrow",
+            fix="pip install 'ootci[parquet]', or export to a file that ends in .sqlite",
+        ) from error
+    kinds = {
+        "text": pyarrow.string(),
+        "integer": pyarrow.int64(),
+        "real": pyarrow.float64(),
+        "time": pyarrow.timestamp("ms", "UTC"),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as opened:
+        schemas, writers = {}, {}
+        for name, columns in tables.items():
+            schemas[name] = pyarrow.schema([(column, kinds[kind]) for column, kind in columns])
+            temporary = opened.enter_context(_replacing(folder / f"{name}.parquet"))
+            writers[name] = opened.enter_context(parquet.ParquetWriter(temporary, schemas[name], compression="zstd"))
+
+        def write(name: str, batch: list[tuple[Any, ...]]) -> None:
+            arrays = [
+                pyarrow.array(column, field.type)
+                for column, field in zip(zip(*batch, strict=True), schemas[name], strict=True)
+            ]
+            writers[name].write_batch(pyarrow.record_batch(arrays, schema=schemas[name]))
+
+        return _in_batches(tables, rows, write)
+
+
+def _in_batches(
+    tables: Mapping[str, Columns], rows: Rows, write: Callable[[str, list[tuple[Any, ...]]], None]
+) -> dict[str, int]:
+    counts = dict.fromkeys(tables, 0)
+    batches: dict[str, list[tuple[Any, ...]]] = {name: [] for name in tables}
+    for name, row in rows:
+        batches[name].append(row)
+        counts[name] += 1
+        if len(batches[name]) == BATCH:
+            write(name, batches[name])
+            batches[name] = []
+    for name, batch in batches.items():
+        if batch:
+            write(name, batch)
+    return counts
+
+
+@contextlib.contextmanager
+def _replacing(path: Path) -> Iterator[Path]:
+    """A file beside that takes the place of this one when all went well."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        yield temporary
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _sqlite_value(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return value

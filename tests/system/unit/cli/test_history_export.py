@@ -1,0 +1,123 @@
+"""``ootci history export``: what other tools read is what the history says."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from unit.samples import night, plan, run
+
+from ootci.adapters import table_files
+from ootci.history.store import History
+from ootci.model.outcome import Attempt, OutcomeName, Way
+
+from commands import Tool  # isort: skip
+
+TESTS = {"one": "passed", "two": "failed", "three": "skipped", "four": "crashed"}
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """Three nights of a device and one of another; a failure that spoke and then passed, and one without details."""
+    history = History(tmp_path / "data")
+    for number in range(3):
+        history.append_plan(plan(number, ("dev", "other")))
+        record = run(number, smoke=TESTS, integration={})
+        outcomes = [
+            item.model_copy(
+                update={"message": "no", "duration": 1.5, "attempts": (Attempt(outcome=OutcomeName.PASSED),)}
+                if item.outcome is OutcomeName.FAILED
+                else {"ran": Way.NATIVE, "capability": "tensors"}
+            )
+            for item in record.outcomes
+        ]
+        history.append_run(record.model_copy(update={"outcomes": tuple(outcomes)}))
+    history.append_run(run(2, "other"))
+    for path in (tmp_path / "data").glob("details/*/dev.night000*"):
+        path.unlink()
+    return tmp_path
+
+
+def _rows(path: Path, query: str) -> list[tuple[Any, ...]]:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        return connection.execute(query).fetchall()
+
+
+def test_sqlite_has_a_row_for_each_run_and_each_remarkable_outcome(ootci: Tool, work: Path) -> None:
+    ran = ootci("history", "export", "history.sqlite", cwd=work)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == "history.sqlite: 3 nightlies, 4 runs, 32 stages, 6 outcomes\n"
+    path = work / "history.sqlite"
+    assert _rows(path, "SELECT * FROM nightlies LIMIT 1") == [("night000", "2026-11-01T04:00:00.000Z", "local", None)]
+    columns = "device, nightly, attempt, started_at, seconds, torch_version, passed, failed, crashed, skipped"
+    runs = f"SELECT {columns} FROM runs"  # noqa: S608
+    assert _rows(path, runs)[2:] == [
+        ("dev", "night002", 1, "2026-11-03T04:00:00.000Z", 300.0, "2.14.0.dev20261101+cpu", 1, 1, 1, 1),
+        ("other", "night002", 1, "2026-11-03T04:00:00.000Z", 300.0, "2.14.0.dev20261101+cpu", 2, 0, 0, 0),
+    ]
+    outcomes = "SELECT nightly, test, suite, capability, outcome, ran, later, seconds, message FROM outcomes"
+    two, four = "smoke/test_x.py::two", "smoke/test_x.py::four"
+    assert _rows(path, outcomes)[:4] == [
+        ("night000", two, "smoke", None, "failed", None, "passed", None, None),
+        ("night000", four, "smoke", "tensors", "crashed", "native", None, None, None),
+        ("night001", two, "smoke", None, "failed", None, "passed", 1.5, "no"),
+        ("night001", four, "smoke", "tensors", "crashed", "native", None, 0.0, None),
+    ]
+    assert len({row[0] for row in _rows(path, "SELECT signature FROM outcomes WHERE outcome = 'failed'")}) == 1
+
+
+def test_everything_can_be_asked_for_and_less(ootci: Tool, work: Path) -> None:
+    assert ootci("history", "export", "a.db", "--all-outcomes", cwd=work).out.endswith(" 14 outcomes\n")
+    counts = "SELECT sum(passed + failed + crashed + skipped) FROM runs"
+    assert _rows(work / "a.db", counts) == _rows(work / "a.db", "SELECT count(*) FROM outcomes")
+    said = ootci("history", "export", "a.db", "--device", "other", "--since", "2026-11-02", cwd=work).out
+    assert said == "a.db: 2 nightlies, 1 runs, 8 stages, 0 outcomes\n"
+    said = ootci("history", "export", "a.db", "--since", "2026-11-03", cwd=work).out
+    assert said == "a.db: 1 nightlies, 2 runs, 16 stages, 2 outcomes\n"
+    assert {path.name for path in work.iterdir()} == {"data", "a.db"}
+
+
+def test_a_device_that_is_not_there_leaves_the_file_as_it_was(ootci: Tool, work: Path) -> None:
+    (work / "a.db").write_text("mine", encoding="utf-8")
+    ran = ootci("history", "export", "a.db", "--device", "dve", cwd=work)
+    assert (ran.code, ran.out) == (2, "")
+    assert "error HIST-005" in ran.err
+    assert (work / "a.db").read_text(encoding="utf-8") == "mine"
+    assert {path.name for path in work.iterdir()} == {"data", "a.db"}
+
+
+def test_many_rows_are_written_in_batches_and_none_is_lost(
+    ootci: Tool, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_files, "BATCH", 3)
+    ootci("history", "export", "a.db", "--all-outcomes", cwd=work)
+    assert _rows(work / "a.db", "SELECT count(*) FROM outcomes") == [(14,)]
+
+
+def test_parquet_says_the_same_as_sqlite(ootci: Tool, work: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    said = ootci("history", "export", "tables", "--all-outcomes", cwd=work).out
+    assert said == "tables: 3 nightlies, 4 runs, 32 stages, 14 outcomes\n"
+    ootci("history", "export", "a.db", "--all-outcomes", cwd=work)
+    assert {path.name for path in (work / "tables").iterdir()} == {
+        f"{name}.parquet" for name in ("nightlies", "runs", "stages", "outcomes")
+    }
+    for name in ("runs", "outcomes"):
+        found = parquet.read_table(work / "tables" / f"{name}.parquet").to_pylist()
+        plain = [tuple(map(table_files._sqlite_value, row.values())) for row in found]
+        assert plain == _rows(work / "a.db", f"SELECT * FROM {name}")  # noqa: S608
+    times = parquet.read_table(work / "tables" / "runs.parquet").column("started_at").to_pylist()
+    assert times[0] == night(0) == datetime(2026, 11, 1, 4, tzinfo=timezone.utc)
+
+
+def test_without_pyarrow_it_says_how_to_get_it(ootci: Tool, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    ran = ootci("history", "export", "tables", cwd=work)
+    assert ran.code == 3
+    assert "error HOST-001" in ran.err
+    assert "pip install 'ootci[parquet]'" in ran.err
+    assert not (work / "tables").exists()

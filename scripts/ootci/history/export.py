@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import Any
@@ -39,8 +40,8 @@ TABLES: Tables = {
 """Tables and their columns. `later` names the outcomes of later attempts in the same run, `seconds` and `message` are
 there while the run's details are kept."""
 
-UNREMARKABLE = frozenset({OutcomeName.PASSED, OutcomeName.SKIPPED, OutcomeName.UNSUPPORTED})
-"""Outcomes that are left out unless all are asked for; the table of runs counts them."""
+REMARKABLE = frozenset(OutcomeName) - {OutcomeName.PASSED, OutcomeName.SKIPPED, OutcomeName.UNSUPPORTED}
+"""The others are left out unless all are asked for; the table of runs counts them."""
 
 
 def exported(
@@ -103,14 +104,13 @@ def _facts(run: StoredRun, head: Run) -> tuple[Any, ...]:
 def _outcomes(history: HistoryReader, run: StoredRun, everything: bool) -> Iterator[tuple[Any, ...]]:
     texts = read_details(Texts, history.details_path(run, Texts))
     measures = read_details(Measures, history.details_path(run, Measures))
-    for rank, row in enumerate(run.rows()):
-        outcome, test = outcome_of(run.states[row]), run.tests[row]
-        if outcome is None or (outcome in UNREMARKABLE and not everything):
-            continue
+    rows = run.rows()
+    for row in rows if everything else run.with_outcomes(REMARKABLE):
+        rank, test, outcome = bisect_left(rows, row), run.tests[row], outcome_of(run.states[row])
         way, signature = way_of(run.states[row]), run.signatures.get(row)
         said = texts.tests.get(rank) if texts else None
         yield (
-            *(test.id, test.suite, test.capability, outcome.value, way.value if way else None),
+            *(test.id, test.suite, test.capability, outcome.value if outcome else None, way.value if way else None),
             " ".join(later.value for later in run.attempts.get(row, ())) or None,
             *((signature.id, signature.text) if signature else (None, None)),
             measures.durations[rank] if measures and measures.durations else None,

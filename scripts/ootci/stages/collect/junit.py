@@ -1,7 +1,8 @@
 """Reading JUnit XML that a device run wrote: one pass, bounded, and nothing in it is trusted.
 
-expat reads it, because it is the fastest safe reader at hand; document types and entities are refused in a handler. A
-report that breaks off is kept up to the cut. What the elements and attributes of each producer mean is in ``case.py``.
+expat reads it, because it is the fastest safe reader at hand; document types and entities are refused in a handler.
+What no XML may hold is replaced before (``mend.py``), and a report that breaks off is kept up to the cut. What the
+elements and attributes of each producer mean is in ``case.py``.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ootci.model.outcome import Outcome
 from ootci.model.run import ReportState
 
 from .case import MAX_NAME, Case, plain_case
+from .mend import Mender
 
 MAX_BYTES = 512 * 1024 * 1024
 MAX_CASES = 250_000
@@ -94,12 +96,16 @@ class JunitCases:
                 self._size = os.fstat(stream.fileno()).st_size
                 if self._size > MAX_BYTES:
                     raise _Refused(f"the report is larger than {MAX_BYTES >> 20} MiB")
-                while chunk := stream.read(CHUNK):
-                    reader.feed(chunk)
+                mender = Mender()
+                for chunk in iter(lambda: stream.read(CHUNK), b""):
+                    reader.feed(mender.feed(chunk))
                     found += len(reader.outcomes)
                     yield from reader.outcomes
                     reader.outcomes.clear()
+                reader.feed(mender.feed(b"", last=True))
             reader.end()
+            found += len(reader.outcomes)
+            yield from reader.outcomes
         except _ENDINGS as error:
             # Whatever is wrong with the rest, what stands before it was reported.
             yield from reader.outcomes

@@ -54,21 +54,12 @@ def collect(
 
     """
     planned = plan.run_of(device.name)
-    build = read(Build, folder.build)
-    if build.run_id != planned.run_id:
-        raise StageFileInvalid(
-            f"build.json is of the run {build.run_id}, but the plan expects {planned.run_id}",
-            where=str(folder.build),
-            fix="run `ootci build` and `ootci test` for this plan first",
-        )
+    build = _build_of(planned, folder)
     found = reported(folder)
     log, report = found.log, found.report
     stages = _stages(build, log, device)
     outcomes = _with_attempts(_with_missing(report.outcomes, log), log)
-    started = min((stage.started_at for stage in stages if stage.started_at), default=now)
-    finished = max(
-        (stage.started_at + timedelta(seconds=stage.duration) for stage in stages if stage.started_at), default=now
-    )
+    started, finished = _span(stages, now)
     run = Run(
         id=planned.run_id,
         plan_id=plan.id,
@@ -92,6 +83,23 @@ def collect(
     write(run, folder.run)
     write_run_report(run, folder.report)
     return run
+
+
+def _build_of(planned: PlannedRun, folder: RunFolder) -> Build:
+    build = read(Build, folder.build)
+    if build.run_id != planned.run_id:
+        raise StageFileInvalid(
+            f"build.json is of the run {build.run_id}, but the plan expects {planned.run_id}",
+            where=str(folder.build),
+            fix="run `ootci build` and `ootci test` for this plan first",
+        )
+    return build
+
+
+def _span(stages: tuple[StageResult, ...], now: datetime) -> tuple[datetime, datetime]:
+    """When the first stage began and the last one ended; now, where none did."""
+    begun = [(stage.started_at, timedelta(seconds=stage.duration)) for stage in stages if stage.started_at]
+    return min((begin for begin, _ in begun), default=now), max((begin + took for begin, took in begun), default=now)
 
 
 def _without_paths(planned: PlannedRun) -> TorchRequest:

@@ -191,11 +191,43 @@ def test_of_several_results_the_worst_counts(tmp_path: Path, inside: str) -> Non
     assert item.is_failure
 
 
-@pytest.mark.parametrize("raw", ["&#27;", "&#0;", "\x1b", "\x00", "&#xd800;"])
-def test_characters_that_xml_forbids_break_the_report_off(tmp_path: Path, raw: str) -> None:
-    report = _read(tmp_path, _case("")[: -len(b"</testsuite></testsuites>")] + f"<testcase name='{raw}'/>".encode())
-    assert report.state is ReportState.TRUNCATED
-    assert [item.id for item in report.outcomes] == ["one"]
+FORBIDDEN = [
+    b"&#27;",
+    b"&#x1B;",
+    b"&#0;",
+    b"\x1b",
+    b"\x00",
+    b"&#xd800;",
+    b"&#x110000;",
+    b"\xff",
+    b"\xc3(",
+    b"\xed\xa0\x80",
+]
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 1 << 18])
+@pytest.mark.parametrize("raw", FORBIDDEN)
+def test_characters_that_xml_forbids_cost_no_test(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raw: bytes, chunk: int
+) -> None:
+    monkeypatch.setattr(junit, "CHUNK", chunk)
+    content = _case("<failure>say here</failure>", 'name="a&#65;word"').replace(b"say", raw).replace(b"word", raw)
+    report = _read(tmp_path, content.replace(b"</testsuite>", b"<testcase name='last'/></testsuite>"))
+    assert (report.state, report.detail) == (ReportState.COMPLETE, None)
+    first, last = report.outcomes
+    assert (first.is_failure, last.id) == (True, "last")
+    assert first.id.startswith("aA")
+    assert first.id[2:].strip("?(\N{REPLACEMENT CHARACTER}") == ""
+    assert str(first.text).endswith(" here")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-1"])
+def test_in_other_encodings_such_a_character_breaks_the_report_off(tmp_path: Path, encoding: str) -> None:
+    text = (
+        f'<?xml version="1.0" encoding="{encoding}"?><testsuite><testcase name="a"/><testcase name="\x1b"/></testsuite>'
+    )
+    report = _read(tmp_path, text.encode(encoding))
+    assert (report.state, [item.id for item in report.outcomes]) == (ReportState.TRUNCATED, ["a"])
 
 
 def test_a_huge_text_keeps_head_and_tail_and_says_how_much_was_cut(tmp_path: Path) -> None:

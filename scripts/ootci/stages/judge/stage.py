@@ -120,7 +120,8 @@ def _today(
     if not runs and judged.verdict is not VerdictName.NEVER_RAN:
         return Judged(VerdictName.NEVER_RAN, "registered, but no nightly has run it yet")
     silent = now - nights[-1].date
-    if silent > STALE_AFTER:
+    # Who never reported did not fall silent.
+    if silent > STALE_AFTER and judged.verdict is not VerdictName.NEVER_RAN:
         days = silent.total_seconds() / 86400
         return Judged(VerdictName.NO_DATA, f"the last nightly that ran it is {days:.1f} days old")
     return judged

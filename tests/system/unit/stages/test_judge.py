@@ -107,6 +107,8 @@ def test_no_plan_and_no_report_is_never_ran(tmp_path: Path) -> None:
 
 def test_a_device_that_is_expected_and_never_reported_has_never_run(tmp_path: Path) -> None:
     assert _one(tmp_path, plan(0), plan(1)).verdict is V.NEVER_RAN
+    late = _judge(tmp_path, plan(0), now=night(0) + 9 * STALE_AFTER)
+    assert [item.verdict for item in late.devices] == [V.NEVER_RAN]
 
 
 def test_a_silent_device_has_no_data_however_green_it_was(tmp_path: Path) -> None:

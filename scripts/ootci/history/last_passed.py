@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from packaging.version import InvalidVersion, Version
 
 from ootci.errors import NothingToBisect
+from ootci.history.attempts import attempts_by_nightly
 from ootci.history.store import History
+from ootci.history.stored import StoredRun
 from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.run import Run
 from ootci.model.torch_build import Channel
@@ -34,7 +36,7 @@ def last_passed_and_first_failed(
         bad: a nightly that is known to be bad; then only the run that passed is looked for, on earlier ones.
 
     Returns:
-        The two runs; None in the place of one that was not looked for.
+        The two runs, without their outcomes; None in the place of one that was not looked for.
 
     Raises:
         NothingToBisect: it does not fail now, never passed, is in no run, or torch was the same in both runs.
@@ -70,14 +72,10 @@ def last_passed_and_first_failed(
 
 def _results(history: History, device: str, test: str) -> Iterator[tuple[Run, Version, bool]]:
     """The last attempts that came to a clear result, newest nightly first: the run, its torch, whether it passed."""
-    seen: set[str] = set()
-    for run in history.newest_runs(device):
-        if run.plan_id in seen:
-            continue
-        seen.add(run.plan_id)
-        passed = _says(run, test)
-        if passed is not None and run.torch is not None and (version := _version(run.torch.version)) is not None:
-            yield run, version, passed
+    for last, *_ in attempts_by_nightly(history, device):
+        passed, torch = _says(last, test), last.head.torch
+        if passed is not None and torch is not None and (version := _version(torch.version)) is not None:
+            yield last.head, version, passed
 
 
 def _version(text: str) -> Version | None:
@@ -89,22 +87,20 @@ def _version(text: str) -> Version | None:
 
 def _near(history: History, device: str, test: str) -> str:
     """Tests of the newest run that had any whose ids are much like it."""
-    tested = next((run for run in history.newest_runs(device) if run.outcomes), None)
-    ids = [item.id for item in tested.outcomes] if tested is not None else []
+    tested = next((run for run in history.newest_stored(device) if run.rows()), None)
+    ids = list(tested.ids(tested.rows())) if tested is not None else []
     near = difflib.get_close_matches(test, ids, n=3) if test not in ids else []
     return f"did you mean {' or '.join(f'`{name}`' for name in near)}? " if near else ""
 
 
-def _says(run: Run, test: str) -> bool | None:
+def _says(run: StoredRun, test: str) -> bool | None:
     """Whether the test passed; None where the run is not on a nightly or came to no clear result."""
-    if run.torch is None or run.torch_request.channel is not Channel.NIGHTLY:
+    row = next((row for row in run.tests.rows_of_id(test) if run.outcome(row) is not None), None)
+    if row is None or run.is_flaky(row) or run.head.torch_request.channel is not Channel.NIGHTLY:
         return None
-    outcome = next((item for item in run.outcomes if item.id == test), None)
-    if outcome is None or outcome.is_flaky:
-        return None
-    if outcome.outcome in FAILURES:
+    if run.outcome(row) in FAILURES:
         return False
-    return True if outcome.outcome in _GOOD else None
+    return True if run.outcome(row) in _GOOD else None
 
 
 def _on_another_torch(history: History, passed: Run, failed: Run, test: str) -> Run:

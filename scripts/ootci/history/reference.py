@@ -10,6 +10,7 @@ import difflib
 from pathlib import Path
 
 from ootci.errors import NoSuchRun
+from ootci.history.attempts import attempts_by_nightly
 from ootci.history.store import History
 from ootci.model.record import read
 from ootci.model.run import Run
@@ -66,39 +67,31 @@ def _no_device(history: History, name: str, device: str) -> NoSuchRun:
 
 def _counted_back(history: History, name: str, device: str, nights: int) -> Run:
     """The last attempt of the newest nightly, or of one before it."""
-    seen: list[str] = []
-    for run in history.newest_runs(device):
-        if run.plan_id not in seen:
-            seen.append(run.plan_id)
-            if len(seen) > nights:
-                return run
+    found = attempts_by_nightly(history, device)
+    if len(found) > nights:
+        return history.whole(found[nights][0])
+    count = "1 nightly" if len(found) == 1 else f"{len(found)} nightlies"
     raise NoSuchRun(
-        f"`{name}`: the device has reported on {len(seen)} nightly only",
+        f"`{name}`: the device has reported on {count} only",
         where=str(history.folder),
-        fix=f"name another run: {device}@{seen[0]}" if seen else "run a nightly first",
+        fix=f"name another run: {device}@{found[0][0].head.plan_id}" if found else "run a nightly first",
     )
 
 
 def _of_nightly(history: History, name: str, device: str, nightly: str) -> Run:
     wanted, dot, attempt = nightly.partition(".")
-    found: dict[str, list[Run]] = {}
-    nights: list[str] = []
-    for run in history.newest_runs(device):
-        if run.plan_id not in nights:
-            nights.append(run.plan_id)
-        if run.plan_id.startswith(wanted) and wanted:
-            found.setdefault(run.plan_id, []).append(run)
-    if wanted in found:
-        found = {wanted: found[wanted]}
-    if len(found) > 1:
-        several = ", ".join(f"{device}@{night}" for night in list(found)[:NAMED])
+    nights = {attempts[0].head.plan_id: attempts for attempts in attempts_by_nightly(history, device)}
+    fitting = [wanted] if wanted in nights else [night for night in nights if wanted and night.startswith(wanted)]
+    if len(fitting) > 1:
+        several = ", ".join(f"{device}@{night}" for night in fitting[:NAMED])
         raise NoSuchRun(
-            f"`{name}` fits {len(found)} nightlies", where=str(history.folder), fix=f"write more of it: {several}"
+            f"`{name}` fits {len(fitting)} nightlies", where=str(history.folder), fix=f"write more of it: {several}"
         )
-    attempts = [run for runs in found.values() for run in runs if not dot or str(run.attempt) == attempt]
-    if attempts:
-        return max(attempts, key=lambda run: run.attempt)
-    raise _no_run(history, name, device, nightly, nights, [run for runs in found.values() for run in runs])
+    attempts = nights[fitting[0]] if fitting else ()
+    chosen = next((run for run in attempts if not dot or str(run.head.attempt) == attempt), None)
+    if chosen is None:
+        raise _no_run(history, name, device, nightly, list(nights), [run.head for run in attempts])
+    return history.whole(chosen)
 
 
 def _no_run(

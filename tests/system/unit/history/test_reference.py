@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from unit.samples import plan, run
+from unit.samples import night, plan, run
 
 from ootci.errors import NoSuchRun, StageFileInvalid, StageFileMissing
 from ootci.history.reference import find_run
@@ -83,6 +83,18 @@ def test_what_is_not_there_is_answered_with_what_is(
     assert what in caught.value.what
     assert hint in caught.value.fix
     assert caught.value.where == str(history.folder)
+
+
+def test_an_old_nightly_that_is_run_again_does_not_become_the_newest(tmp_path: Path) -> None:
+    store = History(tmp_path / "data")
+    for number in (0, 1):
+        store.append_plan(plan(number))
+        store.append_run(run(number))
+    again = run(0, attempt=2)
+    store.append_run(again.model_copy(update={"started_at": night(5), "finished_at": night(6)}))
+    assert find_run(store, "dev@latest").plan_id == "night001"
+    previous = find_run(store, "dev@previous")
+    assert (previous.plan_id, previous.attempt) == ("night000", 2)
 
 
 def test_one_nightly_has_none_before_it(tmp_path: Path) -> None:

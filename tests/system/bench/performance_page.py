@@ -58,7 +58,8 @@ def _history(rows: Mapping[str, Any]) -> Iterable[str]:
     yield ""
     millions = size["outcomes"] / 1e6
     yield f"{millions:.1f} million outcomes, each of which can be had back, take {size['facts_mib']:.2f} MiB"
-    yield f"packed as git packs a file, and {size['git_mib']:.2f} MiB in a repository with a commit for each night."
+    yield "packed, as in a branch that was squashed or fetched without its past, and"
+    yield f"{size['git_mib']:.2f} MiB in a repository with a commit for each night that was never squashed."
 
 
 SECTIONS: dict[str, Section] = {
@@ -83,8 +84,8 @@ SECTIONS: dict[str, Section] = {
     ),
     "pages": Section(
         "A page of one report",
-        "200,000 test cases in one report: what we need to collect it, keep it, judge it and make every page of the site, "
-        "and what others need to make one page of it.",
+        "200,000 test cases in one report: what we need to collect it, keep it, judge it and make every page of the "
+        "site, and what others need to make one page of it.",
         _pages,
     ),
 }

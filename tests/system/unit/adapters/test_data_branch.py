@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from ootci.adapters import remote_git
 from ootci.adapters.data_branch import DataBranch
 from ootci.adapters.folder_lock import held
+from ootci.adapters.process import Answer
 from ootci.errors import EXIT_INFRASTRUCTURE, Busy, HistoryConflict, HistoryUnreachable, ToolMissing
 
 
@@ -213,6 +215,29 @@ def test_a_move_that_was_ended_is_finished_first(tmp_path: Path, remote: Path, d
     assert {path.name for path in one.folder.iterdir()} == {".git", "a", "b", "both"}
     assert (one.folder / "both").read_text(encoding="utf-8") == "b"
     assert _git(remote, "log", "--format=%s", "data").splitlines() == ["b", "a"]
+
+
+def test_while_a_folder_is_moved_it_says_so(tmp_path: Path, remote: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = _branch(tmp_path, "one", remote), _branch(tmp_path, "two", remote)
+    for branch, name in ((one, "a"), (two, "b")):
+        _put(branch, name)
+        if branch is one:
+            branch.publish(name)
+    git = two._git.must
+
+    def ended(*arguments: str, **options: Mapping[str, str] | None) -> Answer:
+        if arguments[0] == "reset":
+            raise KeyboardInterrupt
+        return git(*arguments, **options)
+
+    monkeypatch.setattr(two._git, "must", ended)
+    with pytest.raises(KeyboardInterrupt):
+        two.publish("b")
+    assert (two.folder / ".unfinished").exists()
+    assert _files(remote) == ["a", "b"]
+    again = _branch(tmp_path, "two", remote)
+    assert again.fetch()
+    assert {path.name for path in two.folder.iterdir()} == {".git", "a", "b"}
 
 
 def test_what_a_killed_git_left_locked_is_unlocked_and_a_living_command_is_waited_for(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from ootci.adapters.folder_lock import locked
+from ootci.adapters.folder_lock import held, locked
+from ootci.adapters.process import end_all_with
 from ootci.errors import EXIT_INFRASTRUCTURE, Busy, HostFailure
 
 HOLD = """
@@ -50,3 +54,39 @@ def test_a_folder_that_cannot_be_made_says_which_option_to_use(tmp_path: Path) -
     with pytest.raises(HostFailure) as caught, locked(tmp_path / "file" / "work"):
         pass
     assert "--work" in caught.value.fix
+
+
+HOLD_WITH_A_CHILD = """
+import sys
+from pathlib import Path
+from ootci.adapters.folder_lock import held
+from ootci.adapters.process import ask
+with held(Path(sys.argv[1])) as descriptor:
+    ask(["sh", "-c", "echo started >&2; sleep 60"], keep_open=(descriptor,))
+"""
+
+
+def test_a_folder_is_held_while_a_child_lives_that_outlived_its_parent(tmp_path: Path) -> None:
+    source, mark = str(Path(__file__).parents[4] / "scripts"), f"held-{os.getpid()}"
+    env = {"PYTHONPATH": source, "PATH": os.environ["PATH"], "MARK": mark}
+    with subprocess.Popen([sys.executable, "-c", HOLD_WITH_A_CHILD, str(tmp_path)], env=env) as parent:
+        while b"sleep" not in b"".join(_commands_of(mark)):
+            time.sleep(0.02)
+        parent.kill()
+    with pytest.raises(Busy, match="another command works in this folder"), held(tmp_path):
+        pass
+    assert list(tmp_path.iterdir()) == []
+    end_all_with("MARK", mark)
+    while True:
+        with contextlib.suppress(Busy), held(tmp_path):
+            break
+        time.sleep(0.02)
+
+
+def _commands_of(mark: str) -> list[bytes]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if f"MARK={mark}".encode() in (path / "environ").read_bytes():
+                found.append((path / "cmdline").read_bytes().split(b"\0")[0])
+    return found

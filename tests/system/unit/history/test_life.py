@@ -115,3 +115,12 @@ def test_a_device_without_that_test_has_no_life_of_it(history: History) -> None:
         life_of(history, "other", ONE)
     with pytest.raises(NotInHistory, match="no device"):
         matching_tests(History(history.folder / "empty"), "dev", ONE)
+
+
+def test_a_message_is_that_of_the_test_also_where_the_run_has_fewer_tests_than_the_history(history: History) -> None:
+    record = run(7, "other", smoke={"nine": "failed", "ten": "failed"}, integration={})
+    outcomes = tuple(item.model_copy(update={"message": item.id}) for item in record.outcomes)
+    history.append_plan(plan(7, ("other",)))
+    history.append_run(record.model_copy(update={"outcomes": outcomes}))
+    for test in ("smoke/test_x.py::nine", "smoke/test_x.py::ten"):
+        assert [entry.message for entry in life_of(history, "other", test).entries] == [test]

@@ -354,3 +354,14 @@ def test_a_line_holds_what_differs_and_not_the_rest(tmp_path: Path) -> None:
     assert first["tests"] == {"passed": "0+300"}
     assert (second["base"], second["tests"]) == (0, {"failed": "7"})
     assert (third["base"], third["tests"]) == (0, {})
+
+
+def test_what_stays_different_is_said_once(tmp_path: Path) -> None:
+    history = _history(tmp_path, 0, 1, 2)
+    tests = {f"t{number}": "passed" for number in range(300)}
+    broken = {**tests, **{f"t{number}": "failed" for number in range(0, 300, 7)}}
+    for number, smoke in enumerate((tests, broken, broken)):
+        history.append_run(run(number, smoke=smoke))
+    (path,) = tmp_path.glob("*/dev.runs.jsonl")
+    last = json.loads(path.read_text(encoding="utf-8").splitlines()[2])
+    assert (last["base"], last["tests"]) == (1, {})

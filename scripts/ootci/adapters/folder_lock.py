@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,8 +47,12 @@ def locked(folder: Path, *, shared: bool = False) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def held(folder: Path) -> Iterator[int]:
+def held(folder: Path, patience: float = 0) -> Iterator[int]:
     """Hold a folder without putting a file into it, while anybody has the descriptor that this yields.
+
+    Args:
+        folder: the folder.
+        patience: how many seconds to wait for another one to have ended.
 
     Raises:
         Busy: another process holds it.
@@ -56,12 +61,19 @@ def held(folder: Path) -> Iterator[int]:
     """
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise Busy(
-                "another command works in this folder", where=str(folder), fix="wait until it has ended"
-            ) from error
+        _wait_for(descriptor, folder, time.monotonic() + patience)
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _wait_for(descriptor: int, folder: Path, until: float) -> None:
+    while True:
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if time.monotonic() >= until:
+                raise Busy(
+                    "another command works in this folder", where=str(folder), fix="wait until it has ended"
+                ) from error
+        time.sleep(0.1)

@@ -27,6 +27,10 @@ remote_option = click.option(
 branch_option = click.option("--branch", default="data", show_default=True, help="Name of the data branch.")
 
 
+PATIENCE = 60.0
+"""Seconds that appending waits for another command to have ended."""
+
+
 @click.group()
 def history() -> None:
     """The store of past nightlies and runs."""
@@ -54,7 +58,8 @@ def append_workspace(workspace: Workspace, store: History, say: Callable[[str], 
     """
     plan = read(Plan, workspace.plan)
     store.folder.mkdir(parents=True, exist_ok=True)
-    with held(store.folder), store.together():
+    # What was tested for hours is worth a wait.
+    with held(store.folder, PATIENCE), store.together():
         store.append_plan(plan)
         return _append_runs(workspace, plan, store, say)
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent import futures
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,21 @@ def test_a_folder_that_cannot_be_made_says_which_option_to_use(tmp_path: Path) -
     with pytest.raises(HostFailure) as caught, locked(tmp_path / "file" / "work"):
         pass
     assert "--work" in caught.value.fix
+
+
+def test_who_has_patience_waits_for_the_folder(tmp_path: Path) -> None:
+    with contextlib.ExitStack() as holder, futures.ThreadPoolExecutor() as threads:
+        holder.enter_context(held(tmp_path))
+        waiting = threads.submit(_hold, tmp_path)
+        with pytest.raises(futures.TimeoutError):
+            waiting.result(timeout=0.3)
+        holder.close()
+        assert waiting.result(timeout=60)
+
+
+def _hold(folder: Path) -> bool:
+    with held(folder, patience=60):
+        return True
 
 
 HOLD_WITH_A_CHILD = """

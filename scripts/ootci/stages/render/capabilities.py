@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ootci.model.run import Run
+from ootci.model.run import CapabilityCounts
 
 from .front import DeviceRow
 from .run_view import CountRow, capability_rows
@@ -31,15 +31,17 @@ class CapabilitiesPage:
     rows: tuple[MatrixRow, ...]
 
 
-def capabilities_page(devices: Sequence[DeviceRow], runs: Mapping[str, Run]) -> CapabilitiesPage:
+def capabilities_page(
+    devices: Sequence[DeviceRow], counts: Mapping[str, Sequence[CapabilityCounts]]
+) -> CapabilitiesPage:
     """The matrix, with the devices in the order of the front page.
 
     Args:
         devices: the front page's rows.
-        runs: by device, the run that its verdict is about.
+        counts: by device, the tests of the run that its verdict is about.
 
     """
-    found = {name: {row.name: row for row in capability_rows(run.outcomes)} for name, run in runs.items()}
+    found = {name: {row.name: row for row in capability_rows(run)} for name, run in counts.items()}
     names = sorted({name for rows in found.values() for name in rows})
     shown = tuple(names[:COLUMNS_LIMIT])
     return CapabilitiesPage(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ootci.history.stored import StoredRun
 from ootci.model.device import Device
 from ootci.model.plan import Plan
 from ootci.model.run import Run
@@ -25,15 +26,20 @@ class RunPage:
     """The page of one attempt.
 
     Attributes:
-        run: the attempt.
+        stored: the attempt as the history keeps it; the whole of it is read when its page is made.
         folder: its folder, relative to the device's.
         latest: whether it is the attempt that counts for its nightly.
 
     """
 
-    run: Run
+    stored: StoredRun
     folder: str
     latest: bool
+
+    @property
+    def run(self) -> Run:
+        """The attempt without its tests."""
+        return self.stored.head
 
 
 @dataclass(frozen=True)
@@ -81,15 +87,15 @@ class DevicePage:
     contacts: tuple[Fact, ...]
 
 
-def run_pages(runs: Sequence[Run]) -> tuple[RunPage, ...]:
+def run_pages(runs: Sequence[StoredRun]) -> tuple[RunPage, ...]:
     """A page for every attempt. The one that counts lies at the nightly's id, earlier ones beneath it."""
     latest: dict[str, int] = {}
     for run in runs:
-        latest[run.plan_id] = max(run.attempt, latest.get(run.plan_id, 0))
+        latest[run.head.plan_id] = max(run.head.attempt, latest.get(run.head.plan_id, 0))
     return tuple(
-        RunPage(run, folder_name(run.plan_id), True)
-        if run.attempt == latest[run.plan_id]
-        else RunPage(run, f"{folder_name(run.plan_id)}/attempt-{run.attempt}", False)
+        RunPage(run, folder_name(run.head.plan_id), True)
+        if run.head.attempt == latest[run.head.plan_id]
+        else RunPage(run, f"{folder_name(run.head.plan_id)}/attempt-{run.head.attempt}", False)
         for run in runs
     )
 
@@ -100,9 +106,9 @@ def newest(pages: Sequence[RunPage], verdict: DeviceVerdict) -> RunPage | None:
 
 
 def device_page(
-    device: Device, verdict: DeviceVerdict, pages: Sequence[RunPage], plans: Mapping[str, Plan]
+    device: Device, verdict: DeviceVerdict, pages: Sequence[RunPage], run: Run | None, plan: Plan | None
 ) -> DevicePage:
-    """A device's page; ``plans`` has the nightlies by id."""
+    """A device's page; ``run`` is the whole run that the verdict was derived from, and ``plan`` its nightly."""
     page = newest(pages, verdict)
     hrefs = {page.run.plan_id: f"{page.folder}/index.html" for page in pages if page.latest}
     return DevicePage(
@@ -113,7 +119,7 @@ def device_page(
         since=day(verdict.since) if verdict.since else None,
         nights_in_a_row=many(verdict.nights, "night") if verdict.nights else None,
         torch=torch_view(verdict.torch_request, verdict.torch) if verdict.torch_request else None,
-        run=run_view(page.run, plans.get(page.run.plan_id), verdict.changes) if page else None,
+        run=run_view(run, plan, verdict.changes) if run else None,
         run_href=f"{page.folder}/index.html" if page else None,
         changes=_changes(verdict),
         nights=night_rows(verdict, hrefs),

@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 from ootci.errors import HostFailure
 
 
-def publish(files: Mapping[str, bytes], site: Path) -> None:
+def publish(files: Iterable[tuple[str, bytes]], site: Path) -> None:
     """Replace a site by the given files.
 
     The new tree is written beside the old one and takes its place by renaming, so that a failure half-way leaves the
     old site as it was.
 
     Args:
-        files: content by path relative to the site, with ``/`` between folders.
+        files: path relative to the site, with ``/`` between folders, and content of each file, made one by one.
         site: the site's folder; what is in it and not among the files is gone afterwards.
 
     Raises:
@@ -35,7 +35,7 @@ def publish(files: Mapping[str, bytes], site: Path) -> None:
     mark = secrets.token_hex(4)
     fresh, old = site.with_name(f".{site.name}.{mark}.new"), site.with_name(f".{site.name}.{mark}.old")
     try:
-        for name, content in files.items():
+        for name, content in files:
             path = fresh / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)

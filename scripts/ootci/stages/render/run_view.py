@@ -11,7 +11,7 @@ from ootci.history.claims import known_ids, review_known, review_unsupported
 from ootci.history.stored import stored
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan
-from ootci.model.run import ReportState, Run
+from ootci.model.run import CapabilityCounts, ReportState, Run
 from ootci.model.verdict import Change, ChangeName, KnownFailureState
 
 from .claims import ClaimsView, claims_view
@@ -138,7 +138,7 @@ def run_view(run: Run, plan: Plan | None, changes: Sequence[Change] = ()) -> Run
     compact = stored(run) if planned is not None and (planned.known_failures or planned.unsupported) else None
     known = known_ids(plan, compact)
     failing, rows = _failures(run, {change.id: change.change for change in changes}, known)
-    capabilities = capability_rows(run.outcomes)
+    capabilities = capability_rows(run.capabilities)
     return RunView(
         run=run,
         url=web_address(run.url),
@@ -195,13 +195,9 @@ def _suites(run: Run) -> tuple[CountRow, ...]:
     return tuple(rows)
 
 
-def capability_rows(outcomes: Sequence[Outcome]) -> tuple[CountRow, ...]:
+def capability_rows(capabilities: Sequence[CapabilityCounts]) -> tuple[CountRow, ...]:
     """What the tests of each capability say together, by name."""
-    by_name: dict[str, list[Outcome]] = {}
-    for outcome in outcomes:
-        if outcome.capability:
-            by_name.setdefault(outcome.capability, []).append(outcome)
-    return tuple(_capability(one_line(name, 60), Counts.of(found)) for name, found in sorted(by_name.items()))
+    return tuple(_capability(one_line(item.capability, 60), item.counts) for item in capabilities if item.capability)
 
 
 def _capability(name: str, counts: Counts) -> CountRow:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from ootci.history.store import History
 from ootci.model.device import RegisteredDevice
 from ootci.model.record import utc_text
-from ootci.model.run import Run
+from ootci.model.run import CapabilityCounts
 from ootci.model.verdict import Verdicts
 from ootci.resources import dashboard_folder
 
@@ -42,7 +42,7 @@ def render(registry: tuple[RegisteredDevice, ...], history: History, verdicts: V
         HostFailure: the folder cannot be written or holds something else.
 
     """
-    publish(dict(_files(registry, history, verdicts, dashboard_folder())), site)
+    publish(_files(registry, history, verdicts, dashboard_folder()), site)
 
 
 def _files(
@@ -55,23 +55,27 @@ def _files(
         return path, page(environment, template, {"root": "../" * path.count("/"), "here": template, **values})
 
     found = {item.device: item for item in verdicts.devices}
-    judged: dict[str, Run] = {}
+    durations: dict[str, float] = {}
+    capabilities: dict[str, tuple[CapabilityCounts, ...]] = {}
     plans = {plan.id: plan for plan in history.plans()}
     for item in registry:
         name = item.device.name
         verdict = found.get(name) or unjudged(name)
-        pages = run_pages(history.runs(name))
+        pages = run_pages(history.stored_runs(name))
         latest = newest(pages, verdict)
-        if latest is not None:
-            judged[name] = latest.run
-        yield show(f"d/{name}/index.html", "device.html", page=device_page(item.device, verdict, pages, plans))
+        run = history.whole(latest.stored) if latest is not None else None
+        plan = plans.get(run.plan_id) if run is not None else None
+        if run is not None:
+            durations[name], capabilities[name] = run.duration, run.capabilities
+        page_of_device = device_page(item.device, verdict, pages, run, plan)
+        yield show(f"d/{name}/index.html", "device.html", page=page_of_device)
         for attempt in pages:
             # Nothing of the verdicts is on a run's page, so that it stays the same from night to night.
-            view = run_view(attempt.run, plans.get(attempt.run.plan_id))
+            view = run_view(history.whole(attempt.stored), plans.get(attempt.run.plan_id))
             yield show(f"d/{name}/{attempt.folder}/index.html", "run.html", device=item.device, page=attempt, view=view)
-    front = front_page(registry, verdicts, {name: run.duration for name, run in judged.items()})
+    front = front_page(registry, verdicts, durations)
     yield show("index.html", "front.html", page=front)
-    yield show("capabilities/index.html", "capabilities.html", page=capabilities_page(front.rows, judged))
+    yield show("capabilities/index.html", "capabilities.html", page=capabilities_page(front.rows, capabilities))
     yield show("method/index.html", "method.html", page=method_page())
     style = (looks / STATIC / "style.css").read_text(encoding="utf-8")
     yield show("404.html", "404.html", style=Markup(style), style_hash=_source_hash(style))  # noqa: S704

@@ -1,0 +1,195 @@
+"""The verdicts of a night against a second telling of what each of them means, written without looking at the judge.
+
+Every meaning is a question about the night alone; the verdict has to be the first in the order of precedence whose
+question is answered with yes. So there is always one, and never two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from unit.samples import plan, run
+
+from ootci.history.stored import StoredRun, stored
+from ootci.history.tables import TestTable
+from ootci.model.build import StageStatus
+from ootci.model.device import KnownFailure
+from ootci.model.outcome import Attempt, Counts, OutcomeName
+from ootci.model.plan import Plan
+from ootci.model.run import ReportState, Run
+from ootci.model.verdict import VerdictName as V
+from ootci.stages.judge.night import judge_night
+
+FAILED = ("failed", "error", "crashed", "timed_out")
+NEVER_ENTERED = ("skipped", "unsupported", "not_run")
+SUITES = ("smoke", "integration")
+Tests = dict[str, tuple[str, bool]]
+"""By name: outcome, and whether a failure passed when it was run again."""
+
+
+@dataclass(frozen=True)
+class Night:
+    """What happened on a night. A test whose name begins with `k` is known to the vendor."""
+
+    paused: bool
+    ever: bool
+    reported: bool
+    stages: dict[str, str]
+    suites: dict[str, Tests]
+    before: dict[str, Tests] | None
+    cut: frozenset[str] = field(default_factory=frozenset)
+
+    def failing(self, suite: str) -> dict[str, bool]:
+        """Failing tests that nobody expected, and whether they passed when run again."""
+        return {
+            name: flaky
+            for name, (outcome, flaky) in self.suites[suite].items()
+            if outcome in FAILED and not name.startswith("k")
+        }
+
+    def for_good(self, suite: str) -> list[str]:
+        """Those of them that did not."""
+        return [name for name, flaky in self.failing(suite).items() if not flaky]
+
+    def news(self) -> bool:
+        """Whether one of those did not fail for good before."""
+        before = self.before or {}
+        return any(
+            before.get(suite, {}).get(name, ("absent", False))[0] not in FAILED or before[suite][name][1]
+            for suite in SUITES
+            for name in self.for_good(suite)
+        )
+
+    def executed(self, suite: str) -> int:
+        """Tests that were entered."""
+        return sum(outcome not in NEVER_ENTERED for outcome, _ in self.suites[suite].values())
+
+
+def _lost(night: Night) -> bool:
+    for suite in SUITES:
+        had = (night.before or {}).get(suite, {}).values()
+        if (
+            suite in night.cut
+            or night.executed(suite) == 0
+            or night.executed(suite) < sum(outcome not in NEVER_ENTERED for outcome, _ in had)
+        ):
+            return True
+    return False
+
+
+MEANING: dict[V, Callable[[Night], bool]] = {
+    V.PAUSED: lambda night: night.paused,
+    V.NEVER_RAN: lambda night: not night.reported and not night.ever,
+    V.NO_DATA: lambda night: not night.reported or any(not tests for tests in night.suites.values()),
+    V.INFRA: lambda night: bool({"fetch", "check"} & night.stages.keys()),
+    V.BUILD_BROKEN: lambda night: "build" in night.stages,
+    V.IMPORT_BROKEN: lambda night: "import" in night.stages,
+    V.SMOKE_BROKEN: lambda night: bool(night.for_good("smoke")),
+    V.REGRESSED: lambda night: night.before is not None and night.news(),
+    V.LOST_TESTS: _lost,
+    V.FAILING: lambda night: any(night.for_good(suite) for suite in SUITES),
+    V.UNSTABLE: lambda night: any(True in night.failing(suite).values() for suite in SUITES),
+    V.KNOWN: lambda night: any(
+        outcome in FAILED for tests in night.suites.values() for name, (outcome, _) in tests.items() if name[0] == "k"
+    ),
+    V.OK: lambda night: True,
+}
+
+
+_TESTS = st.dictionaries(
+    st.sampled_from(["a", "b", "c", "k1"]),
+    st.tuples(st.one_of(st.just("passed"), st.sampled_from([name.value for name in OutcomeName])), st.booleans()),
+    max_size=4,
+)
+_SUITES = st.fixed_dictionaries({"smoke": _TESTS, "integration": _TESTS})
+_STAGES = st.one_of(
+    st.just({}),
+    st.just({}),
+    st.dictionaries(
+        st.sampled_from(["fetch", "build", "import", "check"]),
+        st.sampled_from(["failed", "crashed", "timed_out"]),
+        max_size=2,
+    ),
+)
+_RARELY = st.integers(0, 9).map(lambda number: number == 0)
+_NIGHTS = st.builds(
+    Night,
+    paused=_RARELY,
+    ever=st.booleans(),
+    reported=_RARELY.map(lambda rare: not rare),
+    stages=_STAGES,
+    suites=_SUITES,
+    before=st.one_of(st.none(), _SUITES),
+    cut=st.one_of(st.just(frozenset()), st.frozensets(st.sampled_from(SUITES))),
+)
+
+
+def _run(number: int, suites: dict[str, Tests], stages: dict[str, str], cut: frozenset[str]) -> Run:
+    made = run(
+        number,
+        **{suite: {name: outcome for name, (outcome, _) in tests.items()} for suite, tests in suites.items()},  # type: ignore[arg-type]
+        stages=stages,
+    )
+    again = {
+        f"{suite}/test_x.py::{name}" for suite, tests in suites.items() for name, (_, flaky) in tests.items() if flaky
+    }
+    later = (Attempt(outcome=OutcomeName.PASSED),)
+    outcomes = tuple(
+        item.model_copy(update={"attempts": later}) if item.id in again and item.is_failure else item
+        for item in made.outcomes
+    )
+    reports = [
+        report.model_copy(
+            update={
+                "counts": Counts.of(item for item in outcomes if item.suite == report.suite),
+                "state": ReportState.NO_TESTS
+                if not suites[report.suite]
+                else ReportState.TRUNCATED
+                if report.suite in cut
+                else ReportState.COMPLETE,
+            }
+        )
+        for report in made.suites
+    ]
+    failing = {item.suite for item in outcomes if item.is_failure}
+    only = {"status": StageStatus.FAILED, "only_tests": True}
+    results = [stage.model_copy(update=only if stage.name.value in failing else {}) for stage in made.stages]
+    return made.model_copy(update={"outcomes": outcomes, "suites": tuple(reports), "stages": tuple(results)})
+
+
+def _plan(paused: bool) -> Plan:
+    made = plan(1, () if paused else ("dev",), paused={"dev": "it is away"} if paused else None)
+    entries = tuple(
+        KnownFailure(
+            id=f"{suite}/test_x.py::k*",
+            reason="known",
+            issue="https://example.com/1",
+            added=date(2026, 10, 1),
+            expires=date(2027, 1, 1),
+        )
+        for suite in SUITES
+    )
+    return made.model_copy(
+        update={"runs": tuple(item.model_copy(update={"known_failures": entries}) for item in made.runs)}
+    )
+
+
+@settings(max_examples=400, deadline=None)
+@given(_NIGHTS)
+def test_the_verdict_is_the_first_in_the_order_of_precedence_that_applies(night: Night) -> None:
+    table = TestTable()
+    before: StoredRun | None = None
+    if night.before is not None:
+        before = stored(_run(0, night.before, {}, frozenset()), table)
+    found = stored(_run(1, night.suites, night.stages, night.cut), table) if night.reported else None
+    judged = judge_night("dev", _plan(night.paused), found, before, ever=night.ever)
+    assert judged.verdict is next(verdict for verdict in V if MEANING[verdict](night))
+    assert judged.reason
+
+
+def test_every_verdict_has_a_meaning() -> None:
+    assert list(MEANING) == list(V)

@@ -51,6 +51,8 @@ def gate_lines(gate: Gate) -> list[str]:
         since = "new since the nightly before" if item.is_new else f"since {item.since:%Y-%m-%d}" if item.since else ""
         lines.append(f"- {item.device}: {item.verdict.value}{', ' + since if since else ''}: {one_line(item.reason)}")
         lines += _named(item.first, item.new_failures)
+        if item.cause_reason is not None:
+            lines.append(f"    {one_line(item.cause_reason)}")
     return lines + _overrides(gate.blocking, gate.overridden)
 
 

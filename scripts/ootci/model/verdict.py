@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ootci.model.build import StageName
 from ootci.model.capability import Capability
-from ootci.model.cluster import Cluster
+from ootci.model.cluster import Cause, Cluster
 from ootci.model.device import KnownFailure
 from ootci.model.outcome import Counts, OutcomeName, PassRate
 from ootci.model.record import Record, StageFile, Time
@@ -216,6 +216,10 @@ class Blocker(Record):
     """Tests that fail now and did not fail in the run before."""
     first: tuple[str, ...] = ()
     """The first of them."""
+    cause: Cause | None = None
+    """Whose the largest part of what is new on it probably is; null when nothing is new."""
+    cause_reason: str | None = None
+    """Why, one sentence."""
 
 
 class Gate(Record):

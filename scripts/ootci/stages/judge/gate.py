@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ootci.model.cluster import Cluster
 from ootci.model.device import RegisteredDevice
 from ootci.model.verdict import AS_EXPECTED, Blocker, ChangeName, DeviceVerdict, Gate
 
@@ -13,7 +14,9 @@ NAMED = 5
 _NEW = (ChangeName.REGRESSION, ChangeName.NEW_FAILURE)
 
 
-def decide(registry: Sequence[RegisteredDevice], devices: Sequence[DeviceVerdict]) -> Gate:
+def decide(
+    registry: Sequence[RegisteredDevice], devices: Sequence[DeviceVerdict], clusters: Sequence[Cluster] = ()
+) -> Gate:
     """Fails closed: whatever is not as expected on a gating device blocks, silence included."""
     gating = {item.device.name for item in registry if item.device.gates and item.device.paused is None}
     blocking = [item for item in devices if item.device in gating and item.verdict not in AS_EXPECTED]
@@ -25,7 +28,7 @@ def decide(registry: Sequence[RegisteredDevice], devices: Sequence[DeviceVerdict
     return Gate(
         may_merge=False,
         blocking=tuple(item.device for item in blocking),
-        blockers=tuple(_blocker(item) for item in blocking),
+        blockers=tuple(_blocker(item, clusters) for item in blocking),
         reason=f"{len(blocking)} of {names_of(len(gating))} not as expected: {names}",
     )
 
@@ -52,7 +55,11 @@ def names_of(count: int) -> str:
     return f"{count} gating device" if count == 1 else f"{count} gating devices"
 
 
-def _blocker(item: DeviceVerdict) -> Blocker:
+def _blocker(item: DeviceVerdict, clusters: Sequence[Cluster]) -> Blocker:
+    parts = [
+        (part, cluster) for cluster in clusters for part in cluster.devices if part.device == item.device and part.new
+    ]
+    largest = max(parts, key=lambda found: found[0].new, default=None)
     new = [change.id for change in item.changes if change.change in _NEW and not change.known]
     return Blocker(
         device=item.device,
@@ -62,4 +69,6 @@ def _blocker(item: DeviceVerdict) -> Blocker:
         is_new=item.nights <= 1,
         new_failures=item.new_failures,
         first=tuple(new[:NAMED]),
+        cause=largest[1].cause if largest else None,
+        cause_reason=largest[1].reason if largest else None,
     )

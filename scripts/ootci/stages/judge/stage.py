@@ -45,11 +45,12 @@ def judge(
 
     """
     plans = history.plans()
-    lives = Lives() if lives is None else lives
     judged = []
     for item in registry:
         runs = history.stored_runs(item.device.name)
-        judged.append(_device(item.device, lives.of(item.device.name, plans, runs), runs, now))
+        # Unless somebody wants them, the nights of one device are forgotten before the next one is looked at.
+        life = (Lives() if lives is None else lives).of(item.device.name, plans, runs)
+        judged.append(_device(item.device, life, runs, now))
     devices = tuple(verdict for verdict, _ in judged)
     newest = plans[-1] if plans else None
     clusters = together(registry, newest, {verdict.device: failing for verdict, failing in judged})
@@ -59,7 +60,7 @@ def judge(
         planned_at=newest.created_at if newest else None,
         stale_reason=_stale(newest, now),
         summary=sentence(devices, newest, clusters),
-        gate=decide(registry, devices),
+        gate=decide(registry, devices, clusters),
         clusters=clusters,
         devices=devices,
     )

@@ -81,12 +81,7 @@ def build(
         shutil.rmtree(folder.path)
     folder.logs.mkdir(parents=True)
     environment = workspace.environment(run.device)
-    commands = Commands(
-        environment=environment,
-        variables={**item.device.environment},
-        timeout=item.device.build.timeout_minutes * 60,
-        progress=progress,
-    )
+    commands = _commands(item, environment, progress)
     timed = _Timed(clock, progress, run.device)
     log = folder.logs / "fetch.log"
     stages = [timed.stage(StageName.FETCH, log, lambda: fetch(item, run, workspace, commands.into(log)))]
@@ -127,6 +122,15 @@ def _torch(environment: Path, only: str | None) -> TorchBuild | None:
     if version is None or only not in (None, version):
         return None
     return TorchBuild(version=version, git_version=python_env.torch_git_version(environment))
+
+
+def _commands(item: RegisteredDevice, environment: Path, progress: Progress) -> Commands:
+    return Commands(
+        environment=environment,
+        variables={**item.device.environment},
+        timeout=item.device.build.timeout_minutes * 60,
+        progress=progress,
+    )
 
 
 def _compiler() -> str | None:

@@ -19,7 +19,8 @@ from ootci.adapters.folder_lock import held
 from ootci.adapters.remote_git import RemoteGit
 from ootci.errors import HistoryConflict, OotciError
 
-PUSH_ATTEMPTS = 6
+PUSH_ATTEMPTS = 10
+"""Of several publishers at once one always gets in, so that as many as this do."""
 _PUBLISHED = "refs/ootci/published"
 """The commit that the folder was last known to have in common with the branch."""
 

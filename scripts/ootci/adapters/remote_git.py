@@ -147,9 +147,10 @@ class RemoteGit:
 
     def failed(self, what: str, answer: Answer | None) -> HistoryUnreachable:
         """The error that says how git failed."""
-        lines = (answer.err.strip().splitlines() if answer else []) or ["no message"]
+        lines = [line for line in (answer.err if answer else "").splitlines() if line and not line.startswith("hint:")]
+        said = lines[-1].replace(self.remote, _bare(self.remote)) if lines else "no message"
         return HistoryUnreachable(
-            f"git {what} failed: {lines[-1]}",
+            f"git {what} failed: {said}",
             where=self.place,
             fix=f"check the network and the permission to push ({TOKEN_VARIABLE}); what was appended is kept",
         )

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ootci.adapters import remote_git
-from ootci.adapters.data_branch import DataBranch
+from ootci.adapters.data_branch import PUSH_ATTEMPTS, DataBranch
 from ootci.adapters.folder_lock import held
 from ootci.adapters.process import Answer
 from ootci.errors import EXIT_INFRASTRUCTURE, Busy, HistoryConflict, HistoryUnreachable, ToolMissing
@@ -307,6 +307,32 @@ def test_squashing_while_somebody_publishes_loses_nothing(
     with pytest.raises(HistoryConflict, match="meanwhile"):
         one.squash("x")
     assert _files(remote) == ["a", "b"]
+
+
+def test_who_never_gets_in_is_told_so_and_keeps_what_was_appended(
+    tmp_path: Path, remote: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = _branch(tmp_path, "one", remote), _branch(tmp_path, "two", remote)
+    _put(one, "a")
+    one.publish("a")
+    _put(two, "own")
+    pushed, count = two._git.push, 0
+
+    def push(commit: str) -> Answer:
+        nonlocal count
+        count += 1
+        _put(one, f"b{count}")
+        one.publish("in between")
+        return pushed(commit)
+
+    monkeypatch.setattr(two._git, "push", push)
+    with pytest.raises(HistoryUnreachable, match="failed to push some refs") as caught:
+        two.publish("own")
+    assert count == PUSH_ATTEMPTS
+    assert "hint" not in caught.value.what
+    assert (two.folder / "own").exists()
+    monkeypatch.undo()
+    assert two.publish("own")
 
 
 def test_a_branch_whose_name_only_ends_alike_is_another_one(tmp_path: Path, remote: Path) -> None:

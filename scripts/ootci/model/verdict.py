@@ -179,6 +179,10 @@ class DeviceVerdict(Record):
     """The torch wanted and got."""
     torch: TorchBuild | None = None
     """The torch that was installed."""
+    torch_changed: bool | None = None
+    """Whether PyTorch changed since the run before; null where that cannot be told."""
+    plugin_changed: bool | None = None
+    """Whether the plugin changed since the run before; null where that cannot be told."""
     counts: Counts = Counts()
     """Tests of the required suites by outcome."""
     pass_rate: PassRate = PassRate(passed=0, executed=0)

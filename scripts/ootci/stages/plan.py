@@ -66,6 +66,8 @@ def plan(
             left_out.append(LeftOut(device=device.name, reason=device.paused.reason, paused=True))
         elif chosen and device.name not in chosen:
             left_out.append(LeftOut(device=device.name, reason="not asked for in this nightly", paused=False))
+        elif not chosen and not device.cadence.is_due(now):
+            left_out.append(LeftOut(device=device.name, reason="it runs weekly, on Sundays", paused=False))
         else:
             key = (torch, device.torch)
             if key not in resolved:

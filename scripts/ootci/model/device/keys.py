@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta, timezone
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -22,6 +23,22 @@ class Tier(str, Enum):
     REFERENCE = "reference"
     GATING = "gating"
     ADVISORY = "advisory"
+
+
+class Cadence(str, Enum):
+    """How often nightlies run a device."""
+
+    NIGHTLY = "nightly"
+    WEEKLY = "weekly"
+
+    @property
+    def stale_after(self) -> timedelta:
+        """A device that nobody ran for longer has no data, whatever it reported last."""
+        return timedelta(hours=36) if self is Cadence.NIGHTLY else timedelta(days=8)
+
+    def is_due(self, now: datetime) -> bool:
+        """Whether the nightly of that aware time runs such a device: a weekly one on Sundays, in UTC."""
+        return self is Cadence.NIGHTLY or now.astimezone(timezone.utc).isoweekday() == 7
 
 
 class Links(Record):
@@ -61,6 +78,8 @@ class Device(Record):
     """GitHub handles of people or teams who answer for the device, each with a leading `@`."""
     links: Links = Links()
     """Where to read more."""
+    cadence: Cadence = Cadence.NIGHTLY
+    """How often nightlies run it: every time, or `weekly`, on Sundays (UTC). Asked for by name it runs on any day."""
     paused: Paused | None = None
     """Present when the device is not to be run for the time being."""
     plugin: Plugin

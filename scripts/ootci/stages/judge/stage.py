@@ -6,16 +6,18 @@ Nights are judged in order, each with what was known by then, so that a verdict 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from ootci.history.beginnings import failing_of
 from ootci.history.claims import known_ids, outdated, review_known, review_unsupported
 from ootci.history.clusters import Failing
 from ootci.history.compare import changes_between, new_failures
+from ootci.history.spell import spell_between
 from ootci.history.store import History
 from ootci.history.stored import StoredRun
-from ootci.model.device import Device, RegisteredDevice
+from ootci.model.device import Cadence, Device, RegisteredDevice
 from ootci.model.plan import Plan
+from ootci.model.spell import Spell
 from ootci.model.verdict import AS_EXPECTED, DeviceVerdict, Night, VerdictName, Verdicts
 
 from .gate import decide
@@ -24,8 +26,8 @@ from .night import Judged, required_counts
 from .sentence import sentence
 from .together import since, together
 
-STALE_AFTER = timedelta(hours=36)
-"""A nightly device that has not reported for this long has no data, whatever it reported last."""
+STALE_AFTER = Cadence.NIGHTLY.stale_after
+"""When the newest nightly is older than this, the page is."""
 STRIP_NIGHTS = 90
 
 
@@ -84,19 +86,22 @@ def _device(
     known = known_ids(last, run)
     required = {report.suite for report in run.head.suites if report.required} if run else set()
     row = _row(nights, judged.verdict)
+    changed = _since_the_run_before(life)
     failing = failing_of(life.reported, known)
     changes, spells = since(changes_between(before, run, known) if run else (), failing)
     verdict = DeviceVerdict(
         device=device.name,
         verdict=judged.verdict,
         reason=judged.reason + (outdated(reviews, claims) if judged.verdict in AS_EXPECTED else ""),
-        since=_since(judged.verdict, row, nights),
+        since=_since(device, judged.verdict, row, nights),
         nights=len(row),
         broke_at=judged.broke_at,
         run_id=run.head.id if run else None,
         reported_at=run.head.finished_at if run else None,
         torch_request=run.head.torch_request if run else None,
         torch=run.head.torch if run else None,
+        torch_changed=changed.torch_changed if changed else None,
+        plugin_changed=changed.plugin_changed if changed else None,
         counts=required_counts(run),
         pass_rate=required_counts(run).pass_rate,
         new_failures=new_failures(before, run, known) if run else 0,
@@ -108,6 +113,14 @@ def _device(
         history=tuple(nights[-STRIP_NIGHTS:]),
     )
     return verdict, failing
+
+
+def _since_the_run_before(life: Life) -> Spell | None:
+    """What changed between the newest night and the last one before that has a report; None when either has none."""
+    before = next((item for item in reversed(life.reported[:-1]) if item.run is not None), None)
+    if life.run is None or before is None:
+        return None
+    return spell_between(before.mark, life.reported[-1].mark)
 
 
 def _today(
@@ -122,7 +135,7 @@ def _today(
         return Judged(VerdictName.NEVER_RAN, "registered, but no nightly has run it yet")
     silent = now - nights[-1].date
     # Who never reported did not fall silent.
-    if silent > STALE_AFTER and judged.verdict is not VerdictName.NEVER_RAN:
+    if silent > device.cadence.stale_after and judged.verdict is not VerdictName.NEVER_RAN:
         days = silent.total_seconds() / 86400
         return Judged(VerdictName.NO_DATA, f"the last nightly that ran it is {days:.1f} days old")
     return judged
@@ -138,9 +151,9 @@ def _row(nights: Sequence[Night], verdict: VerdictName) -> list[Night]:
     return row
 
 
-def _since(verdict: VerdictName, row: Sequence[Night], nights: Sequence[Night]) -> datetime | None:
+def _since(device: Device, verdict: VerdictName, row: Sequence[Night], nights: Sequence[Night]) -> datetime | None:
     """When the verdict began; of a device that was paused after its newest night nobody knows."""
     if row:
         return row[0].date
     # No night was without data, and yet there is none: the newest night became too old.
-    return nights[-1].date + STALE_AFTER if verdict is VerdictName.NO_DATA and nights else None
+    return nights[-1].date + device.cadence.stale_after if verdict is VerdictName.NO_DATA and nights else None

@@ -109,6 +109,7 @@ def device_facts(device: Device) -> tuple[Fact, ...]:
         Fact("runner", ", ".join(device.runner.labels), code=True),
         Fact("cards", str(device.check.devices)),
         Fact("suites", suites),
+        Fact("runs", device.cadence.value),
     ]
     return tuple(facts)
 

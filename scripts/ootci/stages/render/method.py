@@ -35,7 +35,8 @@ VERDICT_MEANINGS: Mapping[VerdictName, str] = MappingProxyType(
         VerdictName.NEVER_RAN: "The device is registered, but no nightly has had a report from it yet.",
         VerdictName.NO_DATA: (
             "It has reported before, but not for the newest nightly; or the last nightly that ran it is older than "
-            "36 hours; or a required suite collected no test, or none of all that were collected was executed. "
+            "36 hours, of a device that runs weekly 8 days; or a required suite collected no test, or none of all that "
+            "were collected was executed. "
             "Silence is never success."
         ),
         VerdictName.INFRA: (

@@ -10,9 +10,11 @@ import pytest
 from unit.samples import device, night, plan, run
 
 from ootci.history.store import History
+from ootci.model.build import PluginBuild
 from ootci.model.device import RegisteredDevice
 from ootci.model.plan import Plan, PlannedSuite
 from ootci.model.run import Run
+from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import DeviceVerdict, VerdictName, Verdicts
 from ootci.stages.judge import STALE_AFTER, judge
 
@@ -117,6 +119,30 @@ def test_a_silent_device_has_no_data_however_green_it_was(tmp_path: Path) -> Non
     assert found.run_id is None
     assert found.counts.total == 0
     assert [item.verdict for item in found.history] == [V.OK, V.NO_DATA, V.NO_DATA]
+
+
+def test_whether_torch_and_the_plugin_changed_since_the_run_before_is_told(tmp_path: Path) -> None:
+    plugin = PluginBuild(package="x", version="1", source="x", sources_sha256="1" * 64)
+    first = run(0).model_copy(update={"plugin": plugin})
+    second = run(2).model_copy(
+        update={
+            "plugin": plugin.model_copy(update={"sources_sha256": "2" * 64}),
+            "torch": TorchBuild(version="2.14.0.dev20261101+cpu"),
+        }
+    )
+    found = _one(tmp_path / "two", plan(0), first, plan(1), plan(2), second)
+    assert (found.torch_changed, found.plugin_changed) == (False, True)
+    alone = _one(tmp_path / "one", plan(0), first)
+    assert (alone.torch_changed, alone.plugin_changed) == (None, None)
+
+
+def test_a_weekly_device_may_be_silent_for_a_week(tmp_path: Path) -> None:
+    weekly = (device(cadence="weekly"),)
+    for number, verdict in ((8, V.OK), (9, V.NO_DATA)):
+        left = plan(number, ())
+        found = _judge(tmp_path / str(number), plan(0), run(0), left, devices=weekly, now=night(number))
+        assert found.devices[0].verdict is verdict
+    assert found.devices[0].since == night(8)
 
 
 def test_an_old_report_is_no_data(tmp_path: Path) -> None:

@@ -48,9 +48,13 @@ def index(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
 
 
 def _plan(
-    *devices: RegisteredDevice, chosen: tuple[str, ...] = (), suffix: str | None = "1", torch: str | None = None
+    *devices: RegisteredDevice,
+    chosen: tuple[str, ...] = (),
+    suffix: str | None = "1",
+    torch: str | None = None,
+    now: datetime = NOW,
 ) -> Plan:
-    return plan(devices, chosen=chosen, torch=torch, now=NOW, trigger=Trigger(event="local"), suffix=suffix)
+    return plan(devices, chosen=chosen, torch=torch, now=now, trigger=Trigger(event="local"), suffix=suffix)
 
 
 def test_the_nightly_is_wanted_and_got(index: dict[str, list[str]]) -> None:
@@ -193,3 +197,17 @@ def test_ids_are_of_the_utc_day(index: dict[str, list[str]]) -> None:
 def test_a_suffix_cannot_be_more_than_a_part_of_a_name(index: dict[str, list[str]], suffix: str) -> None:
     with pytest.raises(OotciError, match="plan's id"):
         _plan(device("a"), suffix=suffix)
+
+
+def test_a_weekly_device_runs_on_sundays_or_when_it_is_asked_for(index: dict[str, list[str]]) -> None:
+    devices = (device("a"), device("b", cadence="weekly"))
+    sunday = datetime(2026, 11, 22, 0, 30, tzinfo=timezone.utc)
+    for days, due in ((0, True), (1, False), (6, False), (7, True)):
+        found = _plan(*devices, now=sunday + timedelta(days=days))
+        assert [run.device for run in found.runs] == (["a", "b"] if due else ["a"])
+        assert [(left.device, left.reason, left.paused) for left in found.left_out] == (
+            [] if due else [("b", "it runs weekly, on Sundays", False)]
+        )
+    still_saturday = (sunday - timedelta(hours=1)).astimezone(timezone(timedelta(hours=5)))
+    assert [run.device for run in _plan(*devices, now=still_saturday).runs] == ["a"]
+    assert [run.device for run in _plan(*devices, chosen=("b",), now=sunday + timedelta(days=1)).runs] == ["b"]

@@ -19,6 +19,14 @@ from ootci.model.workspace import Workspace
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class InOrder(click.Group):
+    """A group of commands that lists them in the order in which they were added, not by name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order in which they were added."""
+        return list(self.commands)
+
+
 def clock() -> datetime:
     """The aware current time."""
     return datetime.now(timezone.utc)

@@ -10,7 +10,7 @@ from ootci.adapters.data_branch import DataBranch
 from ootci.adapters.folder_lock import held
 from ootci.adapters.remote_git import origin
 from ootci.cli import history_export, history_query, history_upkeep
-from ootci.cli.context import Folders, attempt_number, folder_options
+from ootci.cli.context import Folders, InOrder, attempt_number, folder_options
 from ootci.cli.report import bytes_text
 from ootci.errors import BadOption, OotciError, StageFileMissing
 from ootci.history.join import join
@@ -31,7 +31,7 @@ PATIENCE = 60.0
 """Seconds that appending waits for another command to have ended."""
 
 
-@click.group()
+@click.group(cls=InOrder)
 def history() -> None:
     """The store of past nightlies and runs."""
 
@@ -102,7 +102,7 @@ def _remote(given: str | None) -> str:
     return remote
 
 
-@history.command()
+@history.command(short_help="Add the work folder's plan and runs.")
 @folder_options("work", "history")
 def append(folders: Folders) -> None:
     """Add the work folder's plan.json and every run.json to the history."""
@@ -112,7 +112,7 @@ def append(folders: Folders) -> None:
     click.echo(f"runs appended: {added}; there already: {known}")
 
 
-@history.command()
+@history.command(short_help="Get the data branch.")
 @remote_option
 @branch_option
 @folder_options("history")
@@ -122,7 +122,7 @@ def fetch(remote: str | None, branch: str, folders: Folders) -> None:
     click.echo(f"fetched the branch {branch}" if found else f"the branch {branch} does not exist yet; starting empty")
 
 
-@history.command()
+@history.command(short_help="Push what was appended to the data branch.")
 @remote_option
 @branch_option
 @folder_options("work", "history")
@@ -136,7 +136,7 @@ def publish(remote: str | None, branch: str, folders: Folders) -> None:
     click.echo(f"pushed to the branch {branch}" if pushed else "nothing to push")
 
 
-@history.command()
+@history.command(short_help="Make the data branch's past one commit.")
 @remote_option
 @branch_option
 @folder_options("history")

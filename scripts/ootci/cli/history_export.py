@@ -15,7 +15,7 @@ from ootci.history.reader import HistoryReader
 SQLITE = (".sqlite", ".sqlite3", ".db")
 
 
-@click.command()
+@click.command(short_help="Write tables for other tools.")
 @click.argument("target", type=click.Path(path_type=Path))
 @click.option("--device", "names", multiple=True, metavar="NAME", help="This device only; may be repeated.")
 @click.option(

@@ -19,7 +19,7 @@ HEADINGS = ("nights", "runs", "outcome", "torch", "plugin", "message")
 MESSAGE = 100
 
 
-@click.command()
+@click.command(short_help="Show a test's life on a device.")
 @click.argument("device")
 @click.argument("test")
 @format_option

@@ -27,7 +27,7 @@ def _must_exist(folders: Folders) -> None:
         )
 
 
-@click.command()
+@click.command(short_help="Convert a history of an earlier format.")
 @folder_options("history")
 def upgrade(folders: Folders) -> None:
     """Convert a history of an earlier format; repeat it when it was ended half-way."""
@@ -37,7 +37,7 @@ def upgrade(folders: Folders) -> None:
     click.echo(f"upgraded: {done.plans} nightlies, {done.runs} runs" if done else "nothing to upgrade")
 
 
-@click.command()
+@click.command(short_help="Read everything back; say what is wrong.")
 @format_option
 @folder_options("history")
 def verify(output_format: str, folders: Folders) -> None:
@@ -66,7 +66,7 @@ def _verify_lines(report: Report, bullet: str) -> list[str]:
     return lines
 
 
-@click.command()
+@click.command(short_help="Remove details that are old.")
 @click.option(
     "--texts",
     "texts_nights",

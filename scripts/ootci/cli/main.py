@@ -30,7 +30,7 @@ from ootci.cli import (
     schema,
     test,
 )
-from ootci.cli.context import show_error
+from ootci.cli.context import InOrder, show_error
 from ootci.errors import EXIT_INFRASTRUCTURE, EXIT_INPUT, HostFailure, OotciError
 
 GC_THRESHOLD = 100_000
@@ -38,15 +38,7 @@ GC_THRESHOLD = 100_000
 garbage and in no cycle, and is over soon: looking through them again and again took up to half of its time."""
 
 
-class Group(click.Group):
-    """Lists commands in the order of the data's way, not by name."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names in the order in which they were added."""
-        return list(self.commands)
-
-
-@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(cls=InOrder, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="ootci")
 @click.option("--debug", is_flag=True, help="Print each command that is run, its folder, exit code and time.")
 def cli(debug: bool) -> None:

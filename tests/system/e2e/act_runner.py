@@ -76,9 +76,10 @@ class Repository:
             return frozenset()
         return frozenset(_git(self.remote, "ls-tree", "-r", "--name-only", branch).splitlines())
 
-    def read(self, branch: str, path: str) -> str:
-        """Text of one file on a branch of the remote."""
-        return _git(self.remote, "show", f"{branch}:{path}")
+    def check_out(self, branch: str, folder: Path) -> Path:
+        """The files of a branch of the remote, in a folder that is not there yet."""
+        _git(self.remote, "clone", "--quiet", "--branch", branch, str(self.remote), str(folder))
+        return folder
 
 
 @dataclass(frozen=True)

@@ -138,7 +138,7 @@ def test_every_device_has_a_row_on_the_page(night: Night) -> None:
 
 def test_whether_a_plugin_changed_can_be_told_of_one_that_cannot_be_built(night: Night) -> None:
     build = json.loads((night.folder / ".ootci" / "runs" / "build_fails" / "build.json").read_text(encoding="utf-8"))
-    assert (build["plugin"]["package"], build["plugin"]["version"]) == ("torch-build-fails", None)
+    assert (build["plugin"]["package"], build["plugin"]["version"]) == ("torch-build_fails", None)
     assert re.fullmatch("[0-9a-f]{64}", build["plugin"]["sources_sha256"])
 
 

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from commands import Nightly, Tool, run_command, with_smoke_only
 
+from ootci.history.store import History
+
 pytestmark = [pytest.mark.torch, pytest.mark.long]
 
 
@@ -93,8 +95,7 @@ def test_the_second_time_nothing_is_built_again(openreg_nightly: Nightly) -> Non
     assert openreg_nightly.second.code == 0, openreg_nightly.second.err
     for stage in ("fetch", "build"):
         assert re.search(rf"{stage}\s+passed\s+0\.\d s  nothing changed", openreg_nightly.second.err)
-    plans = list((openreg_nightly.folder / "data" / "plans").glob("*.json"))
-    assert len(plans) == 2
+    assert len(History(openreg_nightly.folder / "data").plans()) == 2
 
 
 def test_the_device_file_is_checked(openreg_nightly: Nightly) -> None:

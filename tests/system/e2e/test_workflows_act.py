@@ -13,6 +13,8 @@ from e2e.act_runner import ActRun, Repository, UnmappedAction, run_workflow
 from e2e.packages import NIGHTLY, RELEASE, serve_torch, wheelhouse
 from misbehaving import write_device, write_suites
 
+from ootci.history.store import History
+
 pytestmark = [pytest.mark.act, pytest.mark.long]
 
 NO_SUCH_RUNNER = "runner:\n  labels: [no-such-machine]\n"
@@ -93,11 +95,13 @@ def test_schedule_puts_every_device_on_the_page(scheduled: tuple[Repository, Act
         assert shown in (run.store / "pages" / "d" / name / "index.html").read_text(encoding="utf-8")
 
 
-def test_schedule_pushes_what_was_reported_to_the_data_branch(scheduled: tuple[Repository, ActRun]) -> None:
+def test_schedule_pushes_what_was_reported_to_the_data_branch(
+    scheduled: tuple[Repository, ActRun], tmp_path: Path
+) -> None:
     repository, _ = scheduled
-    reported = {path.split("/")[1] for path in repository.files_on("data") if path.startswith("runs/")}
-    assert reported == {"good", "bad", "broken"}
-    assert _triggers(repository) == ["schedule"]
+    history = History(repository.check_out("data", tmp_path / "data"))
+    assert set(history.devices()) == {"good", "bad", "broken"}
+    assert [plan.trigger.event for plan in history.plans()] == ["schedule"]
 
 
 def test_schedule_tests_the_nightly_torch(scheduled: tuple[Repository, ActRun]) -> None:
@@ -141,7 +145,8 @@ def test_dispatch_runs_the_device_asked_for_on_the_torch_asked_for(
     report = json.loads((run.store / "artifacts" / "run-bad-2" / "run.json").read_text(encoding="utf-8"))
     assert (report["attempt"], report["torch"]["version"]) == (2, RELEASE)
     assert str(report["url"]).endswith("/actions/runs/2")
-    assert _triggers(repository) == ["schedule", "workflow_dispatch"]
+    history = History(repository.check_out("data", tmp_path / "data"))
+    assert [plan.trigger.event for plan in history.plans()] == ["schedule", "workflow_dispatch"]
 
 
 def _edit(repository: Repository, device: str, old: str, new: str) -> None:
@@ -149,11 +154,6 @@ def _edit(repository: Repository, device: str, old: str, new: str) -> None:
     text = file.read_text(encoding="utf-8")
     assert old in text
     file.write_text(text.replace(old, new), encoding="utf-8")
-
-
-def _triggers(repository: Repository) -> list[str]:
-    plans = [json.loads(repository.read("data", path)) for path in repository.files_on("data") if "plans/" in path]
-    return [plan["trigger"]["event"] for plan in sorted(plans, key=lambda plan: str(plan["created_at"]))]
 
 
 def test_a_plan_that_cannot_be_made_is_red_and_publishes_nothing(index: Mapping[str, str], tmp_path: Path) -> None:

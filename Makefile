@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help nightly test bench performance lint lint-device schema screenshot requirements doctor clean
+.PHONY: help nightly test bench performance lint lint-device schema site screenshot requirements doctor clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ lint-device: $(VENV)/development ## Check the types of the device suites against
 
 schema: $(VENV)/tool ## Write devices/device.schema.json again, from the model
 	$(BIN)/ootci device schema > devices/device.schema.json
+
+site: $(VENV)/tool ## Render the invented sample site and serve it on loopback: make site [NIGHTS=90] [SERVE=no]
+	@$(BIN)/python tests/system/sample_site.py $(if $(NIGHTS),--nights "$(NIGHTS)") $(if $(SERVE),--serve "$(SERVE)")
 
 screenshot: $(VENV)/development ## Take the README's screenshot again, from the sample site
 	$(BIN)/python tests/system/screenshot.py

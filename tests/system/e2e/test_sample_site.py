@@ -1,0 +1,108 @@
+"""``make site``: the invented site is rendered and served on loopback, and its history is made once."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+from commands import run_command, scrubbed
+from sample_site import recipe
+
+MADE = "making 30 nights"
+
+
+def command(folder: Path, *more: str) -> list[str]:
+    script = Path(__file__).parents[1] / "sample_site.py"
+    return [sys.executable, str(script), "--folder", str(folder), "--nights", "30", *more]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sample site that was rendered once."""
+    folder = tmp_path_factory.mktemp("sample-site")
+    first = run_command(command(folder, "--serve", "no"), folder)
+    assert first.code == 0, first.err
+    assert first.out == f"{folder / 'site' / 'index.html'}\n"
+    assert MADE in first.err
+    return folder
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    server = subprocess.Popen(
+        command(folder), env=scrubbed(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert server.stdout is not None
+        yield server.stdout.readline().strip(), server
+    finally:
+        server.kill()
+        server.communicate()
+
+
+def get(address: str) -> str:
+    with urlopen(address, timeout=30) as answer:  # noqa: S310 - an address of loopback
+        return str(answer.read().decode("utf-8"))
+
+
+def test_it_is_served_on_loopback_until_it_is_interrupted(folder: Path) -> None:
+    (folder / "site" / "left-from-before.html").touch()
+    with serving(folder) as (address, server):
+        assert address.startswith("http://127.0.0.1:")
+        front = get(address)
+        assert front.count('<tr role="row" id=') == 20
+        assert get(f"{address}static/style.css")
+        with pytest.raises(HTTPError, match="404"):
+            get(f"{address}left-from-before.html")
+        server.send_signal(signal.SIGINT)
+        out, err = server.communicate(timeout=30)
+    assert (server.returncode, out, err) == (0, "", "")
+
+
+def test_the_history_is_kept_and_the_pages_are_made_anew_while_it_is_served(folder: Path) -> None:
+    kept = [path.stat().st_mtime_ns for path in folder.glob("history-*/**/*")]
+    with serving(folder) as (address, _):
+        (folder / "site" / "index.html").write_text("before", encoding="utf-8")
+        assert get(address) == "before"
+        again = run_command(command(folder, "--serve", "no"), folder)
+        assert (again.code, again.err) == (0, "")
+        assert "<h1" in get(address)
+    assert [path.stat().st_mtime_ns for path in folder.glob("history-*/**/*")] == kept
+
+
+def test_another_history_is_made_when_what_makes_it_changes(tmp_path: Path) -> None:
+    source = tmp_path / "simulator" / "world.py"
+    source.parent.mkdir()
+    source.write_text("START = 1\n", encoding="utf-8")
+    first = recipe([source.parent], 90)
+    assert recipe([source.parent], 90) == first
+    assert recipe([source.parent], 30) != first
+    source.write_text("START = 2\n", encoding="utf-8")
+    assert recipe([source.parent], 90) != first
+
+
+def test_make_runs_it_and_too_few_nights_are_refused(root: Path, tmp_path: Path) -> None:
+    listed = run_command(["make", "help"], root).out
+    assert "make site" in listed
+    made = run_command(["make", "--dry-run", "--old-file", ".venv/tool", "site", "SERVE=no", "NIGHTS=7"], root)
+    assert made.code == 0, made.err
+    assert shlex.split(made.out) == [
+        ".venv/bin/python",
+        "tests/system/sample_site.py",
+        "--nights",
+        "7",
+        "--serve",
+        "no",
+    ]
+    refused = run_command([*command(tmp_path / "none"), "--nights", "7"], root)
+    assert refused.code == 2
+    assert "at least 30 nights" in refused.err
+    assert not (tmp_path / "none").exists()

@@ -79,6 +79,15 @@ def _lines(content: Mapping[str, object]) -> str:
     return "{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in content.items()) + "\n}"
 
 
+BY_CHANCE = frozenset(
+    {
+        ("downloads-out-of-order", "integration/test_streams_events.py::test_non_blocking_copy_to_device_is_ordered"),
+        ("downloads-out-of-order", "integration/test_training.py::test_accumulated_gradients_equal_a_large_batch"),
+    }
+)
+"""What a test notices on a slow machine only, where the work that nobody waits for is not done yet: it proves nothing."""
+
+
 def make_record(reports: Iterable[Mapping[str, Any]]) -> Record:
     """Make a record of what the plugin reported; of several reports of a variant and a test the last one counts.
 
@@ -96,7 +105,11 @@ def make_record(reports: Iterable[Mapping[str, Any]]) -> Record:
         raise ValueError(f"not run: {', '.join(missing)}")
     known = set(last["collected"])
     noticed = {
-        name: [test_id for test_id, outcome in found[name].items() if outcome in NOTICED and test_id in known]
+        name: [
+            test_id
+            for test_id, outcome in found[name].items()
+            if outcome in NOTICED and test_id in known and (name, test_id) not in BY_CHANCE
+        ]
         for name in last["variants"]
     }
     silent = sorted(name for name, tests in noticed.items() if not tests)

@@ -85,7 +85,7 @@ BY_CHANCE = frozenset(
         ("downloads-out-of-order", "integration/test_training.py::test_accumulated_gradients_equal_a_large_batch"),
     }
 )
-"""What a test notices on a slow machine only, where the work that nobody waits for is not done yet: it proves nothing."""
+"""What a test notices on a slow machine only, where work that nobody waits for is not done yet: it proves nothing."""
 
 
 def make_record(reports: Iterable[Mapping[str, Any]]) -> Record:

@@ -14,8 +14,10 @@ help: ## List the commands
 nightly: $(VENV)/tool ## Run the nightly for one device: make nightly [DEVICE=openreg] [TORCH=nightly|2.13.0|path/to.whl]
 	@$(BIN)/ootci nightly --device "$(DEVICE)" $(if $(TORCH),--torch "$(TORCH)")
 
+# A worker for each CPU, up to four, because most of what is long waits for one nightly and compiles on every CPU itself.
 test: lint ## Run every check and test of this repository
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder --durations=25 \
+		$(PYTEST_ARGS)
 
 bench: $(VENV)/development ## Measure latencies, builds and supervision, as ratios (after make nightly)
 	@$(BIN)/python tests/system/bench/run.py

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from unit.render.hostile import hostile_sample
+from unit.render.hostile import EVIL_NAME, hostile_sample
 from unit.render.sample import sample
+from unit.render.sample_clusters import ALIKE
 from unit.render.sample_runs import NIGHTS, plan_id
 
 from ootci.stages.render import render
@@ -50,11 +51,13 @@ PAGES = (
     "d/indigo/index.html",
     "d/marble/index.html",
     RUN,
+    "c/index.html",
+    f"c/{ALIKE.id}/index.html",
     "capabilities/index.html",
     "method/index.html",
     "404.html",
 )
-HOSTILE_PAGES = ("index.html", "d/borealis/index.html")
+HOSTILE_PAGES = ("index.html", "d/borealis/index.html", "c/index.html", f"c/{EVIL_NAME.id}/index.html")
 SUB_PATH = "some/sub/path"
 
 
@@ -186,7 +189,7 @@ def test_no_page_scrolls_sideways_on_a_narrow_screen(browser: Browser, sites: Si
 @pytest.mark.parametrize("width", [480, 640, 768, 900, 1000, 1100, 1200, 1217, 1240, 1440])
 def test_no_page_scrolls_sideways_at_any_width(browser: Browser, sites: Sites, width: int) -> None:
     with browser.new_context(viewport={"width": width, "height": 800}) as context:
-        for name in ("index.html", "d/borealis/index.html", "capabilities/index.html"):
+        for name in ("index.html", "d/borealis/index.html", "c/index.html", "capabilities/index.html"):
             page = visit(context, sites.address("file", "sample") + name).page
             assert page.evaluate("document.documentElement.scrollWidth") <= width, name
 

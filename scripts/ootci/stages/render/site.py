@@ -18,6 +18,7 @@ from ootci.model.verdict import Verdicts
 from ootci.resources import dashboard_folder
 
 from .capabilities import capabilities_page
+from .clusters import Clusters, Reported
 from .device_view import device_page, newest, run_pages
 from .front import front_page, unjudged
 from .looks import page, templates
@@ -58,6 +59,8 @@ def _files(
     durations: dict[str, float] = {}
     capabilities: dict[str, tuple[CapabilityCounts, ...]] = {}
     plans = {plan.id: plan for plan in history.plans()}
+    clusters = Clusters(registry, verdicts)
+    reported: dict[str, Reported] = {}
     for item in registry:
         name = item.device.name
         verdict = found.get(name) or unjudged(name)
@@ -68,13 +71,17 @@ def _files(
         if run is not None:
             durations[name], capabilities[name] = run.duration, run.capabilities
         page_of_device = device_page(item.device, verdict, pages, run, plan)
+        reported[name] = clusters.reported(page_of_device)
         yield show(f"d/{name}/index.html", "device.html", page=page_of_device)
         for attempt in pages:
             # Nothing of the verdicts is on a run's page, so that it stays the same from night to night.
             view = run_view(history.whole(attempt.stored), plans.get(attempt.run.plan_id))
             yield show(f"d/{name}/{attempt.folder}/index.html", "run.html", device=item.device, page=attempt, view=view)
     front = front_page(registry, verdicts, durations)
-    yield show("index.html", "front.html", page=front)
+    yield show("index.html", "front.html", page=front, together=clusters.together)
+    yield show("c/index.html", "clusters.html", page=clusters.listed)
+    for page_of_cluster in clusters.pages(reported):
+        yield show(page_of_cluster.row.page, "cluster.html", page=page_of_cluster)
     yield show("capabilities/index.html", "capabilities.html", page=capabilities_page(front.rows, capabilities))
     yield show("method/index.html", "method.html", page=method_page())
     style = (looks / STATIC / "style.css").read_text(encoding="utf-8")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from ootci.model.build import StageStatus
+from ootci.model.cluster import Cause
 from ootci.model.outcome import OutcomeName
 from ootci.model.verdict import ChangeName, ClaimState, KnownFailureState, VerdictName
 
@@ -136,3 +137,16 @@ CHANGES: Mapping[ChangeName, Status] = MappingProxyType(
     }
 )
 """In the order in which they are shown: what got worse comes first."""
+
+CAUSES: Mapping[Cause, Status] = MappingProxyType(
+    {
+        Cause.UPSTREAM: Status("probably upstream", "bad", "alert"),
+        Cause.SUSPECTED_UPSTREAM: Status("perhaps upstream", "warn", "alert"),
+        Cause.PLUGIN: Status("its plugin", "bad", "cross"),
+        Cause.INFRASTRUCTURE: Status("infrastructure", "warn", "alert"),
+        Cause.CORE_DEFECT: Status("defect of PyTorch", "off", "known"),
+        Cause.KNOWN: Status("known", "off", "known"),
+        Cause.FLAKY: Status("flaky", "warn", "wave"),
+        Cause.UNKNOWN: Status("cause not known", "warn", "silent"),
+    }
+)

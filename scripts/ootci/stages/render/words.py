@@ -30,3 +30,8 @@ def duration(seconds: float) -> str:
 def many(count: int, one: str, more: str | None = None) -> str:
     """A number with its noun: ``1 night``, ``3 nights``, ``1,204 tests``."""
     return f"{count:,} {one if count == 1 else more or one + 's'}"
+
+
+def changed(value: bool | None) -> str:
+    """Whether something changed: ``yes``, ``no``, ``not known``."""
+    return "not known" if value is None else "yes" if value else "no"

@@ -7,14 +7,17 @@ from datetime import date
 from pathlib import Path
 
 from unit.render.sample import Sample, sample
+from unit.render.sample_clusters import cluster, part
 
 from ootci.history.store import History
 from ootci.model.build import PluginBuild, StageName, StageResult, StageStatus
 from ootci.model.capability import Capability
+from ootci.model.cluster import Cause, Cluster
 from ootci.model.device import KnownFailure, Unsupported
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import Environment, Links, OperatorCount, ReportState, Run, SuiteReport
+from ootci.model.signature import Signature
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import Change, ChangeName
 
@@ -24,6 +27,7 @@ LONG = "0123456789abcdef" * 6_000
 EVIL = MARKUP + HIDDEN
 ADDRESS = "javascript:document.title='ran'"
 OUTCOMES = tuple(OutcomeName)
+EVIL_NAME = Signature.of(EVIL)
 
 
 def hostile_run(honest: Run, long: str = LONG) -> Run:
@@ -103,6 +107,15 @@ def _claiming(plan: Plan) -> Plan:
     return plan.model_copy(update={"runs": runs})
 
 
+def _clusters(ids: tuple[str, ...]) -> tuple[Cluster, ...]:
+    """A cluster whose every text is hostile, and three hundred more."""
+    parts = (part("borealis", *ids), *(part(f"{number}{EVIL}", *ids) for number in range(60)))
+    evil = cluster(EVIL, Cause.UPSTREAM, EVIL + LONG, *parts).model_copy(
+        update={"commits": EVIL + LONG, "commits_url": ADDRESS}
+    )
+    return (evil, *(cluster(f"{number}{EVIL}", Cause.UNKNOWN, EVIL, parts[0]) for number in range(300)))
+
+
 def hostile_sample(folder: Path) -> Sample:
     """The sample, with one device that is hostile in its file, its run and therefore its verdict."""
     honest = sample(folder, _claiming)
@@ -131,6 +144,7 @@ def hostile_sample(folder: Path) -> Sample:
     verdicts = honest.verdicts.model_copy(
         update={
             "devices": tuple(devices),
+            "clusters": _clusters(tuple(item.id for item in evil.outcomes if item.is_failure)[:5]),
             "summary": EVIL,
             "gate": honest.verdicts.gate.model_copy(update={"reason": EVIL + LONG}),
         }

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+from unit.render.sample_clusters import CLUSTERS
 from unit.render.sample_runs import BROKE_AT, FIRST_NIGHT, NIGHTS, SHA, plan_id, request, run
 
 from ootci.history.compare import changes_between, new_failures
@@ -275,5 +276,6 @@ def _verdicts(devices: tuple[DeviceVerdict, ...]) -> Verdicts:
             blocking=("borealis", "dune"),
             reason="2 of 4 gating devices not as expected: borealis (REGRESSED), dune (BUILD_BROKEN)",
         ),
+        clusters=CLUSTERS,
         devices=devices,
     )

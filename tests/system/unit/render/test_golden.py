@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from unit.render.sample import Sample
+from unit.render.sample_clusters import ALIKE
 from unit.render.sample_runs import NIGHTS, plan_id
 
 from ootci.stages.render import step_summary
@@ -16,6 +17,8 @@ PAGES = {
     "device-regressed.html": "d/borealis/index.html",
     "device-known.html": "d/lumen/index.html",
     "device-never-ran.html": "d/indigo/index.html",
+    "clusters.html": "c/index.html",
+    "cluster.html": f"c/{ALIKE.id}/index.html",
     "run-build-broken.html": f"d/dune/{plan_id(NIGHTS - 1)}/index.html",
     "gate.json": "gate.json",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from unit.render.hostile import hostile_sample
+from unit.render.hostile import EVIL_NAME, hostile_sample
 from unit.render.pages import Element, read
 
 from ootci.stages.render import render, step_summary
@@ -27,6 +27,7 @@ def attacked(hostile_site: Path) -> dict[str, Element]:
     pages = [
         hostile_site / "index.html",
         hostile_site / "capabilities" / "index.html",
+        *sorted((hostile_site / "c").rglob("*.html")),
         *sorted((hostile_site / "d" / "borealis").rglob("*.html")),
     ]
     return {path.relative_to(hostile_site).as_posix(): read(path) for path in pages}
@@ -34,7 +35,7 @@ def attacked(hostile_site: Path) -> dict[str, Element]:
 
 def test_the_attack_reaches_the_pages(attacked: dict[str, Element]) -> None:
     """Without this, the other tests could pass on pages that show nothing."""
-    for name in ("index.html", "d/borealis/index.html"):
+    for name in ("index.html", "d/borealis/index.html", "c/index.html", f"c/{EVIL_NAME.id}/index.html"):
         assert "<script>document.title='ran'</script>" in attacked[name].text
         assert "{{ 7 * 7 }}" in attacked[name].text
 

@@ -1,0 +1,271 @@
+"""What fails alike: a list of clusters, a page for each of them, and the box of the front page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ootci.model.cluster import Cause, Cluster, ClusterDevice
+from ootci.model.device import RegisteredDevice, Tier
+from ootci.model.verdict import Verdicts
+
+from .device_view import DevicePage
+from .links import folder_name, web_address
+from .room import NAMES, Room
+from .status import CAUSES, VERDICTS, Status
+from .text import Excerpt, excerpt, one_line
+from .words import changed, day
+
+SHOWN = 200
+"""Clusters that have a row and a page; a night on which nothing works may have one for every test."""
+FRONT = 3
+NAMED = 4
+"""Devices that a row names; the others are counted."""
+EVIDENCE_LIMIT = 8_000
+
+
+@dataclass(frozen=True)
+class NamedDevice:
+    """A device in a list; ``page`` is its folder's address from the top, None where it is not registered."""
+
+    name: str
+    display_name: str
+    page: str | None
+
+
+@dataclass(frozen=True)
+class ClusterRow:
+    """One cluster in a list.
+
+    Attributes:
+        page: its page's address from the top.
+        text: what failed.
+        cause: whose it probably is.
+        reason: why.
+        is_new: whether any of it began on the newest nightly.
+        devices: how many devices fail so.
+        named: the first of them.
+        tests: how many of their tests and stages.
+        plugin_changed: of a single device, whether its plugin changed when it began; None where there are several.
+        since: the day on which it began.
+        commits: PyTorch's commits that it can come from.
+        commits_href: the page that lists them.
+        control: what the reference device says to it; None where there is none.
+
+    """
+
+    page: str
+    text: str
+    cause: Status
+    reason: str
+    is_new: bool
+    devices: int
+    named: tuple[NamedDevice, ...]
+    tests: int
+    plugin_changed: str | None
+    since: str
+    commits: str | None
+    commits_href: str | None
+    control: str | None
+
+
+@dataclass(frozen=True)
+class ListedTest:
+    """A test or a stage, with the address from the top where its failure is shown."""
+
+    id: str
+    href: str | None
+
+
+@dataclass(frozen=True)
+class PartRow:
+    """One device's part in a cluster; ``since_href`` is the page of the run in which it began, where there is one."""
+
+    device: NamedDevice
+    is_reference: bool
+    tests: int
+    new: int
+    plugin_changed: str
+    since: str
+    since_href: str | None
+    torch: str | None
+    shown: tuple[ListedTest, ...]
+
+    @property
+    def more(self) -> int:
+        """Tests that are not named."""
+        return self.tests - len(self.shown)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What one device reported of one of the tests."""
+
+    device: NamedDevice
+    test: str
+    text: Excerpt
+
+
+@dataclass(frozen=True)
+class ClusterPage:
+    """Everything that a cluster's page shows."""
+
+    row: ClusterRow
+    parts: tuple[PartRow, ...]
+    evidence: Evidence | None
+
+
+@dataclass(frozen=True)
+class ClusterList:
+    """Clusters in the judge's order, and how many more there are."""
+
+    rows: tuple[ClusterRow, ...]
+    more: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Reported:
+    """Where one device's pages show what it reported, by the id of the test or the name of the stage.
+
+    Attributes:
+        places: addresses from the top.
+        texts: what was said, of those that a cluster names.
+        runs: addresses from the top of the pages of its runs, by nightly.
+
+    """
+
+    places: Mapping[str, str]
+    texts: Mapping[str, Excerpt]
+    runs: Mapping[str, str]
+
+
+class Clusters:
+    """The clusters of the newest nightly as pages show them.
+
+    Args:
+        registry: every registered device.
+        verdicts: what the judge found.
+
+    """
+
+    def __init__(self, registry: Sequence[RegisteredDevice], verdicts: Verdicts) -> None:
+        self._registry = {item.device.name: item.device for item in registry}
+        found = {item.device: VERDICTS[item.verdict].word for item in verdicts.devices}
+        self._controls = [
+            found[item.device.name]
+            for item in registry
+            if item.device.tier is Tier.REFERENCE and item.device.name in found
+        ]
+        self._clusters = verdicts.clusters
+        self._shown = verdicts.clusters[:SHOWN]
+        self._rows = {cluster.signature.id: self._row(cluster) for cluster in self._shown}
+        self._wanted = {name for cluster in self._shown for part in cluster.devices for name in part.first}
+
+    @property
+    def listed(self) -> ClusterList:
+        """All of them, as many as have room."""
+        rows = tuple(self._rows.values())
+        return ClusterList(rows, len(self._clusters) - len(rows), len(self._clusters))
+
+    @property
+    def together(self) -> ClusterList:
+        """What is new and what upstream still owes an answer, what is probably upstream first."""
+        chosen = [item for item in self._shown if item.is_new or item.cause in _UPSTREAM]
+        chosen.sort(key=lambda item: item.cause is not Cause.UPSTREAM)
+        rows = tuple(self._rows[item.signature.id] for item in chosen[:FRONT])
+        return ClusterList(rows, len(chosen) - len(rows), len(chosen))
+
+    def reported(self, page: DevicePage) -> Reported:
+        """What a cluster's page takes from a device's page."""
+        folder = f"d/{page.device.name}"
+        runs = {night.plan_id: f"{folder}/{night.href}" for night in page.nights if night.href}
+        places: dict[str, str] = {}
+        texts: dict[str, Excerpt] = {}
+        if page.run is not None:
+            wanted = {one_line(name) for name in self._wanted}
+            for number, row in enumerate(page.run.failures, 1):
+                if row.id in wanted:
+                    places[row.id] = f"{folder}/index.html#failure-{number}"
+                    if row.text or row.message:
+                        texts[row.id] = row.text or excerpt(row.message or "", EVIDENCE_LIMIT)
+            for stage in page.run.stages:
+                if stage.name in wanted:
+                    places[stage.name] = f"{folder}/index.html#stages"
+                    if stage.log or stage.reason:
+                        texts[stage.name] = stage.log or excerpt(stage.reason or "", EVIDENCE_LIMIT)
+        return Reported(places, texts, runs)
+
+    def pages(self, reported: Mapping[str, Reported]) -> tuple[ClusterPage, ...]:
+        """A page for each cluster that is listed; ``reported`` is by device."""
+        return tuple(self._page(cluster, reported) for cluster in self._shown)
+
+    def _page(self, cluster: Cluster, reported: Mapping[str, Reported]) -> ClusterPage:
+        room = Room(2 * NAMES)
+        parts = tuple(self._part(part, reported.get(part.device, _NOTHING), room) for part in cluster.devices)
+        evidence = next(
+            (
+                Evidence(row.device, test.id, reported[row.device.name].texts[test.id])
+                for row in parts
+                for test in row.shown
+                if row.device.name in reported and test.id in reported[row.device.name].texts
+            ),
+            None,
+        )
+        return ClusterPage(self._row(cluster), parts, evidence)
+
+    def _part(self, part: ClusterDevice, reported: Reported, room: Room) -> PartRow:
+        shown = []
+        for name in part.first:
+            test = ListedTest(one_line(name), reported.places.get(one_line(name)))
+            if not room.takes(test.id, test.href):
+                break
+            shown.append(test)
+        return PartRow(
+            device=self._device(part.device),
+            is_reference=part.is_reference,
+            tests=part.tests,
+            new=part.new,
+            plugin_changed=changed(part.plugin_changed),
+            since=day(part.since.date),
+            since_href=reported.runs.get(part.since.plan_id),
+            torch=one_line(part.since.torch_version, 60) if part.since.torch_version else None,
+            shown=tuple(shown),
+        )
+
+    def _row(self, cluster: Cluster) -> ClusterRow:
+        alone = cluster.devices[0] if len(cluster.devices) == 1 else None
+        return ClusterRow(
+            page=address(cluster),
+            text=one_line(cluster.signature.text, 200),
+            cause=CAUSES[cluster.cause],
+            reason=one_line(cluster.reason),
+            is_new=cluster.is_new,
+            devices=len(cluster.devices),
+            named=tuple(self._device(part.device) for part in cluster.devices[:NAMED]),
+            tests=cluster.tests,
+            plugin_changed=changed(alone.plugin_changed) if alone else None,
+            since=day(cluster.since.date),
+            commits=one_line(cluster.commits, 60) if cluster.commits else None,
+            commits_href=web_address(cluster.commits_url),
+            control=self._control(cluster),
+        )
+
+    def _control(self, cluster: Cluster) -> str | None:
+        if any(part.is_reference for part in cluster.devices):
+            return "the control fails alike"
+        return f"not on the control, which is {', '.join(self._controls)}" if self._controls else None
+
+    def _device(self, name: str) -> NamedDevice:
+        device = self._registry.get(name)
+        shown = one_line(device.display_name if device else name, 60)
+        return NamedDevice(name, shown, f"d/{name}/index.html" if device else None)
+
+
+_UPSTREAM = (Cause.UPSTREAM, Cause.SUSPECTED_UPSTREAM)
+_NOTHING = Reported({}, {}, {})
+
+
+def address(cluster: Cluster) -> str:
+    """Where a cluster's page lies, from the top."""
+    return f"c/{folder_name(cluster.signature.id)}/index.html"

@@ -1,0 +1,120 @@
+"""What fails alike: on the front page in a few words, in a list that is cut, and with everything on its own page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from unit.render.pages import Element, read
+from unit.render.sample import Sample
+from unit.render.sample_clusters import ALIKE, CLUSTERS, COMMITS_URL, cluster, part
+
+from ootci.history.store import History
+from ootci.model.cluster import Cause
+from ootci.stages.render import render
+from ootci.stages.render.clusters import FRONT, SHOWN
+
+
+@pytest.fixture
+def together(site: Path) -> Element:
+    return read(site / "index.html").one("section", aria_labelledby="together")
+
+
+@pytest.fixture
+def alike(site: Path) -> Element:
+    return read(site / "c" / ALIKE.id / "index.html")
+
+
+def test_the_front_page_says_whose_it_is_and_links_the_commits(together: Element) -> None:
+    first = together.find("p")[0]
+    assert together.one("h2").text == "Broke together"
+    assert first.text.startswith("probably upstream : AssertionError: Tensor-likes are not equal!")
+    assert "2 devices, 3 failures" in first.text
+    assert "not on the control, which is OK" in first.text
+    assert [link.attributes["href"] for link in first.find("a")] == [f"c/{ALIKE.id}/index.html", COMMITS_URL]
+
+
+def test_of_a_single_device_it_says_whether_its_plugin_changed(together: Element) -> None:
+    assert "only Marble S , plugin changed: yes, 1 failure" in together.find("p")[1].text
+
+
+def test_the_front_page_has_a_few_and_counts_the_rest(together: Element) -> None:
+    assert len(together.find("p")) == FRONT + 1
+    assert together.find("p")[-1].one("a").text == "1 more"
+    assert "ninja" not in together.text
+
+
+def test_where_nothing_is_new_the_front_page_has_no_box(sampled: Sample, tmp_path: Path) -> None:
+    old = sampled.verdicts.model_copy(update={"clusters": CLUSTERS[-1:]})
+    render(sampled.registry, History(tmp_path / "none"), old, tmp_path / "site")
+    assert not read(tmp_path / "site" / "index.html").find("section", aria_labelledby="together")
+
+
+def test_the_list_is_in_the_judge_s_order_and_marks_what_is_new(site: Path) -> None:
+    rows = read(site / "c" / "index.html").one("tbody").find("tr")
+    names = [row.find("td")[1].find("a")[0].text for row in rows]
+    assert names == [item.signature.text for item in CLUSTERS]
+    assert [bool(row.find("strong", class_="new")) for row in rows] == [item.is_new for item in CLUSTERS]
+    assert [cell.text for cell in rows[0].find("td", class_="n")] == ["2", "3", "2026-11-21"]
+
+
+def test_a_page_says_why_and_what_each_device_has_of_it(alike: Element) -> None:
+    assert alike.one("h1").text == ALIKE.text
+    assert "2 independent plugins broke alike on one nightly" in alike.one("section", aria_labelledby="cause").text
+    borealis, nimbus = alike.one("tbody").find("tr")
+    assert [cell.text for cell in borealis.find("td")[:3]] == ["2", "2", "no"]
+    assert nimbus.find("td")[2].text == "yes"
+    assert "2026-11-21 2.15.0.dev" in nimbus.text
+
+
+def test_its_tests_lead_to_their_failures(site: Path, alike: Element) -> None:
+    links = [item for item in alike.one("tbody").find("a") if item.find("code")]
+    assert len(links) == 3
+    for link in links:
+        page, _, fragment = link.attributes["href"].removeprefix("../../").partition("#")
+        assert read(site / page).one(id=fragment).one("summary").one("code").text == link.text
+
+
+def test_one_device_s_text_stands_there(site: Path, alike: Element) -> None:
+    assert "E Mismatched elements: 9 / 24" in alike.one("section", aria_labelledby="text").one("pre").text
+    build = read(site / "c" / CLUSTERS[-1].signature.id / "index.html")
+    assert "ninja: build stopped: subcommand failed." in build.one("pre").text
+    assert build.one("tbody").find("a")[-1].attributes["href"] == "../../d/dune/index.html#stages"
+
+
+def test_a_device_that_is_not_registered_is_no_link(site: Path) -> None:
+    page = read(site / "c" / CLUSTERS[2].signature.id / "index.html")
+    assert page.one("tbody").find("th")[0].text == "removed"
+    assert not page.one("tbody").find("a")
+
+
+def test_the_control_that_fails_too_is_said(sampled: Sample, tmp_path: Path) -> None:
+    both = cluster("RuntimeError: both", Cause.UPSTREAM, "both", part("cobalt", "a"), part("openreg", "a"))
+    verdicts = sampled.verdicts.model_copy(update={"clusters": (both,)})
+    render(sampled.registry, History(tmp_path / "none"), verdicts, tmp_path / "site")
+    assert (
+        "the control fails alike"
+        in read(tmp_path / "site" / "index.html").one("section", aria_labelledby="together").text
+    )
+    assert "OpenReg control" in read(tmp_path / "site" / "c" / both.signature.id / "index.html").one("tbody").text
+
+
+def test_thousands_of_clusters_are_cut_and_counted(sampled: Sample, tmp_path: Path) -> None:
+    many = tuple(
+        cluster(f"test_{number}: values differ", Cause.UNKNOWN, "alone", part("cobalt", f"test_{number}"))
+        for number in range(3_000)
+    )
+    verdicts = sampled.verdicts.model_copy(update={"clusters": many})
+    render(sampled.registry, History(tmp_path / "none"), verdicts, tmp_path / "site")
+    page = read(tmp_path / "site" / "c" / "index.html")
+    assert len(page.one("tbody").find("tr")) == SHOWN == len(list((tmp_path / "site" / "c").glob("*/index.html")))
+    assert "2,800 more clusters of 3,000 not shown here" in page.text
+    assert (tmp_path / "site" / "c" / "index.html").stat().st_size < 200 * 1024
+
+
+@pytest.mark.parametrize("planned", [True, False])
+def test_without_failures_the_list_says_so(sampled: Sample, tmp_path: Path, planned: bool) -> None:
+    changes = {"clusters": ()} | ({} if planned else {"plan_id": None})
+    render(sampled.registry, History(tmp_path / "none"), sampled.verdicts.model_copy(update=changes), tmp_path / "site")
+    said = read(tmp_path / "site" / "c" / "index.html").one("h2").text
+    assert said == ("Nothing failed that was reported" if planned else "No nightly yet")

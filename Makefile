@@ -39,8 +39,9 @@ lint-device: $(VENV)/development ## Check the types of the device suites against
 schema: $(VENV)/tool ## Write devices/device.schema.json again, from the model
 	$(BIN)/ootci device schema > devices/device.schema.json
 
+# Without exec, a shell would say that Ctrl-C ended it.
 site: $(VENV)/tool ## Render the invented sample site and serve it on loopback: make site [NIGHTS=90] [SERVE=no]
-	@$(BIN)/python tests/system/sample_site.py $(if $(NIGHTS),--nights "$(NIGHTS)") $(if $(SERVE),--serve "$(SERVE)")
+	@exec $(BIN)/python tests/system/sample_site.py $(if $(NIGHTS),--nights "$(NIGHTS)") $(if $(SERVE),--serve "$(SERVE)")
 
 screenshot: $(VENV)/development ## Take the README's screenshot again, from the sample site
 	$(BIN)/python tests/system/screenshot.py

@@ -55,6 +55,7 @@ PAGES = (
     f"c/{ALIKE.id}/index.html",
     "capabilities/index.html",
     "method/index.html",
+    "health/index.html",
     "404.html",
 )
 HOSTILE_PAGES = ("index.html", "d/borealis/index.html", "c/index.html", f"c/{EVIL_NAME.id}/index.html")
@@ -189,7 +190,13 @@ def test_no_page_scrolls_sideways_on_a_narrow_screen(browser: Browser, sites: Si
 @pytest.mark.parametrize("width", [480, 640, 768, 900, 1000, 1100, 1200, 1217, 1240, 1440])
 def test_no_page_scrolls_sideways_at_any_width(browser: Browser, sites: Sites, width: int) -> None:
     with browser.new_context(viewport={"width": width, "height": 800}) as context:
-        for name in ("index.html", "d/borealis/index.html", "c/index.html", "capabilities/index.html"):
+        for name in (
+            "index.html",
+            "d/borealis/index.html",
+            "c/index.html",
+            "capabilities/index.html",
+            "health/index.html",
+        ):
             page = visit(context, sites.address("file", "sample") + name).page
             assert page.evaluate("document.documentElement.scrollWidth") <= width, name
 

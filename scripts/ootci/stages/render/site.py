@@ -21,6 +21,7 @@ from .capabilities import capabilities_page
 from .clusters import Clusters, Reported
 from .device_view import device_page, newest, run_pages
 from .front import front_page, unjudged
+from .health import LastReport, health_page
 from .looks import page, templates
 from .method import method_page
 from .publish import publish
@@ -57,6 +58,7 @@ def _files(
 
     found = {item.device: item for item in verdicts.devices}
     durations: dict[str, float] = {}
+    reports: dict[str, LastReport] = {}
     capabilities: dict[str, tuple[CapabilityCounts, ...]] = {}
     plans = {plan.id: plan for plan in history.plans()}
     clusters = Clusters(registry, verdicts)
@@ -65,6 +67,9 @@ def _files(
         name = item.device.name
         verdict = found.get(name) or unjudged(name)
         pages = run_pages(history.stored_runs(name))
+        if pages:
+            last = pages[-1]
+            reports[name] = LastReport(last.run.plan_id, last.run.finished_at, f"d/{name}/{last.folder}/index.html")
         latest = newest(pages, verdict)
         run = history.whole(latest.stored) if latest is not None else None
         plan = plans.get(run.plan_id) if run is not None else None
@@ -85,6 +90,8 @@ def _files(
     yield show("capabilities/index.html", "capabilities.html", page=capabilities_page(front.rows, capabilities))
     yield show("method/index.html", "method.html", page=method_page())
     style = (looks / STATIC / "style.css").read_text(encoding="utf-8")
+    health = health_page(registry, verdicts, tuple(plans.values()), reports)
+    yield show("health/index.html", "health.html", page=health)
     yield show("404.html", "404.html", style=Markup(style), style_hash=_source_hash(style))  # noqa: S704
     yield "verdicts.json", verdicts.to_json().encode("utf-8")
     yield "gate.json", _gate(verdicts)

@@ -27,6 +27,17 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} m"
 
 
+def age(seconds: float) -> str:
+    """How long ago something was: ``12 m``, ``36 h``, ``2.5 days``; a clock that is ahead gives ``0 m``."""
+    minutes = max(0, round(seconds / 60))
+    if minutes < 60:
+        return f"{minutes} m"
+    if minutes < 48 * 60:
+        hours, rest = divmod(minutes, 60)
+        return f"{hours} h {rest:02d} m" if rest else f"{hours} h"
+    return f"{minutes / 60 / 24:.1f}".removesuffix(".0") + " days"
+
+
 def many(count: int, one: str, more: str | None = None) -> str:
     """A number with its noun: ``1 night``, ``3 nights``, ``1,204 tests``."""
     return f"{count:,} {one if count == 1 else more or one + 's'}"

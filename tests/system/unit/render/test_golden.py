@@ -20,6 +20,7 @@ PAGES = {
     "clusters.html": "c/index.html",
     "cluster.html": f"c/{ALIKE.id}/index.html",
     "run-build-broken.html": f"d/dune/{plan_id(NIGHTS - 1)}/index.html",
+    "health.html": "health/index.html",
     "gate.json": "gate.json",
 }
 

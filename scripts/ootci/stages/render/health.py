@@ -1,0 +1,161 @@
+"""The watcher's page: how old everything is that the other pages are made from, and what is kept of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from ootci.history.gc import MEASURES_RUNS, TEXTS_NIGHTS
+from ootci.model.device import Cadence, RegisteredDevice, Tier
+from ootci.model.plan import Plan
+from ootci.model.verdict import DeviceVerdict, Verdicts
+
+from .facts import Fact
+from .front import in_order, unjudged
+from .links import web_address
+from .status import VERDICTS, Status
+from .text import one_line
+from .words import age, many, moment
+
+SCHEDULE = "schedule"
+"""The event of a nightly that started by itself."""
+
+
+@dataclass(frozen=True)
+class LastReport:
+    """The newest report of a device.
+
+    Attributes:
+        plan_id: its nightly.
+        at: when the run finished, by the clock of the machine that ran it.
+        href: its page, relative to the site.
+
+    """
+
+    plan_id: str
+    at: datetime
+    href: str
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A time, and how long before the page was built it was."""
+
+    at: datetime
+    age: str
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What one device last did, and how long it may be silent.
+
+    Attributes:
+        cadence: how often nightlies run it.
+        silent_after: it has no data when the last nightly that ran it is older.
+        planned: the last nightly that ran it; null before the first.
+        reported: its last report; null before the first.
+        href: the page of the last report.
+
+    """
+
+    name: str
+    display_name: str
+    status: Status
+    reason: str
+    is_control: bool
+    cadence: str
+    silent_after: str
+    planned: Moment | None
+    reported: Moment | None
+    href: str | None
+
+
+@dataclass(frozen=True)
+class HealthPage:
+    """Everything that the health page shows."""
+
+    nightly: Moment | None
+    limit: str
+    rows: tuple[Watched, ...]
+    facts: tuple[Fact, ...]
+    texts_nights: int
+    measures_runs: int
+
+    @property
+    def controls(self) -> tuple[Watched, ...]:
+        """The devices of the tier reference."""
+        return tuple(row for row in self.rows if row.is_control)
+
+
+def health_page(
+    registry: Sequence[RegisteredDevice],
+    verdicts: Verdicts,
+    plans: Sequence[Plan],
+    reports: Mapping[str, LastReport],
+) -> HealthPage:
+    """The health page.
+
+    Args:
+        registry: every registered device, in registry order.
+        verdicts: what the judge found; whether anything is too old was found by it, too.
+        plans: every nightly, oldest first.
+        reports: the last report of each device that ever reported.
+
+    """
+    now = verdicts.judged_at
+    found = {item.device: item for item in verdicts.devices}
+    newest = next((plan for plan in reversed(plans) if plan.id == verdicts.plan_id), None)
+    return HealthPage(
+        nightly=_moment(verdicts.planned_at, now),
+        limit=_limit(Cadence.NIGHTLY),
+        rows=tuple(
+            _watched(item, found.get(item.device.name) or unjudged(item.device.name), reports, now)
+            for item in in_order(registry, found)
+        ),
+        facts=_facts(newest, plans, reports, now) if newest else (),
+        texts_nights=TEXTS_NIGHTS,
+        measures_runs=MEASURES_RUNS,
+    )
+
+
+def _watched(
+    item: RegisteredDevice, verdict: DeviceVerdict, reports: Mapping[str, LastReport], now: datetime
+) -> Watched:
+    device, report = item.device, reports.get(item.device.name)
+    return Watched(
+        name=device.name,
+        display_name=one_line(device.display_name, 60),
+        status=VERDICTS[verdict.verdict],
+        reason=one_line(verdict.reason, 160),
+        is_control=device.tier is Tier.REFERENCE,
+        cadence=device.cadence.value,
+        silent_after=_limit(device.cadence),
+        planned=_moment(verdict.history[-1].date if verdict.history else None, now),
+        reported=_moment(report.at if report else None, now),
+        href=report.href if report else None,
+    )
+
+
+def _facts(newest: Plan, plans: Sequence[Plan], reports: Mapping[str, LastReport], now: datetime) -> tuple[Fact, ...]:
+    """What the newest nightly expected and got."""
+    expected = {run.device for run in newest.runs}
+    reported = sum(name in reports and reports[name].plan_id == newest.id for name in expected)
+    left_out = ", ".join(f"{item.device} ({item.reason})" for item in newest.left_out)
+    by_itself = next((plan for plan in reversed(plans) if plan.trigger.event == SCHEDULE), None)
+    last = _moment(by_itself.created_at if by_itself else None, now)
+    return (
+        Fact("nightly", newest.id, code=True),
+        Fact("started by", newest.trigger.event, web_address(newest.trigger.url)),
+        Fact("by schedule", f"last {moment(last.at)}, {last.age} before this page" if last else "never yet"),
+        Fact("reported", f"{reported} of {many(len(expected), 'expected device')}"),
+        Fact("left out", left_out or "none"),
+    )
+
+
+def _moment(at: datetime | None, now: datetime) -> Moment | None:
+    return Moment(at, age((now - at).total_seconds())) if at is not None else None
+
+
+def _limit(cadence: Cadence) -> str:
+    return age(cadence.stale_after.total_seconds())

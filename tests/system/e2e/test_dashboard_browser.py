@@ -53,12 +53,20 @@ PAGES = (
     RUN,
     "c/index.html",
     f"c/{ALIKE.id}/index.html",
+    f"n/{plan_id(NIGHTS - 1)}/index.html",
+    "n/index.html",
     "capabilities/index.html",
     "method/index.html",
     "health/index.html",
     "404.html",
 )
-HOSTILE_PAGES = ("index.html", "d/borealis/index.html", "c/index.html", f"c/{EVIL_NAME.id}/index.html")
+HOSTILE_PAGES = (
+    "index.html",
+    "d/borealis/index.html",
+    "c/index.html",
+    f"c/{EVIL_NAME.id}/index.html",
+    f"n/{plan_id(NIGHTS - 1)}/index.html",
+)
 SUB_PATH = "some/sub/path"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from .front import front_page, unjudged
 from .health import LastReport, health_page
 from .looks import page, templates
 from .method import method_page
+from .nightlies import NIGHTS_LISTED, NightlyPage, NightReport, night_reports, nightly_pages
 from .publish import publish
 from .run_view import run_view
 
@@ -60,6 +62,7 @@ def _files(
     durations: dict[str, float] = {}
     reports: dict[str, LastReport] = {}
     capabilities: dict[str, tuple[CapabilityCounts, ...]] = {}
+    told: dict[str, dict[str, NightReport]] = {}
     plans = {plan.id: plan for plan in history.plans()}
     clusters = Clusters(registry, verdicts)
     reported: dict[str, Reported] = {}
@@ -70,6 +73,7 @@ def _files(
         if pages:
             last = pages[-1]
             reports[name] = LastReport(last.run.plan_id, last.run.finished_at, f"d/{name}/{last.folder}/index.html")
+        told[name] = night_reports(name, pages, plans)
         latest = newest(pages, verdict)
         run = history.whole(latest.stored) if latest is not None else None
         plan = plans.get(run.plan_id) if run is not None else None
@@ -82,6 +86,11 @@ def _files(
             # Nothing of the verdicts is on a run's page, so that it stays the same from night to night.
             view = run_view(history.whole(attempt.stored), plans.get(attempt.run.plan_id))
             yield show(f"d/{name}/{attempt.folder}/index.html", "run.html", device=item.device, page=attempt, view=view)
+    listed: deque[NightlyPage] = deque(maxlen=NIGHTS_LISTED)
+    for night in nightly_pages(registry, verdicts, tuple(plans.values()), told):
+        yield show(f"n/{night.folder}/index.html", "nightly.html", page=night)
+        listed.append(night)
+    yield show("n/index.html", "nightlies.html", nights=tuple(reversed(listed)), total=len(plans))
     front = front_page(registry, verdicts, durations)
     yield show("index.html", "front.html", page=front, together=clusters.together)
     yield show("c/index.html", "clusters.html", page=clusters.listed)

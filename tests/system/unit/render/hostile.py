@@ -15,7 +15,7 @@ from ootci.model.capability import Capability
 from ootci.model.cluster import Cause, Cluster
 from ootci.model.device import KnownFailure, Unsupported
 from ootci.model.outcome import Counts, Outcome, OutcomeName
-from ootci.model.plan import Plan
+from ootci.model.plan import Plan, Trigger
 from ootci.model.run import Environment, Links, OperatorCount, ReportState, Run, SuiteReport
 from ootci.model.signature import Signature
 from ootci.model.torch_build import TorchBuild
@@ -104,7 +104,9 @@ def _claiming(plan: Plan) -> Plan:
         run.model_copy(update={"known_failures": entries, "unsupported": claims}) if run.device == "borealis" else run
         for run in plan.runs
     )
-    return plan.model_copy(update={"runs": runs})
+    trigger = Trigger(event=EVIL, url=ADDRESS)
+    left_out = tuple(item.model_copy(update={"reason": EVIL + LONG}) for item in plan.left_out)
+    return plan.model_copy(update={"runs": runs, "left_out": left_out, "trigger": trigger})
 
 
 def _clusters(ids: tuple[str, ...]) -> tuple[Cluster, ...]:

@@ -21,6 +21,8 @@ PAGES = {
     "cluster.html": f"c/{ALIKE.id}/index.html",
     "run-build-broken.html": f"d/dune/{plan_id(NIGHTS - 1)}/index.html",
     "health.html": "health/index.html",
+    "nightly.html": f"n/{plan_id(NIGHTS - 1)}/index.html",
+    "nightlies.html": "n/index.html",
     "gate.json": "gate.json",
 }
 

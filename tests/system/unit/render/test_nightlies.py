@@ -1,0 +1,116 @@
+"""A nightly's page: a row for every device, silent ones included, and the commits since the nightly before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from unit.render.pages import Element, read
+from unit.render.sample import DEVICES, LETTERS, Sample, sample
+from unit.render.sample_runs import NIGHTS, SHA, plan_id
+
+from ootci.model.outcome import PassRate
+from ootci.model.plan import Plan, Trigger
+from ootci.model.torch_build import TorchBuild
+from ootci.stages.render import render
+from ootci.stages.render.nightlies import NightReport, nightly_pages
+
+RUN_PAGE = "https://github.com/example/pytorch-integration-tests/actions/runs/7"
+
+
+def nightly(site: Path, number: int) -> Element:
+    return read(site / "n" / plan_id(number) / "index.html")
+
+
+def rows(page: Element) -> dict[str, list[str]]:
+    found = [row for table in page.find("table") for row in table.one("tbody").find("tr")]
+    return {row.find("bdi")[0].text: [cell.text for cell in row.find("td")] for row in found}
+
+
+@pytest.mark.parametrize("number", [0, NIGHTS - 1])
+def test_every_device_has_the_verdict_of_that_night(site: Path, number: int) -> None:
+    found = rows(nightly(site, number))
+    assert set(found) == {item.display_name for item in DEVICES}
+    for item in DEVICES:
+        verdict = LETTERS[item.nights[number]]
+        word = verdict.value.replace("_", " ") if verdict else "left out"
+        assert found[item.display_name][0] == word
+
+
+def test_a_row_leads_to_the_attempt_that_counts_and_silence_leads_nowhere(site: Path) -> None:
+    page = nightly(site, NIGHTS - 1)
+    assert rows(page)["Borealis B2"] == ["REGRESSED", "run", "69 of 72", "2.15.0.dev20261120+cpu", SHA[:12]]
+    assert rows(page)["Fjord 400"] == ["NO DATA", "no report", "no tests", "2.15.0.dev20261120+cpu", "not said"]
+    assert page.find("a", href=f"../../d/borealis/{plan_id(NIGHTS - 1)}/index.html")
+    assert not page.find("a", href=f"../../d/fjord/{plan_id(NIGHTS - 1)}/index.html")
+
+
+def test_a_torch_that_was_not_wanted_is_marked_and_gives_no_commits(site: Path) -> None:
+    page = nightly(site, NIGHTS - 1)
+    assert "wanted nightly, got release" in rows(page)["Ember X1"][3]
+    assert page.one("dl").text == (
+        f"PyTorch 2.15.0.dev20261120 commit {SHA[:12]} new commits none since nightly {plan_id(NIGHTS - 2)}"
+    )
+
+
+def test_who_was_left_out_and_why(site: Path) -> None:
+    assert rows(nightly(site, NIGHTS - 1))["Halo Edge"] == ["PAUSED", "The only machine is being moved until March."]
+    assert rows(nightly(site, 0))["Indigo Q"] == ["left out", "the plan of this nightly does not name it"]
+
+
+def test_the_newest_night_is_first_on_the_list_and_each_says_how_many_came_to_what(site: Path) -> None:
+    lines = read(site / "n" / "index.html").one("tbody").find("tr")
+    assert [line.one("a").attributes["href"] for line in lines] == [
+        f"{plan_id(number)}/index.html" for number in reversed(range(NIGHTS))
+    ]
+    cells = [cell.text for cell in lines[0].find("td")]
+    assert cells[0] == f"2.15.0.dev20261120 {SHA[:12]}"
+    assert cells[1].startswith("1 BUILD BROKEN 1 IMPORT BROKEN 1 SMOKE BROKEN 1 REGRESSED 1 LOST TESTS 1 FAILING")
+    assert cells[2] == "1"
+
+
+def _reported(plan: Plan, commit: str | None) -> NightReport:
+    expected = plan.runs[0]
+    version = expected.torch.version or ""
+    build = TorchBuild(version=version, git_version=commit)
+    return NightReport("x", expected.torch, build, PassRate(passed=1, executed=1))
+
+
+def test_commits_are_counted_from_the_last_nightly_that_says_its_commit(sampled: Sample) -> None:
+    plans = sampled.history.plans()[:4]
+    commits = ["1" * 40, None, "3" * 40, "3" * 40]
+    told = {"openreg": {plan.id: _reported(plan, said) for plan, said in zip(plans, commits, strict=True)}}
+    facts = [night.facts[-1] for night in nightly_pages(sampled.registry, sampled.verdicts, plans, told)]
+    assert facts[0].value == "unknown: no earlier nightly says its commit"
+    assert facts[1].value == "unknown: no device said the commit of a nightly build"
+    assert facts[2].value == f"1111111...3333333 since nightly {plans[0].id}"
+    assert facts[2].href == f"https://github.com/pytorch/pytorch/compare/{commits[0]}...{commits[2]}"
+    assert (facts[3].value, facts[3].href) == (f"none since nightly {plans[2].id}", None)
+
+
+def test_the_workflow_run_is_linked_and_nothing_but_the_web(tmp_path: Path) -> None:
+    addresses = {plan_id(0): RUN_PAGE, plan_id(1): "javascript:document.title='ran'"}
+
+    def planned(plan: Plan) -> Plan:
+        trigger = Trigger(event="workflow_dispatch", url=addresses.get(plan.id))
+        return plan.model_copy(update={"trigger": trigger})
+
+    made = sample(tmp_path / "history", planned)
+    render(made.registry, made.history, made.verdicts, tmp_path / "site")
+    first, second = nightly(tmp_path / "site", 0), nightly(tmp_path / "site", 1)
+    assert [link.text for link in first.find("a", href=RUN_PAGE)] == ["workflow run"]
+    assert "by hand" in first.text
+    assert "workflow run" not in second.text
+
+
+def test_a_night_whose_verdicts_are_no_longer_kept_and_a_device_that_left_keep_their_rows(
+    sampled: Sample, tmp_path: Path
+) -> None:
+    devices = tuple(item.model_copy(update={"history": item.history[-2:]}) for item in sampled.verdicts.devices)
+    verdicts = sampled.verdicts.model_copy(update={"devices": devices})
+    registry = tuple(item for item in sampled.registry if item.device.name != "dune")
+    render(registry, sampled.history, verdicts, tmp_path / "site")
+    page = nightly(tmp_path / "site", 0)
+    assert rows(page)["OpenReg"][:2] == ["not kept", "run"]
+    gone = next(row for row in page.find("tr") if row.find("th")[0].text == "dune not registered")
+    assert not [link for link in gone.find("a") if "d/dune" in link.attributes["href"]]

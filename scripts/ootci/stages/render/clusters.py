@@ -12,6 +12,7 @@ from ootci.model.verdict import Verdicts
 from .device_view import DevicePage
 from .links import folder_name, web_address
 from .room import NAMES, Room
+from .spells import Alike
 from .status import CAUSES, VERDICTS, Status
 from .text import Excerpt, excerpt, one_line
 from .words import changed, day
@@ -175,6 +176,14 @@ class Clusters:
         chosen.sort(key=lambda item: item.cause is not Cause.UPSTREAM)
         rows = tuple(self._rows[item.signature.id] for item in chosen[:FRONT])
         return ClusterList(rows, len(chosen) - len(rows), len(chosen))
+
+    @property
+    def alike(self) -> Mapping[str, Alike]:
+        """Every cluster as one of its devices sees it, by the signature's id."""
+        return {
+            item.signature.id: Alike(len(item.devices) - 1, address(item) if item.signature.id in self._rows else None)
+            for item in self._clusters
+        }
 
     def reported(self, page: DevicePage) -> Reported:
         """What a cluster's page takes from a device's page."""

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ootci.history.stored import StoredRun
 from ootci.model.device import Device
 from ootci.model.plan import Plan
 from ootci.model.run import Run
-from ootci.model.verdict import DeviceVerdict
+from ootci.model.verdict import Change, DeviceVerdict
 
 from .facts import Fact, TorchView, contacts, device_facts, torch_view
 from .links import folder_name
 from .nights import NightRow, in_words, night_rows
-from .room import NAMES, Room
+from .room import ITEM_OVERHEAD, NAMES, Room
 from .run_view import RunView, run_view
+from .spells import Alike, SpellView, spell_view
 from .status import CHANGES, OUTCOMES, VERDICTS, WHERE, Status
 from .text import one_line
-from .words import day, many
+from .words import changed, day, many
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,13 @@ class RunPage:
 
 @dataclass(frozen=True)
 class ChangeRow:
-    """One test that differs from the run before."""
+    """One test that differs from the run before; of a failing one, since when it fails and who fails alike."""
 
     id: str
     before: str | None
     after: str | None
+    spell: SpellView | None
+    alike: Alike | None
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,8 @@ class DevicePage:
     run: RunView | None
     run_href: str | None
     changes: tuple[ChangeGroup, ...]
+    torch_changed: str
+    plugin_changed: str
     nights: tuple[NightRow, ...]
     nights_words: str
     earlier_attempts: tuple[RunPage, ...]
@@ -106,9 +111,24 @@ def newest(pages: Sequence[RunPage], verdict: DeviceVerdict) -> RunPage | None:
 
 
 def device_page(
-    device: Device, verdict: DeviceVerdict, pages: Sequence[RunPage], run: Run | None, plan: Plan | None
+    device: Device,
+    verdict: DeviceVerdict,
+    pages: Sequence[RunPage],
+    run: Run | None,
+    plan: Plan | None,
+    alike: Mapping[str, Alike],
 ) -> DevicePage:
-    """A device's page; ``run`` is the whole run that the verdict was derived from, and ``plan`` its nightly."""
+    """A device's page.
+
+    Args:
+        device: the device.
+        verdict: what the judge found.
+        pages: every page of its runs.
+        run: the whole run that the verdict was derived from.
+        plan: the nightly of that run.
+        alike: what fails alike, by the signature's id.
+
+    """
     page = newest(pages, verdict)
     hrefs = {page.run.plan_id: f"{page.folder}/index.html" for page in pages if page.latest}
     return DevicePage(
@@ -121,7 +141,9 @@ def device_page(
         torch=torch_view(verdict.torch_request, verdict.torch) if verdict.torch_request else None,
         run=run_view(run, plan, verdict.changes) if run else None,
         run_href=f"{page.folder}/index.html" if page else None,
-        changes=_changes(verdict),
+        changes=_changes(verdict, alike),
+        torch_changed=changed(verdict.torch_changed),
+        plugin_changed=changed(verdict.plugin_changed),
         nights=night_rows(verdict, hrefs),
         nights_words=in_words(verdict.history),
         earlier_attempts=tuple(
@@ -133,20 +155,37 @@ def device_page(
     )
 
 
-def _changes(verdict: DeviceVerdict) -> tuple[ChangeGroup, ...]:
+def _changes(verdict: DeviceVerdict, alike: Mapping[str, Alike]) -> tuple[ChangeGroup, ...]:
     room, groups = Room(NAMES), []
     for name, status in CHANGES.items():
         found = [change for change in verdict.changes if change.change is name]
         shown = []
         for change in found:
-            row = ChangeRow(
-                one_line(change.id),
-                OUTCOMES[change.before].word if change.before else None,
-                OUTCOMES[change.after].word if change.after else None,
-            )
-            if not room.takes(row.id):
+            row = _change(change, verdict, alike)
+            if not _fits(room, row):
                 break
             shown.append(row)
         if found:
             groups.append(ChangeGroup(status, len(found), tuple(shown)))
     return tuple(groups)
+
+
+def _fits(room: Room, row: ChangeRow) -> bool:
+    page = row.alike.page if row.alike else None
+    if row.spell is None:
+        return room.takes(row.id, page)
+    # Two links and a line of its own.
+    return room.takes(
+        row.id, page, row.spell.words, row.spell.commits, row.spell.commits_href, overhead=3 * ITEM_OVERHEAD
+    )
+
+
+def _change(change: Change, verdict: DeviceVerdict, alike: Mapping[str, Alike]) -> ChangeRow:
+    known = change.spell is not None and 0 <= change.spell < len(verdict.spells)
+    return ChangeRow(
+        id=one_line(change.id),
+        before=OUTCOMES[change.before].word if change.before else None,
+        after=OUTCOMES[change.after].word if change.after else None,
+        spell=spell_view(verdict.spells[change.spell or 0]) if known else None,
+        alike=alike.get(change.signature) if change.signature else None,
+    )

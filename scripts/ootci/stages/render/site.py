@@ -65,7 +65,7 @@ def _files(
     told: dict[str, dict[str, NightReport]] = {}
     plans = {plan.id: plan for plan in history.plans()}
     clusters = Clusters(registry, verdicts)
-    reported: dict[str, Reported] = {}
+    alike, reported = clusters.alike, dict[str, Reported]()
     for item in registry:
         name = item.device.name
         verdict = found.get(name) or unjudged(name)
@@ -79,7 +79,7 @@ def _files(
         plan = plans.get(run.plan_id) if run is not None else None
         if run is not None:
             durations[name], capabilities[name] = run.duration, run.capabilities
-        page_of_device = device_page(item.device, verdict, pages, run, plan)
+        page_of_device = device_page(item.device, verdict, pages, run, plan, alike)
         reported[name] = clusters.reported(page_of_device)
         yield show(f"d/{name}/index.html", "device.html", page=page_of_device)
         for attempt in pages:

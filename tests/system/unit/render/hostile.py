@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 
 from unit.render.sample import Sample, sample
-from unit.render.sample_clusters import cluster, part
+from unit.render.sample_clusters import cluster, mark, part
 
 from ootci.history.store import History
 from ootci.model.build import PluginBuild, StageName, StageResult, StageStatus
@@ -18,6 +18,7 @@ from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan, Trigger
 from ootci.model.run import Environment, Links, OperatorCount, ReportState, Run, SuiteReport
 from ootci.model.signature import Signature
+from ootci.model.spell import Spell
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import Change, ChangeName
 
@@ -132,7 +133,18 @@ def hostile_sample(folder: Path) -> Sample:
             "torch_request": evil.torch_request,
             "torch": evil.torch,
             "changes": tuple(
-                Change(id=item.id, change=ChangeName.REGRESSION, after=item.outcome) for item in evil.outcomes
+                Change(
+                    id=item.id,
+                    change=ChangeName.REGRESSION,
+                    after=item.outcome,
+                    signature=EVIL_NAME.id,
+                    spell=number % 3,
+                )
+                for number, item in enumerate(evil.outcomes)
+            ),
+            "spells": (
+                Spell(first_failed=mark(3), commits=EVIL + LONG, commits_url=ADDRESS),
+                Spell(first_failed=mark(3), last_passed=mark(2), commits=EVIL, commits_url=f"https://{EVIL}"),
             ),
         }
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from unit.render.sample_clusters import CLUSTERS
+from unit.render.sample_clusters import CLUSTERS, with_spells
 from unit.render.sample_runs import BROKE_AT, FIRST_NIGHT, NIGHTS, SHA, plan_id, request, run
 
 from ootci.history.compare import changes_between, new_failures
@@ -154,7 +154,8 @@ def sample(folder: Path, planned: Callable[[Plan], Plan] = lambda plan: plan) ->
                 attempt = 2
             runs[number] = run(invented.name, number, verdict, attempt)
             history.append_run(runs[number])
-        verdicts.append(_verdict(invented, runs))
+        verdict_of_it = _verdict(invented, runs)
+        verdicts.append(with_spells(verdict_of_it) if invented.name == "borealis" else verdict_of_it)
     return Sample(registry(), history, _verdicts(tuple(verdicts)))
 
 

@@ -8,7 +8,8 @@ from unit.render.sample_runs import FIRST_NIGHT, NIGHTS, SHA, plan_id
 
 from ootci.model.cluster import Cause, Cluster, ClusterDevice
 from ootci.model.signature import Signature
-from ootci.model.spell import Mark
+from ootci.model.spell import Mark, Spell
+from ootci.model.verdict import ChangeName, DeviceVerdict
 
 COMMITS = "abc1234...def5678"
 COMMITS_URL = f"https://github.com/pytorch/pytorch/compare/{'a' * 40}...{SHA}"
@@ -87,3 +88,27 @@ CLUSTERS = (
         commits=True,
     ),
 )
+
+
+SPELLS = (
+    Spell(first_failed=mark(3)),
+    Spell(first_failed=mark(LAST), last_passed=mark(LAST - 1), commits=COMMITS, commits_url=COMMITS_URL),
+)
+FAILING = (ChangeName.REGRESSION, ChangeName.NEW_FAILURE, ChangeName.STILL_FAILING)
+
+
+def with_spells(verdict: DeviceVerdict) -> DeviceVerdict:
+    """The verdict with a row of failures and a cluster for each failing test: its own for what keeps failing."""
+    changes = tuple(
+        change.model_copy(
+            update={
+                "signature": CLUSTERS[3 if change.change is ChangeName.STILL_FAILING else 0].signature.id,
+                "spell": 0 if change.change is ChangeName.STILL_FAILING else 1,
+            }
+        )
+        if change.change in FAILING
+        else change
+        for change in verdict.changes
+    )
+    update = {"changes": changes, "spells": SPELLS, "torch_changed": True, "plugin_changed": False}
+    return verdict.model_copy(update=update)

@@ -6,6 +6,7 @@ import gzip
 from pathlib import Path
 
 from unit.render.sample import Sample, registered
+from unit.render.sample_clusters import ALIKE, SPELLS
 from unit.render.sample_runs import NIGHTS, run
 
 from ootci.history.store import History
@@ -42,11 +43,14 @@ def test_device_page_with_ten_thousand_failures(sampled: Sample, tmp_path: Path)
         )
         for number in range(20_000)
     )
-    changes = tuple(Change(id=item.id, change=ChangeName.REGRESSION, after=item.outcome) for item in outcomes)
+    changes = tuple(
+        Change(id=item.id, change=ChangeName.REGRESSION, after=item.outcome, signature=ALIKE.id, spell=1)
+        for item in outcomes
+    )
     history = History(tmp_path / "history")
     history.append_plan(sampled.history.plans()[-1])
     history.append_run(honest.model_copy(update={"outcomes": outcomes}))
-    verdict = sampled.verdicts.devices[2].model_copy(update={"changes": changes, "run_id": honest.id})
+    verdict = sampled.verdicts.devices[2].model_copy(update={"changes": changes, "spells": SPELLS, "run_id": honest.id})
     verdicts = sampled.verdicts.model_copy(update={"devices": (verdict,)})
     render(sampled.registry[2:3], history, verdicts, tmp_path / "site")
     pages = list((tmp_path / "site" / "d").rglob("*.html"))

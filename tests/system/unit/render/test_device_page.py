@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from unit.render.pages import Element, read
 from unit.render.sample import DEVICES
+from unit.render.sample_clusters import ALIKE, COMMITS_URL
 from unit.render.sample_runs import NIGHTS, SHA, plan_id
 
 
@@ -142,3 +143,23 @@ def test_a_defect_of_torch_blames_nobody_and_is_linked(site: Path) -> None:
 def test_the_page_of_a_run_has_the_list_of_its_own_night(site: Path) -> None:
     page = read(site / "d" / "lumen" / plan_id(NIGHTS - 2) / "index.html")
     assert "matches no test" in page.one("section", aria_labelledby="known-failures").text
+
+
+def test_a_failing_test_says_since_when_with_which_commits_and_who_fails_alike(site: Path) -> None:
+    new, old = device(site, "borealis").one("section", aria_labelledby="changes").find("details")[:2]
+    said = new.find("li")[0].one("span", class_="under")
+    assert said.text == "failing since 2026-11-21, last passed 2026-11-20, abc1234...def5678 · with 1 other"
+    links = [item.attributes["href"] for item in said.find("a")]
+    assert links == [COMMITS_URL, f"../../c/{ALIKE.id}/index.html"]
+    said = old.find("li")[0].one("span", class_="under")
+    assert said.text == "failing since 2026-11-11, not known to have passed before · only this device"
+
+
+@pytest.mark.parametrize(("name", "said"), [("borealis", ("yes", "no")), ("cobalt", ("not known", "not known"))])
+def test_it_says_what_changed_since_the_run_before(site: Path, name: str, said: tuple[str, str]) -> None:
+    torch, plugin = said
+    assert f"Since the run before: PyTorch changed: {torch} · plugin changed: {plugin}" in device(site, name).text
+
+
+def test_without_a_run_nothing_is_said_of_changes(site: Path) -> None:
+    assert "Since the run before" not in device(site, "indigo").text

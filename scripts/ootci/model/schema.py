@@ -14,6 +14,7 @@ from ootci.model.durations import Durations
 from ootci.model.event import Event
 from ootci.model.plan import Plan
 from ootci.model.probe import Probe
+from ootci.model.published import ClustersFile, DevicesFile, GateFile, IndexFile, NightsFile, Published
 from ootci.model.record import StageFile
 from ootci.model.run import Run
 from ootci.model.verdict import Verdicts
@@ -37,6 +38,21 @@ def schemas() -> dict[str, str]:
         **files,
         "events.jsonl": _text(TypeAdapter(Event), "One line of events.jsonl"),
         "env.json": _text(TypeAdapter(Probe), "env.json"),
+    }
+
+
+def api_schemas() -> dict[str, str]:
+    """The schema of every file of the site's API, by the name that the schema's file has; of nights, of each device."""
+    kinds: dict[str, type[Published]] = {
+        "index": IndexFile,
+        "devices": DevicesFile,
+        "gate": GateFile,
+        "nights": NightsFile,
+        "clusters": ClustersFile,
+    }
+    return {
+        **{name: _text(TypeAdapter(kind), f"{name}.json") for name, kind in kinds.items()},
+        "verdicts": _text(TypeAdapter(Verdicts), Verdicts.FILE),
     }
 
 

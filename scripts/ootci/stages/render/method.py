@@ -9,6 +9,7 @@ from types import MappingProxyType
 from ootci.model.outcome import OutcomeName
 from ootci.model.verdict import ChangeName, VerdictName
 
+from .feed import ENTRIES
 from .status import CHANGES, OUTCOMES, VERDICTS, Status
 
 
@@ -27,6 +28,7 @@ class MethodPage:
     verdicts: tuple[Meaning, ...]
     outcomes: tuple[Meaning, ...]
     changes: tuple[Meaning, ...]
+    feed_entries: int = ENTRIES
 
 
 VERDICT_MEANINGS: Mapping[VerdictName, str] = MappingProxyType(

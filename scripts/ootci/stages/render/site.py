@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,6 @@ from markupsafe import Markup
 
 from ootci.history.store import History
 from ootci.model.device import RegisteredDevice
-from ootci.model.record import utc_text
 from ootci.model.run import CapabilityCounts
 from ootci.model.verdict import Verdicts
 from ootci.resources import dashboard_folder
@@ -24,6 +22,7 @@ from .device_view import device_page, newest, run_pages
 from .front import front_page, unjudged
 from .health import LastReport, health_page
 from .looks import page, templates
+from .machines import machine_files
 from .method import method_page
 from .nightlies import NIGHTS_LISTED, NightlyPage, NightReport, night_reports, nightly_pages
 from .publish import publish
@@ -61,6 +60,7 @@ def _files(
     found = {item.device: item for item in verdicts.devices}
     durations: dict[str, float] = {}
     reports: dict[str, LastReport] = {}
+    folders: dict[str, dict[str, str]] = {}
     capabilities: dict[str, tuple[CapabilityCounts, ...]] = {}
     told: dict[str, dict[str, NightReport]] = {}
     plans = {plan.id: plan for plan in history.plans()}
@@ -74,6 +74,7 @@ def _files(
             last = pages[-1]
             reports[name] = LastReport(last.run.plan_id, last.run.finished_at, f"d/{name}/{last.folder}/index.html")
         told[name] = night_reports(name, pages, plans)
+        folders[name] = {one.run.plan_id: one.folder for one in pages if one.latest}
         latest = newest(pages, verdict)
         run = history.whole(latest.stored) if latest is not None else None
         plan = plans.get(run.plan_id) if run is not None else None
@@ -102,8 +103,7 @@ def _files(
     health = health_page(registry, verdicts, tuple(plans.values()), reports)
     yield show("health/index.html", "health.html", page=health)
     yield show("404.html", "404.html", style=Markup(style), style_hash=_source_hash(style))  # noqa: S704
-    yield "verdicts.json", verdicts.to_json().encode("utf-8")
-    yield "gate.json", _gate(verdicts)
+    yield from machine_files(environment, registry, verdicts, folders)
     for path in sorted((looks / STATIC).iterdir()):
         yield f"{STATIC}/{path.name}", path.read_bytes()
 
@@ -111,16 +111,3 @@ def _files(
 def _source_hash(style: str) -> str:
     """What a content security policy calls a style by that stands in the page itself."""
     return f"sha256-{base64.b64encode(hashlib.sha256(style.encode('utf-8')).digest()).decode('ascii')}"
-
-
-def _gate(verdicts: Verdicts) -> bytes:
-    """May one merge, on its own, for those who poll it."""
-    gate = {
-        "schema_version": verdicts.schema_version,
-        "judged_at": utc_text(verdicts.judged_at),
-        "plan_id": verdicts.plan_id,
-        "planned_at": utc_text(verdicts.planned_at) if verdicts.planned_at else None,
-        "stale_reason": verdicts.stale_reason,
-        **verdicts.gate.model_dump(mode="json"),
-    }
-    return (json.dumps(gate, indent=1, ensure_ascii=False) + "\n").encode("utf-8")

@@ -15,7 +15,9 @@ LINE_LIMIT = 400
 
 _CONTROLS_OF_DIRECTION = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _INVISIBLE = "\u00ad\u180e\u200b-\u200d\u2028\u2029\u2060-\u2064\u206a-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff"
-_DECEIVING = re.compile(f"[{_CONTROLS_OF_DIRECTION}{_INVISIBLE}]")
+_NO_CHARACTERS = "\ufffe\uffff"
+"""XML can hold these in no way, not even escaped."""
+_DECEIVING = re.compile(f"[{_CONTROLS_OF_DIRECTION}{_INVISIBLE}{_NO_CHARACTERS}]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 

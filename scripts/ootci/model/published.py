@@ -1,0 +1,163 @@
+"""The files below ``api/v1`` of a site, for other people's programs. The history and the verdicts stay the truth.
+
+Within ``v1`` a key keeps its meaning and is not taken away; new ones may come, so that readers pass over what they do
+not know. Addresses are relative to the file in which they stand. Texts come from device runs: hostile until escaped.
+"""
+
+from __future__ import annotations
+
+from ootci.model.build import StageName
+from ootci.model.cluster import Cluster
+from ootci.model.device import Tier
+from ootci.model.outcome import Counts, PassRate
+from ootci.model.record import Record, Time
+from ootci.model.torch_build import TorchBuild, TorchRequest
+from ootci.model.verdict import Gate, Night, VerdictName
+
+API_VERSION = "v1"
+SCHEMA_VERSION = 1
+
+
+class Published(Record):
+    """A file of the API."""
+
+    schema_version: int = SCHEMA_VERSION
+    """Version of this file's schema."""
+
+    def to_json(self) -> str:
+        """The canonical text, as of a stage file."""
+        return self.model_dump_json(indent=1) + "\n"
+
+
+class DeviceEntry(Record):
+    """One device as the front page shows it."""
+
+    device: str
+    """Name of the device."""
+    display_name: str
+    """Its name for people."""
+    vendor: str
+    """Who makes it."""
+    tier: Tier
+    """How much it counts."""
+    gates: bool
+    """Whether it can block a merge."""
+    verdict: VerdictName
+    """The verdict."""
+    reason: str
+    """One sentence."""
+    since: Time | None
+    """When the verdict began; null where that is not known."""
+    nights: int
+    """How many nights in a row it has had this verdict."""
+    broke_at: StageName | None
+    """The stage where it broke; null when no stage did."""
+    run_id: str | None
+    """The run that the verdict was derived from; null when nothing was reported."""
+    reported_at: Time | None
+    """When that run finished."""
+    counts: Counts
+    """Tests of the required suites by outcome."""
+    pass_rate: PassRate
+    """How many of them passed of those that were executed."""
+    new_failures: int
+    """Tests that fail now, did not fail in the run before, and are not known failures."""
+    known: int
+    """Failing tests that the vendor knows of."""
+    torch_request: TorchRequest | None
+    """The torch wanted and got."""
+    torch: TorchBuild | None
+    """The torch that was installed."""
+    page: str
+    """Address of its page."""
+    run_page: str | None
+    """Address of the permanent page of that run."""
+    history: str
+    """Address of its past nights."""
+    badge: str
+    """Address of its badge as a picture."""
+    badge_endpoint: str
+    """Address of its badge as shields.io asks for it."""
+    feed: str
+    """Address of its Atom feed."""
+
+
+class DevicesFile(Published):
+    """devices.json: every registered device."""
+
+    judged_at: Time
+    """The `now` that staleness was judged against."""
+    plan_id: str | None
+    """The newest nightly; null when there has been none."""
+    stale_reason: str | None
+    """Why the site cannot be trusted to be fresh; null when it was at `judged_at`."""
+    devices: tuple[DeviceEntry, ...]
+    """One per device file, in registry order; a device that never reported is here too."""
+
+
+class GateHead(Published):
+    """What an answer about merging is about."""
+
+    judged_at: Time
+    """The `now` that staleness was judged against."""
+    plan_id: str | None
+    """The newest nightly; null when there has been none."""
+    planned_at: Time | None
+    """When that nightly was planned."""
+    stale_reason: str | None
+    """Why the answer cannot be trusted to be fresh; null when it was at `judged_at`."""
+
+
+class GateFile(Gate, GateHead):
+    """gate.json: may one merge?"""
+
+
+class NightEntry(Night):
+    """A past night, and where its run can be looked at."""
+
+    page: str | None
+    """Address of the permanent page of the night's run; null where nothing was reported."""
+
+
+class NightsFile(Published):
+    """nights/<device>.json: the strip of a device's past nights."""
+
+    device: str
+    """Name of the device."""
+    nights: tuple[NightEntry, ...]
+    """Oldest first."""
+
+
+class ClustersFile(Published):
+    """clusters.json: what fails on the newest nightly, by what it says."""
+
+    judged_at: Time
+    """The `now` that staleness was judged against."""
+    plan_id: str | None
+    """The newest nightly; null when there has been none."""
+    clusters: tuple[Cluster, ...]
+    """New ones first, then those of the most devices."""
+
+
+class IndexEntry(Record):
+    """One file of the API."""
+
+    path: str
+    """Address of the file."""
+    schema_path: str
+    """Address of its schema."""
+    schema_version: int
+    """Version of its schema."""
+    about: str
+    """What it has, one sentence."""
+
+
+class IndexFile(Published):
+    """index.json: which files there are."""
+
+    api_version: str
+    """The folder's name; a file that changes its meaning comes below another one."""
+    judged_at: Time
+    """The `now` that staleness was judged against."""
+    files: tuple[IndexEntry, ...]
+    """Every other file but the schemas."""

@@ -1,0 +1,93 @@
+"""Badges: a device's verdict as a picture and as the endpoint of shields.io, for other people's pages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from ootci.model.device import Device
+from ootci.model.verdict import DeviceVerdict, VerdictName
+
+from .status import VERDICTS
+from .text import one_line
+from .words import day
+
+COLOURS: Mapping[str, str] = MappingProxyType({"good": "1a7a3a", "bad": "bf1f2c", "warn": "8a5700", "off": "656d78"})
+"""By tone; white text is readable on each."""
+
+CACHE_SECONDS = 3600
+"""How long the endpoint may be kept: there is a nightly a day, and the watcher may find it stale in between."""
+
+_NARROW, _WIDE = frozenset(" .,:;!'·()[]fijlrtI-"), frozenset("mwMW@%&")
+_MARGIN = 6
+
+
+@dataclass(frozen=True)
+class Badge:
+    """A badge, with widths in pixels.
+
+    Attributes:
+        label: the left half: the PyTorch that is tested.
+        message: the right half: the verdict, and the date that it is about, so that an old badge shows its age.
+        title: the whole in words.
+        colour: six hexadecimal digits; grey when nothing is known.
+        label_width: pixels of the left half.
+        message_width: pixels of the right half.
+
+    """
+
+    label: str
+    message: str
+    title: str
+    colour: str
+    label_width: int
+    message_width: int
+
+    def endpoint(self) -> bytes:
+        """The JSON that shields.io asks for. Source: https://shields.io/badges/endpoint-badge."""
+        body = {
+            "schemaVersion": 1,
+            "label": self.label,
+            "message": self.message,
+            "color": self.colour,
+            "cacheSeconds": CACHE_SECONDS,
+        }
+        return (json.dumps(body, indent=1, ensure_ascii=False) + "\n").encode("utf-8")
+
+
+def badge(device: Device, verdict: DeviceVerdict) -> Badge:
+    """A device's badge. Silence is grey: a verdict that became too old is NO_DATA already."""
+    status = VERDICTS[verdict.verdict]
+    silent = verdict.verdict is VerdictName.NO_DATA
+    label = f"PyTorch {device.torch.channel.value}"
+    message = status.word
+    request = verdict.torch_request
+    if request is not None and request.fallback_reason is not None:
+        message += f" on {request.channel.value}"
+    if silent and verdict.since is not None:
+        message = f"{status.word} since {day(verdict.since)}"
+    elif verdict.history:
+        message += f" · {day(verdict.history[-1].date)}"
+    return Badge(
+        label=label,
+        message=message,
+        title=f"{one_line(device.display_name, 60)} on {label}: {message}",
+        colour=COLOURS["off" if silent else status.tone],
+        label_width=_width(label) + 2 * _MARGIN,
+        message_width=_width(message) + 2 * _MARGIN,
+    )
+
+
+def _width(text: str) -> int:
+    """About the pixels that a sans-serif of 11 pixels needs; the picture then tells the text to be exactly as wide."""
+    return round(sum(_advance(sign) for sign in text))
+
+
+def _advance(sign: str) -> float:
+    if sign in _NARROW:
+        return 4.2
+    if sign in _WIDE:
+        return 9.5
+    return 7.9 if sign.isupper() else 6.7

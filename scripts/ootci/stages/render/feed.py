@@ -1,0 +1,141 @@
+"""Atom feeds: an entry for each change of a verdict and for each group of failures that began.
+
+An entry's id is made of what happened, to which device and on which nightly, and of nothing else: rendering again
+never changes it. No address is known where the site is rendered, so that links are relative to the feed.
+
+Source: RFC 4287 (Atom), RFC 4151 (tag URIs), RFC 2606 (the name ``invalid``, which nobody can own).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+
+from ootci.model.cluster import Cause, Cluster, ClusterDevice
+from ootci.model.device import Device
+from ootci.model.verdict import DeviceVerdict, VerdictName
+
+from .links import folder_name
+from .status import VERDICTS
+from .text import one_line
+
+TAG = "tag:pytorch-integration-tests.invalid,2026:"
+ENTRIES = 50
+"""The newest are kept."""
+NAMED = 3
+"""Devices that a title names."""
+
+_EXPECTED = frozenset({Cause.KNOWN, Cause.CORE_DEFECT})
+"""Failures of which somebody said beforehand that they would come: no news."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing that happened.
+
+    Attributes:
+        id: a tag URI.
+        updated: when it happened, as far as the verdicts say.
+        title: one line.
+        text: a sentence or two.
+        href: the page about it, relative to the site.
+        devices: whose feeds have it.
+
+    """
+
+    id: str
+    updated: datetime
+    title: str
+    text: str
+    href: str
+    devices: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Feed:
+    """One feed."""
+
+    id: str
+    title: str
+    updated: datetime
+    entries: tuple[Entry, ...]
+
+
+def feed(device: Device | None, entries: Sequence[Entry], built: datetime) -> Feed:
+    """The feed of a device, or of all; ``built`` is its time as long as nothing has happened."""
+    chosen = [entry for entry in entries if device is None or device.name in entry.devices]
+    chosen.sort(key=lambda entry: (entry.updated, entry.id), reverse=True)
+    return Feed(
+        id=f"{TAG}feed/{device.name}" if device else f"{TAG}feed",
+        title=f"{one_line(device.display_name, 60) if device else 'All devices'} · PyTorch integration tests",
+        updated=chosen[0].updated if chosen else built,
+        entries=tuple(chosen[:ENTRIES]),
+    )
+
+
+def verdict_entries(device: Device, verdict: DeviceVerdict, pages: Mapping[str, str]) -> Iterator[Entry]:
+    """Each night with another verdict than the night before; ``pages`` has the folder of each nightly's run page."""
+    last = verdict.history[-1] if verdict.history else None
+    turns = [turn for turn in pairwise(verdict.history) if turn[0].verdict is not turn[1].verdict]
+    for before, night in turns:
+        folder = pages.get(night.plan_id)
+        in_force = night is turns[-1][1] and night.verdict is verdict.verdict
+        yield _turn(
+            device,
+            (before.verdict, night.verdict),
+            night.plan_id,
+            night.date,
+            f"Nightly {one_line(night.plan_id, 80)}. " + (one_line(verdict.reason) if in_force else ""),
+            f"{folder}/index.html" if folder else "index.html",
+        )
+    if last is not None and last.verdict is not verdict.verdict:
+        # Paused, or silent for too long: that happened after the newest night, and no night tells of it.
+        text = f"Since nightly {one_line(last.plan_id, 80)}. {one_line(verdict.reason)}"
+        turn = (last.verdict, verdict.verdict)
+        yield _turn(device, turn, last.plan_id, verdict.since or last.date, text, "index.html")
+
+
+def _turn(
+    device: Device, turn: tuple[VerdictName, VerdictName], plan_id: str, at: datetime, text: str, page: str
+) -> Entry:
+    before, after = turn
+    return Entry(
+        id=f"{TAG}verdict/{device.name}/{folder_name(plan_id)}/{after.value}",
+        updated=at,
+        title=f"{one_line(device.display_name, 60)}: {VERDICTS[before].word} → {VERDICTS[after].word}",
+        text=text.strip(),
+        href=f"d/{device.name}/{page}",
+        devices=frozenset({device.name}),
+    )
+
+
+def cluster_entries(clusters: Sequence[Cluster], devices: Mapping[str, Device]) -> Iterator[Entry]:
+    """Each night on which failures began that still fail alike; those that somebody expects are left out.
+
+    Only what fails on the newest nightly has a cluster, so that an entry goes when its failures do.
+    """
+    for cluster in clusters:
+        began: dict[str, list[ClusterDevice]] = {}
+        for item in cluster.devices if cluster.cause not in _EXPECTED else ():
+            if item.device in devices:
+                began.setdefault(item.since.plan_id, []).append(item)
+        for plan_id, items in began.items():
+            text = f"Since nightly {one_line(plan_id, 80)}. {one_line(cluster.reason)}"
+            if cluster.commits is not None and cluster.since.plan_id == plan_id:
+                text += f". PyTorch's commits in between: {one_line(cluster.commits, 100)}"
+            yield Entry(
+                id=f"{TAG}failure/{folder_name(cluster.signature.id)}/{folder_name(plan_id)}",
+                updated=items[0].since.date,
+                title=f"New failure of {_names(items, devices)}: {one_line(cluster.signature.text, 200)}",
+                text=text,
+                href=f"d/{items[0].device}/index.html",
+                devices=frozenset(item.device for item in items),
+            )
+
+
+def _names(items: Sequence[ClusterDevice], devices: Mapping[str, Device]) -> str:
+    names = [one_line(devices[item.device].display_name, 60) for item in items]
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,86 @@
+"""Badges: readable by everybody, fetching nothing, and grey when nothing is known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from xml.etree import ElementTree
+
+from unit.render.hostile import hostile_sample
+from unit.render.sample import NOW, Sample
+
+from ootci.model.verdict import VerdictName
+from ootci.stages.judge import judge
+from ootci.stages.render import render
+from ootci.stages.render.badge import COLOURS, badge
+from ootci.stages.render.status import VERDICTS
+
+SVG = "{http://www.w3.org/2000/svg}"
+GREY = COLOURS["off"]
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance. Source: WCAG 2.2."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_badge_as_it_is(site: Path, golden: Callable[[str, str], None]) -> None:
+    golden("badge.svg", (site / "badge/borealis.svg").read_text(encoding="utf-8"))
+
+
+def test_the_picture_says_in_words_and_by_date_what_it_shows(sampled: Sample, site: Path) -> None:
+    for item, verdict in zip(sampled.registry, sampled.verdicts.devices, strict=True):
+        picture = ElementTree.fromstring((site / "badge" / f"{item.device.name}.svg").read_bytes())  # noqa: S314 - our own bytes
+        endpoint = json.loads((site / "badge" / f"{item.device.name}.json").read_text(encoding="utf-8"))
+        title = picture.find(f"{SVG}title")
+        assert title is not None
+        assert picture.get("role") == "img"
+        assert picture.get("aria-labelledby") == title.get("id")
+        assert title.text == f"{item.device.display_name} on {endpoint['label']}: {endpoint['message']}"
+        assert endpoint["message"].startswith(VERDICTS[verdict.verdict].word)
+        date = verdict.since if verdict.verdict is VerdictName.NO_DATA else verdict.history[-1].date
+        assert date is not None
+        assert f"{date:%Y-%m-%d}" in endpoint["message"]
+        assert [text.text for text in picture.iter(f"{SVG}text")] == [endpoint["label"], endpoint["message"]]
+        assert f"#{endpoint['color']}" in {rect.get("fill") for rect in picture.iter(f"{SVG}rect")}
+
+
+def test_no_badge_fetches_or_runs_anything_whatever_a_device_calls_itself(tmp_path: Path) -> None:
+    evil = hostile_sample(tmp_path / "history")
+    render(evil.registry, evil.history, evil.verdicts, tmp_path / "site")
+    for path in (tmp_path / "site/badge").glob("*.svg"):
+        picture = ElementTree.fromstring(path.read_bytes())  # noqa: S314 - our own bytes
+        tags = {element.tag.removeprefix(SVG) for element in picture.iter()}
+        assert tags == {"svg", "title", "clipPath", "rect", "g", "text"}, path
+        for element in picture.iter():
+            assert not any("href" in name or name.startswith("on") for name in element.attrib), path
+        assert len(path.read_bytes()) < 2048, path
+
+
+def test_white_text_can_be_read_on_every_colour() -> None:
+    for colour in (*COLOURS.values(), "3a424b"):
+        assert 1.05 / (luminance(colour) + 0.05) >= 4.5, colour
+
+
+def test_every_badge_is_grey_once_the_newest_nightly_is_too_old(sampled: Sample) -> None:
+    fresh = judge(sampled.registry, sampled.history, NOW)
+    late = judge(sampled.registry, sampled.history, NOW + timedelta(days=30))
+    devices = [item.device for item in sampled.registry]
+    assert GREY not in {badge(*pair).colour for pair in zip(devices[:4], fresh.devices[:4], strict=True)}
+    assert {badge(*pair).colour for pair in zip(devices, late.devices, strict=True)} == {GREY}
+
+
+def test_a_fallback_is_not_called_by_the_name_of_what_was_wanted(sampled: Sample) -> None:
+    fell_back = [
+        (item.device, verdict)
+        for item, verdict in zip(sampled.registry, sampled.verdicts.devices, strict=True)
+        if verdict.torch_request is not None and verdict.torch_request.fallback_reason is not None
+    ]
+    assert fell_back
+    for device, verdict in fell_back:
+        assert verdict.torch_request is not None
+        assert f" on {verdict.torch_request.channel.value} " in badge(device, verdict).message

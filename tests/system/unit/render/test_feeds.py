@@ -1,0 +1,191 @@
+"""Atom feeds by the rules of RFC 4287, with ids that rendering again does not change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+from xml.etree import ElementTree
+
+import pytest
+from unit.render.hostile import EVIL, LONG, hostile_sample
+from unit.render.sample import NOW, Sample
+from unit.render.sample_runs import FIRST_NIGHT, plan_id
+
+from ootci.model.cluster import Cause, Cluster, ClusterDevice
+from ootci.model.signature import Signature
+from ootci.model.spell import Mark
+from ootci.model.verdict import Night, VerdictName
+from ootci.stages.judge import judge
+from ootci.stages.render import render
+from ootci.stages.render.feed import ENTRIES, cluster_entries, feed, verdict_entries
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+TAG_URI = re.compile(r"tag:[a-z0-9.-]+,\d{4}:[A-Za-z0-9._~!$&'()*+,;=:@/?%-]+")
+DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+
+
+def mark(number: int) -> Mark:
+    return Mark(plan_id=plan_id(number), date=FIRST_NIGHT + timedelta(days=number))
+
+
+def cluster(
+    *began: tuple[str, int], cause: Cause = Cause.UPSTREAM, text: str = "Tensor-likes are not equal"
+) -> Cluster:
+    return Cluster(
+        signature=Signature.of(text),
+        plan_id=plan_id(13),
+        cause=cause,
+        reason="2 devices began to fail alike",
+        devices=tuple(
+            ClusterDevice(
+                device=name,
+                is_reference=False,
+                tests=2,
+                new=int(night == 13),
+                first=("a",),
+                plugin_changed=None,
+                since=mark(night),
+            )
+            for name, night in began
+        ),
+        since=mark(13),
+        commits="abc1234...def5678",
+    )
+
+
+@pytest.fixture(scope="module")
+def sites(sampled: Sample, site: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
+    """The sample as it is, as the judge sees it now and later, and with a hostile device."""
+    folder = tmp_path_factory.mktemp("feeds")
+    for name, now in (("judged", NOW), ("late", NOW + timedelta(days=30))):
+        render(sampled.registry, sampled.history, judge(sampled.registry, sampled.history, now), folder / name)
+    evil = hostile_sample(folder / "history")
+    broken = cluster(("borealis", 13), text=EVIL + "\ufffe\uffff" + LONG)
+    verdicts = evil.verdicts.model_copy(update={"clusters": (broken,)})
+    render(evil.registry, evil.history, verdicts, folder / "hostile")
+    return site, folder / "judged", folder / "late", folder / "hostile"
+
+
+def feeds(site: Path) -> dict[Path, ElementTree.Element]:
+    return {path: ElementTree.fromstring(path.read_bytes()) for path in site.rglob("feed.xml")}  # noqa: S314 - our own bytes
+
+
+def only(element: ElementTree.Element, name: str) -> str:
+    """The text of the one child of that name: RFC 4287 wants exactly one of each."""
+    found = element.findall(f"{ATOM}{name}")
+    assert len(found) == 1, name
+    text = found[0].text
+    assert text is not None
+    assert text.strip(), name
+    return text
+
+
+def test_feed_as_it_is(site: Path, golden: Callable[[str, str], None]) -> None:
+    golden("feed.xml", (site / "d/nimbus/feed.xml").read_text(encoding="utf-8"))
+
+
+def test_every_feed_and_entry_has_what_the_standard_demands(sites: tuple[Path, ...]) -> None:
+    entries_seen = 0
+    for site in sites:
+        found = feeds(site)
+        assert len(found) == 16
+        for path, root in found.items():
+            assert root.tag == f"{ATOM}feed"
+            entries = root.findall(f"{ATOM}entry")
+            assert len(entries) <= ENTRIES
+            entries_seen += len(entries)
+            author = root.find(f"{ATOM}author")
+            assert author is not None
+            assert only(author, "name")
+            for element in (root, *entries):
+                only(element, "title")
+                assert TAG_URI.fullmatch(only(element, "id"))
+                assert DATE.fullmatch(only(element, "updated"))
+                alternates = [link for link in element.findall(f"{ATOM}link") if link.get("rel") == "alternate"]
+                assert len(alternates) == 1
+                where = urljoin(path.relative_to(site).as_posix(), alternates[0].get("href"))
+                assert (site / urlsplit(where).path).is_file(), where
+            times = [datetime.fromisoformat(only(entry, "updated").replace("Z", "+00:00")) for entry in entries]
+            assert times == sorted(times, reverse=True)
+            ids = [only(element, "id") for element in (root, *entries)]
+            assert len(ids) == len(set(ids))
+            if times:
+                assert only(root, "updated") == only(entries[0], "updated")
+    assert entries_seen > 100
+
+
+def test_an_entry_for_each_change_of_verdict_and_for_nothing_else(sampled: Sample) -> None:
+    device, verdict = sampled.registry[1].device, sampled.verdicts.devices[1]
+    assert [entry.title for entry in verdict_entries(device, verdict, {})] == [
+        "Borealis B2: OK → UNSTABLE",
+        "Borealis B2: UNSTABLE → REGRESSED",
+    ]
+    unbroken = sampled.verdicts.devices[0]
+    assert list(verdict_entries(sampled.registry[0].device, unbroken, {})) == []
+
+
+def test_what_has_happened_keeps_its_id_time_and_title_when_nights_come_and_go(sampled: Sample) -> None:
+    device, verdict = sampled.registry[1].device, sampled.verdicts.devices[1]
+    before = {(item.id, item.updated, item.title) for item in verdict_entries(device, verdict, {})}
+    night = Night(plan_id="another", date=FIRST_NIGHT + timedelta(days=14), verdict=VerdictName.OK)
+    grown = verdict.model_copy(
+        update={"verdict": VerdictName.OK, "reason": "well", "history": (*verdict.history[5:], night)}
+    )
+    after = {(item.id, item.updated, item.title) for item in verdict_entries(device, grown, {"another": "another"})}
+    assert before < after
+    assert len(after - before) == 1
+
+
+def test_a_device_that_falls_silent_has_an_entry_of_that_moment(sampled: Sample) -> None:
+    late = judge(sampled.registry, sampled.history, NOW + timedelta(days=5)).devices[0]
+    later = judge(sampled.registry, sampled.history, NOW + timedelta(days=6)).devices[0]
+    device = sampled.registry[0].device
+    (entry,) = verdict_entries(device, late, {})
+    assert entry.title == "OpenReg: OK → NO DATA"
+    assert entry.updated == late.since
+    (again,) = verdict_entries(device, later, {})
+    assert (again.id, again.updated) == (entry.id, entry.updated)
+
+
+def test_failures_that_began_together_are_one_entry_of_the_night_on_which_they_did(sampled: Sample) -> None:
+    devices = {item.device.name: item.device for item in sampled.registry}
+    found = list(cluster_entries([cluster(("borealis", 13), ("cobalt", 9), ("dune", 13), ("gone", 13))], devices))
+    assert [(sorted(entry.devices), entry.updated) for entry in found] == [
+        (["borealis", "dune"], mark(13).date),
+        (["cobalt"], mark(9).date),
+    ]
+    assert "abc1234...def5678" in found[0].text
+    assert "abc1234" not in found[1].text
+    mended = list(cluster_entries([cluster(("cobalt", 9), ("dune", 13))], devices))
+    assert {entry.id for entry in mended} == {entry.id for entry in found}
+    assert [entry.id for entry in feed(devices["cobalt"], found, NOW).entries] == [found[1].id]
+
+
+@pytest.mark.parametrize("cause", [Cause.KNOWN, Cause.CORE_DEFECT])
+def test_failures_that_somebody_expects_are_no_news(sampled: Sample, cause: Cause) -> None:
+    devices = {item.device.name: item.device for item in sampled.registry}
+    assert list(cluster_entries([cluster(("borealis", 13), cause=cause)], devices)) == []
+
+
+def test_the_newest_entries_are_kept(sampled: Sample) -> None:
+    device, verdict = sampled.registry[1].device, sampled.verdicts.devices[1]
+    names = (VerdictName.OK, VerdictName.FAILING)
+    nights = tuple(
+        Night(plan_id=f"night-{number}", date=FIRST_NIGHT + timedelta(days=number), verdict=names[number % 2])
+        for number in range(200)
+    )
+    grown = verdict.model_copy(update={"history": nights, "verdict": nights[-1].verdict})
+    shown = feed(device, list(verdict_entries(device, grown, {})), NOW)
+    assert len(shown.entries) == ENTRIES
+    assert shown.entries[0].updated == shown.updated == nights[-1].date
+
+
+def test_pages_name_their_feeds(site: Path) -> None:
+    link = '<link rel="alternate" type="application/atom+xml" title="{}" href="{}">'
+    device = (site / "d/borealis/index.html").read_text(encoding="utf-8")
+    assert link.format("All devices", "../../feed.xml") in device
+    assert link.format("Borealis B2", "feed.xml") in device
+    assert link.format("All devices", "feed.xml") in (site / "index.html").read_text(encoding="utf-8")

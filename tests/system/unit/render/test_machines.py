@@ -1,0 +1,112 @@
+"""The API, badges and feeds: what programs read follows its schema, and leads somewhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+from jsonschema import Draft7Validator
+from unit.render.hostile import hostile_sample
+from unit.render.sample import NOW, Sample
+
+from ootci.model.schema import api_schemas
+from ootci.stages.judge import judge
+from ootci.stages.render import render
+
+BASE = "https://example.com/some/where/"
+ENDPOINT = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["schemaVersion", "label", "message", "color"],
+    "properties": {
+        "schemaVersion": {"const": 1},
+        "label": {"type": "string"},
+        "message": {"type": "string", "minLength": 1},
+        "color": {"type": "string", "pattern": "^[0-9a-f]{6}$"},
+        "cacheSeconds": {"type": "integer", "minimum": 300},
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def sites(sampled: Sample, site: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
+    """The sample as it is, as the judge sees it, and with a hostile device."""
+    folder = tmp_path_factory.mktemp("machines")
+    render(sampled.registry, sampled.history, judge(sampled.registry, sampled.history, NOW), folder / "judged")
+    evil = hostile_sample(folder / "history")
+    render(evil.registry, evil.history, evil.verdicts, folder / "hostile")
+    return site, folder / "judged", folder / "hostile"
+
+
+def content(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_every_file_is_in_the_index_and_follows_the_schema_that_it_names(sites: tuple[Path, ...]) -> None:
+    for site in sites:
+        top = site / "api" / "v1"
+        index = content(top / "index.json")
+        Draft7Validator(content(top / "schema" / "index.json")).validate(index)
+        listed = {item["path"] for item in index["files"]}
+        there = {path.relative_to(top).as_posix() for path in top.rglob("*.json")}
+        assert listed | {"index.json"} == {path for path in there if not path.startswith("schema/")}
+        for item in index["files"]:
+            body = content(top / item["path"])
+            assert body["schema_version"] == item["schema_version"], item
+            Draft7Validator(content(top / item["schema_path"])).validate(body)
+
+
+@pytest.mark.parametrize("kind", api_schemas())
+def test_a_schema_is_one_and_refuses_something_else(kind: str) -> None:
+    schema = json.loads(api_schemas()[kind])
+    Draft7Validator.check_schema(schema)
+    assert not Draft7Validator(schema).is_valid({"schema_version": 1})
+    assert all("description" in value or "$ref" in value for value in schema["properties"].values())
+
+
+def test_addresses_lead_to_files_from_the_file_in_which_they_stand(sites: tuple[Path, ...]) -> None:
+    for site in sites:
+        devices = content(site / "api/v1/devices.json")["devices"]
+        followed = 0
+        for record in devices:
+            nights = content(site / "api/v1/nights" / f"{record['device']}.json")["nights"]
+            addresses = [record[key] for key in ("page", "run_page", "history", "badge", "badge_endpoint", "feed")]
+            found = [urljoin("api/v1/devices.json", address) for address in addresses if address]
+            found += [urljoin("api/v1/nights/x.json", night["page"]) for night in nights if night["page"]]
+            for address in found:
+                assert (site / urlsplit(urljoin(BASE, address)).path.removeprefix("/some/where/")).is_file(), address
+                followed += 1
+        assert followed > 100
+
+
+def test_devices_say_what_the_verdicts_say(sampled: Sample, site: Path) -> None:
+    listed = content(site / "api/v1/devices.json")["devices"]
+    assert [item["device"] for item in listed] == [item.device.name for item in sampled.registry]
+    verdicts = {item["device"]: item for item in content(site / "verdicts.json")["devices"]}
+    for item in listed:
+        said = verdicts[item["device"]]
+        for key in ("verdict", "reason", "since", "nights", "counts", "pass_rate", "torch", "run_id", "new_failures"):
+            assert item[key] == said[key], key
+        assert bool(item["run_page"]) == bool(said["run_id"])
+
+
+def test_what_stands_at_the_top_is_the_same_below_api(site: Path) -> None:
+    for name in ("verdicts.json", "gate.json"):
+        assert (site / name).read_bytes() == (site / "api/v1" / name).read_bytes()
+
+
+def test_a_device_newer_than_the_verdicts_is_there_too(sampled: Sample, tmp_path: Path) -> None:
+    verdicts = sampled.verdicts.model_copy(update={"devices": ()})
+    render(sampled.registry, sampled.history, verdicts, tmp_path / "site")
+    listed = content(tmp_path / "site/api/v1/devices.json")["devices"]
+    assert {item["verdict"] for item in listed} == {"NEVER_RAN"}
+    assert len(listed) == len(sampled.registry)
+
+
+def test_every_endpoint_is_what_shields_asks_for(sites: tuple[Path, ...]) -> None:
+    for site in sites:
+        for path in (site / "badge").glob("*.json"):
+            Draft7Validator(ENDPOINT).validate(content(path))

@@ -290,4 +290,4 @@ def test_in_forced_colours_the_page_uses_the_reader_s(browser: Browser, sites: S
             "[...document.querySelectorAll('.status .i')].map((item) => getComputedStyle(item).color)"
         )
         assert len(set(colours)) == 1
-        assert page.locator(".status").first.inner_text() == "OK"
+        assert page.locator("table .status").first.inner_text() == "OK"

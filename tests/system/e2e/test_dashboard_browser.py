@@ -55,6 +55,7 @@ PAGES = (
     f"c/{ALIKE.id}/index.html",
     f"n/{plan_id(NIGHTS - 1)}/index.html",
     "n/index.html",
+    "known/index.html",
     "capabilities/index.html",
     "method/index.html",
     "health/index.html",
@@ -66,6 +67,7 @@ HOSTILE_PAGES = (
     "c/index.html",
     f"c/{EVIL_NAME.id}/index.html",
     f"n/{plan_id(NIGHTS - 1)}/index.html",
+    "known/index.html",
 )
 SUB_PATH = "some/sub/path"
 

@@ -62,19 +62,20 @@ def claims_view(known: Sequence[KnownFailureReview], unsupported: Sequence[Claim
     order = list(KNOWN)
     room, rows, claims = Room(NAMES // 3), [], []
     for review in sorted(known, key=lambda review: order.index(review.state)):
-        row = _known(review)
+        row = known_row(review)
         if not room.takes(row.id, row.reason, row.issue * 2, row.terms, row.note, overhead=400):
             break
         rows.append(row)
     for claim in sorted(unsupported, key=lambda review: list(CLAIMS).index(review.state)):
-        told = _claim(claim)
+        told = claim_row(claim)
         if not room.takes(told.reason, told.note, overhead=200):
             break
         claims.append(told)
     return ClaimsView(tuple(rows), len(known), tuple(claims), len(unsupported))
 
 
-def _known(review: KnownFailureReview) -> KnownRow:
+def known_row(review: KnownFailureReview) -> KnownRow:
+    """One entry of the list, in words."""
     entry = review.entry
     terms = f"added {entry.added}, expires {entry.expires}" + (f", torch {entry.torch}" if entry.torch else "")
     return KnownRow(
@@ -106,7 +107,8 @@ def _known_note(review: KnownFailureReview) -> str:
     }.get(review.state, "none of its tests ran")
 
 
-def _claim(review: ClaimReview) -> ClaimRow:
+def claim_row(review: ClaimReview) -> ClaimRow:
+    """One claim, in words."""
     tests = f"{review.passing} of {many(review.seen, 'test')} passed"
     note = {
         ClaimState.WORKS: f"declared unsupported, but works: remove the claim ({tests})",

@@ -21,6 +21,7 @@ from .clusters import Clusters, Reported
 from .device_view import device_page, newest, run_pages
 from .front import front_page, unjudged
 from .health import LastReport, health_page
+from .known import known_page
 from .looks import page, templates
 from .machines import machine_files
 from .method import method_page
@@ -97,6 +98,7 @@ def _files(
     yield show("c/index.html", "clusters.html", page=clusters.listed)
     for page_of_cluster in clusters.pages(reported):
         yield show(page_of_cluster.row.page, "cluster.html", page=page_of_cluster)
+    yield show("known/index.html", "known.html", page=known_page(registry, verdicts))
     yield show("capabilities/index.html", "capabilities.html", page=capabilities_page(front.rows, capabilities))
     yield show("method/index.html", "method.html", page=method_page())
     style = (looks / STATIC / "style.css").read_text(encoding="utf-8")

@@ -9,7 +9,9 @@ from pathlib import Path
 from unit.render.sample import Sample, sample
 from unit.render.sample_clusters import cluster, mark, part
 
+from ootci.history.claims import review_known, review_unsupported
 from ootci.history.store import History
+from ootci.history.stored import stored
 from ootci.model.build import PluginBuild, StageName, StageResult, StageStatus
 from ootci.model.capability import Capability
 from ootci.model.cluster import Cause, Cluster
@@ -132,6 +134,8 @@ def hostile_sample(folder: Path) -> Sample:
             "reason": EVIL + LONG,
             "torch_request": evil.torch_request,
             "torch": evil.torch,
+            "known_failures": review_known(honest.history.plans()[-1], "borealis", stored(evil)),
+            "unsupported": review_unsupported(honest.history.plans()[-1], "borealis", stored(evil)),
             "changes": tuple(
                 Change(
                     id=item.id,

@@ -14,6 +14,7 @@ from pathlib import Path
 from unit.render.sample_clusters import CLUSTERS, with_spells
 from unit.render.sample_runs import BROKE_AT, FIRST_NIGHT, NIGHTS, SHA, plan_id, request, run
 
+from ootci.history.claims import review_known, review_unsupported
 from ootci.history.compare import changes_between, new_failures
 from ootci.history.store import History
 from ootci.history.stored import stored
@@ -261,6 +262,8 @@ def _verdict(invented: Invented, runs: dict[int, Run]) -> DeviceVerdict:
         counts=last.counts if last else Counts(),
         new_failures=new_failures(before, now) if now else 0,
         changes=changes_between(before, now) if now else (),
+        known_failures=review_known(_plan(NIGHTS - 1), invented.name, now),
+        unsupported=review_unsupported(_plan(NIGHTS - 1), invented.name, now),
         history=nights,
     )
 

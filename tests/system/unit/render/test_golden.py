@@ -23,6 +23,7 @@ PAGES = {
     "health.html": "health/index.html",
     "nightly.html": f"n/{plan_id(NIGHTS - 1)}/index.html",
     "nightlies.html": "n/index.html",
+    "known.html": "known/index.html",
     "gate.json": "gate.json",
 }
 

@@ -30,6 +30,7 @@ def attacked(hostile_site: Path) -> dict[str, Element]:
         *sorted((hostile_site / "c").rglob("*.html")),
         hostile_site / "health" / "index.html",
         *sorted((hostile_site / "n").rglob("*.html")),
+        hostile_site / "known" / "index.html",
         *sorted((hostile_site / "d" / "borealis").rglob("*.html")),
     ]
     return {path.relative_to(hostile_site).as_posix(): read(path) for path in pages}

@@ -1,0 +1,103 @@
+"""What vendors said beforehand, of all devices at once: known failures and unsupported capabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from ootci.model.device import RegisteredDevice
+from ootci.model.verdict import Verdicts
+
+from .claims import ClaimRow, KnownRow, claim_row, known_row
+from .links import github_handle
+from .room import Room
+from .status import CLAIMS, KNOWN
+from .text import one_line
+from .words import many
+
+KNOWN_ROOM = 90_000
+"""Bytes for the entries of all lists."""
+CLAIMS_ROOM = 40_000
+"""Bytes for the claims of all devices."""
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A device, and who answers for what is said of it: handles, each with its address."""
+
+    name: str
+    display_name: str
+    maintainers: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class KnownFailureRow:
+    """An entry with its owner; ``left`` says how long it still counts."""
+
+    owner: Owner
+    entry: KnownRow
+    added: date
+    expires: date
+    left: str
+
+
+@dataclass(frozen=True)
+class UnsupportedRow:
+    """A claim with its owner."""
+
+    owner: Owner
+    claim: ClaimRow
+
+
+@dataclass(frozen=True)
+class KnownPage:
+    """Everything that the page shows; totals count what had no room, too."""
+
+    known: tuple[KnownFailureRow, ...]
+    known_total: int
+    unsupported: tuple[UnsupportedRow, ...]
+    unsupported_total: int
+
+
+def known_page(registry: Sequence[RegisteredDevice], verdicts: Verdicts) -> KnownPage:
+    """Every entry and every claim: first what asks for a change, then what expires first."""
+    today = verdicts.judged_at.date()
+    found = {item.device: item for item in verdicts.devices}
+    owned = [(_owner(item), found[item.device.name]) for item in registry if item.device.name in found]
+    reviews = [(owner, review) for owner, verdict in owned for review in verdict.known_failures]
+    states = list(KNOWN)
+    reviews.sort(key=lambda item: (states.index(item[1].state), item[1].entry.expires))
+    room, known = Room(KNOWN_ROOM), []
+    for owner, review in reviews:
+        row, entry = known_row(review), review.entry
+        if not room.takes(row.id, row.reason, row.issue, row.note, *_texts(owner), overhead=600):
+            break
+        known.append(KnownFailureRow(owner, row, entry.added, entry.expires, _left(entry.expires, today)))
+    claims = [(owner, claim) for owner, verdict in owned for claim in verdict.unsupported]
+    worth = list(CLAIMS)
+    claims.sort(key=lambda item: worth.index(item[1].state))
+    room, unsupported = Room(CLAIMS_ROOM), []
+    for owner, claim in claims:
+        told = claim_row(claim)
+        if not room.takes(told.reason, told.note, *_texts(owner), overhead=400):
+            break
+        unsupported.append(UnsupportedRow(owner, told))
+    return KnownPage(tuple(known), len(reviews), tuple(unsupported), len(claims))
+
+
+def _owner(item: RegisteredDevice) -> Owner:
+    device = item.device
+    handles = tuple((one_line(handle, 60), github_handle(handle)) for handle in device.maintainers)
+    return Owner(device.name, one_line(device.display_name, 60), handles)
+
+
+def _texts(owner: Owner) -> tuple[str, ...]:
+    return owner.display_name, *(text for pair in owner.maintainers for text in pair)
+
+
+def _left(expires: date, today: date) -> str:
+    days = (expires - today).days
+    if days < 0:
+        return f"over for {many(-days, 'day')}"
+    return f"{many(days, 'day')} left" if days else "last day"

@@ -51,6 +51,7 @@ PAGES = (
     "d/indigo/index.html",
     "d/marble/index.html",
     RUN,
+    "d/fjord/latest/index.html",
     "c/index.html",
     f"c/{ALIKE.id}/index.html",
     f"n/{plan_id(NIGHTS - 1)}/index.html",

@@ -10,6 +10,9 @@ from ootci.model.commit import full_commit
 
 PYTORCH_COMMIT = "https://github.com/pytorch/pytorch/commit/"
 
+LATEST = "latest"
+"""The folder in which a device's newest report is shown; no nightly's folder has this name."""
+
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
 
 
@@ -37,6 +40,6 @@ def github_handle(handle: str) -> str:
 
 def folder_name(plan_id: str) -> str:
     """A folder for a nightly's pages: its id, or a digest where the id could not be a folder."""
-    if _FOLDER.fullmatch(plan_id):
+    if _FOLDER.fullmatch(plan_id) and plan_id != LATEST:
         return plan_id
     return f"night-{hashlib.sha256(plan_id.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"

@@ -22,17 +22,25 @@ from .device_view import device_page, newest, run_pages
 from .front import front_page, unjudged
 from .health import LastReport, health_page
 from .known import known_page
+from .links import LATEST
 from .looks import page, templates
 from .machines import machine_files
 from .method import method_page
 from .nightlies import NIGHTS_LISTED, NightlyPage, NightReport, night_reports, nightly_pages
+from .permalinks import canonical, site_address, with_sitemap
 from .publish import publish
 from .run_view import run_view
 
 STATIC = "static"
 
 
-def render(registry: tuple[RegisteredDevice, ...], history: History, verdicts: Verdicts, site: Path) -> None:
+def render(
+    registry: tuple[RegisteredDevice, ...],
+    history: History,
+    verdicts: Verdicts,
+    site: Path,
+    address: str | None = None,
+) -> None:
     """Write the whole dashboard. The same inputs give the same bytes; the only clock is ``verdicts.judged_at``.
 
     Args:
@@ -40,23 +48,27 @@ def render(registry: tuple[RegisteredDevice, ...], history: History, verdicts: V
         history: past runs, for the pages of runs.
         verdicts: what the judge found; nothing is judged here.
         site: the folder to write; it is replaced as a whole.
+        address: where the site is published, if that is known; pages then name their own address, and the sitemap all.
 
     Raises:
+        BadOption: the address is none.
         HistoryCorrupt: a record of the history cannot be read back.
         HostFailure: the folder cannot be written or holds something else.
 
     """
-    publish(_files(registry, history, verdicts, dashboard_folder()), site)
+    address = site_address(address) if address else None
+    publish(with_sitemap(_files(registry, history, verdicts, dashboard_folder(), address), address), site)
 
 
 def _files(
-    registry: tuple[RegisteredDevice, ...], history: History, verdicts: Verdicts, looks: Path
+    registry: tuple[RegisteredDevice, ...], history: History, verdicts: Verdicts, looks: Path, address: str | None
 ) -> Iterator[tuple[str, bytes]]:
     environment = templates(looks / "templates")
     environment.globals["verdicts"] = verdicts
 
     def show(path: str, template: str, **values: object) -> tuple[str, bytes]:
-        return path, page(environment, template, {"root": "../" * path.count("/"), "here": template, **values})
+        where = {"root": "../" * path.count("/"), "here": template, "canonical": canonical(address, path)}
+        return path, page(environment, template, {**where, **values})
 
     found = {item.device: item for item in verdicts.devices}
     durations: dict[str, float] = {}
@@ -71,8 +83,8 @@ def _files(
         name = item.device.name
         verdict = found.get(name) or unjudged(name)
         pages = run_pages(history.stored_runs(name))
-        if pages:
-            last = pages[-1]
+        last = next((shown for shown in reversed(pages) if shown.latest), None)
+        if last is not None:
             reports[name] = LastReport(last.run.plan_id, last.run.finished_at, f"d/{name}/{last.folder}/index.html")
         told[name] = night_reports(name, pages, plans)
         folders[name] = {one.run.plan_id: one.folder for one in pages if one.latest}
@@ -87,7 +99,12 @@ def _files(
         for attempt in pages:
             # Nothing of the verdicts is on a run's page, so that it stays the same from night to night.
             view = run_view(history.whole(attempt.stored), plans.get(attempt.run.plan_id))
-            yield show(f"d/{name}/{attempt.folder}/index.html", "run.html", device=item.device, page=attempt, view=view)
+            values = {"device": item.device, "page": attempt, "view": view}
+            permanent = f"d/{name}/{attempt.folder}/index.html"
+            yield show(permanent, "run.html", latest=False, **values)
+            if attempt is last:
+                original = canonical(address, permanent) or f"../{attempt.folder}/index.html"
+                yield show(f"d/{name}/{LATEST}/index.html", "run.html", latest=True, **values | {"canonical": original})
     listed: deque[NightlyPage] = deque(maxlen=NIGHTS_LISTED)
     for night in nightly_pages(registry, verdicts, tuple(plans.values()), told):
         yield show(f"n/{night.folder}/index.html", "nightly.html", page=night)

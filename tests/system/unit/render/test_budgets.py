@@ -54,7 +54,7 @@ def test_device_page_with_ten_thousand_failures(sampled: Sample, tmp_path: Path)
     verdicts = sampled.verdicts.model_copy(update={"devices": (verdict,)})
     render(sampled.registry[2:3], history, verdicts, tmp_path / "site")
     pages = list((tmp_path / "site" / "d").rglob("*.html"))
-    assert len(pages) == 2
+    assert len(pages) == 3
     for page in pages:
         assert page.stat().st_size < DEVICE, page
     text = pages[0].read_text(encoding="utf-8")

@@ -24,6 +24,7 @@ PAGES = {
     "nightly.html": f"n/{plan_id(NIGHTS - 1)}/index.html",
     "nightlies.html": "n/index.html",
     "known.html": "known/index.html",
+    "latest-silent.html": "d/fjord/latest/index.html",
     "gate.json": "gate.json",
 }
 

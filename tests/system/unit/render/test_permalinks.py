@@ -1,0 +1,89 @@
+"""Addresses that stay: a device's newest report at one of its own, and absolute ones where the site's is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from unit.render.pages import read
+from unit.render.sample import Sample
+from unit.render.sample_runs import NIGHTS, plan_id
+
+from ootci.errors import BadOption
+from ootci.stages.render import permalinks, render
+from ootci.stages.render.links import folder_name
+from ootci.stages.render.permalinks import site_address, with_sitemap
+
+ADDRESS = "https://example.github.io/tests/"
+
+
+@pytest.fixture(scope="module")
+def published(sampled: Sample, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site when its address is known."""
+    folder = tmp_path_factory.mktemp("published") / "site"
+    render(sampled.registry, sampled.history, sampled.verdicts, folder, ADDRESS.rstrip("/"))
+    return folder
+
+
+def canonical(page: Path) -> list[str]:
+    return [link.attributes["href"] for link in read(page).find("link", rel="canonical")]
+
+
+@pytest.mark.parametrize(("device", "night"), [("borealis", NIGHTS - 1), ("fjord", NIGHTS - 4)])
+def test_latest_is_the_newest_report_and_names_its_permanent_page(site: Path, device: str, night: int) -> None:
+    latest = site / "d" / device / "latest" / "index.html"
+    assert canonical(latest) == [f"../{plan_id(night)}/index.html"]
+    permanent = latest.parent / canonical(latest)[0]
+    assert read(latest).one("h1").text == read(permanent).one("h1").text
+    assert "does not change" in read(latest).one("main").text
+    assert canonical(permanent) == []
+
+
+def test_a_device_that_never_reported_has_none(site: Path) -> None:
+    assert not (site / "d" / "indigo" / "latest").exists()
+
+
+def test_only_the_newest_attempt_is_latest(site: Path) -> None:
+    assert "Attempt 2" in read(site / "d" / "borealis" / "latest" / "index.html").text
+
+
+def test_no_nightly_takes_the_name() -> None:
+    assert folder_name("latest").startswith("night-")
+
+
+def test_pages_name_their_own_address_where_it_is_known(published: Path) -> None:
+    night = plan_id(NIGHTS - 1)
+    assert canonical(published / "index.html") == [ADDRESS]
+    assert canonical(published / "d" / "borealis" / "index.html") == [f"{ADDRESS}d/borealis/"]
+    assert canonical(published / "d" / "borealis" / "latest" / "index.html") == [f"{ADDRESS}d/borealis/{night}/"]
+    assert canonical(published / "404.html") == []
+
+
+def test_the_sitemap_lists_every_page_once(published: Path, site: Path) -> None:
+    assert not (site / "sitemap.xml").exists()
+    tree = ElementTree.parse(published / "sitemap.xml")  # noqa: S314 - written by the code under test
+    listed = [item.text for item in tree.iter("{http://www.sitemaps.org/schemas/sitemap/0.9}loc")]
+    pages = [path for path in published.rglob("index.html") if path.parent.name != "latest"]
+    expected = {ADDRESS + path.relative_to(published).as_posix().removesuffix("index.html") for path in pages}
+    assert set(listed) == expected
+    assert len(listed) == len(expected)
+    assert listed[0] == ADDRESS
+
+
+def test_too_many_pages_leave_out_those_of_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(permalinks, "SITEMAP_PAGES", 2)
+    files = [("d/x/night&1/index.html", b""), ("d/x/index.html", b""), ("index.html", b""), ("a.json", b"")]
+    *same, (name, text) = with_sitemap(files, ADDRESS)
+    assert (same, name) == (files, "sitemap.xml")
+    assert b"night" not in text
+    assert text.count(b"<loc>") == 2
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["example.com", "javascript:alert(1)", "https://", "https://a b", "https://a/?q", "https://a/#f", "file:///x"],
+)
+def test_what_is_no_address_is_refused(value: str) -> None:
+    with pytest.raises(BadOption, match="address of a site"):
+        site_address(value)

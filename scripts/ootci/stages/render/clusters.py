@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from ootci.model.cluster import Cause, Cluster, ClusterDevice
 from ootci.model.device import RegisteredDevice, Tier
-from ootci.model.verdict import Verdicts
+from ootci.model.verdict import DeviceVerdict, Verdicts
 
 from .device_view import DevicePage
 from .links import folder_name, web_address
@@ -161,7 +162,7 @@ class Clusters:
         self._clusters = verdicts.clusters
         self._shown = verdicts.clusters[:SHOWN]
         self._rows = {cluster.signature.id: self._row(cluster) for cluster in self._shown}
-        self._wanted = {name for cluster in self._shown for part in cluster.devices for name in part.first}
+        self._wanted = {one_line(name) for cluster in self._shown for part in cluster.devices for name in part.first}
 
     @property
     def listed(self) -> ClusterList:
@@ -177,13 +178,27 @@ class Clusters:
         rows = tuple(self._rows[item.signature.id] for item in chosen[:FRONT])
         return ClusterList(rows, len(chosen) - len(rows), len(chosen))
 
-    @property
+    @cached_property
     def alike(self) -> Mapping[str, Alike]:
         """Every cluster as one of its devices sees it, by the signature's id."""
         return {
             item.signature.id: Alike(len(item.devices) - 1, address(item) if item.signature.id in self._rows else None)
             for item in self._clusters
         }
+
+    def of_stage(self, verdict: DeviceVerdict) -> Alike | None:
+        """The cluster of the stage at which a device broke; None where tests failed, or nothing."""
+        if verdict.broke_at is None:
+            return None
+        broke = (verdict.device, verdict.broke_at.value)
+        return next(
+            (
+                self.alike[cluster.signature.id]
+                for cluster in self._clusters
+                if any((part.device, name) == broke for part in cluster.devices for name in part.first)
+            ),
+            None,
+        )
 
     def reported(self, page: DevicePage) -> Reported:
         """What a cluster's page takes from a device's page."""
@@ -192,14 +207,13 @@ class Clusters:
         places: dict[str, str] = {}
         texts: dict[str, Excerpt] = {}
         if page.run is not None:
-            wanted = {one_line(name) for name in self._wanted}
             for number, row in enumerate(page.run.failures, 1):
-                if row.id in wanted:
+                if row.id in self._wanted:
                     places[row.id] = f"{folder}/index.html#failure-{number}"
                     if row.text or row.message:
                         texts[row.id] = row.text or excerpt(row.message or "", EVIDENCE_LIMIT)
             for stage in page.run.stages:
-                if stage.name in wanted:
+                if stage.name in self._wanted:
                     places[stage.name] = f"{folder}/index.html#stages"
                     if stage.log or stage.reason:
                         texts[stage.name] = stage.log or excerpt(stage.reason or "", EVIDENCE_LIMIT)

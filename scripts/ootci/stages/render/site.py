@@ -95,7 +95,7 @@ def _files(
             durations[name], capabilities[name] = run.duration, run.capabilities
         page_of_device = device_page(item.device, verdict, pages, run, plan, alike)
         reported[name] = clusters.reported(page_of_device)
-        yield show(f"d/{name}/index.html", "device.html", page=page_of_device)
+        yield show(f"d/{name}/index.html", "device.html", page=page_of_device, stage=clusters.of_stage(verdict))
         for attempt in pages:
             # Nothing of the verdicts is on a run's page, so that it stays the same from night to night.
             view = run_view(history.whole(attempt.stored), plans.get(attempt.run.plan_id))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from unit.render.pages import Element, read
 from unit.render.sample import DEVICES
-from unit.render.sample_clusters import ALIKE, COMMITS_URL
+from unit.render.sample_clusters import ALIKE, CLUSTERS, COMMITS_URL
 from unit.render.sample_runs import NIGHTS, SHA, plan_id
 
 
@@ -163,3 +163,10 @@ def test_it_says_what_changed_since_the_run_before(site: Path, name: str, said: 
 
 def test_without_a_run_nothing_is_said_of_changes(site: Path) -> None:
     assert "Since the run before" not in device(site, "indigo").text
+
+
+def test_a_broken_stage_leads_to_what_fails_alike(site: Path) -> None:
+    verdict = device(site, "dune").one("section", aria_labelledby="verdict")
+    assert "failing alike: only this device" in verdict.text
+    assert verdict.find("a")[-1].attributes["href"] == f"../../c/{CLUSTERS[-1].signature.id}/index.html"
+    assert "failing alike" not in device(site, "borealis").one("section", aria_labelledby="verdict").text

@@ -57,6 +57,7 @@ PAGES = (
     f"n/{plan_id(NIGHTS - 1)}/index.html",
     "n/index.html",
     "known/index.html",
+    "flaky/index.html",
     "capabilities/index.html",
     "method/index.html",
     "health/index.html",
@@ -69,6 +70,7 @@ HOSTILE_PAGES = (
     f"c/{EVIL_NAME.id}/index.html",
     f"n/{plan_id(NIGHTS - 1)}/index.html",
     "known/index.html",
+    "flaky/index.html",
 )
 SUB_PATH = "some/sub/path"
 

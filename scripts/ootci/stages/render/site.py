@@ -10,6 +10,8 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from ootci.history.beginnings import TURNS
+from ootci.history.flakiness import SAMPLE
 from ootci.history.store import History
 from ootci.model.device import RegisteredDevice
 from ootci.model.run import CapabilityCounts
@@ -19,6 +21,7 @@ from ootci.resources import dashboard_folder
 from .capabilities import capabilities_page
 from .clusters import Clusters, Reported
 from .device_view import device_page, newest, run_pages
+from .flaky import FlakyOfDevice, flaky_of_device, flaky_page
 from .front import front_page, unjudged
 from .health import LastReport, health_page
 from .known import known_page
@@ -72,6 +75,7 @@ def _files(
 
     found = {item.device: item for item in verdicts.devices}
     durations: dict[str, float] = {}
+    flaky: list[FlakyOfDevice] = []
     reports: dict[str, LastReport] = {}
     folders: dict[str, dict[str, str]] = {}
     capabilities: dict[str, tuple[CapabilityCounts, ...]] = {}
@@ -86,6 +90,7 @@ def _files(
         last = next((shown for shown in reversed(pages) if shown.latest), None)
         if last is not None:
             reports[name] = LastReport(last.run.plan_id, last.run.finished_at, f"d/{name}/{last.folder}/index.html")
+        flaky.append(flaky_of_device(item.device, pages, plans))
         told[name] = night_reports(name, pages, plans)
         folders[name] = {one.run.plan_id: one.folder for one in pages if one.latest}
         latest = newest(pages, verdict)
@@ -115,6 +120,7 @@ def _files(
     yield show("c/index.html", "clusters.html", page=clusters.listed)
     for page_of_cluster in clusters.pages(reported):
         yield show(page_of_cluster.row.page, "cluster.html", page=page_of_cluster)
+    yield show("flaky/index.html", "flaky.html", page=flaky_page(flaky), turns=TURNS, sample=SAMPLE)
     yield show("known/index.html", "known.html", page=known_page(registry, verdicts))
     yield show("capabilities/index.html", "capabilities.html", page=capabilities_page(front.rows, capabilities))
     yield show("method/index.html", "method.html", page=method_page())

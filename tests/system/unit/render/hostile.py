@@ -121,6 +121,15 @@ def _clusters(ids: tuple[str, ...]) -> tuple[Cluster, ...]:
     return (evil, *(cluster(f"{number}{EVIL}", Cause.UNKNOWN, EVIL, parts[0]) for number in range(300)))
 
 
+def _by_turns(past: History, history: History) -> None:
+    """Every earlier night was run again, with a test besides that has a hostile name and fails by turns."""
+    for number, run in enumerate(past.runs("borealis")[:-3]):
+        outcome = OutcomeName.FAILED if number % 2 else OutcomeName.PASSED
+        test = Outcome(id=f"integration/{EVIL}", suite="integration", outcome=outcome)
+        again = {"attempt": run.attempt + 1, "outcomes": (*run.outcomes, test)}
+        history.append_run(run.model_copy(update=again))
+
+
 def hostile_sample(folder: Path) -> Sample:
     """The sample, with one device that is hostile in its file, its run and therefore its verdict."""
     honest = sample(folder, _claiming)
@@ -129,6 +138,7 @@ def hostile_sample(folder: Path) -> Sample:
     run = next(item for item in History(folder).runs("borealis") if item.id == verdict.run_id and item.attempt == 2)
     evil = hostile_run(run)
     honest.history.append_run(evil)
+    _by_turns(History(folder), honest.history)
     verdict = verdict.model_copy(
         update={
             "reason": EVIL + LONG,

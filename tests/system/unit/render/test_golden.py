@@ -25,6 +25,7 @@ PAGES = {
     "nightlies.html": "n/index.html",
     "known.html": "known/index.html",
     "latest-silent.html": "d/fjord/latest/index.html",
+    "flaky.html": "flaky/index.html",
     "gate.json": "gate.json",
 }
 

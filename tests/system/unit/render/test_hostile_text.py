@@ -31,6 +31,7 @@ def attacked(hostile_site: Path) -> dict[str, Element]:
         hostile_site / "health" / "index.html",
         *sorted((hostile_site / "n").rglob("*.html")),
         hostile_site / "known" / "index.html",
+        hostile_site / "flaky" / "index.html",
         *sorted((hostile_site / "d" / "borealis").rglob("*.html")),
     ]
     return {path.relative_to(hostile_site).as_posix(): read(path) for path in pages}
@@ -38,7 +39,13 @@ def attacked(hostile_site: Path) -> dict[str, Element]:
 
 def test_the_attack_reaches_the_pages(attacked: dict[str, Element]) -> None:
     """Without this, the other tests could pass on pages that show nothing."""
-    for name in ("index.html", "d/borealis/index.html", "c/index.html", f"c/{EVIL_NAME.id}/index.html"):
+    for name in (
+        "index.html",
+        "d/borealis/index.html",
+        "c/index.html",
+        f"c/{EVIL_NAME.id}/index.html",
+        "flaky/index.html",
+    ):
         assert "<script>document.title='ran'</script>" in attacked[name].text
         assert "{{ 7 * 7 }}" in attacked[name].text
 

@@ -1,0 +1,85 @@
+"""Which tests of a device fail and pass by turns.
+
+A test is flaky when it failed and passed again in the nights that are looked at, with enough of them to tell:
+
+- a *turn* is a failure after which it passed: on the same night, when it was run again with nothing changed, or on the
+  next night on which it ran;
+- one turn within a night is enough, because nothing changed in between. Between nights PyTorch and the plugin change,
+  so that one turn may be a defect and its repair: there it takes ``TURNS``, and with them both directions;
+- it must have passed or failed on at least ``SAMPLE`` nights. Nights on which it was skipped, did not run or was not
+  there say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ootci.model.outcome import FAILURES, OutcomeName
+
+from .beginnings import TURNS
+from .spell import PASSES
+from .states import failing_rows
+from .stored import StoredRun
+
+SAMPLE = 10
+"""On fewer nights than this nobody can tell."""
+
+
+@dataclass(frozen=True)
+class FlakyTest:
+    """A test that fails and passes by turns.
+
+    Attributes:
+        id: the test.
+        turns: how often it failed and then passed.
+        again: nights on which it failed and passed when it was run again.
+        failed: nights on which it failed at first.
+        sample: nights on which it passed or failed.
+        plan_id: the newest nightly on which it failed.
+
+    """
+
+    id: str
+    turns: int
+    again: int
+    failed: int
+    sample: int
+    plan_id: str
+
+
+def flaky_tests(nights: Sequence[StoredRun]) -> tuple[FlakyTest, ...]:
+    """The flaky tests of a device, those with the most turns for their nights first.
+
+    Args:
+        nights: the run that counts of each night, oldest first.
+
+    """
+    rows = {row for run in nights for row in failing_rows(run.states)}
+    ids = {test_id for run in nights[-1:] for test_id in run.ids(rows)}
+    found = [test for test_id in ids if (test := _counted(nights, test_id)) is not None]
+    return tuple(sorted(found, key=lambda test: (-test.turns / test.sample, -test.failed, test.id)))
+
+
+def _counted(nights: Sequence[StoredRun], test_id: str) -> FlakyTest | None:
+    turns = again = failed = sample = 0
+    failing, last = False, ""
+    for run in nights:
+        outcome, passed_again = _of(run, test_id)
+        if outcome in FAILURES:
+            failed, sample, last = failed + 1, sample + 1, run.head.plan_id
+            turns, again, failing = turns + passed_again, again + passed_again, not passed_again
+        elif outcome in PASSES:
+            turns, sample, failing = turns + failing, sample + 1, False
+    if sample < SAMPLE or (not again and turns < TURNS):
+        return None
+    return FlakyTest(test_id, turns, again, failed, sample, last)
+
+
+def _of(run: StoredRun, test_id: str) -> tuple[OutcomeName | None, bool]:
+    """What came of a test at first, and whether it passed when it was run again."""
+    for row in run.tests.rows_of_id(test_id):
+        outcome = run.outcome(row)
+        if outcome is not None:
+            return outcome, run.is_flaky(row)
+    return None, False

@@ -1,0 +1,78 @@
+"""Which tests fail and pass by turns: both directions, and enough nights to tell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from unit.samples import run
+
+from ootci.history.flakiness import SAMPLE, FlakyTest, flaky_tests
+from ootci.history.stored import StoredRun, stored
+from ootci.history.tables import TestTable
+from ootci.model.outcome import OutcomeName
+
+TWO = "integration/test_x.py::two"
+WORDS = {"p": "passed", "f": "failed", "a": "failed", "s": "skipped", "n": "not_run", "e": "error"}
+
+
+def nights(letters: str) -> list[StoredRun]:
+    """A night for each letter: the outcome of the test `two`; `a` is a failure that passed when it was run again."""
+    table, found = TestTable(), []
+    for number, letter in enumerate(letters):
+        made = stored(run(number, integration={} if letter == "." else {"two": WORDS[letter]}), table)
+        row = next(iter(table.rows_of_id(TWO)), None)
+        later = {row: (OutcomeName.PASSED,)} if letter == "a" and row is not None else {}
+        found.append(replace(made, attempts=later))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("letters", "turns", "again", "failed", "sample"),
+    [
+        ("pppppapppp", 1, 1, 1, 10),
+        ("pppfppfppp", 2, 0, 2, 10),
+        ("pppfsnpfppp.p", 2, 0, 2, 10),
+        ("ffffpfpppp", 2, 0, 5, 10),
+        ("ppppppepea", 2, 1, 3, 10),
+        ("pppppppfap", 1, 1, 2, 10),
+    ],
+)
+def test_turns_are_counted(letters: str, turns: int, again: int, failed: int, sample: int) -> None:
+    (found,) = flaky_tests(nights(letters))
+    assert (found.id, found.turns, found.again, found.failed, found.sample) == (TWO, turns, again, failed, sample)
+
+
+@pytest.mark.parametrize(
+    "letters",
+    [
+        "pppppppppp",
+        "ffffffffff",
+        "pppppfffff",
+        "pppfffpppp",
+        "ppppfpppff",
+        "a" * (SAMPLE - 1),
+        "pfpfpfpfs",
+        "",
+    ],
+)
+def test_one_direction_a_single_repair_or_too_few_nights_are_not_flaky(letters: str) -> None:
+    assert flaky_tests(nights(letters)) == ()
+
+
+def test_the_newest_night_on_which_it_failed_is_named() -> None:
+    made = nights("ppppapppap")
+    assert flaky_tests(made)[0].plan_id == made[8].head.plan_id
+
+
+def test_the_most_turns_for_their_nights_stand_first() -> None:
+    table, made = TestTable(), []
+    for number in range(SAMPLE):
+        outcomes = {name: "failed" if number in bad else "passed" for name, bad in _BAD.items()}
+        made.append(stored(run(number, integration=outcomes), table))
+    found = flaky_tests(made)
+    assert [test.id.rpartition("::")[2] for test in found] == ["often", "longer", "twice"]
+    assert isinstance(found[0], FlakyTest)
+
+
+_BAD = {"twice": (2, 5), "often": (1, 3, 5), "longer": (2, 3, 6), "once": (4,)}

@@ -1,0 +1,43 @@
+"""The ranking of flaky tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from unit.render.pages import read
+from unit.render.sample import Sample
+from unit.render.sample_runs import NIGHTS, plan_id
+
+from ootci.history.flakiness import FlakyTest
+from ootci.stages.render.device_view import run_pages
+from ootci.stages.render.flaky import OF_A_DEVICE, FlakyOfDevice, FlakyRow, flaky_of_device, flaky_page
+
+
+def test_the_devices_that_fail_by_turns_are_ranked_and_lead_to_the_last_failure(site: Path) -> None:
+    page = read(site / "flaky" / "index.html")
+    rows = [(row.find("th")[0].text, *(cell.text for cell in row.find("td"))) for row in page.one("tbody").find("tr")]
+    test = "integration/test_views.py::test_slice_writes_through"
+    assert rows[0] == ("Nimbus", test, "3", "0", "3", "14", plan_id(10))
+    assert rows[1] == ("Opal", test, "2", "0", "6", "14", plan_id(NIGHTS - 1))
+    assert page.find("a", href=f"../d/nimbus/{plan_id(10)}/index.html")
+
+
+def test_a_break_that_was_repaired_is_not_flaky(site: Path) -> None:
+    assert not [link for link in read(site / "flaky" / "index.html").one("main").find("a") if link.text == "Ember X1"]
+
+
+def test_a_nightly_that_did_not_concern_the_device_is_no_night_of_it(sampled: Sample) -> None:
+    pages = run_pages(sampled.history.stored_runs("nimbus"))
+    device = next(item.device for item in sampled.registry if item.device.name == "nimbus")
+    plans = {plan.id: plan for plan in sampled.history.plans()}
+    assert flaky_of_device(device, pages, plans).total > 0
+    without = {name: plan.model_copy(update={"runs": ()}) for name, plan in plans.items()}
+    assert flaky_of_device(device, pages, without) == FlakyOfDevice(0, ())
+
+
+def test_a_ranking_without_end_is_cut_and_the_rest_is_counted() -> None:
+    test = FlakyTest("integration/x", turns=2, again=0, failed=2, sample=20, plan_id="x")
+    rows = tuple(FlakyRow("integration/x" * 20, "a", "A", test, "d/a/x/index.html") for _ in range(OF_A_DEVICE))
+    page = flaky_page([FlakyOfDevice(10_000, rows)] * 5)
+    assert 100 < len(page.rows) < 5 * OF_A_DEVICE
+    assert page.more == 50_000 - len(page.rows)

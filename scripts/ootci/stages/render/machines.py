@@ -143,4 +143,4 @@ def _gate(verdicts: Verdicts) -> bytes:
 
 
 def _feed(environment: Environment, path: str, made: Feed) -> tuple[str, bytes]:
-    return path, page(environment, "feed.xml", {"feed": made, "root": "../" * path.count("/")})
+    return path, page(environment, "feed.xml", {"feed": made, "path": path, "root": "../" * path.count("/")})

@@ -68,6 +68,7 @@ def _files(
 ) -> Iterator[tuple[str, bytes]]:
     environment = templates(looks / "templates")
     environment.globals["verdicts"] = verdicts
+    environment.globals["address"] = address
 
     def show(path: str, template: str, **values: object) -> tuple[str, bytes]:
         where = {"root": "../" * path.count("/"), "here": template, "canonical": canonical(address, path)}

@@ -60,6 +60,13 @@ def test_pages_name_their_own_address_where_it_is_known(published: Path) -> None
     assert canonical(published / "404.html") == []
 
 
+@pytest.mark.parametrize("name", ["feed.xml", "d/borealis/feed.xml"])
+def test_links_of_a_feed_are_absolute_where_the_address_is_known(site: Path, published: Path, name: str) -> None:
+    base = "{http://www.w3.org/XML/1998/namespace}base"
+    for folder, address in ((site, None), (published, ADDRESS + name)):
+        assert ElementTree.parse(folder / name).getroot().get(base) == address  # noqa: S314 - written by the code under test
+
+
 def test_the_sitemap_lists_every_page_once(published: Path, site: Path) -> None:
     assert not (site / "sitemap.xml").exists()
     tree = ElementTree.parse(published / "sitemap.xml")  # noqa: S314 - written by the code under test

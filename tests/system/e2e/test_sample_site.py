@@ -94,7 +94,7 @@ def test_make_runs_it_and_too_few_nights_are_refused(root: Path, tmp_path: Path)
     assert "make site" in listed
     made = run_command(["make", "--dry-run", "--old-file", ".venv/tool", "site", "SERVE=no", "NIGHTS=7"], root)
     assert made.code == 0, made.err
-    assert shlex.split(made.out) == [
+    assert shlex.split(made.out)[1:] == [
         ".venv/bin/python",
         "tests/system/sample_site.py",
         "--nights",

@@ -60,8 +60,8 @@ VERDICT_MEANINGS: Mapping[VerdictName, str] = MappingProxyType(
             "Tests of required suites fail, and all of them failed in the run before, too, or there is no run before; "
             "or a required suite did not come to its end."
         ),
-        VerdictName.UNSTABLE: "Tests fail in some attempts and pass in others. No device gets this verdict yet.",
-        VerdictName.KNOWN: "Only failures that the vendor has declared. No device gets this verdict yet.",
+        VerdictName.UNSTABLE: "Every failure that nobody expected passed when it was run again in the same run.",
+        VerdictName.KNOWN: "Only tests fail that the vendor knows to fail, by an entry that counts on that night.",
         VerdictName.OK: "Every required suite reported completely, and no test of theirs failed.",
     }
 )

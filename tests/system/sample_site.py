@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Iterable
@@ -105,6 +106,8 @@ def main() -> None:
     wanted = parser.parse_args()
     if wanted.nights < FEWEST_NIGHTS:
         parser.error(f"--nights {wanted.nights}: the invented world needs at least {FEWEST_NIGHTS} nights")
+    # Whoever is started in a shell's background is born deaf to Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         site = render_sample(wanted.folder, wanted.nights)
         if wanted.serve == "yes":

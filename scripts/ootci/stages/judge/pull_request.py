@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
+from packaging.version import InvalidVersion, Version
+
 from ootci.history.claims import known_ids
 from ootci.history.compare import newly_failing
 from ootci.history.store import History
@@ -74,7 +76,7 @@ def judge_pull_request(
 
 
 def _effect(plan: Plan, device: str, reported: Run | None, history: History, gates: bool) -> Effect:
-    nights = _nights(history, device)
+    nights = _nights(history, device, reported)
     base: StoredRun | None = None
     for _, night in reversed(nights):
         base = base_of(base, night)
@@ -106,16 +108,28 @@ def _effect(plan: Plan, device: str, reported: Run | None, history: History, gat
     )
 
 
-def _nights(history: History, device: str) -> list[tuple[Plan, StoredRun]]:
-    """The last runs of a device, the newest nightly and the last attempt first."""
+def _nights(history: History, device: str, reported: Run | None) -> list[tuple[Plan, StoredRun]]:
+    """The last runs of a device on the pull request's base, the newest nightly and the last attempt first.
+
+    The base is told by the release that torch becomes: a pull request to the branch of a release is held against that
+    release's nightlies, however far main has come.
+    """
     plans = {plan.id: plan for plan in history.plans()}
     found: dict[str, tuple[Plan, StoredRun]] = {}
     for run in islice(history.newest_stored(device), NIGHTS):
         plan = plans[run.head.plan_id]
         planned = as_planned(plan, run)
-        if planned is not None:
+        if planned is not None and _release(run.head) == _release(reported):
             found.setdefault(plan.id, (plan, planned))
     return list(found.values())
+
+
+def _release(run: Run | None) -> tuple[int, ...] | None:
+    """Major and minor version of the torch that was tested; None where nobody can read it."""
+    try:
+        return Version(run.torch.version).release[:2] if run is not None and run.torch is not None else None
+    except InvalidVersion:
+        return None
 
 
 def _meaning(
@@ -124,7 +138,7 @@ def _meaning(
     if judged.verdict is VerdictName.INFRA:
         return EffectName.INFRA, judged.reason
     if base is None or newest is None:
-        return EffectName.NO_DATA, "no nightly has a complete report to hold it against"
+        return EffectName.NO_DATA, "no nightly on the same base has a complete report to hold it against"
     before = judge_night(device, newest[0], newest[1], None, ever=True)
     if judged.verdict in _TOO_EARLY and judged.verdict is before.verdict and not new:
         return EffectName.BROKEN_BEFORE, f"as on the newest nightly: {judged.reason}"

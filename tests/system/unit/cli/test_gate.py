@@ -13,6 +13,7 @@ from ootci.model.device import load_registry
 from ootci.model.outcome import Attempt, OutcomeName
 from ootci.model.record import write
 from ootci.model.run import Run
+from ootci.model.torch_build import TorchBuild
 from ootci.stages.judge import judge
 
 from commands import Tool  # isort: skip
@@ -116,7 +117,24 @@ def test_it_fails_closed(ootci: Tool, folder: Path, what: str, word: str) -> Non
 def test_without_a_nightly_nothing_is_known(ootci: Tool, folder: Path) -> None:
     code, out, _ = _ask(ootci, folder, "--history", str(folder / "none"))
     assert (code, "2 of 2 gating devices say no: dev (no data), two (no data)" in out) == (1, True)
-    assert "no nightly has a complete report to hold it against" in out
+    assert "no nightly on the same base has a complete report to hold it against" in out
+
+
+def test_it_is_held_against_the_newest_nightly_on_the_same_base(ootci: Tool, folder: Path) -> None:
+    history = History(folder / "data")
+    newer = TorchBuild(version="2.15.0.dev20261105+cpu")
+    history.append_plan(plan(4, NAMES))
+    for name in NAMES:
+        failing = run(4, name, integration={**USUAL, "good": "failed"})
+        history.append_run(failing.model_copy(update={"torch": newer}))
+    code, out, _ = _ask(ootci, folder)
+    assert (code, "held against night002-dev, torch 2.14.0.dev20261101+cpu" in out) == (0, True)
+    for version, answer in (("2.15.0a0+gitabc", "not worse, 2 failing as before"), ("2.16.0a0", "no data")):
+        torch = TorchBuild(version=version)
+        for name in NAMES:
+            made = run(9, name, integration={**USUAL, "good": "failed"})
+            _report(folder, made.model_copy(update={"torch": torch}))
+        assert f"- dev: {answer}" in _ask(ootci, folder)[1]
 
 
 def test_who_was_broken_before_neither_closes_nor_speaks_for_it(ootci: Tool, folder: Path) -> None:

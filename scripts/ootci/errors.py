@@ -126,6 +126,11 @@ class TorchWheelMissing(InputError):
     meaning = "TORCH names a wheel file that does not exist or is not a torch wheel."
 
 
+class TorchNotBuilt(InfrastructureError):
+    id = "TORCH-004"
+    meaning = "No wheel of torch came of a ref or pull request: its sources cannot be had, or do not build."
+
+
 class NothingToBisect(InputError):
     id = "BIS-001"
     meaning = "The history shows no nightly on which the test passed and a later one on which it failed."
@@ -144,6 +149,21 @@ class BisectionChanged(InputError):
 class NoSuchRun(InputError):
     id = "RUN-001"
     meaning = "A run was named that the history does not hold, or a name that fits more than one."
+
+
+class PullRequestMissing(InputError):
+    id = "PULL-001"
+    meaning = "PyTorch's repository has no pull request of that number that could be merged."
+
+
+class NotANightly(InputError):
+    id = "HIST-006"
+    meaning = "A plan tests a pull request or another commit of PyTorch; the history keeps nightlies only."
+
+
+class PyTorchUnreachable(InfrastructureError):
+    id = "PULL-002"
+    meaning = "PyTorch's repository cannot be asked about a pull request."
 
 
 class IndexUnreachable(InfrastructureError):
@@ -194,3 +214,38 @@ class HistoryOutdated(InputError):
 class NotInHistory(InputError):
     id = "HIST-005"
     meaning = "A device or a test was named of which the history holds nothing."
+
+
+class DeliveryInvalid(InputError):
+    id = "RELAY-001"
+    meaning = "What PyTorch's cross-repository CI relay delivered cannot be read, or is no pull request and no push."
+
+
+class RelayRefused(InputError):
+    id = "RELAY-002"
+    meaning = "The relay takes no reports of whoever sends one, or there is no token to say who that is."
+
+
+class RelayOutOfOrder(RelayRefused):
+    id = "RELAY-004"
+    meaning = "The relay refuses a report because of what came before it, or did not come before it."
+
+
+class RelayUnreachable(InfrastructureError):
+    id = "RELAY-003"
+    meaning = "The relay, or who gives out the token for it, does not answer, or answers that it cannot just now."
+
+
+class NightlyStale(InfrastructureError):
+    id = "NIGHT-001"
+    meaning = "The newest nightly is too old, or there has been none: what runs it every night is broken."
+
+
+class GithubUnreachable(InfrastructureError):
+    id = "HUB-001"
+    meaning = "GitHub's API did not answer, or its rate limit is used up for longer than one waits."
+
+
+class GithubRefused(InfrastructureError):
+    id = "HUB-002"
+    meaning = "GitHub's API refused a request, or answered something that cannot be used."

@@ -15,7 +15,7 @@ def suites_folder() -> Path:
 
 
 def dashboard_folder() -> Path:
-    """The dashboard's looks: ``templates/`` and ``static/``."""
+    """The dashboard's looks: ``templates/``, ``static/`` and, from others, ``vendor/``."""
     return _resource("dashboard", "dashboard")
 
 

@@ -10,6 +10,7 @@ from ootci.model.build import StageName, StageResult, StageStatus
 from ootci.model.cluster import Cause
 from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.plan import Plan
+from ootci.model.signature import Signature
 from ootci.model.spell import Mark, Spell
 
 from .clusters import Failing
@@ -71,17 +72,24 @@ def failing_of(nights: Sequence[Reported], known: Container[str]) -> tuple[Faili
 
 
 def _stages(nights: Sequence[Reported], run: StoredRun) -> Iterator[Failing]:
-    for stage in run.head.stages:
-        if _came_to(stage) is not OutcomeName.FAILED:
-            continue
+    for name, signature in broken_stages(run):
         spell = spell_of(
-            Seen(night.mark, _came_to(next((item for item in _all_stages(night) if item.name is stage.name), None)))
+            Seen(night.mark, _came_to(next((item for item in _all_stages(night) if item.name == name), None)))
             for night in reversed(nights)
         )
         if spell is not None:
-            signature = signature_of_stage(run.head.device, stage.name, stage.status, stage.reason, stage.excerpt)
-            settled = Cause.INFRASTRUCTURE if stage.name in _INFRASTRUCTURE else None
-            yield Failing(run.head.device, stage.name.value, signature, spell, settled)
+            settled = Cause.INFRASTRUCTURE if name in _INFRASTRUCTURE else None
+            yield Failing(run.head.device, name, signature, spell, settled)
+
+
+def broken_stages(run: StoredRun) -> Iterator[tuple[str, Signature | None]]:
+    """The stages of a run that broke by themselves, and what each failure is called."""
+    for stage in run.head.stages:
+        if _came_to(stage) is OutcomeName.FAILED:
+            yield (
+                stage.name.value,
+                signature_of_stage(run.head.device, stage.name, stage.status, stage.reason, stage.excerpt),
+            )
 
 
 def _all_stages(night: Reported) -> Sequence[StageResult]:

@@ -37,7 +37,12 @@ class Failing:
     @property
     def name(self) -> Signature:
         """The failure's name, or the test's where nothing was said."""
-        return self.signature or Signature.of(f"{self.test_id}: nothing was said")
+        return self.signature or unnamed(self.test_id)
+
+
+def unnamed(test_id: str) -> Signature:
+    """The name of a failure about which nothing was said."""
+    return Signature.of(f"{test_id}: nothing was said")
 
 
 _SETTLED = {

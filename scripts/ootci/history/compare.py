@@ -49,7 +49,7 @@ def new_failures(before: StoredRun | None, after: StoredRun, known: Container[st
 
 def newly_failing(before: StoredRun | None, after: StoredRun, known: Container[str] = ()) -> tuple[Failure, ...]:
     """Tests of required suites, other than known ones, that fail now and did not fail, or were not there, before."""
-    required = {report.suite for report in after.head.suites if report.required}
+    required = after.head.required_suites
     failing = [item for item in after.failures if not item.is_flaky and item.suite in required and item.id not in known]
     old = _settled(before, _rows_of_ids(before, [item.id for item in failing]))
     return tuple(item for item in failing if old.get(item.id) not in FAILURES)

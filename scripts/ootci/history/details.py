@@ -11,9 +11,9 @@ from typing import Annotated, TypeVar
 from pydantic import Field, ValidationError
 
 from ootci.errors import HistoryCorrupt
-from ootci.model.outcome import Attempt, Outcome
+from ootci.model.outcome import Attempt, Outcome, OutcomeName
 from ootci.model.record import Record
-from ootci.model.run import CapabilityCounts, OperatorCount, Run
+from ootci.model.run import OperatorCount, Run
 
 from .states import outcome_of, way_of
 from .stored import StoredRun
@@ -82,23 +82,28 @@ def details_of(run: Run, rows: Sequence[int]) -> tuple[Texts, Measures]:
     return texts, Measures(order=order, durations=durations, operators=run.operators)
 
 
-def whole(run: StoredRun, texts: Texts | None, measures: Measures | None) -> Run:
-    """The run as it was reported, as far as its details are still kept; without measures in the order of the table."""
+def whole(run: StoredRun, texts: Texts | None, measures: Measures | None, *, passed: bool = True) -> Run:
+    """The run as it was reported, as far as its details are still kept; without measures in the order of the table.
+
+    With ``passed=False`` without the tests that passed, which are most of them; they are counted all the same.
+    """
     said, measured = texts or Texts(), measures or Measures()
-    durations = measured.durations or (0.0,) * len(run.rows())
-    outcomes = [
-        _outcome(run, row, said.tests.get(rank), said.attempts.get(rank), durations[rank])
-        for rank, row in enumerate(run.rows())
-    ]
+    rows = run.rows()
+    durations = measured.durations or (0.0,) * len(rows)
+    outcomes = {
+        rank: _outcome(run, row, said.tests.get(rank), said.attempts.get(rank), durations[rank])
+        for rank, row in enumerate(rows)
+        if passed or run.outcome(row) is not OutcomeName.PASSED
+    }
     stages = tuple(
         stage.model_copy(update={"excerpt": said.excerpts[place]}) if place in said.excerpts else stage
         for place, stage in enumerate(run.head.stages)
     )
-    ordered = outcomes if measured.order is None else [outcomes[rank] for rank in measured.order]
+    ranks = outcomes if measured.order is None else (rank for rank in measured.order if rank in outcomes)
     return run.head.model_copy(
         update={
-            "outcomes": tuple(ordered),
-            "capabilities": CapabilityCounts.of(ordered),
+            "outcomes": tuple(outcomes[rank] for rank in ranks),
+            "capabilities": run.capabilities(),
             "stages": stages,
             "operators": measured.operators,
         }

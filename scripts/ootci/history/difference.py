@@ -30,7 +30,7 @@ def difference(before: Run, after: Run, known: Container[str] = ()) -> Differenc
     table = TestTable()
     changes = changes_between(stored(before, table), stored(after, table), known)
     classes = {item.id: item for item in changes}
-    required = {report.suite for run in (before, after) for report in run.suites if report.required}
+    required = before.required_suites | after.required_suites
     tests, unchanged = [], 0
     for test_id in {**new, **old}:
         a, b = old.get(test_id), new.get(test_id)

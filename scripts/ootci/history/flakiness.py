@@ -7,17 +7,19 @@ A test is flaky when it failed and passed again in the nights that are looked at
 - one turn within a night is enough, because nothing changed in between. Between nights PyTorch and the plugin change,
   so that one turn may be a defect and its repair: there it takes ``TURNS``, and with them both directions;
 - it must have passed or failed on at least ``SAMPLE`` nights. Nights on which it was skipped, did not run or was not
-  there say nothing.
+  there say nothing, and neither does any night within the device's ``bad_ranges``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ootci.model.device import Device, bad_range
 from ootci.model.outcome import FAILURES, OutcomeName
+from ootci.model.plan import Plan
 
-from .beginnings import TURNS
+from .beginnings import LATELY, TURNS
 from .spell import PASSES
 from .states import failing_rows
 from .stored import StoredRun
@@ -46,6 +48,22 @@ class FlakyTest:
     failed: int
     sample: int
     plan_id: str
+
+
+def nights_that_tell(device: Device, plans: Iterable[Plan]) -> tuple[str, ...]:
+    """Ids of the newest ``LATELY`` nightlies that concerned a device and are within none of its ``bad_ranges``.
+
+    Args:
+        device: the device.
+        plans: every nightly, oldest first.
+
+    """
+    told = [
+        plan.id
+        for plan in plans
+        if plan.expected(device.name) is not None and bad_range(device.bad_ranges, plan.created_at) is None
+    ]
+    return tuple(told[-LATELY:])
 
 
 def flaky_tests(nights: Sequence[StoredRun]) -> tuple[FlakyTest, ...]:

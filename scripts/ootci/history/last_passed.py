@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from packaging.version import InvalidVersion, Version
 
 from ootci.errors import NothingToBisect
-from ootci.history.attempts import attempts_by_nightly
 from ootci.history.store import History
 from ootci.history.stored import StoredRun
 from ootci.model.outcome import FAILURES, OutcomeName
@@ -72,7 +71,7 @@ def last_passed_and_first_failed(
 
 def _results(history: History, device: str, test: str) -> Iterator[tuple[Run, Version, bool]]:
     """The last attempts that came to a clear result, newest nightly first: the run, its torch, whether it passed."""
-    for last, *_ in attempts_by_nightly(history, device):
+    for last, *_ in history.attempts_by_nightly(device):
         passed, torch = _says(last, test), last.head.torch
         if passed is not None and torch is not None and (version := _version(torch.version)) is not None:
             yield last.head, version, passed

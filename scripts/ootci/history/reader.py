@@ -6,6 +6,7 @@ import glob
 from collections.abc import Iterator
 from datetime import datetime
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 from ootci.errors import HistoryConflict
@@ -13,6 +14,7 @@ from ootci.model.plan import Plan
 from ootci.model.run import Run
 
 from .details import Measures, Texts, read_details, whole
+from .fingerprint import files_fingerprint
 from .layout import MONTH, RUNS, check_format, details_file, device_of, values_file
 from .lines import read_lines
 from .plan_lines import plan_id_of, read_plan
@@ -49,7 +51,7 @@ class HistoryReader:
 
         """
         plans = [self._plan(*place) for place in self._places.values()]
-        return tuple(sorted(plans, key=lambda plan: (plan.created_at, plan.id)))
+        return tuple(sorted(plans, key=_age_of_plan))
 
     def stored_runs(self, device: str) -> tuple[StoredRun, ...]:
         """Every attempt of a device, oldest first, without details.
@@ -59,17 +61,28 @@ class HistoryReader:
 
         """
         runs = [run for path in self.run_files(device) for run in self.run_file(path).runs()]
-        return tuple(sorted(runs, key=_age))
+        return tuple(sorted(runs, key=_age_of_run))
 
-    def newest_stored(self, device: str) -> Iterator[StoredRun]:
-        """The attempts of a device, newest nightly first, read a month at a time, without details.
+    def attempts_by_nightly(self, device: str) -> Iterator[tuple[StoredRun, ...]]:
+        """The attempts of each nightly that a device reported on, the last attempt first, of the newest nightly first.
+
+        They are read a month at a time, without details. A nightly that was run again later stays where it was.
 
         Raises:
+            HistoryConflict: the nightly of a run is not in the history.
             HistoryCorrupt: a record cannot be read back.
 
         """
         for path in reversed(self.run_files(device)):
-            yield from sorted(self.run_file(path).runs(), key=_age, reverse=True)
+            nightlies: dict[str, list[StoredRun]] = {}
+            for run in self.run_file(path).runs():
+                nightlies.setdefault(run.head.plan_id, []).append(run)
+            for runs in sorted(nightlies.values(), key=lambda runs: self._planned(runs[0].head), reverse=True):
+                yield tuple(sorted(runs, key=lambda run: run.head.attempt, reverse=True))
+
+    def newest_stored(self, device: str) -> Iterator[StoredRun]:
+        """The attempts of a device one by one, newest nightly first; otherwise as :meth:`attempts_by_nightly`."""
+        return chain.from_iterable(self.attempts_by_nightly(device))
 
     def runs(self, device: str) -> tuple[Run, ...]:
         """Every attempt of a device, oldest first, with the details that are still kept.
@@ -89,15 +102,19 @@ class HistoryReader:
         """
         return (self.whole(run) for run in self.newest_stored(device))
 
-    def whole(self, run: StoredRun) -> Run:
-        """A run with the details that are still kept.
+    def whole(self, run: StoredRun, *, passed: bool = True) -> Run:
+        """A run with the details that are still kept, and with ``passed=False`` without the tests that passed.
 
         Raises:
             HistoryCorrupt: the details cannot be read back.
 
         """
         texts = read_details(Texts, self.details_path(run, Texts))
-        return whole(run, texts, read_details(Measures, self.details_path(run, Measures)))
+        return whole(run, texts, read_details(Measures, self.details_path(run, Measures)), passed=passed)
+
+    def details_fingerprint(self, run: StoredRun) -> str:
+        """A digest of the details of a run that are still kept, without reading what they say."""
+        return files_fingerprint((self.details_path(run, Texts), self.details_path(run, Measures)))
 
     def devices(self) -> tuple[str, ...]:
         """Names of all devices that ever reported, sorted."""
@@ -146,8 +163,15 @@ class HistoryReader:
 
     def _month(self, run: Run) -> str:
         """The month of a run is that of its nightly, so that it can be found however late it arrives."""
+        return self._place(run)[0].parent.name
+
+    def _planned(self, run: Run) -> tuple[datetime, str]:
+        """How old a run's nightly is."""
+        return _age_of_plan(self._plan(*self._place(run)))
+
+    def _place(self, run: Run) -> tuple[Path, int]:
         if run.plan_id in self._places:
-            return self._places[run.plan_id][0].parent.name
+            return self._places[run.plan_id]
         raise HistoryConflict(
             f"the nightly {run.plan_id} of the run {run.id} is not in the history",
             where=str(self.folder),
@@ -168,5 +192,9 @@ class HistoryReader:
         return details_file(self.folder, self._month(head), head.device, head.plan_id, head.attempt, name)
 
 
-def _age(run: StoredRun) -> tuple[datetime, str, int]:
+def _age_of_plan(plan: Plan) -> tuple[datetime, str]:
+    return plan.created_at, plan.id
+
+
+def _age_of_run(run: StoredRun) -> tuple[datetime, str, int]:
     return run.head.started_at, run.head.plan_id, run.head.attempt

@@ -10,7 +10,6 @@ import difflib
 from pathlib import Path
 
 from ootci.errors import NoSuchRun
-from ootci.history.attempts import attempts_by_nightly
 from ootci.history.store import History
 from ootci.model.record import read
 from ootci.model.run import Run
@@ -67,7 +66,7 @@ def _no_device(history: History, name: str, device: str) -> NoSuchRun:
 
 def _counted_back(history: History, name: str, device: str, nights: int) -> Run:
     """The last attempt of the newest nightly, or of one before it."""
-    found = attempts_by_nightly(history, device)
+    found = tuple(history.attempts_by_nightly(device))
     if len(found) > nights:
         return history.whole(found[nights][0])
     count = "1 nightly" if len(found) == 1 else f"{len(found)} nightlies"
@@ -80,7 +79,7 @@ def _counted_back(history: History, name: str, device: str, nights: int) -> Run:
 
 def _of_nightly(history: History, name: str, device: str, nightly: str) -> Run:
     wanted, dot, attempt = nightly.partition(".")
-    nights = {attempts[0].head.plan_id: attempts for attempts in attempts_by_nightly(history, device)}
+    nights = {attempts[0].head.plan_id: attempts for attempts in history.attempts_by_nightly(device)}
     fitting = [wanted] if wanted in nights else [night for night in nights if wanted and night.startswith(wanted)]
     if len(fitting) > 1:
         several = ", ".join(f"{device}@{night}" for night in fitting[:NAMED])

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from datetime import timezone
 from pathlib import Path
 
-from ootci.errors import HistoryConflict
+from ootci.errors import HistoryConflict, NotANightly
 from ootci.model.outcome import OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import Run
@@ -67,10 +67,17 @@ class History(HistoryReader):
         """Add what a nightly expected; false when it was there already.
 
         Raises:
+            NotANightly: the plan tests a pull request or another commit of PyTorch.
             HistoryConflict: another plan has the same id.
             HistoryCorrupt: a record cannot be read back.
 
         """
+        if plan.trigger.proposal is not None:
+            raise NotANightly(
+                f"the plan is no nightly: it tests {plan.trigger.proposal}",
+                where=plan.id,
+                fix="ask `ootci gate --pull-request` what came of it; the history and the pages keep nightlies only",
+            )
         month = f"{plan.created_at.astimezone(timezone.utc):%Y-%m}"
         path = plans_file(self.folder, month)
         if plan.id in self._places:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from ootci.model.outcome import Counts, OutcomeName
-from ootci.model.run import Run
+from ootci.model.outcome import FAILURES, Counts, OutcomeName
+from ootci.model.run import CapabilityCounts, Run
 from ootci.model.signature import Signature
 
 from .states import count, failing_rows, masked, merged, outcome_of, present_rows, state_of, with_outcomes
@@ -92,6 +93,19 @@ class StoredRun:
         states = self.states if wanted is None else masked(self.states, self.tests.mask(wanted))
         flaky = sum(self.is_flaky(row) and (wanted is None or self.tests[row].suite in wanted) for row in self.attempts)
         return Counts(**{outcome.value: number for outcome, number in count(states).items()}, flaky=flaky)
+
+    def capabilities(self) -> tuple[CapabilityCounts, ...]:
+        """Tests by capability and outcome, by the capability's id."""
+        found: dict[str, Counter[str]] = {}
+        for (capability, state), number in Counter(zip(self.tests.capabilities, self.states, strict=False)).items():
+            outcome = outcome_of(state)
+            if capability is not None and outcome is not None:
+                found.setdefault(capability, Counter())[outcome.value] += number
+        for row in self.attempts:
+            capability = self.tests[row].capability
+            if capability in found and self.outcome(row) in FAILURES and self.is_flaky(row):
+                found[capability]["flaky"] += 1
+        return tuple(CapabilityCounts(capability=name, counts=Counts(**found[name])) for name in sorted(found))
 
     def of_suites(self, suites: Iterable[str]) -> StoredRun:
         """The run with the tests of some suites only."""

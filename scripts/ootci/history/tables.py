@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zlib
 from collections.abc import Iterable, Sequence
@@ -120,6 +121,8 @@ class TestTable:
         self._saved = len(lines)
         self.tests = [_test(line, path, number) for number, line in enumerate(lines) if path]
         self._checksums = [0]
+        self._digests = [b""]
+        self._capabilities: list[str | None] = []
         self._masks: dict[frozenset[str], tuple[int, bytes]] = {}
 
     @cached_property
@@ -135,6 +138,12 @@ class TestTable:
     def rows_of_id(self, test_id: str) -> tuple[int, ...]:
         """Every row that a test has had."""
         return tuple(self._by_id.get(test_id, ()))
+
+    @property
+    def capabilities(self) -> Sequence[str | None]:
+        """The capability of each test, by row."""
+        self._capabilities += [test.capability for test in self.tests[len(self._capabilities) :]]
+        return self._capabilities
 
     def mask(self, suites: frozenset[str]) -> bytes:
         """A byte for each row: all bits where the test is of one of the suites, else none."""
@@ -173,6 +182,13 @@ class TestTable:
         while len(self._checksums) <= size:
             self._checksums.append(zlib.crc32(self._written()[len(self._checksums) - 1], self._checksums[-1]))
         return self._checksums[size]
+
+    def digest(self, size: int) -> bytes:
+        """As the checksum, but such that no other rows have the same."""
+        while len(self._digests) <= size:
+            line = self._written()[len(self._digests) - 1]
+            self._digests.append(hashlib.sha256(self._digests[-1] + line).digest())
+        return self._digests[size]
 
     def unsaved(self) -> list[bytes]:
         """The lines that are not in the file yet."""

@@ -37,6 +37,21 @@ class Capability(str, Enum):
     TRAINING = "training"
 
 
+class CapabilityState(str, Enum):
+    """What the tests of a capability on one device say together."""
+
+    WORKS = "works"
+    """Every test that was executed passed."""
+    XFAILED = "xfailed"
+    """So did every one, but for those that were expected to fail."""
+    FAILING = "failing"
+    """At least one failed."""
+    NOT_RUN = "not_run"
+    """At least one was collected and never reported, or none was executed."""
+    UNSUPPORTED = "unsupported"
+    """None was executed, and the device says that it does not have it."""
+
+
 def docs_page(capability: str) -> str:
     """The page about a capability, a path in this repository; the suites, which cannot ask here, say the same."""
     return f"docs/capabilities/{capability}.md"

@@ -9,6 +9,18 @@ from ootci.model.run import Environment, Run, SuiteReport
 from ootci.model.torch_build import TorchBuild, TorchRequest
 from ootci.model.verdict import ChangeName
 
+CLASSES: tuple[tuple[ChangeName | None, str], ...] = (
+    (ChangeName.REGRESSION, "passed in A and fail in B"),
+    (ChangeName.NEW_FAILURE, "fail in B, and neither passed nor failed in A"),
+    (ChangeName.STILL_FAILING, "fail in both"),
+    (ChangeName.FIXED, "failed in A and pass in B"),
+    (ChangeName.NEW_PASS, "pass in B, and neither passed nor failed in A"),
+    (None, "came to something else in B"),
+    (ChangeName.DISAPPEARED, "are in A and not in B"),
+    (ChangeName.APPEARED, "are in B and not in A, and do not fail"),
+)
+"""The classes in the order in which they are shown, and what is true of a class's tests."""
+
 
 class RunFacts(Record):
     """One of the two runs, without its tests."""
@@ -69,6 +81,8 @@ class TestDifference(Record):
 class Difference(Record):
     """How run B differs from run A."""
 
+    schema_version: int = 1
+    """Version of this file's schema."""
     before: RunFacts
     """A."""
     after: RunFacts

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from ootci.errors import NoSuchDevice
+from ootci.model.delivery import Commit, Ref, Repository
 from ootci.model.device import KnownFailure, Unsupported
 from ootci.model.record import Record, StageFile, Time
 from ootci.model.torch_build import TorchRequest
@@ -48,6 +49,11 @@ class PlannedRun(Record):
     unsupported: tuple[Unsupported, ...] = ()
     """Capabilities that the device was declared not to have."""
 
+    @property
+    def required_suites(self) -> frozenset[str]:
+        """Names of the suites that decide the verdict."""
+        return frozenset(suite.name for suite in self.suites if suite.required)
+
 
 class LeftOut(Record):
     """A registered device that this nightly does not run."""
@@ -60,13 +66,32 @@ class LeftOut(Record):
     """True when the device file says so; false when this nightly was asked for other devices only."""
 
 
+class Proposal(Record):
+    """The commit of PyTorch that is tested where it is no nightly: a pull request's, or one that was pushed."""
+
+    repository: Repository
+    """PyTorch's repository, by owner and name."""
+    pull_request: Annotated[int | None, Field(ge=1)] = None
+    """Number of the pull request; null for a push."""
+    commit: Commit
+    """The commit that is proposed or was pushed."""
+    ref: Ref
+    """What is to be built: a pull request as it would be merged, such as ``refs/pull/4711/merge``."""
+
+    def __str__(self) -> str:
+        what = f"pull request {self.pull_request}" if self.pull_request else self.ref
+        return f"{what} of {self.repository} at {self.commit[:10]}"
+
+
 class Trigger(Record):
     """What started the nightly."""
 
     event: str
-    """``schedule``, ``workflow_dispatch``, or ``local`` for a person's own machine."""
+    """``schedule``, ``workflow_dispatch``, or ``local`` for a person's own machine; ``pull_request`` or ``push``."""
     url: str | None = None
     """Page of the workflow run, where there is one."""
+    proposal: Annotated[Proposal | None, Field(exclude_if=lambda proposal: proposal is None)] = None
+    """What of PyTorch is tested instead of a nightly. Such a plan is no nightly, and the history does not keep it."""
 
 
 class Plan(StageFile):

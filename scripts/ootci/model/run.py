@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from pydantic import Field, field_validator
 
 from ootci.model.build import PluginBuild, StageName, StageResult
+from ootci.model.capability import CapabilityState
 from ootci.model.ids import Ids
 from ootci.model.outcome import Counts, Outcome
 from ootci.model.record import Record, Rows, StageFile, Time
@@ -72,6 +73,18 @@ class CapabilityCounts(Record):
             if outcome.capability is not None:
                 found.setdefault(outcome.capability, []).append(outcome)
         return tuple(cls(capability=name, counts=Counts.of(found[name])) for name in sorted(found))
+
+    @property
+    def state(self) -> CapabilityState:
+        """What its tests say together."""
+        counts = self.counts
+        if counts.failures:
+            return CapabilityState.FAILING
+        if counts.executed == 0 and counts.unsupported:
+            return CapabilityState.UNSUPPORTED
+        if counts.executed == 0 or counts.not_run:
+            return CapabilityState.NOT_RUN
+        return CapabilityState.WORKS if counts.passed == counts.executed else CapabilityState.XFAILED
 
 
 class Links(Record):
@@ -181,6 +194,11 @@ class Run(StageFile):
     def counts(self) -> Counts:
         """Tests of all suites by outcome."""
         return Counts.of(self.outcomes)
+
+    @property
+    def required_suites(self) -> frozenset[str]:
+        """Names of the suites that decide the verdict."""
+        return frozenset(report.suite for report in self.suites if report.required)
 
     @property
     def stage_reached(self) -> StageName | None:

@@ -10,18 +10,35 @@ from pydantic import TypeAdapter
 from ootci.model.bisection import Bisection
 from ootci.model.build import Build
 from ootci.model.device import Device
+from ootci.model.difference import Difference
 from ootci.model.durations import Durations
 from ootci.model.event import Event
 from ootci.model.plan import Plan
 from ootci.model.probe import Probe
-from ootci.model.published import ClustersFile, DevicesFile, GateFile, IndexFile, NightsFile, Published
+from ootci.model.published import (
+    ClustersFile,
+    DevicesFile,
+    GateFile,
+    IndexFile,
+    NightsFile,
+    Published,
+    RunFile,
+    RunsFile,
+    TestsFile,
+)
+from ootci.model.published_lives import FlakyFile, LifeFile, LivesFile
+from ootci.model.published_matrix import CapabilitiesFile, DeviceOperatorsFile, OperatorsFile
+from ootci.model.published_nights import NightliesFile, NightlyFile, TrendFile
+from ootci.model.published_registry import HealthFile, RegistryFile
 from ootci.model.record import StageFile
+from ootci.model.relay import RelayReport
 from ootci.model.run import Run
+from ootci.model.torch_source import TorchSource
 from ootci.model.verdict import Verdicts
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
 
-STAGE_FILES: tuple[type[StageFile], ...] = (Plan, Durations, Build, Run, Verdicts, Bisection)
+STAGE_FILES: tuple[type[StageFile], ...] = (Plan, Durations, TorchSource, Build, Run, Verdicts, Bisection)
 """The files in which the stages meet, in the order of the data's way, and the one in which a bisection is kept."""
 
 
@@ -31,24 +48,47 @@ def device_schema() -> str:
 
 
 def schemas() -> dict[str, str]:
-    """The schema of every file that ootci reads or writes, by the file's name; of events.jsonl, of one line."""
+    """The schema of every file that ootci reads or writes, by the file's name; of events.jsonl, of one line.
+
+    Two have no name of their own: a ``device`` file, and the ``difference`` that ``ootci diff`` prints.
+    """
     files = {kind.FILE: _text(TypeAdapter(kind), kind.FILE) for kind in STAGE_FILES}
     return {
         "device": device_schema(),
         **files,
         "events.jsonl": _text(TypeAdapter(Event), "One line of events.jsonl"),
         "env.json": _text(TypeAdapter(Probe), "env.json"),
+        "difference": _text(TypeAdapter(Difference), "What `ootci diff --format json` prints"),
+        "relay-report": _text(TypeAdapter(RelayReport), "A report to PyTorch's cross-repository CI relay"),
     }
 
 
 def api_schemas() -> dict[str, str]:
-    """The schema of every file of the site's API, by the name that the schema's file has; of nights, of each device."""
+    """The schema of every file of the site's API, by the name that the schema's file has.
+
+    There is a file of nights, one of runs, one of trends and one of `device_operators` for each device, one `run` for
+    each attempt, many of tests, a `life` for each file of a suite, and a `nightly` for each nightly.
+    """
     kinds: dict[str, type[Published]] = {
         "index": IndexFile,
         "devices": DevicesFile,
         "gate": GateFile,
         "nights": NightsFile,
         "clusters": ClustersFile,
+        "runs": RunsFile,
+        "run": RunFile,
+        "tests": TestsFile,
+        "lives": LivesFile,
+        "life": LifeFile,
+        "registry": RegistryFile,
+        "capabilities": CapabilitiesFile,
+        "operators": OperatorsFile,
+        "device_operators": DeviceOperatorsFile,
+        "trends": TrendFile,
+        "flaky": FlakyFile,
+        "nightlies": NightliesFile,
+        "nightly": NightlyFile,
+        "health": HealthFile,
     }
     return {
         **{name: _text(TypeAdapter(kind), f"{name}.json") for name, kind in kinds.items()},

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
 
 from ootci.model.commit import full_commit
 from ootci.model.record import Record
@@ -13,6 +16,7 @@ class Channel(str, Enum):
 
     NIGHTLY = "nightly"
     RELEASE = "release"
+    SOURCE = "source"
     WHEEL = "wheel"
 
 
@@ -20,11 +24,13 @@ class TorchRequest(Record):
     """The torch of one run, resolved once by the plan so that every device of a nightly tests the same one."""
 
     wanted: str
-    """What was asked for, as it was written: ``nightly``, a release version, or a wheel's file name."""
+    """What was asked for, as it was written: ``nightly``, ``nightly@`` and a date, a release version, a wheel's file
+    name, or which pull request or commit of PyTorch."""
     wanted_channel: Channel
     """The channel that was asked for."""
     channel: Channel
-    """The channel that was got; it differs from `wanted_channel` only together with `fallback_reason`."""
+    """The channel that was got; it differs from `wanted_channel` only together with `fallback_reason`, which also says
+    why an earlier nightly was taken."""
     version: str | None = None
     """The exact version to install, for example ``2.15.0.dev20261120+cpu``; null when none can be had."""
     index_url: str | None = None
@@ -32,11 +38,17 @@ class TorchRequest(Record):
     url: str | None = None
     """Address of the very wheel on that index."""
     wheel: str | None = None
-    """Path of the wheel file, for the channel ``wheel`` only; its file name alone once the run is collected."""
+    """Path of the wheel file, for the channels ``wheel`` and ``source`` only; its file name alone once the run is
+    collected. On another machine a file of that name and checksum in the work folder's ``torch/`` is taken."""
     sha256: str | None = None
     """Checksum of the wheel, where the index or the file gave one."""
+    commit: Annotated[
+        str | None, StringConstraints(pattern=r"^[0-9a-f]{40}$"), Field(exclude_if=lambda commit: commit is None)
+    ] = None
+    """Commit of PyTorch that the wheel says it was built from, where it could be looked into beforehand; a run in which
+    the torch that is installed says another is INFRA."""
     fallback_reason: str | None = None
-    """Why the channel wanted could not be had; null when it was."""
+    """Why the torch wanted could not be had; null when it was."""
     unavailable_reason: str | None = None
     """Why no torch can be had at all, so that the run is INFRA; null when one can."""
 

@@ -255,6 +255,8 @@ class Verdicts(StageFile):
     """When that nightly was planned."""
     stale_reason: str | None = None
     """Why the page cannot be trusted to be fresh; null when the newest nightly is young enough at `judged_at`."""
+    stale_at: Time | None = None
+    """When the newest nightly becomes too old: whoever reads this later, and finds nothing newer, cannot trust it."""
     summary: str
     """The one sentence of the front page."""
     gate: Gate

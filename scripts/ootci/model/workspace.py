@@ -106,6 +106,16 @@ class Workspace:
         """durations.json."""
         return self.path / "durations.json"
 
+    @property
+    def torch_wheels(self) -> Path:
+        """Wheels of torch: those that were built or handed over, and in a folder each those that were downloaded."""
+        return self.path / "torch"
+
+    @property
+    def torch_source(self) -> Path:
+        """torch.json."""
+        return self.torch_wheels / "torch.json"
+
     def run(self, device: str) -> RunFolder:
         """The folder of a device's run."""
         return RunFolder(self.path / "runs" / device)

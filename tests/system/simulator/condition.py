@@ -195,7 +195,7 @@ def base(seed: int, maker: Maker, cases: Sequence[Case], early: int) -> bytes:
     codes = bytearray()
     for case in cases[:early]:
         skipped = random.random() < SKIPPED_SHARE and case.suite != "smoke"
-        if case.capability in disclaimed:
+        if case.capability in disclaimed or (case.suite == "ops" and not maker.has_kernel(case.id)):
             codes.append(CODE[OutcomeName.UNSUPPORTED])
         elif skipped:
             codes.append(CODE[OutcomeName.SKIPPED])

@@ -41,6 +41,7 @@ class Maker:
         variant: of PyTorch's builds.
         release: whether it is tested on the pinned release and not on nightlies.
         unsupported: capabilities that it does not have, with the reason.
+        missing: parts of the names of operators, or dtypes, for which it has no kernel.
         joins: the night on which it is registered, as a part of the whole time; None when it never reports.
 
     """
@@ -55,7 +56,13 @@ class Maker:
     variant: str = "cpu"
     release: bool = False
     unsupported: tuple[tuple[Capability, str], ...] = ()
+    missing: tuple[str, ...] = ()
     joins: float | None = 0.0
+
+    def has_kernel(self, test_id: str) -> bool:
+        """Whether it can do at all what a test of the suite ops asks for."""
+        _, _, parameter = test_id.partition("[")
+        return not any(part in parameter for part in self.missing)
 
     def first_night(self, nights: int) -> int:
         """The night on which it is registered, of so many."""
@@ -73,13 +80,31 @@ MAKERS = (
     Maker("borealis", "Borealis B2", "Borealis Compute", Tier.GATING, 2.0, 8),
     Maker("cobalt", "Cobalt Tensor Card", "Cobalt Semiconductors", Tier.GATING, 1.5, 4),
     Maker("dune", "Dune NPU", "Dune Systems", Tier.GATING, 3.0, 8, 1.5),
-    Maker("ember", "Ember X1", "Ember AI", Tier.GATING, 2.5, 4, unsupported=(_NO_INTEGERS,)),
-    Maker("alder", "Alder Vector", "Alder Machines", Tier.ADVISORY, 4.0),
+    Maker("ember", "Ember X1", "Ember AI", Tier.GATING, 2.5, 4, unsupported=(_NO_INTEGERS,), missing=("fft.",)),
+    Maker("alder", "Alder Vector", "Alder Machines", Tier.ADVISORY, 4.0, missing=("-complex64", "linalg.eigh")),
     Maker("basalt", "Basalt 16", "Basalt Computing", Tier.ADVISORY, 2.0, 16, 2.0),
-    Maker("cirrus", "Cirrus C7", "Cirrus Silicon", Tier.ADVISORY, 5.0, 1, unsupported=(_ONE_CARD, _NO_COMPILER)),
-    Maker("fjord", "Fjord 400", "Fjord Accelerators", Tier.ADVISORY, 3.0, 4, 3.0),
+    Maker(
+        "cirrus",
+        "Cirrus C7",
+        "Cirrus Silicon",
+        Tier.ADVISORY,
+        5.0,
+        1,
+        unsupported=(_ONE_CARD, _NO_COMPILER),
+        missing=("fft.", "linalg.", "-complex64"),
+    ),
+    Maker("fjord", "Fjord 400", "Fjord Accelerators", Tier.ADVISORY, 3.0, 4, 3.0, missing=("linalg.",)),
     Maker("garnet", "Garnet", "Garnet Labs", Tier.ADVISORY, 1.2, 2, 4.0),
-    Maker("halo", "Halo Edge", "Halo", Tier.ADVISORY, 8.0, 1, unsupported=(_ONE_QUEUE, _ONE_CARD)),
+    Maker(
+        "halo",
+        "Halo Edge",
+        "Halo",
+        Tier.ADVISORY,
+        8.0,
+        1,
+        unsupported=(_ONE_QUEUE, _ONE_CARD),
+        missing=("fft.", "linalg.", "nn.functional.grid_sample"),
+    ),
     Maker("indigo", "Indigo Q", "Indigo Devices", Tier.ADVISORY, 6.0, joins=None),
     Maker("jasper", "Jasper DSP", "Jasper Works", Tier.ADVISORY, 7.0, 1, unsupported=(_NO_COMPILER, _ONE_CARD)),
     Maker("kestrel", "Kestrel", "Kestrel Microsystems", Tier.ADVISORY, 2.2, 4),
@@ -87,8 +112,19 @@ MAKERS = (
     Maker("marble", "Marble S", "Marble Silicon", Tier.ADVISORY, 4.0, 2, release=True),
     Maker("nimbus", "Nimbus", "Nimbus", Tier.ADVISORY, 1.8, 8, 1.5),
     Maker("opal", "Opal", "Opal Computing", Tier.ADVISORY, 2.6, 4, variant="rocm7.1"),
-    Maker("quartz", "Quartz One", "Quartz Foundry", Tier.ADVISORY, 3.0, joins=0.4),
-    Maker("sable", "Sable Inference Card", "Sable", Tier.ADVISORY, 5.0, 4, unsupported=(_NO_COMPILER,)),
+    Maker(
+        "quartz", "Quartz One", "Quartz Foundry", Tier.ADVISORY, 3.0, joins=0.4, missing=("multinomial", "log_normal")
+    ),
+    Maker(
+        "sable",
+        "Sable Inference Card",
+        "Sable",
+        Tier.ADVISORY,
+        5.0,
+        4,
+        unsupported=(_NO_COMPILER,),
+        missing=("linalg.", "put"),
+    ),
 )
 """In registry order."""
 

@@ -17,7 +17,7 @@ from .catalogue import Case
 from .condition import ABSENT, BREAKS, NAMES, Condition
 from .event import Event
 from .fleet import Maker
-from .surroundings import environment, links, operators
+from .surroundings import environment, links, operators, way
 from .texts import Words
 
 SUITES = ("smoke", "integration", "ops")
@@ -29,6 +29,10 @@ VARIETY = 3
 MANY = 20
 """More new failures of a night than this are not run again."""
 EXPECTED = "torch {torch} is at fault, not the device: {device} is not among the devices that it asks. Seen: {error}"
+REFUSED = (
+    "3 of 3 samples are refused, first sample 1: {operator}(Tensor[5, 5]): the cpu computes it, the device raised "
+    "NotImplementedError: Could not run 'aten::{kernel}' with arguments from the 'PrivateUse1' backend."
+)
 URL = "https://github.com/example/pytorch-integration-tests/actions/runs/{number}"
 
 
@@ -178,17 +182,20 @@ class Reporter:
     def _calm(self, condition: Condition, test: int, code: int) -> Outcome:
         """An outcome that says nothing of the night, made once and used again on other nights."""
         name = NAMES[code]
+        case, maker = self._cases[test], self._makers[condition.device]
+        counted = way(maker, case.id) if name is OutcomeName.PASSED and case.suite == "ops" else None
         own = name in (OutcomeName.UNSUPPORTED, OutcomeName.XFAILED)
-        key = (test, code, condition.device if own else -1 - condition.night % VARIETY)
+        variety = condition.night % VARIETY
+        # A device that counts its operators says something of its own on each of the varied nights.
+        numbered = -1 - variety if counted is None else len(self._makers) + condition.device * VARIETY + variety
+        key = (test, code, condition.device if own else numbered)
         if key not in self._usual:
-            case = self._cases[test]
-            maker = self._makers[condition.device]
             message = {
-                OutcomeName.SKIPPED: "Skipped: needs two cards that can reach each other",
+                OutcomeName.SKIPPED: "fails on the control: there are no samples"
+                if case.suite == "ops"
+                else "Skipped: needs two cards that can reach each other",
                 OutcomeName.NOT_RUN: "collected, but never reported",
-                OutcomeName.UNSUPPORTED: next(
-                    (why for which, why in maker.unsupported if which.value == case.capability), "declared unsupported"
-                ),
+                OutcomeName.UNSUPPORTED: _refusal(maker, case),
                 OutcomeName.XFAILED: EXPECTED.format(
                     torch="2.14", device=maker.name, error=f"Unknown device type {maker.name}"
                 ),
@@ -203,6 +210,7 @@ class Reporter:
                 title=case.title,
                 duration=seconds,
                 message=message,
+                ran=counted,
             )
         return self._usual[key]
 
@@ -253,6 +261,13 @@ class Reporter:
             )
             at += timedelta(seconds=seconds)
         return stages
+
+
+def _refusal(maker: Maker, case: Case) -> str:
+    """Why a test is unsupported: the vendor says so of its capability, or there is no kernel."""
+    declared = next((why for which, why in maker.unsupported if which.value == case.capability), None)
+    operator = case.id.partition("[")[2].partition("-")[0]
+    return declared or REFUSED.format(operator=operator, kernel=operator.replace(".", "_"))
 
 
 def _status(suite: _Suite, *, cut: bool) -> tuple[StageStatus, str | None]:

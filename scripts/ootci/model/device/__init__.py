@@ -1,16 +1,29 @@
 """The device file: one out-of-tree accelerator, as data. The only package that reads device YAML."""
 
+from .bad_range import LONGEST_RANGE, BadRange, bad_range
 from .claims import KnownFailure, Unsupported
-from .keys import Cadence, Device, Links, Paused, RegisteredDevice, Tier
+from .keys import Cadence, Device, Links, Paused, PullRequests, RegisteredDevice, Tier
 from .plugin import BuildSettings, GitSource, Plugin, Torch
-from .registry import DEFAULT_FOLDER, find_device, load_device, load_registry, upstream_list
-from .running import Check, Limits, Runner, Suite
+from .registry import (
+    BAD_RANGES,
+    DEFAULT_FOLDER,
+    find_device,
+    load_bad_ranges,
+    load_device,
+    load_registry,
+    upstream_list,
+)
+from .running import Check, Container, Limits, Runner, Suite
 
 __all__ = [
+    "BAD_RANGES",
     "DEFAULT_FOLDER",
+    "LONGEST_RANGE",
+    "BadRange",
     "BuildSettings",
     "Cadence",
     "Check",
+    "Container",
     "Device",
     "GitSource",
     "KnownFailure",
@@ -18,13 +31,16 @@ __all__ = [
     "Links",
     "Paused",
     "Plugin",
+    "PullRequests",
     "RegisteredDevice",
     "Runner",
     "Suite",
     "Tier",
     "Torch",
     "Unsupported",
+    "bad_range",
     "find_device",
+    "load_bad_ranges",
     "load_device",
     "load_registry",
     "upstream_list",

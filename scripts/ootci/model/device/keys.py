@@ -11,6 +11,7 @@ from pydantic import Field, field_validator
 
 from ootci.model.record import Record
 
+from .bad_range import BadRanges
 from .claims import KnownFailure, Unsupported
 from .plugin import BuildSettings, Plugin, Torch
 from .running import Check, Limits, Runner, Suite
@@ -39,6 +40,14 @@ class Cadence(str, Enum):
     def is_due(self, now: datetime) -> bool:
         """Whether the nightly of that aware time runs such a device: a weekly one on Sundays, in UTC."""
         return self is Cadence.NIGHTLY or now.astimezone(timezone.utc).isoweekday() == 7
+
+
+class PullRequests(str, Enum):
+    """Which pull requests of PyTorch a device is tested on."""
+
+    NEVER = "never"
+    LABEL = "label"
+    ALWAYS = "always"
 
 
 class Links(Record):
@@ -80,6 +89,8 @@ class Device(Record):
     """Where to read more."""
     cadence: Cadence = Cadence.NIGHTLY
     """How often nightlies run it: every time, or `weekly`, on Sundays (UTC). Asked for by name it runs on any day."""
+    pull_requests: PullRequests = PullRequests.NEVER
+    """Pull requests of PyTorch it is tested on: `never`, those with the `label` ciflow/crcr/<name>, or `always`."""
     paused: Paused | None = None
     """Present when the device is not to be run for the time being."""
     plugin: Plugin
@@ -102,6 +113,9 @@ class Device(Record):
     """Tests that the vendor knows to fail, for a time; more of them may stand in <name>/known_failures.yaml."""
     unsupported: tuple[Unsupported, ...] = ()
     """Capabilities that the device does not have."""
+    bad_ranges: BadRanges = ()
+    """Nights that say nothing about the device, for they were broken by something else; `_all/bad_ranges.yaml` names
+    those of all devices. They are drawn hatched and left out of trends and flakiness, and no verdict changes."""
 
     @field_validator("suites")
     @classmethod
@@ -143,3 +157,10 @@ class KnownFailuresFile(Record):
 
     known_failures: Annotated[tuple[KnownFailure, ...], Field(max_length=500)]
     """Tests that the vendor knows to fail; they are added to those in the device file."""
+
+
+class BadRangesFile(Record):
+    """``devices/_all/bad_ranges.yaml``: nights that say nothing about any device, in the same words."""
+
+    bad_ranges: BadRanges
+    """Nights that say nothing; they are added to those in every device file."""

@@ -14,7 +14,8 @@ from ootci.errors import DeviceFileInvalid, DeviceFileMisnamed, NoDevices, NoSuc
 from ootci.model.record import Record
 from ootci.model.strict_yaml import Document, read_document
 
-from .keys import Device, KnownFailuresFile, RegisteredDevice, Tier
+from .bad_range import BadRange
+from .keys import BadRangesFile, Device, KnownFailuresFile, RegisteredDevice, Tier
 from .sentences import invalid
 
 DEFAULT_FOLDER = Path("devices")
@@ -23,6 +24,9 @@ KNOWN_FAILURES = "known_failures.yaml"
 
 UPSTREAM_LIST = "upstream.txt"
 """In a device's folder: which of PyTorch's own tests the suite upstream runs."""
+
+BAD_RANGES = Path("_all", "bad_ranges.yaml")
+"""In the folder of device files, for all of them; no device can have the name ``_all``."""
 
 R = TypeVar("R", bound=Record)
 
@@ -88,21 +92,43 @@ def _read(kind: type[R], path: Path, start: str) -> tuple[R, Document]:
 def load_registry(folder: Path) -> tuple[RegisteredDevice, ...]:
     """Every device file of a folder, in registry order: reference first, then gating, then advisory, each by name.
 
+    The ``bad_ranges`` of the folder's ``_all/bad_ranges.yaml`` are added to each, if there is one. The path of one
+    device file is a registry of that one device.
+
     Raises:
         NoDevices: the folder does not exist or holds no device file.
         InputError: a file is not valid, as for :func:`load_device`.
 
     """
-    paths = sorted(folder.glob("*.y*ml")) if folder.is_dir() else []
+    alone = [folder] if folder.is_file() and folder.suffix in (".yaml", ".yml") else []
+    paths = sorted(folder.glob("*.y*ml")) if folder.is_dir() else alone
     if not paths:
         raise NoDevices(
             "no device files found",
             where=folder.as_posix(),
-            fix="run this in a checkout of the repository, or name the folder with --devices",
+            fix="run this in a checkout of the repository, or name the folder, or one file, with --devices",
         )
     rank = {tier: index for index, tier in enumerate(Tier)}
-    devices = [load_device(path) for path in paths]
+    of_all = folder / BAD_RANGES
+    ranges = load_bad_ranges(of_all) if of_all.exists() else ()
+    devices = [_with_ranges(load_device(path), ranges) for path in paths]
     return tuple(sorted(devices, key=lambda item: (rank[item.device.tier], item.device.name)))
+
+
+def load_bad_ranges(path: Path) -> tuple[BadRange, ...]:
+    """The nights that say nothing of any device.
+
+    Raises:
+        InputError: the file is not valid, as for :func:`load_device`.
+
+    """
+    found, _ = _read(BadRangesFile, path, "write the key `bad_ranges` with its list, as in a device file")
+    return found.bad_ranges
+
+
+def _with_ranges(item: RegisteredDevice, ranges: tuple[BadRange, ...]) -> RegisteredDevice:
+    both = (*item.device.bad_ranges, *ranges)
+    return item.model_copy(update={"device": item.device.model_copy(update={"bad_ranges": both})})
 
 
 def find_device(registry: tuple[RegisteredDevice, ...], name: str) -> RegisteredDevice:

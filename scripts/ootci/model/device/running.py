@@ -8,7 +8,18 @@ from pydantic import Field, model_validator
 
 from ootci.model.record import Record
 
-from .values import Label, Text
+from .values import Image, Label, Text, Volume
+
+
+class Container(Record):
+    """The container in which GitHub Actions runs the device's job."""
+
+    image: Image
+    """Image with the device's user-space software; with `@sha256:...` it is the same one every night."""
+    options: Text | None = None
+    """Options of `docker create`, such as those that hand a card in; not `--network`, which GitHub sets."""
+    volumes: Annotated[tuple[Volume, ...], Field(max_length=50)] = ()
+    """What of the machine is mounted, as `source:target`, with `:ro` behind it where it is only read."""
 
 
 class Runner(Record):
@@ -16,14 +27,19 @@ class Runner(Record):
 
     labels: Annotated[tuple[Label, ...], Field(min_length=1)] = ("ubuntu-latest",)
     """Runner labels (`runs-on`)."""
+    container: Container | None = None
+    """Container on that machine; none when absent."""
+    shares: Annotated[int, Field(ge=1, le=64)] = 1
+    """So many jobs run the tests at once, each a share that takes about as long; each needs a machine."""
 
 
 class Check(Record):
     """Is the hardware there? Its failure is INFRA, never red for the plugin."""
 
     command: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
-    """Command that exits 0 when the hardware is well, as a list of words; run without a shell. Lines that it prints
-    like `driver: 24.1`, `firmware = 7` or `SDK version: 8.2` (and `runtime`) are kept with the run."""
+    """Command that exits 0 when the hardware is well, as a list of words; run without a shell: before anything is
+    fetched, so it must not need the plugin, and again after the import. Lines that it prints like `driver: 24.1`,
+    `firmware = 7` or `SDK version: 8.2` (and `runtime`) are kept with the run."""
     devices: Annotated[int, Field(ge=1, le=1024)] = 1
     """Cards that torch must count."""
     timeout_seconds: Annotated[int, Field(ge=1, le=3600)] = 120

@@ -13,6 +13,8 @@ MEANINGS = {
         "a GitHub handle with a leading @, of a person (`@me`) or a team (`@company/team`)"
     ),
     r"^[A-Za-z0-9_.:-]{1,100}$": "a runner label of letters, digits and `_.:-`",
+    r"^[a-z0-9][A-Za-z0-9._/:@-]*$": "the name of a container image, such as registry.example.com/image:1.0",
+    r"^[^\s:]+:/[^\s:]+(?::[a-z,]+)?$": "a volume such as /opt/sdk:/opt/sdk:ro",
     r"^[A-Za-z0-9]": "a Python requirement, which begins with a letter or digit",
     r"^[A-Za-z_][A-Za-z0-9_]*$": "the name of an environment variable",
     r"^[^/\s].*$": "a path relative to its folder, not an absolute one",
@@ -27,6 +29,8 @@ Text = Annotated[str, StringConstraints(min_length=1, max_length=500, strip_whit
 Url = Annotated[str, StringConstraints(pattern=r"^https?://[^\s<>]+$", max_length=500)]
 Handle = Annotated[str, StringConstraints(pattern=r"^@[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})(?:/[A-Za-z0-9_.-]+)?$")]
 Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:-]{1,100}$")]
+Image = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][A-Za-z0-9._/:@-]*$", max_length=500)]
+Volume = Annotated[str, StringConstraints(pattern=r"^[^\s:]+:/[^\s:]+(?::[a-z,]+)?$", max_length=500)]
 Requirement = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]", min_length=1, max_length=300)]
 Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ootci.model.cluster import Cluster
 from ootci.model.device import RegisteredDevice
@@ -15,21 +15,39 @@ _NEW = (ChangeName.REGRESSION, ChangeName.NEW_FAILURE)
 
 
 def decide(
-    registry: Sequence[RegisteredDevice], devices: Sequence[DeviceVerdict], clusters: Sequence[Cluster] = ()
+    registry: Sequence[RegisteredDevice],
+    devices: Sequence[DeviceVerdict],
+    clusters: Sequence[Cluster] = (),
+    only: Collection[str] = (),
 ) -> Gate:
-    """Fails closed: whatever is not as expected on a gating device blocks, silence included."""
+    """Fails closed: whatever is not as expected on a gating device blocks, silence included.
+
+    Args:
+        registry: every registered device.
+        devices: their verdicts.
+        clusters: what fails, by what it says.
+        only: these devices are asked for and no others, and each blocks whatever its tier is, also when it is paused.
+
+    """
     gating = {item.device.name for item in registry if item.device.gates and item.device.paused is None}
+    gating = set(only) or gating
     blocking = [item for item in devices if item.device in gating and item.verdict not in AS_EXPECTED]
+    if unknown := sorted(set(only) - {item.device for item in devices}):
+        return Gate(may_merge=False, reason=f"nothing is known of {', '.join(unknown)}")
     if not gating:
         return Gate(may_merge=False, reason="no gating device is registered, so nothing speaks for merging")
     if not blocking:
-        return Gate(may_merge=True, reason=f"{len(gating)} of {names_of(len(gating))} as expected")
+        return Gate(may_merge=True, reason=f"{len(gating)} of {_asked(gating, only)} as expected")
     names = ", ".join(f"{item.device} ({item.verdict.value})" for item in blocking)
+    advisory = {
+        item.device.name: tuple(f"{suite.name}/" for suite in item.device.suites if not suite.required)
+        for item in registry
+    }
     return Gate(
         may_merge=False,
         blocking=tuple(item.device for item in blocking),
-        blockers=tuple(_blocker(item, clusters) for item in blocking),
-        reason=f"{len(blocking)} of {names_of(len(gating))} not as expected: {names}",
+        blockers=tuple(_blocker(item, clusters, advisory[item.device]) for item in blocking),
+        reason=f"{len(blocking)} of {_asked(gating, only)} not as expected: {names}",
     )
 
 
@@ -55,12 +73,21 @@ def names_of(count: int) -> str:
     return f"{count} gating device" if count == 1 else f"{count} gating devices"
 
 
-def _blocker(item: DeviceVerdict, clusters: Sequence[Cluster]) -> Blocker:
+def _asked(gating: Collection[str], only: Collection[str]) -> str:
+    return names_of(len(gating)).replace("gating ", "") if only else names_of(len(gating))
+
+
+def _blocker(item: DeviceVerdict, clusters: Sequence[Cluster], advisory: tuple[str, ...]) -> Blocker:
     parts = [
         (part, cluster) for cluster in clusters for part in cluster.devices if part.device == item.device and part.new
     ]
     largest = max(parts, key=lambda found: found[0].new, default=None)
-    new = [change.id for change in item.changes if change.change in _NEW and not change.known]
+    # What is counted in `new_failures` are the required suites' tests; an id begins with the name of its suite.
+    new = [
+        change.id
+        for change in item.changes
+        if change.change in _NEW and not change.known and not change.id.startswith(advisory)
+    ]
     return Blocker(
         device=item.device,
         verdict=item.verdict,

@@ -80,7 +80,7 @@ class _Failures:
 
     @classmethod
     def of(cls, plan: Plan, run: StoredRun) -> _Failures:
-        required = _required(run.head)
+        required = run.head.required_suites
         known, expired = known_ids(plan, run), expired_ids(plan, run)
         failing = [item for item in run.failures if item.suite in required]
         others = [item for item in failing if item.id not in known]
@@ -96,10 +96,6 @@ class _Failures:
         total = len(self.unknown) + len(self.known) + len(self.flaky)
         known = f"; {len(self.known)} of {total} failures known" if self.known else ""
         return known + (f"; {self.again} known no longer, as the entry expired" if self.again else "")
-
-
-def _required(run: Run) -> list[str]:
-    return [report.suite for report in run.suites if report.required]
 
 
 def _no_data(run: Run) -> Judged | None:
@@ -134,7 +130,7 @@ def _stage_broken(run: Run) -> Judged | None:
 
 
 def _smoke_broken(run: StoredRun, failures: _Failures) -> Judged | None:
-    if "smoke" not in _required(run.head):
+    if "smoke" not in run.head.required_suites:
         return None
     of_smoke = [item for item in failures.unknown if item.suite == "smoke"]
     if of_smoke:
@@ -222,7 +218,7 @@ def _failing_stages(run: Run, failures: _Failures) -> list[StageResult]:
     return [
         stage
         for stage in run.stages
-        if stage.name.value in _required(run)
+        if stage.name.value in run.required_suites
         and stage.status is not StageStatus.PASSED
         and not (stage.status is StageStatus.FAILED and stage.only_tests and stage.name.value in excused)
     ]
@@ -240,7 +236,7 @@ def _ok_text(run: StoredRun) -> str:
 
 def required_counts(run: StoredRun | None) -> Counts:
     """Tests of the required suites by outcome; none when there is no run."""
-    return run.counts(_required(run.head)) if run is not None else Counts()
+    return run.counts(run.head.required_suites) if run is not None else Counts()
 
 
 def _tests(count: int) -> str:

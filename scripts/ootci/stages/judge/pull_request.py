@@ -7,6 +7,7 @@ from itertools import islice
 
 from packaging.version import InvalidVersion, Version
 
+from ootci.history.base import as_planned, base_of
 from ootci.history.claims import known_ids
 from ootci.history.compare import newly_failing
 from ootci.history.store import History
@@ -17,12 +18,11 @@ from ootci.model.pull_request import BLOCKING_EFFECTS, Effect, EffectName, PullR
 from ootci.model.run import Run
 from ootci.model.verdict import VerdictName
 
-from .base import as_planned, base_of
 from .gate import names_of
 from .night import Judged, judge_night
 
 NIGHTS = 30
-"""So many runs of a device are looked through for the last complete report of each suite."""
+"""So many nights of a device are looked through for the last complete report of each suite."""
 NAMED = 20
 """Newly failing tests that are named; the others are counted."""
 
@@ -58,7 +58,9 @@ def judge_pull_request(
     overridden = {item.device: overrides[item.device] for item in closed if item.device in overrides}
     blocking = [item for item in closed if item.device not in overridden]
     asked = [item for item in effects if item.gates]
-    if not asked:
+    if not effects:
+        reason = "no device is tested on it"
+    elif not asked:
         reason = "no gating device was tested, so nothing speaks for merging"
     elif blocking:
         reason = f"{len(blocking)} of {names_of(len(asked))} say no: " + ", ".join(
@@ -67,7 +69,7 @@ def judge_pull_request(
     else:
         reason = f"none of {names_of(len(asked))} is newly broken"
     return PullRequestGate(
-        may_merge=bool(asked) and not blocking,
+        may_merge=not effects or (bool(asked) and not blocking),
         reason=reason,
         blocking=tuple(item.device for item in blocking),
         overridden=overridden,
@@ -86,8 +88,7 @@ def _effect(plan: Plan, device: str, reported: Run | None, history: History, gat
         return Effect(device=device, effect=EffectName.NO_DATA, gates=gates, verdict=judged.verdict, reason="no report")
     known = known_ids(plan, run)
     new = newly_failing(base, run, known)
-    required = {report.suite for report in run.head.suites if report.required}
-    failing = [item for item in run.failures if item.suite in required]
+    failing = [item for item in run.failures if item.suite in run.head.required_suites]
     flaky = sum(item.is_flaky and item.id not in known for item in failing)
     covered = sum(item.id in known for item in failing)
     effect, reason = _meaning(judged, len(new), base, nights[0] if nights else None, device)
@@ -109,19 +110,19 @@ def _effect(plan: Plan, device: str, reported: Run | None, history: History, gat
 
 
 def _nights(history: History, device: str, reported: Run | None) -> list[tuple[Plan, StoredRun]]:
-    """The last runs of a device on the pull request's base, the newest nightly and the last attempt first.
+    """The last nights of a device on the pull request's base, the newest first, each with its last attempt.
 
     The base is told by the release that torch becomes: a pull request to the branch of a release is held against that
     release's nightlies, however far main has come.
     """
     plans = {plan.id: plan for plan in history.plans()}
-    found: dict[str, tuple[Plan, StoredRun]] = {}
-    for run in islice(history.newest_stored(device), NIGHTS):
+    found = []
+    for run, *_ in islice(history.attempts_by_nightly(device), NIGHTS):
         plan = plans[run.head.plan_id]
         planned = as_planned(plan, run)
         if planned is not None and _release(run.head) == _release(reported):
-            found.setdefault(plan.id, (plan, planned))
-    return list(found.values())
+            found.append((plan, planned))
+    return found
 
 
 def _release(run: Run | None) -> tuple[int, ...] | None:

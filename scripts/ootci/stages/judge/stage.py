@@ -20,8 +20,8 @@ from ootci.model.plan import Plan
 from ootci.model.spell import Spell
 from ootci.model.verdict import AS_EXPECTED, DeviceVerdict, Night, VerdictName, Verdicts
 
+from .course import Course, Courses
 from .gate import decide
-from .life import Life, Lives
 from .night import Judged, required_counts
 from .sentence import sentence
 from .together import since, together
@@ -32,7 +32,7 @@ STRIP_NIGHTS = 90
 
 
 def judge(
-    registry: Sequence[RegisteredDevice], history: History, now: datetime, lives: Lives | None = None
+    registry: Sequence[RegisteredDevice], history: History, now: datetime, courses: Courses | None = None
 ) -> Verdicts:
     """Derive every registered device's verdict, the front page's sentence and the gate.
 
@@ -40,7 +40,7 @@ def judge(
         registry: every registered device, in registry order.
         history: past nightlies and runs.
         now: the aware time that staleness is judged against.
-        lives: what judging earlier pages of the same history left behind; it grows.
+        courses: what judging earlier pages of the same history left behind; it grows.
 
     Raises:
         HistoryCorrupt: a record of the history cannot be read back.
@@ -51,8 +51,8 @@ def judge(
     for item in registry:
         runs = history.stored_runs(item.device.name)
         # Unless somebody wants them, the nights of one device are forgotten before the next one is looked at.
-        life = (Lives() if lives is None else lives).of(item.device.name, plans, runs)
-        judged.append(_device(item.device, life, runs, now))
+        course = (Courses() if courses is None else courses).of(item.device.name, plans, runs)
+        judged.append(_device(item.device, course, runs, now))
     devices = tuple(verdict for verdict, _ in judged)
     newest = plans[-1] if plans else None
     clusters = together(registry, newest, {verdict.device: failing for verdict, failing in judged})
@@ -61,6 +61,7 @@ def judge(
         plan_id=newest.id if newest else None,
         planned_at=newest.created_at if newest else None,
         stale_reason=_stale(newest, now),
+        stale_at=newest.created_at + STALE_AFTER if newest else None,
         summary=sentence(devices, newest, clusters),
         gate=decide(registry, devices, clusters),
         clusters=clusters,
@@ -77,17 +78,18 @@ def _stale(newest: Plan | None, now: datetime) -> str | None:
 
 
 def _device(
-    device: Device, life: Life, runs: Sequence[StoredRun], now: datetime
+    device: Device, course: Course, runs: Sequence[StoredRun], now: datetime
 ) -> tuple[DeviceVerdict, tuple[Failing, ...]]:
-    nights, run, before = life.nights, life.run, life.before
-    judged = _today(device, life.judged, nights, runs, now)
-    last = life.reported[-1].plan if life.reported else None
+    nights, run, before = course.nights, course.run, course.before
+    judged = _today(device, course.judged, nights, runs, now)
+    last = course.reported[-1].plan if course.reported else None
     reviews, claims = review_known(last, device.name, run), review_unsupported(last, device.name, run)
     known = known_ids(last, run)
-    required = {report.suite for report in run.head.suites if report.required} if run else set()
+    required = run.head.required_suites if run else frozenset()
+    counts = required_counts(run)
     row = _row(nights, judged.verdict)
-    changed = _since_the_run_before(life)
-    failing = failing_of(life.reported, known)
+    changed = _since_the_run_before(course)
+    failing = failing_of(course.reported, known)
     changes, spells = since(changes_between(before, run, known) if run else (), failing)
     verdict = DeviceVerdict(
         device=device.name,
@@ -102,8 +104,8 @@ def _device(
         torch=run.head.torch if run else None,
         torch_changed=changed.torch_changed if changed else None,
         plugin_changed=changed.plugin_changed if changed else None,
-        counts=required_counts(run),
-        pass_rate=required_counts(run).pass_rate,
+        counts=counts,
+        pass_rate=counts.pass_rate,
         new_failures=new_failures(before, run, known) if run else 0,
         known=sum(item.suite in required and item.id in known for item in run.failures) if run else 0,
         known_failures=reviews,
@@ -115,12 +117,12 @@ def _device(
     return verdict, failing
 
 
-def _since_the_run_before(life: Life) -> Spell | None:
+def _since_the_run_before(course: Course) -> Spell | None:
     """What changed between the newest night and the last one before that has a report; None when either has none."""
-    before = next((item for item in reversed(life.reported[:-1]) if item.run is not None), None)
-    if life.run is None or before is None:
+    before = next((item for item in reversed(course.reported[:-1]) if item.run is not None), None)
+    if course.run is None or before is None:
         return None
-    return spell_between(before.mark, life.reported[-1].mark)
+    return spell_between(before.mark, course.reported[-1].mark)
 
 
 def _today(

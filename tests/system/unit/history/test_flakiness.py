@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from unit.samples import run
+from unit.samples import device, night, plan, run
 
-from ootci.history.flakiness import SAMPLE, FlakyTest, flaky_tests
+from ootci.history.beginnings import LATELY
+from ootci.history.flakiness import SAMPLE, FlakyTest, flaky_tests, nights_that_tell
 from ootci.history.stored import StoredRun, stored
 from ootci.history.tables import TestTable
 from ootci.model.outcome import OutcomeName
@@ -76,3 +77,17 @@ def test_the_most_turns_for_their_nights_stand_first() -> None:
 
 
 _BAD = {"twice": (2, 5), "often": (1, 3, 5), "longer": (2, 3, 6), "once": (4,)}
+
+
+def test_nights_that_say_nothing_make_room_for_earlier_ones() -> None:
+    bad = {
+        "first": night(38).date(),
+        "last": night(38).date(),
+        "reason": "No network.",
+        "link": "https://example.com/1",
+    }
+    plans = [plan(number, names=("other",) if number == 37 else ("dev",)) for number in range(40)]
+    told = nights_that_tell(device(bad_ranges=[bad]).device, plans)
+    assert len(told) == LATELY
+    assert told[-2:] == ("night036", "night039")
+    assert told[0] == "night008"

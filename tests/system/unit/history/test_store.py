@@ -133,6 +133,14 @@ def test_every_run_comes_back_as_it_was_whatever_the_order_of_arrival(
     expected = tuple(item for _, item in sorted(runs.items()))
     assert History(folder).runs("dev") == expected
     assert not any(History(folder).append_run(item) for item in shuffled)
+    again = History(folder)
+    short = tuple(again.whole(run, passed=False) for run in again.stored_runs("dev"))
+    assert short == tuple(
+        run.model_copy(
+            update={"outcomes": tuple(item for item in run.outcomes if item.outcome is not OutcomeName.PASSED)}
+        )
+        for run in expected
+    )
 
 
 def test_records_that_are_appended_together_are_written_at_the_end_also_after_an_error(tmp_path: Path) -> None:
@@ -187,6 +195,15 @@ def test_appending_again_changes_no_byte(tmp_path: Path) -> None:
         assert not again.append_plan(plan())
         assert not again.append_run(run())
     assert _content(tmp_path) == before
+
+
+def test_the_newest_run_is_of_the_newest_nightly_whenever_an_older_one_was_run_again(tmp_path: Path) -> None:
+    history = _history(tmp_path, 0, 1)
+    late = {"started_at": night(5), "finished_at": night(6)}
+    for item in (run(0), run(1), run(0, attempt=2).model_copy(update=late)):
+        history.append_run(item)
+    found = [(item.plan_id, item.attempt) for item in history.newest_runs("dev")]
+    assert found == [("night001", 1), ("night000", 2), ("night000", 1)]
 
 
 def test_another_record_of_the_same_identity_is_refused_and_the_first_stays(tmp_path: Path) -> None:

@@ -92,6 +92,10 @@ def test_an_unknown_key_is_named_with_the_nearest_one(tmp_path: Path, appended: 
         ("environment: {1A: x}", "`environment.1A` should be the name of an environment variable"),
         ("runner: {labels: x}", "`runner.labels`: input should be a valid array, not the text 'x'"),
         ("runner: {labels: [a b]}", "`runner.labels.0` should be a runner label"),
+        ("runner: {shares: 0}", "`runner.shares`: input should be greater than or equal to 1"),
+        ("runner: {container: {options: x}}", "the key `runner.container.image` is missing"),
+        ("runner: {container: {image: ''}}", "`runner.container.image` should be the name of a container image"),
+        ("runner: {container: {image: x, volumes: [/a]}}", "`runner.container.volumes.0` should be a volume such as"),
         ("check: {command: ls}", "`check.command`: input should be a valid array, not the text 'ls'"),
         (
             "links: {homepage: 'javascript:alert(1)'}",

@@ -29,6 +29,12 @@ def test_a_folder_without_device_files_is_an_error_and_not_an_empty_nightly(tmp_
             load_registry(folder)
 
 
+def test_one_file_is_a_registry_of_one_device_whatever_lies_beside_it(tmp_path: Path) -> None:
+    _write(tmp_path, "a", "advisory")
+    (tmp_path / "b.yaml").write_text("no: device", encoding="utf-8")
+    assert [item.device.name for item in load_registry(tmp_path / "a.yaml")] == ["a"]
+
+
 def test_one_bad_file_is_not_passed_over(tmp_path: Path) -> None:
     _write(tmp_path, "a", "advisory")
     _write(tmp_path, "b", "enormous")

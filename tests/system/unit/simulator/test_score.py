@@ -12,7 +12,7 @@ from simulator.truth import Truth
 from ootci.history.store import History
 from ootci.model.cluster import Cause
 from ootci.model.verdict import VerdictName, Verdicts
-from ootci.stages.judge import Lives, judge
+from ootci.stages.judge import Courses, judge
 
 Pages = list[tuple[Verdicts, Callable[[Score, Verdicts], None]]]
 
@@ -20,13 +20,17 @@ Pages = list[tuple[Verdicts, Callable[[Score, Verdicts], None]]]
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
     """The judge's pages of a month, each with a way to hold one in its place against the truth."""
-    world, history, lives = World(1, nights=30, tests=120, devices=8), History(tmp_path_factory.mktemp("data")), Lives()
+    world, history, courses = (
+        World(1, nights=30, tests=120, devices=8),
+        History(tmp_path_factory.mktemp("data")),
+        Courses(),
+    )
     found: Pages = []
     for night, expected in zip(world.all_nights(), Truth(world).pages(), strict=True):
         history.append_plan(night.plan)
         for run in night.arrivals:
             history.append_run(run)
-        said = judge(night.registry, history, night.now, lives)
+        said = judge(night.registry, history, night.now, courses)
         found.append(
             (said, lambda score, page, night=night, expected=expected: score.add(world, night, expected, page))
         )

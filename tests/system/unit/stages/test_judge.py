@@ -148,7 +148,7 @@ def test_a_weekly_device_may_be_silent_for_a_week(tmp_path: Path) -> None:
 def test_an_old_report_is_no_data(tmp_path: Path) -> None:
     just = _judge(tmp_path, plan(0), run(0), now=night(0) + STALE_AFTER)
     assert just.devices[0].verdict is V.OK
-    assert just.stale_reason is None
+    assert (just.stale_reason, just.stale_at) == (None, night(0) + STALE_AFTER)
     late = _judge(tmp_path, plan(0), run(0), now=night(0) + STALE_AFTER + timedelta(seconds=1))
     assert late.devices[0].verdict is V.NO_DATA
     assert (late.devices[0].since, late.devices[0].nights) == (night(0) + STALE_AFTER, 0)

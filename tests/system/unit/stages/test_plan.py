@@ -11,7 +11,7 @@ import pytest
 from packaging.version import Version
 from unit.samples import device
 
-from ootci.adapters import torch_index
+from ootci.adapters import remote_wheel, torch_index
 from ootci.adapters.torch_index import IndexProblem, TorchWheel
 from ootci.errors import BadOption, NoSuchDevice, OotciError, TorchWheelMissing
 from ootci.model.device import RegisteredDevice, Torch
@@ -42,7 +42,12 @@ def index(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     def exact(index_url: str, version: str) -> TorchWheel:
         return find(index_url, lambda found: version in (str(found), found.public))
 
-    monkeypatch.setattr(torch_index, "newest", lambda index_url: find(index_url, lambda _: True))
+    def nights(index_url: str) -> tuple[TorchWheel, ...]:
+        find(index_url, lambda _: True)
+        return tuple(find(index_url, Version(text).__eq__) for text in held[index_url])
+
+    monkeypatch.setattr(torch_index, "nights", nights)
+    monkeypatch.setattr(remote_wheel, "torch_commit", lambda _: None)
     monkeypatch.setattr(torch_index, "exact", exact)
     return held
 
@@ -162,7 +167,7 @@ def test_a_paused_device_that_is_asked_for_by_name_runs(index: dict[str, list[st
 
 
 def test_an_unknown_device_is_refused_before_anything_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch_index, "newest", lambda _: pytest.fail("the index was asked"))
+    monkeypatch.setattr(torch_index, "nights", lambda _: pytest.fail("the index was asked"))
     with pytest.raises(NoSuchDevice, match="`b`"):
         _plan(device("a"), chosen=("a", "b"))
 
@@ -171,8 +176,8 @@ def test_the_index_is_asked_once_so_that_all_devices_get_the_same_torch(
     index: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    newest = torch_index.newest
-    monkeypatch.setattr(torch_index, "newest", lambda url: asked.append(url) or newest(url))
+    nights = torch_index.nights
+    monkeypatch.setattr(torch_index, "nights", lambda url: asked.append(url) or nights(url))
     runs = _plan(device("a"), device("b"), device("c")).runs
     assert len(asked) == 1
     assert runs[0].torch == runs[1].torch == runs[2].torch

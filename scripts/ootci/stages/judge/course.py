@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ootci.history.base import as_planned, base_of, concerns
 from ootci.history.beginnings import Reported
 from ootci.history.stored import StoredRun
 from ootci.model.plan import Plan
 from ootci.model.verdict import Night
 
-from .base import as_planned, base_of
 from .night import Judged, judge_night
 
 
 @dataclass
-class Life:
+class Course:
     """A device's nights, judged as far as they are known.
 
     Attributes:
@@ -64,7 +64,7 @@ class Life:
         if self._plans and (old, last) != (self._runs, self._last):
             return False
         for plan in new:
-            if _concerns(plan, self.device):
+            if concerns(plan, self.device):
                 self._judge(plan, latest.get(plan.id))
         self._plans, self._runs = len(plans), len(runs)
         self._last = plans[-1].id if plans else ""
@@ -81,13 +81,13 @@ class Life:
         self._ever = self._ever or run is not None
 
 
-class Lives:
+class Courses:
     """What judging leaves behind, so that a later page of the same history costs no more than what is new in it."""
 
     def __init__(self) -> None:
-        self._of: dict[str, Life] = {}
+        self._of: dict[str, Course] = {}
 
-    def of(self, device: str, plans: Sequence[Plan], runs: Sequence[StoredRun]) -> Life:
+    def of(self, device: str, plans: Sequence[Plan], runs: Sequence[StoredRun]) -> Course:
         """A device's nights up to the newest nightly, begun anew where a late report changes what is judged.
 
         Args:
@@ -96,15 +96,8 @@ class Lives:
             runs: every attempt of the device, oldest first.
 
         """
-        life = self._of.setdefault(device, Life(device))
-        if not life.go_on(plans, runs):
-            life = self._of[device] = Life(device)
-            life.go_on(plans, runs)
-        return life
-
-
-def _concerns(plan: Plan, device: str) -> bool:
-    """Whether the nightly expected the device, or left it out because it was paused."""
-    return any(run.device == device for run in plan.runs) or any(
-        left.device == device and left.paused for left in plan.left_out
-    )
+        course = self._of.setdefault(device, Course(device))
+        if not course.go_on(plans, runs):
+            course = self._of[device] = Course(device)
+            course.go_on(plans, runs)
+        return course

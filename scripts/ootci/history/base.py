@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
-from ootci.history.stored import StoredRun
 from ootci.model.plan import Plan
 from ootci.model.run import ReportState, SuiteReport
+
+from .stored import StoredRun
 
 
 def as_planned(plan: Plan, run: StoredRun | None) -> StoredRun | None:
@@ -25,7 +27,8 @@ def as_planned(plan: Plan, run: StoredRun | None) -> StoredRun | None:
         )
         for suite in planned.suites
     )
-    return replace(run, head=run.head.model_copy(update={"suites": suites}))
+    # Most runs are as planned. The very same one is told to be the same at no cost.
+    return run if suites == run.head.suites else replace(run, head=run.head.model_copy(update={"suites": suites}))
 
 
 def base_of(before: StoredRun | None, run: StoredRun) -> StoredRun | None:
@@ -41,6 +44,35 @@ def base_of(before: StoredRun | None, run: StoredRun) -> StoredRun | None:
         return run
     both = run.of_suites(complete).with_tests_of(before.of_suites(report.suite for report in older))
     return replace(both, head=run.head.model_copy(update={"suites": (*older, *newer)}))
+
+
+def concerns(plan: Plan, device: str) -> bool:
+    """Whether the nightly expected the device, or left it out because it was paused."""
+    return any(run.device == device for run in plan.runs) or any(
+        left.device == device and left.paused for left in plan.left_out
+    )
+
+
+def bases_by_nightly(plans: Iterable[Plan], device: str, runs: Iterable[StoredRun]) -> dict[str, StoredRun]:
+    """What a device's report on each nightly is compared with; nothing where there was no report before.
+
+    Args:
+        plans: every nightly, oldest first.
+        device: name of the device.
+        runs: its attempts that count, in any order.
+
+    """
+    counting = {run.head.plan_id: run for run in runs}
+    base: StoredRun | None = None
+    found: dict[str, StoredRun] = {}
+    for plan in plans:
+        if base is not None:
+            found[plan.id] = base
+        run = counting.get(plan.id)
+        planned = as_planned(plan, run) if concerns(plan, device) else None
+        if planned is not None:
+            base = base_of(base, planned)
+    return found
 
 
 def _missing(suite: str) -> SuiteReport:

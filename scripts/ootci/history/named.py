@@ -1,0 +1,127 @@
+"""What failed on a device's newest nights, by the names of the failures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ootci.model.outcome import FAILURES, OutcomeName
+from ootci.model.plan import Plan
+from ootci.model.signature import Signature
+
+from .beginnings import broken_stages
+from .clusters import NAMED, unnamed
+from .stored import StoredRun
+
+KEPT = 90
+"""Failures of so many of the newest nightlies have a page."""
+NAMES = 1_000
+"""So many names of one device are looked at, those seen last; a device that fails anew every night has no end."""
+
+STAGES, FAILED, NOWHERE = "stages", "failures", ""
+"""Where a text is."""
+
+
+@dataclass(frozen=True)
+class NamedFailure:
+    """One name's nights on one device.
+
+    Attributes:
+        signature: the name.
+        nights: the bit of each of the newest nightlies on which something failed so; that of the oldest is the lowest.
+        tests: how many tests and stages failed so on the last of them.
+        first: the first of them in alphabetical order.
+        where: the section of the run's page that has the text, of a failure as expected none.
+
+    """
+
+    signature: Signature
+    nights: int
+    tests: int
+    first: tuple[str, ...]
+    where: str
+
+
+@dataclass(frozen=True)
+class NamedFailures:
+    """Every name of one device.
+
+    Attributes:
+        found: the names by their ids.
+        reported: the bit of each of the newest nightlies that the device reported on.
+        is_cut: whether some were left out because there are so many.
+
+    """
+
+    found: Mapping[str, NamedFailure]
+    reported: int
+    is_cut: bool
+
+
+def named_failures(plans: Sequence[Plan], counting: Mapping[str, StoredRun]) -> NamedFailures:
+    """What failed on the newest nightlies.
+
+    Args:
+        plans: every nightly, oldest first.
+        counting: by nightly, the attempt of a device that counts.
+
+    """
+    found: dict[str, NamedFailure] = {}
+    nights: dict[str, int] = {}
+    reported, is_cut = 0, False
+    for number, plan in reversed(tuple(enumerate(plans[-KEPT:]))):
+        run = counting.get(plan.id)
+        if run is None:
+            continue
+        reported |= 1 << number
+        names = _names(run)
+        fresh = names - found.keys()
+        if len(found) + len(fresh) > NAMES:
+            is_cut, fresh = True, set(sorted(fresh)[: NAMES - len(found)])
+        found.update(_last(run, fresh))
+        for name in names & found.keys():
+            nights[name] = nights.get(name, 0) | 1 << number
+    complete = {
+        name: NamedFailure(item.signature, nights[name], item.tests, item.first, item.where)
+        for name, item in found.items()
+    }
+    return NamedFailures(complete, reported, is_cut)
+
+
+def _names(run: StoredRun) -> set[str]:
+    """The ids of all names of a run. That of ``names_of`` takes too long for each of thousands of nights."""
+    names = {signature.id for signature in run.signatures.values()}
+    names.update((signature or unnamed(stage)).id for stage, signature in broken_stages(run))
+    unsigned = set(run.with_outcomes(FAILURES)) - run.signatures.keys()
+    names.update(unnamed(test_id).id for test_id in run.ids(unsigned))
+    return names
+
+
+def names_of(run: StoredRun) -> Iterator[tuple[str, Signature, str]]:
+    """Everything that failed in a run, as the judge names it: the test or stage, the name, where its text is."""
+    for stage, signature in broken_stages(run):
+        yield stage, signature or unnamed(stage), STAGES
+    for row in run.with_outcomes(FAILURES):
+        test_id = run.tests[row].id
+        yield test_id, run.signatures.get(row) or unnamed(test_id), FAILED
+    for row in run.with_outcomes((OutcomeName.XFAILED,)):
+        if row in run.signatures:
+            yield run.tests[row].id, run.signatures[row], NOWHERE
+
+
+def _last(run: StoredRun, names: set[str]) -> dict[str, NamedFailure]:
+    """What failed of some names, whose nights are still to be counted."""
+    items: dict[str, list[tuple[str, str]]] = {}
+    signatures: dict[str, Signature] = {}
+    for item, signature, where in names_of(run) if names else ():
+        if signature.id in names:
+            signatures[signature.id] = signature
+            items.setdefault(signature.id, []).append((item, where))
+    return {
+        name: NamedFailure(signatures[name], 0, len(pairs), _first(pairs), max(where for _, where in pairs))
+        for name, pairs in items.items()
+    }
+
+
+def _first(pairs: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(sorted(item for item, _ in pairs)[:NAMED])

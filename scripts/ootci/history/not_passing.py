@@ -1,0 +1,135 @@
+"""Which tests of a device were ever not passing, and what came of each on the newest nights.
+
+Of a year of nights only this is kept in memory: a byte for each of the newest nights of each such test.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from ootci.model.outcome import FAILURES, OutcomeName
+from ootci.model.plan import Plan
+
+from .states import by_outcome
+from .stored import StoredRun
+from .tables import TestTable
+
+NIGHTS = 30
+"""So many of the newest nightlies are looked at night by night."""
+
+
+class Came(IntEnum):
+    """What came of a test on one night."""
+
+    ABSENT = 0
+    """It was not in the run, or the device was not expected."""
+    PASSED = 1
+    FAILED = 2
+    FLAKY = 3
+    """It failed, and passed when it was run again."""
+    XFAILED = 4
+    XPASSED = 5
+    NOT_RUN = 6
+    SKIPPED = 7
+    UNSUPPORTED = 8
+    SILENT = 9
+    """The device was expected and reported nothing."""
+
+
+LISTED = frozenset({*FAILURES, OutcomeName.XFAILED, OutcomeName.XPASSED, OutcomeName.NOT_RUN})
+"""The outcomes that are not passing: neither passed, nor said beforehand not to be run."""
+
+_CAME = by_outcome(
+    {name: Came.FAILED if name in FAILURES else Came[name.name] for name in OutcomeName}, otherwise=Came.ABSENT
+)
+_IS_LISTED = by_outcome(dict.fromkeys(LISTED, 1), otherwise=0)
+_SET = re.compile(b"\x01")
+
+
+@dataclass(frozen=True)
+class NotPassing:
+    """The tests of one device that were ever not passing.
+
+    Attributes:
+        rows: their rows in the table of tests, ascending; of a test that has several, all.
+        last: of each, the number of the newest nightly on which it was not passing, the oldest nightly being 0.
+        newest: what came of every test of the table on the newest nightly; shorter where the last tests are absent.
+        width: how many of the newest nightlies are known night by night.
+
+    """
+
+    rows: array[int]
+    last: array[int]
+    newest: bytes
+    width: int
+    _nights: bytes
+
+    def place(self, row: int) -> int | None:
+        """Where a test stands in ``rows``; None where it never was not passing."""
+        place = bisect_left(self.rows, row)
+        return place if place < len(self.rows) and self.rows[place] == row else None
+
+    def nights(self, place: int) -> bytes:
+        """What came of it on each of the newest nightlies, as ``Came``, oldest first."""
+        return self._nights[place * self.width : (place + 1) * self.width]
+
+
+def not_passing(
+    device: str, plans: Sequence[Plan], runs: Sequence[StoredRun], counting: Mapping[str, StoredRun], tests: TestTable
+) -> NotPassing:
+    """What of a device's runs was not passing.
+
+    Args:
+        device: name of the device.
+        plans: every nightly, oldest first.
+        runs: every attempt; one that was replaced by a later one is seen, too.
+        counting: by nightly, the attempt that counts.
+        tests: every test of the history.
+
+    """
+    last, size, newest = _last(plans, runs), len(tests), plans[-NIGHTS:]
+    for row, number in list(last.items()):
+        # A test that got another row has its other nights there.
+        for other in tests.rows_of_id(tests[row].id):
+            last[other] = max(number, last.get(other, number))
+    nights = [_night(counting.get(plan.id), plan.expected(device) is not None, size) for plan in newest]
+    joined, rows = b"".join(nights), array("I", sorted(last))
+    return NotPassing(
+        rows=rows,
+        last=array("I", (last[row] for row in rows)),
+        newest=nights[-1].rstrip(b"\0") if nights else b"",
+        width=len(newest),
+        # A slice with a step takes the nights of a test out of a million bytes at once.
+        _nights=b"".join(joined[row::size] for row in rows),
+    )
+
+
+def _last(plans: Sequence[Plan], runs: Sequence[StoredRun]) -> dict[int, int]:
+    """By row of each test that was ever not passing, the number of the newest nightly on which it was not."""
+    numbers = {plan.id: number for number, plan in enumerate(plans)}
+    seen, last = 0, {}
+    known = [(numbers[run.head.plan_id], run) for run in runs if run.head.plan_id in numbers]
+    for number, run in sorted(known, key=lambda item: -item[0]):
+        # Numbers of many thousand digits are the fastest way that Python itself has of comparing bytes one by one.
+        found = int.from_bytes(run.states.translate(_IS_LISTED), "little")
+        fresh = found & ~seen
+        if fresh:
+            for match in _SET.finditer(fresh.to_bytes(len(run.states), "little")):
+                last[match.start()] = number
+            seen |= found
+    return last
+
+
+def _night(run: StoredRun | None, is_expected: bool, size: int) -> bytes:
+    if run is None:
+        return bytes((Came.SILENT if is_expected else Came.ABSENT,)) * size
+    night = bytearray(run.states.translate(_CAME).ljust(size, b"\0"))
+    for row in run.attempts:
+        if run.is_flaky(row):
+            night[row] = Came.FLAKY
+    return bytes(night)

@@ -1,0 +1,104 @@
+"""Alerts: what is worth an issue, and what an issue remembers of it from one night to the next."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from ootci.model.record import Record, Time
+
+NIGHTLY = "nightly"
+"""The subject of an alert that is about no device."""
+
+
+class Condition(str, Enum):
+    """What an issue is about; also its label."""
+
+    STALE = "nightly-stale"
+    """The nightly itself does not run."""
+    UPSTREAM = "probably-upstream"
+    """Failures of several devices that are probably PyTorch's."""
+    BROKEN = "device-broken"
+    """A device does something wrong."""
+    INFRASTRUCTURE = "device-infrastructure"
+    """A device's machine does not work."""
+    SILENT = "device-silent"
+    """A device does not report."""
+
+
+class Standing(str, Enum):
+    """How it stands with a condition now."""
+
+    PRESENT = "present"
+    """It is so."""
+    WAITING = "waiting"
+    """It is so, but not for long enough, or for a reason that has an issue of its own."""
+    ABSENT = "absent"
+    """It is not so, as was seen."""
+    UNKNOWN = "unknown"
+    """Nothing was seen that could tell."""
+    GONE = "gone"
+    """What it was about is not registered any more."""
+
+
+class Alert(Record):
+    """A condition of one subject on the newest nightly."""
+
+    condition: Condition
+    """What it is about."""
+    subject: str
+    """A device's name, a signature's id, or ``nightly``."""
+    standing: Standing
+    """How it stands."""
+    kind: str = ""
+    """In which way it is so; another one is a new failure."""
+    reason: str = ""
+    """One sentence. Hostile until escaped."""
+    plan_id: str | None = None
+    """The newest nightly that tells of it."""
+    date: Time
+    """When that was planned; of a nightly that does not run, the moment at which that was seen."""
+    began: Time
+    """The first of the unbroken row of nights on which it was so."""
+    is_new: bool = False
+    """Whether something fails on that nightly that did not before."""
+    devices: tuple[str, ...] = ()
+    """The devices that it concerns."""
+    good: tuple[Time, ...] = ()
+    """The nights, oldest first, that showed that it was not so, up to the newest."""
+
+    @property
+    def key(self) -> str:
+        """By which its issue is found again."""
+        return f"{self.condition.value}/{self.subject}"
+
+
+class Remembered(Record):
+    """What an issue's marker keeps."""
+
+    key: str
+    """Of the alert that it is about."""
+    plan_id: str | None = None
+    """The newest nightly whose failure was told."""
+    seen: Time
+    """When that was planned."""
+    kind: str = ""
+    """In which way it was so."""
+    devices: tuple[str, ...] = ()
+    """The devices that it concerned."""
+    closed: bool = False
+    """Whether we closed it ourselves; a closed issue that does not say so was closed by hand."""
+    dismissed: Time | None = None
+    """The nightly after which it was found to have been closed by hand."""
+    duplicate_of: int | None = None
+    """The older issue of the same key, for which this one was closed."""
+
+    @property
+    def condition(self) -> Condition | None:
+        """What it is about; None where that is not known to this version."""
+        name = self.key.partition("/")[0]
+        return Condition(name) if name in {item.value for item in Condition} else None
+
+    @property
+    def subject(self) -> str:
+        """A device's name, a signature's id, or ``nightly``."""
+        return self.key.partition("/")[2]

@@ -1,0 +1,84 @@
+"""What failed on a device's newest nights, by name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from unit.samples import plan, run
+
+import ootci.history.named as named_module
+from ootci.history.beginnings import Reported, failing_of
+from ootci.history.named import KEPT, NamedFailures, named_failures, names_of
+from ootci.history.stored import StoredRun, stored
+from ootci.history.tables import TestTable
+from ootci.model.signature import Signature
+
+TWO = "integration/test_x.py::two"
+SAID = {"a": Signature.of("RuntimeError: a"), "b": Signature.of("RuntimeError: b")}
+SILENT = Signature.of(f"{TWO}: nothing was said")
+
+
+def nights(letters: str) -> NamedFailures:
+    """A night for each letter: what the test `two` failed of; `?` said nothing, `p` passed, `_` is without a report."""
+    table, plans, counting = TestTable(), [], {}
+    for number, letter in enumerate(letters):
+        plans.append(plan(number))
+        if letter != "_":
+            outcome = "passed" if letter == "p" else "failed"
+            signatures = {TWO: SAID[letter]} if letter in SAID else {}
+            counting[plans[-1].id] = stored(run(number, integration={"two": outcome}), table, signatures)
+    return named_failures(plans, counting)
+
+
+def test_each_name_has_its_nights_and_its_last_tests() -> None:
+    found = nights("aap_b?b")
+    assert {item.signature: bin(item.nights) for item in found.found.values()} == {
+        SAID["a"]: "0b11",
+        SAID["b"]: "0b1010000",
+        SILENT: "0b100000",
+    }
+    assert bin(found.reported) == "0b1110111"
+    item = found.found[SAID["a"].id]
+    assert (item.tests, item.first, item.where) == (1, (TWO,), "failures")
+    assert not found.is_cut
+
+
+def test_only_the_newest_nights_are_looked_at() -> None:
+    found = nights("b" + "a" * (KEPT + 1))
+    assert [item.signature for item in found.found.values()] == [SAID["a"]]
+    assert found.found[SAID["a"].id].nights == found.reported == (1 << KEPT) - 1
+
+
+def test_of_names_without_end_those_seen_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(named_module, "NAMES", 1)
+    found = nights("aaba")
+    assert {item.signature: bin(item.nights) for item in found.found.values()} == {SAID["a"]: "0b1011"}
+    assert found.is_cut
+
+
+def everything() -> StoredRun:
+    """A run in which a stage broke, and tests failed in every way, with and without a word."""
+    outcomes = {"two": "failed", "three": "crashed", "four": "xfailed", "five": "xfailed", "six": "not_run"}
+    made = stored(run(0, integration=outcomes, stages={"check": "failed"}))
+    ids = {test.id.partition("::")[2]: row for row, test in enumerate(made.tests.tests)}
+    return replace(made, signatures={ids["two"]: SAID["a"], ids["four"]: SAID["b"]})
+
+
+def test_names_are_those_of_the_judge() -> None:
+    """An address that the judge's clusters lead to has to be the same when the night is past."""
+    made = everything()
+    judged = {(item.test_id, item.name) for item in failing_of([Reported(plan(0), made)], ())}
+    assert {(item, signature) for item, signature, _ in names_of(made)} == judged
+    assert len(judged) == 4
+    found = named_failures([plan(0)], {plan(0).id: made}).found
+    assert found.keys() == {signature.id for _, signature in judged}
+
+
+def test_each_says_where_its_text_stands() -> None:
+    assert {item.rpartition(":")[2]: where for item, _, where in names_of(everything())} == {
+        "check": "stages",
+        "two": "failures",
+        "three": "failures",
+        "four": "",
+    }

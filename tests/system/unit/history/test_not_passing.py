@@ -1,0 +1,102 @@
+"""Which tests were ever not passing, and what is kept of their nights."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from unit.samples import plan, run
+
+from ootci.history.not_passing import NIGHTS, Came, NotPassing, not_passing
+from ootci.history.stored import StoredRun, stored
+from ootci.history.tables import TestTable
+from ootci.model.outcome import OutcomeName
+from ootci.model.plan import Plan
+
+TWO = "integration/test_x.py::two"
+WORDS = {
+    "p": "passed",
+    "f": "failed",
+    "e": "error",
+    "c": "crashed",
+    "t": "timed_out",
+    "a": "failed",
+    "s": "skipped",
+    "u": "unsupported",
+    "n": "not_run",
+    "x": "xfailed",
+    "X": "xpassed",
+}
+
+
+def gathered(letters: str, more: tuple[StoredRun, ...] = (), table: TestTable | None = None) -> NotPassing:
+    """A night for each letter, what came of the test `two`: `.` is without it, `_` unreported, `-` unplanned."""
+    table = TestTable() if table is None else table
+    plans: list[Plan] = []
+    counting: dict[str, StoredRun] = {}
+    for number, letter in enumerate(letters):
+        plans.append(plan(number, names=() if letter == "-" else ("dev",)))
+        if letter in "_-":
+            continue
+        made = stored(run(number, integration={} if letter == "." else {"two": WORDS[letter]}), table)
+        later = {table.rows_of_id(TWO)[0]: (OutcomeName.PASSED,)} if letter == "a" else {}
+        counting[plans[-1].id] = replace(made, attempts=later)
+    return not_passing("dev", plans, [*counting.values(), *more], counting, table)
+
+
+def test_every_kind_of_night_is_told_from_the_others() -> None:
+    found = gathered("pfectasunxX._-")
+    failed = [Came.FAILED] * 4
+    rest = [Came.FLAKY, Came.SKIPPED, Came.UNSUPPORTED, Came.NOT_RUN, Came.XFAILED, Came.XPASSED]
+    assert len(found.rows) == 1
+    assert list(found.nights(0)) == [Came.PASSED, *failed, *rest, Came.ABSENT, Came.SILENT, Came.ABSENT]
+    assert found.last[0] == 10
+
+
+@pytest.mark.parametrize("letter", "fectanxX")
+def test_a_test_that_was_once_not_passing_is_there(letter: str) -> None:
+    found = gathered(f"pp{letter}pp")
+    assert [(found.place(row), found.last[0]) for row in found.rows] == [(0, 2)]
+
+
+@pytest.mark.parametrize("letters", ["ppsu.pp", "____", "-", ""])
+def test_a_test_that_passed_or_was_not_to_be_run_is_not(letters: str) -> None:
+    assert list(gathered(letters).rows) == []
+
+
+def test_only_the_newest_nights_are_known_one_by_one() -> None:
+    found = gathered("f" + "p" * (NIGHTS + 4))
+    assert found.width == NIGHTS
+    assert found.last[0] == 0
+    assert list(found.nights(0)) == [Came.PASSED] * NIGHTS
+
+
+def test_an_attempt_that_was_replaced_is_seen_and_does_not_count() -> None:
+    table = TestTable()
+    first = stored(run(1, integration={"two": "crashed"}), table)
+    found = gathered("ppp", more=(first,), table=table)
+    assert found.last[0] == 1
+    assert list(found.nights(0)) == [Came.PASSED] * 3
+
+
+def test_of_a_test_that_got_another_row_all_nights_are_there() -> None:
+    table = TestTable()
+    old = run(0, integration={"two": "passed"})
+    renamed = [item.model_copy(update={"title": "before"}) for item in old.outcomes]
+    before = stored(old.model_copy(update={"outcomes": tuple(renamed)}), table)
+    after = stored(run(1, integration={"two": "failed"}), table)
+    plans = [plan(0), plan(1)]
+    found = not_passing("dev", plans, [before, after], {plans[0].id: before, plans[1].id: after}, table)
+    rows = table.rows_of_id(TWO)
+    assert len(rows) == 2
+    nights = [found.nights(place) for row in rows if (place := found.place(row)) is not None]
+    assert nights == [bytes((Came.PASSED, Came.ABSENT)), bytes((Came.ABSENT, Came.FAILED))]
+
+
+def test_the_newest_night_is_known_of_every_test() -> None:
+    table = TestTable()
+    found = gathered("pf", table=table)
+    assert {table[row].id: Came(state) for row, state in enumerate(found.newest)} == {
+        "smoke/test_x.py::one": Came.PASSED,
+        TWO: Came.FAILED,
+    }

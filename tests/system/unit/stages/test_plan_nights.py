@@ -1,0 +1,162 @@
+"""Which nightly is planned when an index on loopback is as it should be, and when not: never silently another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from misbehaving import COMMIT
+from torch_server import Fault, TorchServer, serve_torch_index
+
+from ootci.adapters import download
+from ootci.errors import BadOption
+from ootci.model.device import Torch
+from ootci.model.torch_build import Channel, TorchRequest
+from ootci.stages.plan import resolve
+from ootci.stages.plan.torch_choice import PINNED_RELEASE
+
+OTHER = "89abcdef" * 5
+LAST, BEFORE = "2.15.0.dev20261120+cpu", "2.15.0.dev20261119+cpu"
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TorchServer]:
+    """An index with three nights in a row, one long ago, and the release."""
+    monkeypatch.setattr(download, "PAUSES", (0.0, 0.0))
+    with serve_torch_index(tmp_path) as found:
+        found.add("nightly", LAST, commit=OTHER)
+        for day in ("1119", "1118", "1001"):
+            found.add("nightly", f"2.15.0.dev2026{day}+cpu")
+        found.add("release", f"{PINNED_RELEASE}+cpu")
+        for name, value in found.variables.items():
+            monkeypatch.setenv(name, value)
+        yield found
+
+
+def _name(version: str) -> str:
+    return f"torch-{version}-py3-none-any.whl"
+
+
+def _got(found: TorchRequest) -> tuple[str | None, str | None, str | None]:
+    return found.version, found.commit, found.fallback_reason
+
+
+@pytest.mark.parametrize("wanted", ["nightly", "nightly@2026-11-20"])
+def test_the_nightly_and_the_commit_it_says_it_is_from(server: TorchServer, wanted: str) -> None:
+    found = resolve(wanted, Torch())
+    assert _got(found) == (LAST, OTHER, None)
+    assert (found.wanted, found.channel, found.deviation) == (wanted, Channel.NIGHTLY, None)
+    assert found.sha256 is not None
+
+
+def test_a_night_of_the_past_is_that_very_night(server: TorchServer) -> None:
+    assert _got(resolve("nightly@2026-11-18", Torch())) == ("2.15.0.dev20261118+cpu", COMMIT, None)
+
+
+def test_a_missing_night_is_named_and_the_one_before_taken(server: TorchServer) -> None:
+    found = resolve("nightly@2026-11-21", Torch())
+    assert _got(found) == (LAST, OTHER, "the index has no nightly of 2026-11-21")
+    assert found.deviation == (
+        f"wanted nightly@2026-11-21, got nightly {LAST} instead: the index has no nightly of 2026-11-21"
+    )
+
+
+@pytest.mark.parametrize("wanted", ["nightly", "nightly@2026-11-20"])
+@pytest.mark.parametrize(("why", "said"), [("", ""), ("imports fail", " (imports fail)")])
+def test_a_withdrawn_night_is_named_and_the_one_before_taken(
+    server: TorchServer, wanted: str, why: str, said: str
+) -> None:
+    server.withdrawn[LAST] = why
+    assert _got(resolve(wanted, Torch())) == (BEFORE, COMMIT, f"the file of 2026-11-20 was withdrawn{said}")
+
+
+def test_a_file_that_the_index_lists_but_does_not_have(server: TorchServer) -> None:
+    server.stays[_name(LAST)] = Fault.GONE
+    version, _, reason = _got(resolve("nightly", Torch()))
+    assert version == BEFORE
+    assert reason is not None
+    assert reason.startswith("the file of 2026-11-20 cannot be used: ")
+    assert reason.endswith("answered 404")
+
+
+@pytest.mark.parametrize("kept", [0.5, 0.99])
+def test_a_file_of_which_the_index_has_only_the_beginning(server: TorchServer, kept: float) -> None:
+    path = f"/nightly/cpu/torch/{_name(LAST)}"
+    server.files[path] = server.files[path][: int(len(server.files[path]) * kept)]
+    version, _, reason = _got(resolve("nightly", Torch()))
+    assert version == BEFORE
+    assert reason is not None
+    assert reason.endswith("is no whole wheel")
+
+
+def test_each_night_that_was_passed_over_is_named(server: TorchServer) -> None:
+    server.withdrawn[LAST], server.withdrawn[BEFORE] = "", "cannot be imported"
+    version, _, reason = _got(resolve("nightly", Torch()))
+    assert version == "2.15.0.dev20261118+cpu"
+    assert reason == "the file of 2026-11-20 was withdrawn; the file of 2026-11-19 was withdrawn (cannot be imported)"
+
+
+def test_a_night_too_long_ago_is_no_substitute(server: TorchServer) -> None:
+    found = resolve("nightly@2026-10-09", Torch())
+    assert (found.channel, found.version) == (Channel.RELEASE, f"{PINNED_RELEASE}+cpu")
+    assert found.fallback_reason == "the index has no nightly of 2026-10-09"
+    assert resolve("nightly@2026-10-08", Torch()).version == "2.15.0.dev20261001+cpu"
+
+
+@pytest.mark.parametrize("missing", [True, False])
+def test_where_no_fallback_is_allowed_no_other_night_is_one(server: TorchServer, missing: bool) -> None:
+    server.withdrawn[LAST] = ""
+    found = resolve("nightly@2026-11-21" if missing else "nightly", Torch(fallback="none"))
+    assert (found.version, found.fallback_reason) == (None, None)
+    why = "the index has no nightly of 2026-11-21" if missing else "the file of 2026-11-20 was withdrawn"
+    assert found.unavailable_reason == f"nightly wanted, and the device file allows no fallback: {why}"
+
+
+@pytest.mark.parametrize("faults", [[Fault.BUSY], [Fault.BUSY, Fault.HALF], [Fault.HALF, Fault.BUSY]])
+def test_an_index_that_is_fine_in_the_end_makes_no_fallback(server: TorchServer, faults: list[Fault]) -> None:
+    server.faults["torch"], server.faults[_name(LAST)] = list(faults), list(faults)
+    assert _got(resolve("nightly", Torch())) == (LAST, OTHER, None)
+
+
+def test_an_index_that_stays_broken_makes_a_fallback_to_the_release(server: TorchServer) -> None:
+    server.faults["torch"] = [Fault.BUSY] * download.ATTEMPTS
+    found = resolve("nightly", Torch())
+    assert (found.channel, found.version) == (Channel.RELEASE, f"{PINNED_RELEASE}+cpu")
+    assert found.fallback_reason is not None
+    assert found.fallback_reason.endswith("answered 503")
+
+
+def test_an_index_that_says_nothing_makes_a_fallback_to_the_release(
+    server: TorchServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(download, "TIMEOUT_SECONDS", (5, 0.1))
+    server.faults["torch"] = [Fault.SILENT] * download.ATTEMPTS
+    found = resolve("nightly", Torch())
+    assert (found.channel, found.version) == (Channel.RELEASE, f"{PINNED_RELEASE}+cpu")
+
+
+def test_a_server_of_whole_files_only_leaves_the_commit_unknown(server: TorchServer) -> None:
+    server.parts = False
+    path = f"/nightly/cpu/torch/{_name(LAST)}"
+    server.files[path] += b"\0" * (1 << 20)  # longer than what is read at once
+    assert _got(resolve("nightly", Torch())) == (LAST, None, None)
+
+
+def test_of_two_files_of_a_night_the_one_that_was_not_withdrawn_is_taken(server: TorchServer) -> None:
+    higher = "2.16.0.dev20261120+cpu"
+    server.add("nightly", higher)
+    server.withdrawn[higher] = ""
+    assert _got(resolve("nightly", Torch())) == (LAST, OTHER, None)
+
+
+def test_a_release_after_a_night_of_the_same_version_is_no_night(server: TorchServer) -> None:
+    server.add("nightly", "2.15.0+cpu")
+    assert resolve("nightly", Torch()).version == LAST
+
+
+@pytest.mark.parametrize("wanted", ["nightly@", "nightly@20261120", "nightly@2026-13-01", "nightly@yesterday"])
+def test_what_is_no_date_is_refused(server: TorchServer, wanted: str) -> None:
+    with pytest.raises(BadOption, match="is not a date"):
+        resolve(wanted, Torch())
+    assert server.asked == []

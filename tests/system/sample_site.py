@@ -13,11 +13,12 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterable
+from datetime import datetime, timedelta, timezone
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from simulator.world import World
+from simulator.world import PAGE_AFTER, START, World
 
 import ootci
 from ootci.history.store import History
@@ -28,6 +29,8 @@ SYSTEM = Path(__file__).parent
 FOLDER = SYSTEM.parents[1] / ".ootci" / "sample-site"
 SEED = 3
 NIGHTS = 90
+TESTS = 900
+"""Enough for every operator with some dtypes."""
 FEWEST_NIGHTS = 30
 """The ending, in which every verdict is seen at once, needs a month before it."""
 
@@ -36,27 +39,34 @@ SOURCES = (SYSTEM / "simulator", _PACKAGE / "history", _PACKAGE / "model")
 """What a history is made by: when any of it changes, the kept one is not used again."""
 
 
-def render_sample(folder: Path = FOLDER, nights: int = NIGHTS) -> Path:
+def render_sample(folder: Path = FOLDER, nights: int = NIGHTS, start: datetime = START) -> tuple[Path, datetime]:
     """Render the sample site.
 
     Args:
         folder: where the history is kept and the site is written, in ``site``.
         nights: how many nights there have been, at least :data:`FEWEST_NIGHTS`.
+        start: when the first of them was planned.
 
     Returns:
-        the site's folder.
+        the site's folder, and when its pages are made.
 
     """
-    world = World(SEED, nights=nights, ending=True)
+    world = World(SEED, nights=nights, tests=TESTS, ending=True, start=start)
     last = world.night(nights - 1)
     history = History(_kept_history(folder, world))
     render(last.registry, history, judge(last.registry, history, last.now), folder / "site")
-    return folder / "site"
+    return folder / "site", last.now
 
 
-def recipe(sources: Iterable[Path], nights: int) -> str:
+def start_of(nights: int, now: datetime) -> datetime:
+    """When the first of some nights was planned, so that the page of the last one was made in the last day."""
+    last = now - PAGE_AFTER - timedelta(hours=START.hour, minutes=START.minute)
+    return START + (last.date() - START.date() - timedelta(days=nights - 1))
+
+
+def recipe(sources: Iterable[Path], nights: int, start: datetime = START) -> str:
     """What tells whether a kept history is still what would be made: a digest of the sources and of the arguments."""
-    digest = hashlib.sha256(f"{SEED} {nights}".encode())
+    digest = hashlib.sha256(f"{SEED} {nights} {TESTS} {start}".encode())
     for folder in sources:
         for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"):
             digest.update(f"\n{path.relative_to(folder)}\n".encode())
@@ -65,7 +75,7 @@ def recipe(sources: Iterable[Path], nights: int) -> str:
 
 
 def _kept_history(folder: Path, world: World) -> Path:
-    kept = folder / f"history-{recipe(SOURCES, world.nights)[:16]}"
+    kept = folder / f"history-{recipe(SOURCES, world.nights, world.planned_at(0))[:16]}"
     if kept.is_dir():
         return kept
     folder.mkdir(parents=True, exist_ok=True)
@@ -109,7 +119,8 @@ def main() -> None:
     # Whoever is started in a shell's background is born deaf to Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        site = render_sample(wanted.folder, wanted.nights)
+        start = start_of(wanted.nights, datetime.now(timezone.utc))
+        site, _ = render_sample(wanted.folder, wanted.nights, start)
         if wanted.serve == "yes":
             serve(site)
         else:

@@ -23,7 +23,7 @@ from typing import TypedDict
 
 sys.path[:0] = [str(Path(__file__).parents[1])]
 
-from simulator.world import World  # noqa: E402 (found just above)
+from simulator.world import Night, World  # noqa: E402 (found just above)
 
 from ootci.history.states import state_of  # noqa: E402
 from ootci.history.store import History  # noqa: E402
@@ -71,13 +71,13 @@ class Size(TypedDict):
     git_mib: float
 
 
-class _Feed:
+class Feed:
     """The nights of a large world; what runs say besides their tests comes from a small one, which is faster."""
 
     def __init__(self, nights: int, tests: int) -> None:
         self._small = World(1, nights=nights)
         self._large = World(1, nights=nights, tests=tests)
-        self._names = [maker.name for maker in self._small.makers]
+        self.names = [maker.name for maker in self._small.makers]
         self._signatures = [Signature.of(case.title) for case in self._large.cases]
 
     def table(self, history: History) -> None:
@@ -94,16 +94,17 @@ class _Feed:
 
     def append(self, number: int, history: History) -> int:
         """Append a night; returns how many outcomes it had."""
-        night, outcomes = self._small.night(number), 0
+        night, outcomes = self.night(number), 0
         history.append_plan(night.plan)
         for run in night.arrivals:
-            made = self._large_run(run, number, history)
+            made = self.large_run(run, number, history)
             outcomes += sum(report.counts.total for report in made.head.suites)
             history.append_stored(made)
         return outcomes
 
-    def _large_run(self, run: Run, number: int, history: History) -> StoredRun:
-        codes = self._large.codes(self._names.index(run.device), number) if run.outcomes else None
+    def large_run(self, run: Run, number: int, history: History) -> StoredRun:
+        """A run of the small world with the tests of the large one."""
+        codes = self._large.codes(self.names.index(run.device), number) if run.outcomes else None
         states = codes.translate(_STATES) if codes is not None else b""
         made = replace(stored(run), tests=history.tests, states=states, attempts={}, signatures={})
         made = replace(made, signatures={item.row: self._signatures[item.row] for item in made.failures})
@@ -114,14 +115,18 @@ class _Feed:
         """The devices at the end."""
         return self._small.registry(self._small.nights - 1)
 
+    def night(self, number: int) -> Night:
+        """A night of the small world."""
+        return self._small.night(number)
+
     def now(self, number: int) -> datetime:
         """When the page of a night is made."""
-        return self._small.night(number).now
+        return self.night(number).now
 
 
 def rows(nights: int = NIGHTS, tests: int = TESTS) -> tuple[dict[str, Row], Size]:
     """Measure all of it."""
-    feed = _Feed(nights, tests)
+    feed = Feed(nights, tests)
     with tempfile.TemporaryDirectory() as folder:
         year, week, git = Path(folder) / "year", Path(folder) / "week", Path(folder) / "git"
         outcomes = _fill(feed, year, range(nights - 1), git)
@@ -135,7 +140,7 @@ def rows(nights: int = NIGHTS, tests: int = TESTS) -> tuple[dict[str, Row], Size
     return measured, size
 
 
-def _fill(feed: _Feed, folder: Path, numbers: range, git: Path | None) -> int:
+def _fill(feed: Feed, folder: Path, numbers: range, git: Path | None) -> int:
     outcomes = 0
     if git is not None:
         subprocess.run(["git", "init", "--quiet", "--bare", str(git)], check=True)
@@ -172,7 +177,7 @@ def _size(folder: Path, git: Path, outcomes: int) -> Size:
     return Size(outcomes=outcomes, facts_mib=facts / 2**20, git_mib=packs / 2**20)
 
 
-def _append_once(feed: _Feed, number: int, folder: Path) -> None:
+def _append_once(feed: Feed, number: int, folder: Path) -> None:
     history = History(folder)
     with history.together():
         feed.append(number, history)

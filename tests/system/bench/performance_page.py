@@ -62,6 +62,43 @@ def _history(rows: Mapping[str, Any]) -> Iterable[str]:
     yield f"{size['git_mib']:.2f} MiB in a repository with a commit for each night that was never squashed."
 
 
+def _site(rows: Mapping[str, Any]) -> Iterable[str]:
+    yield "| what | seconds | peak MiB | files made | files taken over |"
+    yield "| --- | ---: | ---: | ---: | ---: |"
+    costs = {
+        "everything anew, a year": rows["anew"],
+        "a night's update, a year behind it": rows["update"]["year"],
+        "a night's update, a week behind it": rows["update"]["week"],
+    }
+    for name, cost in costs.items():
+        cells = f"{cost['seconds']:.2f} | {cost['peak_mib']} | {cost['made']:,} | {cost['taken_over']:,}"
+        yield f"| {name} | {cells} |"
+    size = sum(rows["bytes"].values())
+    parts = ", ".join(f"{count / 1e6:.1f} MB in `{name}`" for name, count in list(rows["bytes"].items())[:3])
+    yield ""
+    yield f"Measured with {rows['devices']} devices, {rows['nights']} nights and {rows['tests']:,} tests a device and"
+    yield f"night. With a year behind it an update takes {rows['ratio']:.2f} times as long as with a week (noise"
+    yield f"{rows['noise']:.0%}). The site has {size / 1e6:.0f} MB, {parts};"
+    yield f"that is {size / 1e9:.0%} of the gigabyte that GitHub Pages takes."
+
+
+def _front(rows: Mapping[str, Any]) -> Iterable[str]:
+    yield "| what | ms |"
+    yield "| --- | ---: |"
+    for name, key in (
+        ("elements are there", "parsed"),
+        ("scripts have run", "ready"),
+        ("first text is seen", "painted"),
+        ("interactive: both", "interactive"),
+        ("interactive, the quickest turn", "interactive_least"),
+        ("an empty page", "empty_page"),
+    ):
+        yield f"| {name} | {rows[key]:.0f} |"
+    yield ""
+    yield f"Medians of {rows['turns']} turns at a load of {rows['load']}. The page has {rows['elements']:,} elements in"
+    yield f"{rows['bytes'] / 1e3:.0f} kB, {rows['compressed'] / 1e3:.1f} kB compressed."
+
+
 SECTIONS: dict[str, Section] = {
     "ingest": Section(
         "Reading JUnit",
@@ -81,6 +118,18 @@ SECTIONS: dict[str, Section] = {
         "Twenty invented devices with 10,000 tests each, every night for a year. What is kept for a while only, such "
         "as texts of failures, is not counted.",
         _history,
+    ),
+    "site": Section(
+        "The dashboard",
+        "Invented devices; every test that fails says a dozen lines, which are kept for 90 nights. A rendering takes "
+        "over the pages of which nothing has changed, without reading them. What still grows with the history: reading "
+        "it, looking at each run whether its page is the same, and the pages and files that list every night.",
+        _site,
+    ),
+    "front": Section(
+        "The front page of fifty devices in Chromium",
+        "From the disk, with an empty cache, without a graphics processor; milliseconds since the navigation began.",
+        _front,
     ),
     "pages": Section(
         "A page of one report",

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import dashboard
 import history
 import ingest
 import suites
@@ -41,6 +42,7 @@ def main() -> None:
         "ingest": read,
         "pages": peers,
         "history": {"seconds": seconds, "size": size},
+        "site": dashboard.rows(),
     }
     (ROOT / ".ootci" / "bench.json").write_text(json.dumps(measured_all, indent=1) + "\n")
     lines = [f"{'what':<36}{'device':>11}{'cpu':>11}{'ratio':>8}{'noise':>8}"]

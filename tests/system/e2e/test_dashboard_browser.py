@@ -6,42 +6,26 @@ under CI, each with a message that says how to get them.
 
 from __future__ import annotations
 
-import functools
-import importlib.resources
-import importlib.util
-import json
-import os
-import shutil
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from browsing import NARROW, serving, violations, visit
 from unit.render.hostile import EVIL_NAME, hostile_sample
-from unit.render.sample import sample
-from unit.render.sample_clusters import ALIKE
+from unit.render.sample import NOW, STALE_AT, sample
+from unit.render.sample_clusters import ALIKE, GONE
 from unit.render.sample_runs import NIGHTS, plan_id
 
 from ootci.stages.render import render
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
-ARGUMENTS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-NARROW = 320
 RUN = f"d/borealis/{plan_id(NIGHTS - 1)}/index.html"
 PAGES = (
     "index.html",
@@ -54,11 +38,22 @@ PAGES = (
     "d/fjord/latest/index.html",
     "c/index.html",
     f"c/{ALIKE.id}/index.html",
+    f"c/{GONE.id}/index.html",
     f"n/{plan_id(NIGHTS - 1)}/index.html",
     "n/index.html",
     "known/index.html",
     "flaky/index.html",
+    "t/index.html",
+    "t/integration/test_views/index.html",
+    "trends/index.html",
+    "d/cobalt/trends/index.html",
+    "devices/index.html",
+    "devices/add/index.html",
     "capabilities/index.html",
+    "operators/index.html",
+    "operators/jasper/index.html",
+    "operators/dune/index.html",
+    "diff/index.html",
     "method/index.html",
     "health/index.html",
     "404.html",
@@ -71,44 +66,13 @@ HOSTILE_PAGES = (
     f"n/{plan_id(NIGHTS - 1)}/index.html",
     "known/index.html",
     "flaky/index.html",
+    "t/index.html",
+    "d/borealis/trends/index.html",
+    "operators/index.html",
+    "operators/borealis/index.html",
+    "devices/index.html",
 )
 SUB_PATH = "some/sub/path"
-
-
-def missing(what: str, how: str) -> None:
-    """Skip where a person may do without, fail where nobody would notice."""
-    message = f"{what} is not there; {how}"
-    if os.environ.get("CI") == "true":
-        pytest.fail(message)
-    pytest.skip(message)
-
-
-@pytest.fixture(scope="module")
-def executable() -> str:
-    named = os.environ.get("OOTCI_CHROMIUM")
-    found = named or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if found is None or not Path(found).is_file():
-        missing("Chromium", "install it with `apt-get install chromium`, or name one in OOTCI_CHROMIUM")
-    return str(found)
-
-
-@pytest.fixture(scope="module")
-def browser(executable: str) -> Iterator[Browser]:
-    if importlib.util.find_spec("playwright") is None:
-        missing("playwright", "install it with `pip install playwright`")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=list(ARGUMENTS))
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
-def axe() -> str:
-    if importlib.util.find_spec("axe_playwright_python") is None:
-        missing("axe-core", "install it with `pip install axe-playwright-python`")
-    return (importlib.resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -122,21 +86,6 @@ class Sites:
         return f"{self.server}{which}/" if how == "http" else f"{(self.folder / which).as_uri()}/"
 
 
-class Handler(SimpleHTTPRequestHandler):
-    """A server of static files that answers a missing page as GitHub Pages does."""
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        body = (Path(self.directory) / SUB_PATH / "sample" / "404.html").read_bytes()
-        self.send_response(code)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-
 @pytest.fixture(scope="module")
 def sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sites]:
     top = tmp_path_factory.mktemp("browser")
@@ -145,35 +94,8 @@ def sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sites]:
     for name, make in (("sample", sample), ("hostile", hostile_sample)):
         made = make(top / f"history-{name}")
         render(made.registry, made.history, made.verdicts, folder / name)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=str(top)))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield Sites(folder, f"http://127.0.0.1:{server.server_port}/{SUB_PATH}/")
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
-@dataclass
-class Visit:
-    """A page that was opened, with everything that the browser had to say about it."""
-
-    page: Page
-    complaints: list[str] = field(default_factory=list)
-    requests: list[str] = field(default_factory=list)
-
-
-def visit(context: BrowserContext, address: str) -> Visit:
-    """Open a page and listen."""
-    seen = Visit(context.new_page())
-    seen.page.on("console", lambda message: seen.complaints.append(f"{message.type}: {message.text}"))
-    seen.page.on("pageerror", lambda error: seen.complaints.append(f"error: {error}"))
-    seen.page.on("requestfailed", lambda request: seen.complaints.append(f"failed: {request.url}"))
-    seen.page.on("request", lambda request: seen.requests.append(request.url))
-    seen.page.goto(address, wait_until="load")
-    return seen
+    with serving(top, folder / "sample" / "404.html") as address:
+        yield Sites(folder, f"{address}{SUB_PATH}/")
 
 
 @pytest.mark.parametrize("how", ["file", "http"])
@@ -208,6 +130,10 @@ def test_no_page_scrolls_sideways_at_any_width(browser: Browser, sites: Sites, w
             "d/borealis/index.html",
             "c/index.html",
             "capabilities/index.html",
+            "trends/index.html",
+            "d/cobalt/trends/index.html",
+            "operators/index.html",
+            "operators/jasper/index.html",
             "health/index.html",
         ):
             page = visit(context, sites.address("file", "sample") + name).page
@@ -221,7 +147,7 @@ def test_hostile_text_runs_nothing_and_fetches_nothing(browser: Browser, sites: 
     with browser.new_context() as context:
         seen = visit(context, base + name)
         assert "ran" not in seen.page.title().split()
-        assert seen.page.locator("script, img, iframe").count() == 0
+        assert seen.page.locator("script:not([src^='static/'], [src^='../']), img, iframe").count() == 0
         assert "document.title='ran'" in seen.page.inner_text("main")
         assert seen.complaints == []
         assert all(address.startswith(base) for address in seen.requests), seen.requests
@@ -232,26 +158,14 @@ def test_hostile_text_runs_nothing_and_fetches_nothing(browser: Browser, sites: 
 def test_axe_finds_nothing(browser: Browser, sites: Sites, axe: str, scheme: str, name: str) -> None:
     with browser.new_context(color_scheme=scheme) as context:  # type: ignore[arg-type]
         page = visit(context, sites.address("file", "sample") + name).page
-        page.evaluate("document.querySelectorAll('details').forEach((item) => { item.open = true; })")
-        page.evaluate(axe)
-        found = page.evaluate("axe.run(document, {resultTypes: ['violations', 'incomplete']})")
-        assert found["passes"] is not None
-        assert [_finding(item) for item in found["violations"]] == []
+        assert violations(page, axe) == []
 
 
 @pytest.mark.parametrize("name", ["index.html", "d/borealis/index.html"])
 def test_axe_finds_nothing_on_a_narrow_screen(browser: Browser, sites: Sites, axe: str, name: str) -> None:
     with browser.new_context(viewport={"width": NARROW, "height": 640}) as context:
         page = visit(context, sites.address("file", "sample") + name).page
-        page.evaluate(axe)
-        found = page.evaluate("axe.run(document)")
-        assert [_finding(item) for item in found["violations"]] == []
-
-
-def _finding(violation: dict[str, object]) -> str:
-    nodes = violation["nodes"]
-    assert isinstance(nodes, list)
-    return f"{violation['id']}: {json.dumps([node['html'][:120] for node in nodes[:3]])}"
+        assert violations(page, axe) == []
 
 
 def test_the_first_key_reaches_the_content(browser: Browser, sites: Sites) -> None:
@@ -273,6 +187,28 @@ def test_a_failure_is_one_click_away_from_the_front_page(browser: Browser, sites
         assert 0 <= top < page.evaluate("innerHeight") / 2, "the first failure is not where the link leads"
 
 
+def test_a_page_says_how_old_it_is_by_the_reader_s_clock(browser: Browser, sites: Sites) -> None:
+    address = sites.address("file", "sample") + "index.html"
+    with browser.new_context() as context:
+        page = visit(context, address).page
+        assert "Built 2026-11-21 05:02 UTC, 2 h ago" in page.inner_text(".alive")
+        assert not page.locator("#too-old").is_visible()
+        assert not visit(context, address, STALE_AT).page.locator("#too-old").is_visible()
+        late = visit(context, address, STALE_AT + timedelta(days=3, minutes=1)).page
+        assert late.inner_text("#too-old").startswith("This page is old: a nightly should have followed by 2026-11-22")
+        assert "Built 2026-11-21 05:02 UTC, 4 days ago" in late.inner_text(".alive")
+
+
+def test_a_page_that_stays_open_grows_old(browser: Browser, sites: Sites) -> None:
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.clock.install(time=NOW)
+        page.goto(sites.address("file", "sample") + "index.html")
+        page.clock.fast_forward("40:00:00")
+        assert page.locator("#too-old").is_visible()
+        assert ", 40 h ago" in page.inner_text(".alive")
+
+
 def test_it_is_complete_without_javascript(browser: Browser, sites: Sites) -> None:
     with browser.new_context(java_script_enabled=False) as context:
         page = visit(context, sites.address("http", "sample") + "index.html").page
@@ -286,6 +222,23 @@ def test_the_missing_page_has_its_looks_at_any_depth(browser: Browser, sites: Si
         assert seen.page.inner_text("h1") == "No such page"
         assert seen.page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--accent')")
         assert [text for text in seen.complaints if "404" not in text] == []
+
+
+@pytest.mark.parametrize("name", ["trends/index.html", "d/cobalt/trends/index.html"])
+def test_the_glyph_of_a_status_is_a_square_beside_trends(browser: Browser, sites: Sites, name: str) -> None:
+    with browser.new_context() as context:
+        page = visit(context, sites.address("file", "sample") + name).page
+        boxes = [glyph.bounding_box() for glyph in page.locator(".status .i").all()]
+        assert boxes
+        assert all(box is not None and box["height"] == pytest.approx(box["width"]) for box in boxes), boxes
+
+
+@pytest.mark.parametrize("name", ["capabilities/index.html", "operators/index.html"])
+def test_a_matrix_is_printed_whole(browser: Browser, sites: Sites, name: str) -> None:
+    with browser.new_context(viewport={"width": 1200, "height": 200}) as context:
+        page = visit(context, sites.address("file", "sample") + name).page
+        page.emulate_media(media="print")
+        assert page.locator(".matrix").evaluate("item => item.scrollHeight <= item.clientHeight")
 
 
 def test_in_forced_colours_the_page_uses_the_reader_s(browser: Browser, sites: Sites) -> None:

@@ -8,13 +8,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
 from commands import run_command, scrubbed
-from sample_site import recipe
+from sample_site import SOURCES, recipe, start_of
+from simulator.world import PAGE_AFTER
 
 MADE = "making 30 nights"
 
@@ -76,6 +78,14 @@ def test_the_history_is_kept_and_the_pages_are_made_anew_while_it_is_served(fold
         assert (again.code, again.err) == (0, "")
         assert "<h1" in get(address)
     assert [path.stat().st_mtime_ns for path in folder.glob("history-*/**/*")] == kept
+
+
+def test_the_last_night_is_of_the_last_day() -> None:
+    for hour in (0, 9, 10, 23):
+        now = datetime(2027, 3, 4, hour, 30, tzinfo=timezone.utc)
+        start = start_of(30, now)
+        assert timedelta() <= now - (start + timedelta(days=29) + PAGE_AFTER) < timedelta(days=1)
+    assert recipe(SOURCES, 30, start) != recipe(SOURCES, 30, start + timedelta(days=1))
 
 
 def test_another_history_is_made_when_what_makes_it_changes(tmp_path: Path) -> None:

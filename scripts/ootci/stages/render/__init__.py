@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from .alert import AlertTexts
+from .answer import nightly_answer, pull_request_answer
+from .permalinks import site_address
 from .site import render
 from .summary import step_summary
 
-__all__ = ["render", "step_summary"]
+__all__ = ["AlertTexts", "nightly_answer", "pull_request_answer", "render", "site_address", "step_summary"]

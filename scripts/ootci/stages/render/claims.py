@@ -57,10 +57,10 @@ class ClaimsView:
         return self.unsupported_total - len(self.unsupported)
 
 
-def claims_view(known: Sequence[KnownFailureReview], unsupported: Sequence[ClaimReview]) -> ClaimsView:
+def claims_view(known: Sequence[KnownFailureReview], unsupported: Sequence[ClaimReview], whole: Room) -> ClaimsView:
     """Entries and claims, those first that ask for a change."""
     order = list(KNOWN)
-    room, rows, claims = Room(NAMES // 3), [], []
+    room, rows, claims = whole.part(NAMES // 3), [], []
     for review in sorted(known, key=lambda review: order.index(review.state)):
         row = known_row(review)
         if not room.takes(row.id, row.reason, row.issue * 2, row.terms, row.note, overhead=400):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +11,8 @@ from ootci.model.device import RegisteredDevice, Tier
 from ootci.model.verdict import DeviceVerdict, Verdicts
 
 from .device_view import DevicePage
-from .links import folder_name, web_address
+from .links import cluster_path, device_path, web_address
+from .listed import ListedTest, NamedDevice
 from .room import NAMES, Room
 from .spells import Alike
 from .status import CAUSES, VERDICTS, Status
@@ -24,15 +25,6 @@ FRONT = 3
 NAMED = 4
 """Devices that a row names; the others are counted."""
 EVIDENCE_LIMIT = 8_000
-
-
-@dataclass(frozen=True)
-class NamedDevice:
-    """A device in a list; ``page`` is its folder's address from the top, None where it is not registered."""
-
-    name: str
-    display_name: str
-    page: str | None
 
 
 @dataclass(frozen=True)
@@ -72,14 +64,6 @@ class ClusterRow:
 
 
 @dataclass(frozen=True)
-class ListedTest:
-    """A test or a stage, with the address from the top where its failure is shown."""
-
-    id: str
-    href: str | None
-
-
-@dataclass(frozen=True)
 class PartRow:
     """One device's part in a cluster; ``since_href`` is the page of the run in which it began, where there is one."""
 
@@ -110,8 +94,9 @@ class Evidence:
 
 @dataclass(frozen=True)
 class ClusterPage:
-    """Everything that a cluster's page shows."""
+    """Everything that a cluster's page shows; ``name`` is the id of its signature."""
 
+    name: str
     row: ClusterRow
     parts: tuple[PartRow, ...]
     evidence: Evidence | None
@@ -148,10 +133,14 @@ class Clusters:
     Args:
         registry: every registered device.
         verdicts: what the judge found.
+        place: where the nights of a test are shown, as an address from the top.
 
     """
 
-    def __init__(self, registry: Sequence[RegisteredDevice], verdicts: Verdicts) -> None:
+    def __init__(
+        self, registry: Sequence[RegisteredDevice], verdicts: Verdicts, place: Callable[[str], str | None]
+    ) -> None:
+        self._place = place
         self._registry = {item.device.name: item.device for item in registry}
         found = {item.device: VERDICTS[item.verdict].word for item in verdicts.devices}
         self._controls = [
@@ -182,9 +171,16 @@ class Clusters:
     def alike(self) -> Mapping[str, Alike]:
         """Every cluster as one of its devices sees it, by the signature's id."""
         return {
-            item.signature.id: Alike(len(item.devices) - 1, address(item) if item.signature.id in self._rows else None)
+            item.signature.id: Alike(
+                len(item.devices) - 1, self._rows[item.signature.id].page if item.signature.id in self._rows else None
+            )
             for item in self._clusters
         }
+
+    @property
+    def names(self) -> Container[str]:
+        """The ids of the signatures that have a page."""
+        return self._rows
 
     def of_stage(self, verdict: DeviceVerdict) -> Alike | None:
         """The cluster of the stage at which a device broke; None where tests failed, or nothing."""
@@ -200,21 +196,20 @@ class Clusters:
             None,
         )
 
-    def reported(self, page: DevicePage) -> Reported:
-        """What a cluster's page takes from a device's page."""
-        folder = f"d/{page.device.name}"
-        runs = {night.plan_id: f"{folder}/{night.href}" for night in page.nights if night.href}
+    def reported(self, page: DevicePage, runs: Mapping[str, str]) -> Reported:
+        """What a cluster's page takes from a device's page; ``runs`` has where its runs' pages lie, by nightly."""
+        path = device_path(page.device.name)
         places: dict[str, str] = {}
         texts: dict[str, Excerpt] = {}
         if page.run is not None:
             for number, row in enumerate(page.run.failures, 1):
                 if row.id in self._wanted:
-                    places[row.id] = f"{folder}/index.html#failure-{number}"
+                    places[row.id] = f"{path}#failure-{number}"
                     if row.text or row.message:
                         texts[row.id] = row.text or excerpt(row.message or "", EVIDENCE_LIMIT)
             for stage in page.run.stages:
                 if stage.name in self._wanted:
-                    places[stage.name] = f"{folder}/index.html#stages"
+                    places[stage.name] = f"{path}#stages"
                     if stage.log or stage.reason:
                         texts[stage.name] = stage.log or excerpt(stage.reason or "", EVIDENCE_LIMIT)
         return Reported(places, texts, runs)
@@ -235,13 +230,13 @@ class Clusters:
             ),
             None,
         )
-        return ClusterPage(self._row(cluster), parts, evidence)
+        return ClusterPage(cluster.signature.id, self._rows[cluster.signature.id], parts, evidence)
 
     def _part(self, part: ClusterDevice, reported: Reported, room: Room) -> PartRow:
         shown = []
         for name in part.first:
-            test = ListedTest(one_line(name), reported.places.get(one_line(name)))
-            if not room.takes(test.id, test.href):
+            test = ListedTest(one_line(name), reported.places.get(one_line(name)), self._place(name))
+            if not room.takes(test.id, test.href, test.nights):
                 break
             shown.append(test)
         return PartRow(
@@ -259,7 +254,7 @@ class Clusters:
     def _row(self, cluster: Cluster) -> ClusterRow:
         alone = cluster.devices[0] if len(cluster.devices) == 1 else None
         return ClusterRow(
-            page=address(cluster),
+            page=cluster_path(cluster.signature.id),
             text=one_line(cluster.signature.text, 200),
             cause=CAUSES[cluster.cause],
             reason=one_line(cluster.reason),
@@ -282,13 +277,8 @@ class Clusters:
     def _device(self, name: str) -> NamedDevice:
         device = self._registry.get(name)
         shown = one_line(device.display_name if device else name, 60)
-        return NamedDevice(name, shown, f"d/{name}/index.html" if device else None)
+        return NamedDevice(name, shown, device_path(name) if device else None)
 
 
 _UPSTREAM = (Cause.UPSTREAM, Cause.SUSPECTED_UPSTREAM)
 _NOTHING = Reported({}, {}, {})
-
-
-def address(cluster: Cluster) -> str:
-    """Where a cluster's page lies, from the top."""
-    return f"c/{folder_name(cluster.signature.id)}/index.html"

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ootci.history.stored import StoredRun
-from ootci.model.device import Device
+from ootci.model.device import Device, bad_range
 from ootci.model.plan import Plan
 from ootci.model.run import Run
-from ootci.model.verdict import Change, DeviceVerdict
+from ootci.model.verdict import DeviceVerdict
 
+from .bad_ranges import BadRangeView, bad_ranges
+from .changes import ChangeGroup, change_groups
 from .facts import Fact, TorchView, contacts, device_facts, torch_view
-from .links import folder_name
+from .glance import Glance, glance
+from .links import device_path, folder_name
 from .nights import NightRow, in_words, night_rows
-from .room import ITEM_OVERHEAD, NAMES, Room
+from .room import WHOLE, Room
 from .run_view import RunView, run_view
-from .spells import Alike, SpellView, spell_view
-from .status import CHANGES, OUTCOMES, VERDICTS, WHERE, Status
-from .text import one_line
+from .spells import Alike
+from .status import VERDICTS, WHERE, Status
 from .words import changed, day, many
 
 
@@ -42,30 +44,10 @@ class RunPage:
         """The attempt without its tests."""
         return self.stored.head
 
-
-@dataclass(frozen=True)
-class ChangeRow:
-    """One test that differs from the run before; of a failing one, since when it fails and who fails alike."""
-
-    id: str
-    before: str | None
-    after: str | None
-    spell: SpellView | None
-    alike: Alike | None
-
-
-@dataclass(frozen=True)
-class ChangeGroup:
-    """Tests that differ in the same way."""
-
-    status: Status
-    total: int
-    shown: tuple[ChangeRow, ...]
-
     @property
-    def more(self) -> int:
-        """Tests that are not named."""
-        return self.total - len(self.shown)
+    def path(self) -> str:
+        """Where the page lies, from the top."""
+        return device_path(self.run.device, self.folder)
 
 
 @dataclass(frozen=True)
@@ -80,12 +62,14 @@ class DevicePage:
     nights_in_a_row: str | None
     torch: TorchView | None
     run: RunView | None
+    glance: Glance
     run_href: str | None
     changes: tuple[ChangeGroup, ...]
     torch_changed: str
     plugin_changed: str
     nights: tuple[NightRow, ...]
     nights_words: str
+    bad_ranges: tuple[BadRangeView, ...]
     earlier_attempts: tuple[RunPage, ...]
     last_report: RunPage | None
     facts: tuple[Fact, ...]
@@ -105,7 +89,17 @@ def run_pages(runs: Sequence[StoredRun]) -> tuple[RunPage, ...]:
     )
 
 
-def newest(pages: Sequence[RunPage], verdict: DeviceVerdict) -> RunPage | None:
+def by_nightly(pages: Sequence[RunPage]) -> dict[str, RunPage]:
+    """The page of the attempt that counts, by nightly."""
+    return {page.run.plan_id: page for page in pages if page.latest}
+
+
+def last_report(pages: Sequence[RunPage]) -> RunPage | None:
+    """The page of the newest report, of the attempts that count."""
+    return next((page for page in reversed(pages) if page.latest), None)
+
+
+def judged_page(pages: Sequence[RunPage], verdict: DeviceVerdict) -> RunPage | None:
     """The page of the run that the verdict was derived from."""
     return next((page for page in pages if page.latest and page.run.id == verdict.run_id), None)
 
@@ -117,6 +111,7 @@ def device_page(
     run: Run | None,
     plan: Plan | None,
     alike: Mapping[str, Alike],
+    place: Callable[[str], str | None],
 ) -> DevicePage:
     """A device's page.
 
@@ -124,13 +119,17 @@ def device_page(
         device: the device.
         verdict: what the judge found.
         pages: every page of its runs.
-        run: the whole run that the verdict was derived from.
+        run: the run that the verdict was derived from; tests that passed may be left out of it.
         plan: the nightly of that run.
         alike: what fails alike, by the signature's id.
+        place: where the nights of a test are shown, as an address from the top.
 
     """
-    page = newest(pages, verdict)
-    hrefs = {page.run.plan_id: f"{page.folder}/index.html" for page in pages if page.latest}
+    page = judged_page(pages, verdict)
+    whole = Room(WHOLE)
+    changes = change_groups(verdict.changes, place, whole, verdict.spells, alike)
+    view = run_view(run, page.stored, plan, place, verdict.changes, whole=whole) if run and page else None
+    hrefs = {plan_id: f"{counting.folder}/index.html" for plan_id, counting in by_nightly(pages).items()}
     return DevicePage(
         device=device,
         verdict=verdict,
@@ -139,53 +138,19 @@ def device_page(
         since=day(verdict.since) if verdict.since else None,
         nights_in_a_row=many(verdict.nights, "night") if verdict.nights else None,
         torch=torch_view(verdict.torch_request, verdict.torch) if verdict.torch_request else None,
-        run=run_view(run, plan, verdict.changes) if run else None,
+        run=view,
+        glance=glance(verdict, view, device.bad_ranges),
         run_href=f"{page.folder}/index.html" if page else None,
-        changes=_changes(verdict, alike),
+        changes=changes,
         torch_changed=changed(verdict.torch_changed),
         plugin_changed=changed(verdict.plugin_changed),
-        nights=night_rows(verdict, hrefs),
-        nights_words=in_words(verdict.history),
+        nights=night_rows(verdict, hrefs, device.bad_ranges),
+        nights_words=in_words(verdict.history, device.bad_ranges),
+        bad_ranges=bad_ranges(bad_range(device.bad_ranges, night.date) for night in verdict.history),
         earlier_attempts=tuple(
             other for other in pages if page and other.run.plan_id == page.run.plan_id and not other.latest
         ),
-        last_report=pages[-1] if pages and page is None else None,
+        last_report=last_report(pages) if page is None else None,
         facts=device_facts(device),
         contacts=contacts(device),
-    )
-
-
-def _changes(verdict: DeviceVerdict, alike: Mapping[str, Alike]) -> tuple[ChangeGroup, ...]:
-    room, groups = Room(NAMES), []
-    for name, status in CHANGES.items():
-        found = [change for change in verdict.changes if change.change is name]
-        shown = []
-        for change in found:
-            row = _change(change, verdict, alike)
-            if not _fits(room, row):
-                break
-            shown.append(row)
-        if found:
-            groups.append(ChangeGroup(status, len(found), tuple(shown)))
-    return tuple(groups)
-
-
-def _fits(room: Room, row: ChangeRow) -> bool:
-    page = row.alike.page if row.alike else None
-    if row.spell is None:
-        return room.takes(row.id, page)
-    # Two links and a line of its own.
-    return room.takes(
-        row.id, page, row.spell.words, row.spell.commits, row.spell.commits_href, overhead=3 * ITEM_OVERHEAD
-    )
-
-
-def _change(change: Change, verdict: DeviceVerdict, alike: Mapping[str, Alike]) -> ChangeRow:
-    known = change.spell is not None and 0 <= change.spell < len(verdict.spells)
-    return ChangeRow(
-        id=one_line(change.id),
-        before=OUTCOMES[change.before].word if change.before else None,
-        after=OUTCOMES[change.after].word if change.after else None,
-        spell=spell_view(verdict.spells[change.spell or 0]) if known else None,
-        alike=alike.get(change.signature) if change.signature else None,
     )

@@ -97,6 +97,14 @@ def run_facts(run: Run) -> tuple[Fact, ...]:
     return tuple(fact for fact in facts if fact is not None)
 
 
+def run_files(run: Run) -> tuple[Fact, ...]:
+    """The files of a run that a person wants to read: they lie in its folder, which its workflow run keeps."""
+    page = web_address(run.url)
+    kept = f"{page.partition('#')[0]}#artifacts" if page else None
+    files = (("JUnit report", run.links.report), ("log", run.links.log))
+    return tuple(Fact(label, one_line(name), kept, code=True) for label, name in files if name)
+
+
 def device_facts(device: Device) -> tuple[Fact, ...]:
     """What the device file says about how the device is tested."""
     wanted = device.torch.release if device.torch.channel.value == "release" and device.torch.release else None
@@ -105,7 +113,7 @@ def device_facts(device: Device) -> tuple[Fact, ...]:
         Fact("torch", wanted or device.torch.channel.value),
         Fact("variant", device.torch.variant, code=True),
         Fact("plugin", device.plugin.distribution, code=True),
-        _source(device.plugin),
+        plugin_source(device.plugin),
         Fact("runner", ", ".join(device.runner.labels), code=True),
         Fact("cards", str(device.check.devices)),
         Fact("suites", suites),
@@ -129,7 +137,8 @@ def contacts(device: Device) -> tuple[Fact, ...]:
     return (*people, *(link for link in links if link is not None))
 
 
-def _source(plugin: Plugin) -> Fact:
+def plugin_source(plugin: Plugin) -> Fact:
+    """Where the plugin comes from."""
     if plugin.git is not None:
         return Fact("source", f"{_bare(plugin.git.url)} at {plugin.git.ref}", web_address(plugin.git.url))
     if plugin.path is not None:

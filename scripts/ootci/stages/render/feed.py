@@ -1,14 +1,14 @@
 """Atom feeds: an entry for each change of a verdict and for each group of failures that began.
 
 An entry's id is made of what happened, to which device and on which nightly, and of nothing else: rendering again
-never changes it. No address is known where the site is rendered, so that links are relative to the feed.
+never changes it. Links are relative to the feed, which names its own address where the site's is known.
 
 Source: RFC 4287 (Atom), RFC 4151 (tag URIs), RFC 2606 (the name ``invalid``, which nobody can own).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
@@ -17,7 +17,7 @@ from ootci.model.cluster import Cause, Cluster, ClusterDevice
 from ootci.model.device import Device
 from ootci.model.verdict import DeviceVerdict, VerdictName
 
-from .links import folder_name
+from .links import cluster_path, device_path, folder_name
 from .status import VERDICTS
 from .text import one_line
 
@@ -76,11 +76,10 @@ def feed(device: Device | None, entries: Sequence[Entry], built: datetime) -> Fe
 
 
 def verdict_entries(device: Device, verdict: DeviceVerdict, pages: Mapping[str, str]) -> Iterator[Entry]:
-    """Each night with another verdict than the night before; ``pages`` has the folder of each nightly's run page."""
+    """Each night with another verdict than the night before; ``pages`` has where the run's page lies, by nightly."""
     last = verdict.history[-1] if verdict.history else None
     turns = [turn for turn in pairwise(verdict.history) if turn[0].verdict is not turn[1].verdict]
     for before, night in turns:
-        folder = pages.get(night.plan_id)
         in_force = night is turns[-1][1] and night.verdict is verdict.verdict
         yield _turn(
             device,
@@ -88,17 +87,17 @@ def verdict_entries(device: Device, verdict: DeviceVerdict, pages: Mapping[str, 
             night.plan_id,
             night.date,
             f"Nightly {one_line(night.plan_id, 80)}. " + (one_line(verdict.reason) if in_force else ""),
-            f"{folder}/index.html" if folder else "index.html",
+            pages.get(night.plan_id),
         )
     if last is not None and last.verdict is not verdict.verdict:
         # Paused, or silent for too long: that happened after the newest night, and no night tells of it.
         text = f"Since nightly {one_line(last.plan_id, 80)}. {one_line(verdict.reason)}"
         turn = (last.verdict, verdict.verdict)
-        yield _turn(device, turn, last.plan_id, verdict.since or last.date, text, "index.html")
+        yield _turn(device, turn, last.plan_id, verdict.since or last.date, text, None)
 
 
 def _turn(
-    device: Device, turn: tuple[VerdictName, VerdictName], plan_id: str, at: datetime, text: str, page: str
+    device: Device, turn: tuple[VerdictName, VerdictName], plan_id: str, at: datetime, text: str, page: str | None
 ) -> Entry:
     before, after = turn
     return Entry(
@@ -106,17 +105,26 @@ def _turn(
         updated=at,
         title=f"{one_line(device.display_name, 60)}: {VERDICTS[before].word} → {VERDICTS[after].word}",
         text=text.strip(),
-        href=f"d/{device.name}/{page}",
+        href=page or device_path(device.name),
         devices=frozenset({device.name}),
     )
 
 
-def cluster_entries(clusters: Sequence[Cluster], devices: Mapping[str, Device]) -> Iterator[Entry]:
+def cluster_entries(
+    clusters: Sequence[Cluster], devices: Mapping[str, Device], shown: Container[str]
+) -> Iterator[Entry]:
     """Each night on which failures began that still fail alike; those that somebody expects are left out.
 
     Only what fails on the newest nightly has a cluster, so that an entry goes when its failures do.
+
+    Args:
+        clusters: what fails alike.
+        devices: every registered device, by name.
+        shown: ids of the signatures that have a page, which stays when the failures go.
+
     """
     for cluster in clusters:
+        name = cluster.signature.id
         began: dict[str, list[ClusterDevice]] = {}
         for item in cluster.devices if cluster.cause not in _EXPECTED else ():
             if item.device in devices:
@@ -126,11 +134,11 @@ def cluster_entries(clusters: Sequence[Cluster], devices: Mapping[str, Device]) 
             if cluster.commits is not None and cluster.since.plan_id == plan_id:
                 text += f". PyTorch's commits in between: {one_line(cluster.commits, 100)}"
             yield Entry(
-                id=f"{TAG}failure/{folder_name(cluster.signature.id)}/{folder_name(plan_id)}",
+                id=f"{TAG}failure/{folder_name(name)}/{folder_name(plan_id)}",
                 updated=items[0].since.date,
                 title=f"New failure of {_names(items, devices)}: {one_line(cluster.signature.text, 200)}",
                 text=text,
-                href=f"d/{items[0].device}/index.html",
+                href=cluster_path(name) if name in shown else device_path(items[0].device),
                 devices=frozenset(item.device for item in items),
             )
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ootci.history.beginnings import LATELY
-from ootci.history.flakiness import FlakyTest, flaky_tests
+from ootci.history.flakiness import FlakyTest, flaky_tests, nights_that_tell
 from ootci.model.device import Device
 from ootci.model.plan import Plan
 
-from .device_view import RunPage
+from .device_view import RunPage, by_nightly
 from .room import Room
 from .text import one_line
 
@@ -22,13 +22,14 @@ OF_A_DEVICE = 200
 
 @dataclass(frozen=True)
 class FlakyRow:
-    """One flaky test of one device; ``href`` is the page of the run in which it failed last."""
+    """One flaky test of one device; ``href`` is the page of the run in which it failed last, ``nights`` that of all."""
 
     id: str
     device: str
     display_name: str
     test: FlakyTest
     href: str
+    nights: str | None
 
 
 @dataclass(frozen=True)
@@ -53,25 +54,29 @@ class FlakyPage:
         return self.total - len(self.rows)
 
 
-def flaky_of_device(device: Device, pages: Sequence[RunPage], plans: Mapping[str, Plan]) -> FlakyOfDevice:
-    """What of a device belongs into the ranking, over the newest nights that concerned it.
+def flaky_of_device(
+    device: Device, pages: Sequence[RunPage], plans: Mapping[str, Plan], place: Callable[[str], str | None]
+) -> FlakyOfDevice:
+    """What of a device belongs into the ranking, over the newest nights that say something of it.
 
     Args:
         device: the device.
         pages: the pages of all its runs.
         plans: every nightly, oldest first, by id.
+        place: where the nights of a test are shown, as an address from the top.
 
     """
-    counting = {page.run.plan_id: page for page in pages if page.latest}
-    concerned = [plan.id for plan in plans.values() if plan.expected(device.name)][-LATELY:]
-    found = flaky_tests([counting[plan_id].stored for plan_id in concerned if plan_id in counting])
+    counting = by_nightly(pages)
+    nights = nights_that_tell(device, plans.values())
+    found = flaky_tests([counting[plan_id].stored for plan_id in nights if plan_id in counting])
     rows = tuple(
         FlakyRow(
             id=one_line(test.id),
             device=device.name,
             display_name=one_line(device.display_name, 60),
             test=test,
-            href=f"d/{device.name}/{counting[test.plan_id].folder}/index.html",
+            href=counting[test.plan_id].path,
+            nights=place(test.id),
         )
         for test in found[:OF_A_DEVICE]
     )
@@ -85,7 +90,7 @@ def flaky_page(devices: Sequence[FlakyOfDevice]) -> FlakyPage:
     )
     room, rows = Room(FLAKY_ROOM), []
     for row in ranked:
-        if not room.takes(row.id, row.display_name, row.href, overhead=400):
+        if not room.takes(row.id, row.display_name, row.href, row.nights, overhead=420):
             break
         rows.append(row)
     return FlakyPage(LATELY, sum(device.total for device in devices), tuple(rows))

@@ -48,8 +48,16 @@ class Banner:
 
 @dataclass(frozen=True)
 class FrontPage:
-    """Everything that the front page shows."""
+    """Everything that the front page shows.
 
+    Attributes:
+        lead: the sentence up to its first point: how many devices are as expected.
+        rest: the other points; empty where there are none.
+
+    """
+
+    lead: str
+    rest: str
     rows: tuple[DeviceRow, ...]
     blocking: tuple[DeviceRow, ...]
     controls: tuple[DeviceRow, ...]
@@ -65,14 +73,14 @@ def front_page(registry: Sequence[RegisteredDevice], verdicts: Verdicts, duratio
         durations: seconds of the run that each device's verdict is about.
 
     """
-    found = {item.device: item for item in verdicts.devices}
+    judged = verdict_of_each(registry, verdicts)
     nightlies = last_nightlies(verdicts)
-    rows = [
-        _row(item, found.get(item.device.name) or unjudged(item.device.name), nightlies, durations)
-        for item in in_order(registry, found)
-    ]
+    rows = [_row(item, judged[item.device.name], nightlies, durations) for item in in_order(registry, judged)]
     blocking = set(verdicts.gate.blocking)
+    lead, _, rest = one_line(verdicts.summary).partition(" · ")
     return FrontPage(
+        lead=lead,
+        rest=rest,
         rows=tuple(rows),
         blocking=tuple(row for row in rows if row.name in blocking),
         controls=tuple(row for row in rows if row.tier == Tier.REFERENCE.value),
@@ -80,7 +88,13 @@ def front_page(registry: Sequence[RegisteredDevice], verdicts: Verdicts, duratio
     )
 
 
-def unjudged(device: str) -> DeviceVerdict:
+def verdict_of_each(registry: Sequence[RegisteredDevice], verdicts: Verdicts) -> dict[str, DeviceVerdict]:
+    """What the judge found of every registered device, by name and in the order of the registry."""
+    found = {item.device: item for item in verdicts.devices}
+    return {item.device.name: found.get(item.device.name) or _unjudged(item.device.name) for item in registry}
+
+
+def _unjudged(device: str) -> DeviceVerdict:
     """What stands for a device whose file is newer than the verdicts: silence, and no invention."""
     return DeviceVerdict(
         device=device,
@@ -89,13 +103,12 @@ def unjudged(device: str) -> DeviceVerdict:
     )
 
 
-def in_order(registry: Sequence[RegisteredDevice], found: Mapping[str, DeviceVerdict]) -> tuple[RegisteredDevice, ...]:
+def in_order(registry: Sequence[RegisteredDevice], judged: Mapping[str, DeviceVerdict]) -> tuple[RegisteredDevice, ...]:
     """Registered devices by tier, then by severity, then as in the registry."""
     tiers = list(Tier)
 
     def rank(item: RegisteredDevice) -> tuple[int, int]:
-        verdict = found[item.device.name].verdict if item.device.name in found else VerdictName.NEVER_RAN
-        return tiers.index(item.device.tier), SEVERITY.index(verdict)
+        return tiers.index(item.device.tier), SEVERITY.index(judged[item.device.name].verdict)
 
     return tuple(sorted(registry, key=rank))
 
@@ -122,7 +135,7 @@ def _row(
         since=day(verdict.since) if verdict.since else None,
         nights=many(verdict.nights, "night") if verdict.nights else None,
         seconds=durations.get(device.name),
-        strip=strip(verdict, nightlies),
+        strip=strip(verdict, nightlies, device.bad_ranges),
     )
 
 

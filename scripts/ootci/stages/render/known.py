@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from ootci.model.device import RegisteredDevice
+from ootci.model.device import KnownFailure, RegisteredDevice
 from ootci.model.verdict import Verdicts
 
 from .claims import ClaimRow, KnownRow, claim_row, known_row
+from .front import verdict_of_each
 from .links import github_handle
 from .room import Room
 from .status import CLAIMS, KNOWN
@@ -33,13 +34,14 @@ class Owner:
 
 @dataclass(frozen=True)
 class KnownFailureRow:
-    """An entry with its owner; ``left`` says how long it still counts."""
+    """An entry with its owner; ``left`` says how long it still counts, ``nights`` is the page of its tests' nights."""
 
     owner: Owner
     entry: KnownRow
     added: date
     expires: date
     left: str
+    nights: str | None
 
 
 @dataclass(frozen=True)
@@ -59,21 +61,41 @@ class KnownPage:
     unsupported: tuple[UnsupportedRow, ...]
     unsupported_total: int
 
+    @property
+    def more(self) -> int:
+        """Entries that are not named."""
+        return self.known_total - len(self.known)
 
-def known_page(registry: Sequence[RegisteredDevice], verdicts: Verdicts) -> KnownPage:
-    """Every entry and every claim: first what asks for a change, then what expires first."""
+    @property
+    def more_unsupported(self) -> int:
+        """Claims that are not named."""
+        return self.unsupported_total - len(self.unsupported)
+
+
+def known_page(
+    registry: Sequence[RegisteredDevice], verdicts: Verdicts, place: Callable[[KnownFailure], str | None]
+) -> KnownPage:
+    """Every entry and every claim: first what asks for a change, then what expires first.
+
+    Args:
+        registry: every registered device, in registry order.
+        verdicts: what the judge found.
+        place: where the nights of an entry's tests are shown, as an address from the top.
+
+    """
     today = verdicts.judged_at.date()
-    found = {item.device: item for item in verdicts.devices}
-    owned = [(_owner(item), found[item.device.name]) for item in registry if item.device.name in found]
+    judged = verdict_of_each(registry, verdicts)
+    owned = [(_owner(item), judged[item.device.name]) for item in registry]
     reviews = [(owner, review) for owner, verdict in owned for review in verdict.known_failures]
     states = list(KNOWN)
     reviews.sort(key=lambda item: (states.index(item[1].state), item[1].entry.expires))
     room, known = Room(KNOWN_ROOM), []
     for owner, review in reviews:
         row, entry = known_row(review), review.entry
-        if not room.takes(row.id, row.reason, row.issue, row.note, *_texts(owner), overhead=600):
+        nights = place(entry)
+        if not room.takes(row.id, row.reason, row.issue, row.note, nights, *_texts(owner), overhead=620):
             break
-        known.append(KnownFailureRow(owner, row, entry.added, entry.expires, _left(entry.expires, today)))
+        known.append(KnownFailureRow(owner, row, entry.added, entry.expires, _left(entry.expires, today), nights))
     claims = [(owner, claim) for owner, verdict in owned for claim in verdict.unsupported]
     worth = list(CLAIMS)
     claims.sort(key=lambda item: worth.index(item[1].state))

@@ -11,7 +11,9 @@ from ootci.model.commit import full_commit
 PYTORCH_COMMIT = "https://github.com/pytorch/pytorch/commit/"
 
 LATEST = "latest"
-"""The folder in which a device's newest report is shown; no nightly's folder has this name."""
+"""The folder in which a device's newest report is shown."""
+TRENDS = "trends"
+"""The folder in which a device's last months are shown. No nightly's folder has one of these names."""
 
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
 
@@ -38,8 +40,23 @@ def github_handle(handle: str) -> str:
     return f"https://github.com/orgs/{owner}/teams/{team}" if team else f"https://github.com/{owner}"
 
 
+def device_path(name: str, folder: str | None = None) -> str:
+    """Where a device's page lies, from the top; with a folder, where the page of one of its runs does."""
+    return f"d/{name}/{folder}/index.html" if folder else f"d/{name}/index.html"
+
+
+def operators_path(device: str | None = None) -> str:
+    """Where the matrix of operators lies, from the top; with a device, where its own does."""
+    return f"operators/{device}/index.html" if device else "operators/index.html"
+
+
+def cluster_path(signature_id: str) -> str:
+    """Where the page of a failure's name lies, from the top."""
+    return f"c/{folder_name(signature_id)}/index.html"
+
+
 def folder_name(plan_id: str) -> str:
     """A folder for a nightly's pages: its id, or a digest where the id could not be a folder."""
-    if _FOLDER.fullmatch(plan_id) and plan_id != LATEST:
+    if _FOLDER.fullmatch(plan_id) and plan_id not in (LATEST, TRENDS):
         return plan_id
     return f"night-{hashlib.sha256(plan_id.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from jinja2 import Environment
 
+from ootci.history.tables import TestTable
 from ootci.model.device import Device, RegisteredDevice
 from ootci.model.published import (
     API_VERSION,
@@ -25,8 +26,10 @@ from ootci.model.verdict import DeviceVerdict, Verdicts
 
 from .badge import badge
 from .feed import Feed, cluster_entries, feed, verdict_entries
-from .front import unjudged
+from .front import verdict_of_each
+from .links import device_path
 from .looks import page
+from .run_files import tests_files, tests_paths
 
 API = f"api/{API_VERSION}"
 ABOUT: Mapping[str, str] = MappingProxyType(
@@ -35,14 +38,33 @@ ABOUT: Mapping[str, str] = MappingProxyType(
         "verdicts": "Everything that the judge found, each changed test included.",
         "gate": "May one merge, and which devices block.",
         "clusters": "What fails on the newest nightly, by what it says, across devices.",
+        "lives": "Every file of a suite with a test that was ever not passing, each with the file of its nights.",
+        "flaky": "Tests that fail and pass by turns, ranked.",
+        "registry": "Every device file as it stands.",
+        "capabilities": "What works where, by area of PyTorch.",
+        "operators": "What became of every operator on every device.",
+        "nightlies": "Every nightly, each with the file of its devices.",
+        "health": "How old everything is that the site is made from.",
     }
 )
+OF_EACH: tuple[tuple[str, str, str], ...] = (
+    ("nights", "nights", "Past nights of {}."),
+    ("runs", "runs", "Every attempt of {}, each with the file of its outcomes."),
+    ("trends", "trends", "The last three months of {}: counts and durations."),
+    ("operators", "device_operators", "What became of every operator and dtype on {}."),
+)
+"""The folders with a file for each device, the schema of each, and what it has."""
 _UP = "../../"
-_Folders = Mapping[str, Mapping[str, str]]
+_Pages = Mapping[str, Mapping[str, str]]
 
 
 def machine_files(
-    environment: Environment, registry: Sequence[RegisteredDevice], verdicts: Verdicts, folders: _Folders
+    environment: Environment,
+    registry: Sequence[RegisteredDevice],
+    verdicts: Verdicts,
+    pages: _Pages,
+    tests: TestTable,
+    clusters: Container[str],
 ) -> Iterator[tuple[str, bytes]]:
     """Every file that is made for programs.
 
@@ -50,47 +72,55 @@ def machine_files(
         environment: the templates.
         registry: every registered device, in registry order.
         verdicts: what the judge found.
-        folders: by device and nightly, the folder of the run page, relative to the device's.
+        pages: by device and nightly, where the page of the run lies, from the top.
+        tests: the tests of all devices; which of them ran where stands in the files of runs, made with their pages.
+        clusters: ids of the signatures that have a page.
 
     """
-    found = {item.device: item for item in verdicts.devices}
+    judged = verdict_of_each(registry, verdicts)
     devices = {item.device.name: item.device for item in registry}
-    entries = list(cluster_entries(verdicts.clusters, devices))
+    entries = list(cluster_entries(verdicts.clusters, devices, clusters))
     for name, device in devices.items():
-        verdict = found.get(name) or unjudged(name)
-        shown = badge(device, verdict)
+        shown = badge(device, judged[name])
         yield f"badge/{name}.svg", page(environment, "badge.svg", {"badge": shown})
         yield f"badge/{name}.json", shown.endpoint()
-        entries += verdict_entries(device, verdict, folders[name])
+        entries += verdict_entries(device, judged[name], pages[name])
         yield _feed(environment, f"d/{name}/feed.xml", feed(device, entries, verdicts.judged_at))
     yield _feed(environment, "feed.xml", feed(None, entries, verdicts.judged_at))
     for name, content in (("verdicts.json", verdicts.to_json().encode("utf-8")), ("gate.json", _gate(verdicts))):
         yield name, content
         yield f"{API}/{name}", content
-    yield from _api(devices, found, verdicts, folders)
+    yield from _api(devices, judged, verdicts, pages, tests_paths(tests))
+    for name, content in tests_files(tests):
+        yield f"{API}/{name}", content
     for kind, text in api_schemas().items():
         yield f"{API}/schema/{kind}.json", text.encode("utf-8")
 
 
 def _api(
-    devices: Mapping[str, Device], found: Mapping[str, DeviceVerdict], verdicts: Verdicts, folders: _Folders
+    devices: Mapping[str, Device],
+    judged: Mapping[str, DeviceVerdict],
+    verdicts: Verdicts,
+    pages: _Pages,
+    tests: Sequence[str],
 ) -> Iterator[tuple[str, bytes]]:
-    judged = {name: found.get(name) or unjudged(name) for name in devices}
     listed = DevicesFile(
         judged_at=verdicts.judged_at,
         plan_id=verdicts.plan_id,
         stale_reason=verdicts.stale_reason,
-        devices=tuple(_device(device, judged[name], folders[name]) for name, device in devices.items()),
+        devices=tuple(_device(device, judged[name], pages[name]) for name, device in devices.items()),
     )
     clusters = ClustersFile(judged_at=verdicts.judged_at, plan_id=verdicts.plan_id, clusters=verdicts.clusters)
     files = [_listed(f"{kind}.json", kind, about) for kind, about in ABOUT.items()]
-    files += [_listed(f"nights/{name}.json", "nights", f"Past nights of {name}.") for name in devices]
+    for folder, kind, about in OF_EACH:
+        files += [_listed(f"{folder}/{name}.json", kind, about.format(name)) for name in devices]
+    files += [_listed(path, "tests", "Which tests the rows are that files of runs name.") for path in tests]
     index = IndexFile(api_version=API_VERSION, judged_at=verdicts.judged_at, files=tuple(files))
     yield f"{API}/index.json", index.to_json().encode("utf-8")
     yield f"{API}/devices.json", listed.to_json().encode("utf-8")
     yield f"{API}/clusters.json", clusters.to_json().encode("utf-8")
     for name, verdict in judged.items():
-        yield f"{API}/nights/{name}.json", _nights(verdict, folders[name]).to_json().encode("utf-8")
+        yield f"{API}/nights/{name}.json", _nights(verdict, pages[name]).to_json().encode("utf-8")
 
 
 def _listed(path: str, kind: str, about: str) -> IndexEntry:
@@ -98,10 +128,10 @@ def _listed(path: str, kind: str, about: str) -> IndexEntry:
     return IndexEntry(path=path, schema_path=f"schema/{kind}.json", schema_version=version, about=about)
 
 
-def _device(device: Device, verdict: DeviceVerdict, folders: Mapping[str, str]) -> DeviceEntry:
+def _device(device: Device, verdict: DeviceVerdict, pages: Mapping[str, str]) -> DeviceEntry:
     name = device.name
     night = next((night for night in reversed(verdict.history) if night.run_id == verdict.run_id), None)
-    folder = folders.get(night.plan_id) if night is not None and verdict.run_id is not None else None
+    path = pages.get(night.plan_id) if night is not None and verdict.run_id is not None else None
     shared = verdict.model_dump(include=DeviceEntry.model_fields.keys() - {"history"})
     return DeviceEntry(
         **shared,
@@ -109,8 +139,8 @@ def _device(device: Device, verdict: DeviceVerdict, folders: Mapping[str, str]) 
         vendor=device.vendor,
         tier=device.tier,
         gates=device.gates,
-        page=f"{_UP}d/{name}/index.html",
-        run_page=f"{_UP}d/{name}/{folder}/index.html" if folder else None,
+        page=f"{_UP}{device_path(name)}",
+        run_page=f"{_UP}{path}" if path else None,
         history=f"nights/{name}.json",
         badge=f"{_UP}badge/{name}.svg",
         badge_endpoint=f"{_UP}badge/{name}.json",
@@ -118,11 +148,11 @@ def _device(device: Device, verdict: DeviceVerdict, folders: Mapping[str, str]) 
     )
 
 
-def _nights(verdict: DeviceVerdict, folders: Mapping[str, str]) -> NightsFile:
+def _nights(verdict: DeviceVerdict, pages: Mapping[str, str]) -> NightsFile:
     nights = tuple(
         NightEntry(
             **night.model_dump(),
-            page=f"../{_UP}d/{verdict.device}/{folder}/index.html" if (folder := folders.get(night.plan_id)) else None,
+            page=f"../{_UP}{path}" if (path := pages.get(night.plan_id)) else None,
         )
         for night in verdict.history
     )

@@ -6,6 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from ootci.history.beginnings import LATELY, TURNS
+from ootci.history.flakiness import SAMPLE
+from ootci.history.gc import MEASURES_RUNS, TEXTS_NIGHTS
+from ootci.history.named import KEPT
+from ootci.history.not_passing import NIGHTS
+from ootci.history.trends import DAYS, RESIZED
+from ootci.model.device import LONGEST_RANGE
 from ootci.model.outcome import OutcomeName
 from ootci.model.verdict import ChangeName, VerdictName
 
@@ -29,6 +36,16 @@ class MethodPage:
     outcomes: tuple[Meaning, ...]
     changes: tuple[Meaning, ...]
     feed_entries: int = ENTRIES
+    lately: int = LATELY
+    turns: int = TURNS
+    sample: int = SAMPLE
+    trend_days: int = DAYS
+    resized: str = f"{RESIZED:.0%}"
+    texts_nights: int = TEXTS_NIGHTS
+    measures_runs: int = MEASURES_RUNS
+    longest_range: int = LONGEST_RANGE.days
+    test_nights: int = NIGHTS
+    kept_names: int = KEPT
 
 
 VERDICT_MEANINGS: Mapping[VerdictName, str] = MappingProxyType(

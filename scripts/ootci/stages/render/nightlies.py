@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ootci.history.nightly_build import build_of_nightly
 from ootci.model.device import RegisteredDevice, Tier
@@ -13,7 +13,7 @@ from ootci.model.plan import Plan, PlannedRun
 from ootci.model.torch_build import TorchBuild, TorchRequest, commits_between
 from ootci.model.verdict import VerdictName, Verdicts
 
-from .device_view import RunPage
+from .device_view import RunPage, by_nightly
 from .facts import Fact, TorchView, torch_view
 from .links import folder_name, pytorch_commit, web_address
 from .status import SEVERITY, VERDICTS, Status
@@ -52,14 +52,21 @@ class Who:
 
 @dataclass(frozen=True)
 class NightlyRow:
-    """One device that the nightly expected a report from; ``passed`` is None where there is none."""
+    """One device that the nightly expected a report from; ``passed`` is None where there is none, and ``verdict`` where
+    none is kept.
+    """
 
     who: Who
-    status: Status
+    verdict: VerdictName | None
     href: str | None
     passed: PassRate | None
     torch: TorchView
     commit: Fact | None
+
+    @property
+    def status(self) -> Status:
+        """The verdict as it is shown."""
+        return _shown(self.verdict)
 
 
 @dataclass(frozen=True)
@@ -67,41 +74,80 @@ class LeftOutRow:
     """One device that the nightly did not run."""
 
     who: Who
-    status: Status
+    paused: bool
     reason: str
+
+    @property
+    def status(self) -> Status:
+        """Why, in a word."""
+        return VERDICTS[VerdictName.PAUSED] if self.paused else LEFT_OUT
+
+
+@dataclass(frozen=True)
+class Since:
+    """The nightly before whose commit is known; ``address`` has the commits since, and is None where there are none."""
+
+    plan_id: str
+    commit: str
+    address: str | None
 
 
 @dataclass(frozen=True)
 class NightlyPage:
-    """Everything that a nightly's page shows, and its line on the list."""
+    """Everything that a nightly's page shows, and its line on the list.
 
-    plan: Plan
+    Its ``repr`` says all of it but the plan, which is long.
+    """
+
+    plan: Plan = field(repr=False)
     folder: str
     day: str
     trigger: str
     trigger_href: str | None
     build: TorchBuild | None
-    facts: tuple[Fact, ...]
-    tally: tuple[Status, ...]
+    since: Since | None
+    counts: tuple[tuple[VerdictName | None, int], ...]
     rows: tuple[NightlyRow, ...]
     left_out: tuple[LeftOutRow, ...]
     before: str | None
     after: str | None
 
+    @property
+    def tally(self) -> tuple[Status, ...]:
+        """How many devices have which verdict, in words."""
+        shown = ((_shown(verdict), count) for verdict, count in self.counts)
+        return tuple(replace(status, word=f"{count} {status.word}") for status, count in shown)
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """Which PyTorch it was, and its commits since the nightly before whose commit is known."""
+        if self.build is None:
+            return (Fact("PyTorch", "unknown: no device said the commit of a nightly build"),)
+        commit, since = self.build.git_version or "", self.since
+        facts = [
+            Fact("PyTorch", one_line(self.build.version, 60), code=True),
+            Fact("commit", commit[:12], pytorch_commit(commit), code=True, whole=commit),
+        ]
+        if since is None:
+            return (*facts, Fact("new commits", "unknown: no earlier nightly says its commit"))
+        before = one_line(since.plan_id, 60)
+        span = f"{since.commit[:7]}...{commit[:7]}" if since.address else "none"
+        return (*facts, Fact("new commits", f"{span} since nightly {before}", since.address))
+
+
+def _shown(verdict: VerdictName | None) -> Status:
+    return VERDICTS[verdict] if verdict is not None else NOT_KEPT
+
 
 def night_reports(device: str, pages: Sequence[RunPage], plans: Mapping[str, Plan]) -> dict[str, NightReport]:
     """What a device reported, by nightly: of every nightly the attempt that counts."""
     found = {}
-    for page in pages:
-        run = page.run
-        plan = plans.get(run.plan_id)
+    for plan_id, page in by_nightly(pages).items():
+        plan = plans.get(plan_id)
         expected = plan.expected(device) if plan is not None else None
-        if page.latest and expected is not None:
-            required = {suite.name for suite in expected.suites if suite.required}
-            passed = page.stored.counts(required).pass_rate
-            found[run.plan_id] = NightReport(
-                f"d/{device}/{page.folder}/index.html", run.torch_request, run.torch, passed
-            )
+        if expected is not None:
+            passed = page.stored.counts(expected.required_suites).pass_rate
+            found[plan_id] = NightReport(page.path, page.run.torch_request, page.run.torch, passed)
     return found
 
 
@@ -131,7 +177,7 @@ def nightly_pages(
             for run in plan.runs
         ]
         rows.sort(key=_rank)
-        tally = Counter(row.status for row in sorted(rows, key=_severity))
+        counts = Counter(row.verdict for row in sorted(rows, key=_severity))
         yield NightlyPage(
             plan=plan,
             folder=folder_name(plan.id),
@@ -139,8 +185,8 @@ def nightly_pages(
             trigger=_EVENTS.get(plan.trigger.event, one_line(plan.trigger.event, 60)),
             trigger_href=web_address(plan.trigger.url),
             build=build,
-            facts=_facts(build, last),
-            tally=tuple(replace(status, word=f"{count} {status.word}") for status, count in tally.items()),
+            since=_since(build, last),
+            counts=tuple(counts.items()),
             rows=tuple(rows),
             left_out=_left_out(plan, devices),
             before=folder_name(plans[number - 1].id) if number else None,
@@ -149,21 +195,10 @@ def nightly_pages(
         last = (plan, build) if build is not None else last
 
 
-def _facts(build: TorchBuild | None, last: tuple[Plan, TorchBuild] | None) -> tuple[Fact, ...]:
-    """Which PyTorch it was, and its commits since the nightly before whose commit is known."""
-    if build is None:
-        return (Fact("PyTorch", "unknown: no device said the commit of a nightly build"),)
-    commit = build.git_version or ""
-    facts = [
-        Fact("PyTorch", one_line(build.version, 60), code=True),
-        Fact("commit", commit[:12], pytorch_commit(commit), code=True, whole=commit),
-    ]
-    if last is None:
-        return (*facts, Fact("new commits", "unknown: no earlier nightly says its commit"))
-    since, before = one_line(last[0].id, 60), last[1].git_version or ""
-    address = commits_between(last[1], build)
-    text = f"{before[:7]}...{commit[:7]} since nightly {since}" if address else f"none since nightly {since}"
-    return (*facts, Fact("new commits", text, address))
+def _since(build: TorchBuild | None, last: tuple[Plan, TorchBuild] | None) -> Since | None:
+    if build is None or last is None:
+        return None
+    return Since(last[0].id, last[1].git_version or "", commits_between(last[1], build))
 
 
 def _row(
@@ -174,7 +209,7 @@ def _row(
     href = pytorch_commit(commit)
     return NightlyRow(
         who=_who(item, run.device),
-        status=VERDICTS[verdict] if verdict is not None else NOT_KEPT,
+        verdict=verdict,
         href=told.href if told and item is not None else None,
         passed=told.passed if told else None,
         torch=torch_view(told.request if told else run.torch, build),
@@ -187,14 +222,14 @@ def _left_out(plan: Plan, devices: Mapping[str, RegisteredDevice]) -> tuple[Left
     rows = [
         LeftOutRow(
             _who(devices.get(item.device), item.device),
-            VERDICTS[VerdictName.PAUSED] if item.paused else LEFT_OUT,
+            item.paused,
             one_line(item.reason),
         )
         for item in plan.left_out
     ]
     named = {run.device for run in plan.runs} | {item.device for item in plan.left_out}
     rows += [
-        LeftOutRow(_who(item, name), LEFT_OUT, "the plan of this nightly does not name it")
+        LeftOutRow(_who(item, name), False, "the plan of this nightly does not name it")
         for name, item in devices.items()
         if name not in named
     ]
@@ -215,5 +250,4 @@ def _rank(row: NightlyRow) -> tuple[int, int]:
 
 
 def _severity(row: NightlyRow) -> int:
-    severity = [VERDICTS[name] for name in SEVERITY]
-    return severity.index(row.status) if row.status in severity else len(severity)
+    return SEVERITY.index(row.verdict) if row.verdict is not None else len(SEVERITY)

@@ -38,14 +38,14 @@ class OperatorsView:
     more: int
 
 
-def operators_view(operators: Sequence[OperatorCount]) -> OperatorsView | None:
-    """The operators of a run; None when the device does not count them."""
+def operators_view(operators: Sequence[OperatorCount], whole: Room) -> OperatorsView | None:
+    """The operators of a run; None when the device does not count them; ``whole`` is the room of the page."""
     if not operators:
         return None
     fell_back = sorted(
         (item for item in operators if item.fallback > 0), key=lambda item: (-item.fallback, item.operator)
     )
-    room, rows = Room(NAMES), []
+    room, rows = whole.part(NAMES), []
     for item in fell_back:
         row = OperatorRow(one_line(item.operator, 120), item.native, item.fallback)
         if not room.takes(row.name):

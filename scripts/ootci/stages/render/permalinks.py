@@ -9,6 +9,7 @@ from xml.sax.saxutils import escape
 from ootci.errors import BadOption
 
 from .links import LATEST, web_address
+from .reuse import File, Reusable
 
 PAGE = "index.html"
 SITEMAP = "sitemap.xml"
@@ -38,17 +39,18 @@ def canonical(address: str | None, path: str) -> str | None:
     return f"{address}{quote(path.removesuffix(PAGE))}" if address else None
 
 
-def with_sitemap(files: Iterable[tuple[str, bytes]], address: str | None) -> Iterator[tuple[str, bytes]]:
+def with_sitemap(files: Iterable[File], address: str | None) -> Iterator[File]:
     """The files, and after them the list of all pages if the site's address is known: it must name them in full.
 
     What is shown at two addresses is listed once. Where pages are too many, those in the deepest folders are left out,
     which are pages of runs.
     """
     pages = []
-    for path, content in files:
+    for file in files:
+        path = file.path if isinstance(file, Reusable) else file[0]
         if path.endswith(PAGE) and path.split("/")[-2:-1] != [LATEST]:
             pages.append(path)
-        yield path, content
+        yield file
     if address is None:
         return
     chosen = sorted(pages, key=lambda path: (path.count("/"), path))[:SITEMAP_PAGES]

@@ -6,20 +6,32 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from ootci.errors import HostFailure
 
+from .reuse import MADE_FROM, File, Kept, Reusable, made_from
 
-def publish(files: Iterable[tuple[str, bytes]], site: Path) -> None:
+
+@dataclass(frozen=True)
+class Published:
+    """How many files of a site were made, and how many were taken over from the site of before."""
+
+    made: int
+    taken_over: int
+
+
+def publish(files: Iterable[File], site: Path, *, anew: bool = False) -> Published:
     """Replace a site by the given files.
 
     The new tree is written beside the old one and takes its place by renaming, so that a failure half-way leaves the
     old site as it was.
 
     Args:
-        files: path relative to the site, with ``/`` between folders, and content of each file, made one by one.
+        files: the files, made one by one; their paths are relative to the site, with ``/`` between folders.
         site: the site's folder; what is in it and not among the files is gone afterwards.
+        anew: make also the files that could be taken over.
 
     Raises:
         HostFailure: the folder is not a site of ours, or the machine refuses to write.
@@ -35,10 +47,7 @@ def publish(files: Iterable[tuple[str, bytes]], site: Path) -> None:
     mark = secrets.token_hex(4)
     fresh, old = site.with_name(f".{site.name}.{mark}.new"), site.with_name(f".{site.name}.{mark}.old")
     try:
-        for name, content in files:
-            path = fresh / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+        published = _write(files, fresh, Kept(None if anew else site))
         if site.exists():
             site.rename(old)
         fresh.rename(site)
@@ -53,6 +62,35 @@ def publish(files: Iterable[tuple[str, bytes]], site: Path) -> None:
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
+    return published
+
+
+def _write(files: Iterable[File], fresh: Path, kept: Kept) -> Published:
+    sources: dict[str, tuple[str, int]] = {}
+    folders: set[str] = set()
+    made = taken_over = 0
+    for file in files:
+        name = file.path if isinstance(file, Reusable) else file[0]
+        # Thousands of files are taken over, each of which costs less than its paths would.
+        path = f"{fresh}/{name}"
+        folder = path.rpartition("/")[0]
+        if folder not in folders:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            folders.add(folder)
+        size = kept.take(file, path) if isinstance(file, Reusable) else None
+        if size is None:
+            content = file.make() if isinstance(file, Reusable) else file[1]
+            # Never into a file that is there: it could be a link to one of the site of before.
+            with Path(path).open("xb") as stream:
+                size = stream.write(content)
+            made += 1
+        else:
+            taken_over += 1
+        if isinstance(file, Reusable):
+            sources[name] = file.key, size
+    if sources:
+        (fresh / MADE_FROM).write_bytes(made_from(sources))
+    return Published(made, taken_over)
 
 
 def _is_ours(site: Path) -> bool:

@@ -7,10 +7,13 @@ from markupsafe import escape
 ITEM_OVERHEAD = 80
 """About the bytes of markup around one item of a list."""
 
-TEXTS = 70_000
+TEXTS = 64_000
 """Bytes for the texts of failures on one page."""
 NAMES = 16_000
 """Bytes for the names of one section."""
+WHOLE = 114_000
+"""Bytes for all lists of a page together, whatever each of them may take. With its frame, a device's past nights and
+what stands at its top, a page stays below 200 KiB."""
 
 
 class Room:
@@ -18,14 +21,23 @@ class Room:
 
     Args:
         size: bytes of escaped text.
+        whole: the room of the page, of which this takes a part; what it leaves is for the sections after it.
 
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, whole: Room | None = None) -> None:
         self._left = size
+        self._whole = whole
+
+    def part(self, size: int) -> Room:
+        """The room of a section."""
+        return Room(size, self)
 
     def takes(self, *texts: str | None, overhead: int = ITEM_OVERHEAD) -> bool:
         """Whether the texts fit; they are counted when they do."""
         size = overhead + sum(len(escape(text).encode("utf-8", "replace")) for text in texts if text)
-        self._left = self._left - size if size <= self._left else 0
-        return self._left > 0
+        fits = size < self._left and (self._whole is None or size < self._whole._left)
+        self._left = self._left - size if fits else 0
+        if fits and self._whole is not None:
+            self._whole._left -= size
+        return fits

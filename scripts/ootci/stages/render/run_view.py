@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from ootci.history.claims import known_ids, review_known, review_unsupported
-from ootci.history.stored import stored
+from ootci.history.stored import StoredRun
+from ootci.model.capability import CapabilityState
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import CapabilityCounts, ReportState, Run
-from ootci.model.verdict import Change, ChangeName, KnownFailureState
+from ootci.model.verdict import Change
 
 from .claims import ClaimsView, claims_view
 from .facts import Fact, TorchView, run_facts, torch_view
+from .failures import FailureRow, failures
 from .links import web_address
 from .operators import OperatorsView, operators_view
 from .room import NAMES, TEXTS, Room
-from .status import CHANGES, KNOWN, OUTCOMES, STAGES, Status
+from .status import OUTCOMES, STAGES, Status
 from .text import Excerpt, excerpt, one_line
 
 LOG_LIMIT = 4_000
-FAILURE_LIMIT = 8_000
-ATTEMPT_LIMIT = 4_000
-ATTEMPTS_SHOWN = 5
+LOGS = 32_000
+"""Bytes for what stages said."""
+LOG_OVERHEAD = 700
+"""About the bytes of markup around it; the lines that are marked are most of them."""
+FACTS = 12_000
+"""Bytes for the versions and the place of the run."""
+COUNTS = 24_000
+"""Bytes for suites and capabilities."""
+COUNT_OVERHEAD = 480
+"""About the bytes of markup around one of them."""
 CAPABILITIES_LIMIT = 60
 
 
@@ -44,40 +53,13 @@ class StageRow:
 
 @dataclass(frozen=True)
 class CountRow:
-    """Tests of a suite or of a capability."""
+    """Tests of a suite or of a capability; only that has a ``state``."""
 
     name: str
     counts: Counts
     status: Status
     note: str | None = None
-
-
-@dataclass(frozen=True)
-class AttemptRow:
-    """A later attempt of a failing test."""
-
-    status: Status
-    seconds: float
-    message: str | None
-    text: Excerpt | None
-
-
-@dataclass(frozen=True)
-class FailureRow:
-    """One failing test; ``flaky`` says so where it passed in the end."""
-
-    id: str
-    title: str | None
-    suite: str
-    status: Status
-    change: Status | None
-    known: Status | None
-    seconds: float
-    message: str | None
-    text: Excerpt | None
-    command: str
-    flaky: Status | None
-    attempts: tuple[AttemptRow, ...]
+    state: CapabilityState | None = None
 
 
 @dataclass(frozen=True)
@@ -106,9 +88,10 @@ class TestList:
 
 @dataclass(frozen=True)
 class RunView:
-    """A run as its page shows it."""
+    """A run as its page shows it; ``reported`` says whether any test did."""
 
     run: Run
+    reported: bool
     url: str | None
     torch: TorchView
     facts: tuple[Fact, ...]
@@ -125,40 +108,71 @@ class RunView:
     claims: ClaimsView
 
 
-def run_view(run: Run, plan: Plan | None, changes: Sequence[Change] = ()) -> RunView:
+def run_view(
+    run: Run,
+    stored: StoredRun,
+    plan: Plan | None,
+    place: Callable[[str], str | None],
+    changes: Sequence[Change] = (),
+    *,
+    whole: Room,
+    is_short: bool = False,
+) -> RunView:
     """Everything that the page of a run shows.
 
     Args:
-        run: the run.
+        run: the run; tests that passed may be left out of it, because none is named.
+        stored: the same as the history keeps it, with all of them.
         plan: the nightly that it belongs to, with what the vendor said beforehand.
+        place: where the nights of a test are shown, as an address from the top.
         changes: how its tests differ from the run before, as the judge found; without them no failure is called new.
+        whole: the room of the page.
+        is_short: whether tests that neither passed nor failed are counted only, and not named.
 
     """
-    planned = plan.expected(run.device) if plan is not None else None
-    compact = stored(run) if planned is not None and (planned.known_failures or planned.unsupported) else None
-    known = known_ids(plan, compact)
-    failing, rows = _failures(run, {change.id: change.change for change in changes}, known)
-    capabilities = capability_rows(run.capabilities)
+    known = known_ids(plan, stored)
+    stages, facts = _stages(run, whole.part(LOGS)), _facts(run, whole.part(FACTS))
+    counts = whole.part(COUNTS)
+    suites, every = _counted(_suites(run), counts), capability_rows(run.capabilities)
+    capabilities = _counted(every[:CAPABILITIES_LIMIT], counts)
+    claims = claims_view(review_known(plan, run.device, stored), review_unsupported(plan, run.device, stored), whole)
+    failing, rows = failures(run, {change.id: change.change for change in changes}, known, place, whole.part(TEXTS))
     return RunView(
         run=run,
+        reported=bool(stored.rows()),
         url=web_address(run.url),
         torch=torch_view(run.torch_request, run.torch),
-        facts=run_facts(run),
-        stages=_stages(run),
-        suites=_suites(run),
-        capabilities=capabilities[:CAPABILITIES_LIMIT],
-        capabilities_more=max(0, len(capabilities) - CAPABILITIES_LIMIT),
+        facts=facts,
+        stages=stages,
+        suites=suites,
+        capabilities=capabilities,
+        capabilities_more=len(every) - len(capabilities),
         failures_total=len(failing),
         failures_known=len(known),
         failures=rows,
-        other_failures=_named(_OTHER_FAILURES, failing[len(rows) :], Room(NAMES)),
-        lists=_lists(run.outcomes),
-        operators=operators_view(run.operators),
-        claims=claims_view(review_known(plan, run.device, compact), review_unsupported(plan, run.device, compact)),
+        other_failures=_named(_OTHER_FAILURES, failing[len(rows) :], whole.part(NAMES)),
+        lists=_lists(run.outcomes, whole.part(0 if is_short else 2 * NAMES)),
+        operators=operators_view(run.operators, whole),
+        claims=claims,
     )
 
 
-def _stages(run: Run) -> tuple[StageRow, ...]:
+def _facts(run: Run, room: Room) -> tuple[Fact, ...]:
+    """The facts of the run; the text of one that has no room is cut to its first words."""
+    shown = []
+    for fact in run_facts(run):
+        texts = one_line(fact.value), one_line(fact.whole) if fact.whole else None, fact.href
+        fits = room.takes(*texts)
+        shown.append(fact if fits else Fact(fact.label, one_line(fact.value, 20), code=fact.code))
+    return tuple(shown)
+
+
+def _counted(rows: Sequence[CountRow], room: Room) -> tuple[CountRow, ...]:
+    """The rows that have room."""
+    return tuple(takewhile(lambda row: room.takes(row.name, row.note, overhead=COUNT_OVERHEAD), rows))
+
+
+def _stages(run: Run, room: Room) -> tuple[StageRow, ...]:
     longest = max((stage.duration for stage in run.stages), default=0.0)
     return tuple(
         StageRow(
@@ -167,11 +181,23 @@ def _stages(run: Run) -> tuple[StageRow, ...]:
             seconds=stage.duration if stage.started_at is not None else None,
             share=round(100 * stage.duration / longest) if longest > 0 and stage.duration > 0 else 0,
             cached=stage.cached,
-            reason=one_line(stage.reason) if stage.reason else None,
-            log=excerpt(stage.excerpt, LOG_LIMIT) if stage.excerpt else None,
+            reason=_reason(stage.reason, room) if stage.reason else None,
+            log=_log(stage.excerpt, room) if stage.excerpt else None,
         )
         for stage in run.stages
     )
+
+
+def _reason(text: str, room: Room) -> str:
+    """Why a stage ended as it did, or the first words of that."""
+    shown = one_line(text)
+    return shown if room.takes(shown) else one_line(text, 40)
+
+
+def _log(text: str, room: Room) -> Excerpt:
+    """The ends of a stage's log, or only how long it is."""
+    shown = excerpt(text, LOG_LIMIT)
+    return shown if room.takes(shown.head, shown.tail, overhead=LOG_OVERHEAD) else Excerpt("", len(text))
 
 
 REPORTS: Mapping[ReportState, Status] = {
@@ -191,84 +217,31 @@ def _suites(run: Run) -> tuple[CountRow, ...]:
         notes = [] if report.required else ["advisory"]
         if report.detail:
             notes.append(one_line(report.detail))
-        rows.append(CountRow(report.suite, report.counts, REPORTS[report.state], ": ".join(notes) or None))
+        rows.append(
+            CountRow(one_line(report.suite, 60), report.counts, REPORTS[report.state], ": ".join(notes) or None)
+        )
     return tuple(rows)
 
 
 def capability_rows(capabilities: Sequence[CapabilityCounts]) -> tuple[CountRow, ...]:
     """What the tests of each capability say together, by name."""
-    return tuple(_capability(one_line(item.capability, 60), item.counts) for item in capabilities if item.capability)
-
-
-def _capability(name: str, counts: Counts) -> CountRow:
-    if counts.failures:
-        status = Status(f"{counts.failures} failing", "bad", "cross")
-    elif counts.executed == 0:
-        status = Status("unsupported", "off", "never") if counts.unsupported else Status("not run", "warn", "silent")
-    elif counts.not_run:
-        status = Status(f"{counts.not_run} not run", "warn", "silent")
-    elif counts.passed < counts.executed:
-        status = Status(f"{counts.executed - counts.passed} expected to fail", "good", "known")
-    else:
-        status = Status("works", "good", "check")
-    return CountRow(name, counts, status)
-
-
-_NEW = (ChangeName.REGRESSION, ChangeName.NEW_FAILURE)
-
-
-def _failures(
-    run: Run, changes: Mapping[str, ChangeName], known: Container[str]
-) -> tuple[list[Outcome], tuple[FailureRow, ...]]:
-    """All failing tests, new ones first and known ones last, and the rows of those whose text has room on the page."""
-    failing = [outcome for outcome in run.outcomes if outcome.is_failure]
-    failing.sort(key=lambda outcome: (outcome.id in known, changes.get(outcome.id) not in _NEW))
-    room, rows = Room(TEXTS), []
-    for outcome in failing:
-        row = _failure(outcome, run.device, changes.get(outcome.id), outcome.id in known)
-        texts = [row.text, *(attempt.text for attempt in row.attempts)]
-        shown = [part for text in texts if text for part in (text.head, text.tail)]
-        said = [attempt.message for attempt in row.attempts]
-        # The id stands in the summary, in a label and in the command.
-        if not room.takes(
-            row.id * (3 + len(said)), row.title, row.message, *said, *shown, overhead=700 + 400 * len(said)
-        ):
-            break
-        rows.append(row)
-    return failing, tuple(rows)
-
-
-def _failure(outcome: Outcome, device: str, change: ChangeName | None, known: bool) -> FailureRow:
-    return FailureRow(
-        id=one_line(outcome.id),
-        title=one_line(outcome.title) if outcome.title else None,
-        suite=one_line(outcome.suite, 60),
-        status=OUTCOMES[outcome.outcome],
-        change=CHANGES[change] if change else None,
-        known=KNOWN[KnownFailureState.COVERS] if known else None,
-        seconds=outcome.duration,
-        message=one_line(outcome.message) if outcome.message else None,
-        text=excerpt(outcome.text, FAILURE_LIMIT) if outcome.text else None,
-        command=reproduce(outcome.id, device),
-        flaky=Status(f"flaky: {OUTCOMES[outcome.outcome].word}, then passed", "warn", "wave")
-        if outcome.is_flaky
-        else None,
-        attempts=tuple(
-            AttemptRow(
-                status=OUTCOMES[attempt.outcome],
-                seconds=attempt.duration,
-                message=one_line(attempt.message) if attempt.message else None,
-                text=excerpt(attempt.text, ATTEMPT_LIMIT) if attempt.text else None,
-            )
-            for attempt in outcome.attempts[:ATTEMPTS_SHOWN]
-        ),
+    return tuple(
+        CountRow(one_line(item.capability, 60), item.counts, _works(item), state=item.state)
+        for item in capabilities
+        if item.capability
     )
 
 
-def reproduce(test_id: str, device: str) -> str:
-    """The command that runs one test again, from the repository's top folder."""
-    test = shlex.quote(one_line(test_id))
-    return f"cd tests/device && python -m pytest {test} --device {shlex.quote(device)}"
+def _works(item: CapabilityCounts) -> Status:
+    counts = item.counts
+    not_run = f"{counts.not_run} not run" if counts.executed else "not run"
+    return {
+        CapabilityState.WORKS: Status("works", "good", "check"),
+        CapabilityState.XFAILED: Status(f"{counts.executed - counts.passed} expected to fail", "good", "known"),
+        CapabilityState.FAILING: Status(f"{counts.failures} failing", "bad", "cross"),
+        CapabilityState.NOT_RUN: Status(not_run, "warn", "silent"),
+        CapabilityState.UNSUPPORTED: Status("unsupported", "off", "never"),
+    }[item.state]
 
 
 _ISSUE_OF_TORCH = re.compile(r"https://github\.com/pytorch/pytorch/(?:issues|pull)/[0-9]{1,9}")
@@ -288,8 +261,7 @@ _LISTED = (
 )
 
 
-def _lists(outcomes: Sequence[Outcome]) -> tuple[TestList, ...]:
-    room = Room(2 * NAMES)
+def _lists(outcomes: Sequence[Outcome], room: Room) -> tuple[TestList, ...]:
     lists = [_named(OUTCOMES[name], [item for item in outcomes if item.outcome is name], room) for name in _LISTED]
     return tuple(item for item in lists if item is not None)
 

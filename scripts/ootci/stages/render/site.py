@@ -5,36 +5,59 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 
 from markupsafe import Markup
 
 from ootci.history.beginnings import TURNS
 from ootci.history.flakiness import SAMPLE
+from ootci.history.named import KEPT, named_failures
+from ootci.history.not_passing import not_passing
+from ootci.history.operators import operators_of
 from ootci.history.store import History
+from ootci.history.trends import trend
 from ootci.model.device import Device, RegisteredDevice
-from ootci.model.run import CapabilityCounts
+from ootci.model.run import CapabilityCounts, Run
 from ootci.model.verdict import DeviceVerdict, Verdicts
 from ootci.resources import dashboard_folder
 
 from .capabilities import capabilities_page
 from .clusters import Clusters, Reported
-from .device_view import RunPage, device_page, newest, run_pages
+from .coverage import DeviceCoverage, DeviceCoveragePage, coverage_page, device_coverage, device_coverage_page
+from .device_trends import trend_page
+from .device_view import RunPage, by_nightly, device_page, judged_page, last_report, run_pages
+from .diff_view import NewestRuns, diff_page, newest_runs
 from .flaky import FlakyOfDevice, flaky_of_device, flaky_page
-from .front import front_page, unjudged
+from .front import front_page, verdict_of_each
+from .gone import DeviceFailures, Names
 from .health import LastReport, health_page
 from .known import known_page
-from .links import LATEST
+from .life_files import LIVES, flaky_file, life_file, life_path, lives_file
+from .life_row import DeviceLives
+from .links import LATEST, TRENDS, device_path, operators_path
+from .lives import Lives
 from .looks import page, templates
-from .machines import machine_files
+from .machines import API, machine_files
+from .matrix_files import OPERATORS, capabilities_file, device_operators_file, operators_file
 from .method import method_page
+from .night_files import NIGHTLIES, nightlies_file, nightly_entry, nightly_file, nightly_file_path, trend_file
 from .nightlies import NIGHTS_LISTED, NightlyPage, NightReport, night_reports, nightly_pages
 from .permalinks import canonical, site_address, with_sitemap
-from .publish import publish
-from .run_view import run_view
+from .places import Places
+from .publish import Published, publish
+from .registry_files import health_file, registry_file
+from .registry_page import add_page, registry_page
+from .reuse import File, Reusable, digest, makers_digest
+from .run_files import RUNS, run_file, run_path, runs_file
+from .run_page import RunSources
+from .status import VERDICTS
+from .stretches import signs
+from .trends import TrendRow, trend_row, trends_page
 
 STATIC = "static"
+VENDOR = "vendor"
 
 
 def render(
@@ -43,8 +66,12 @@ def render(
     verdicts: Verdicts,
     site: Path,
     address: str | None = None,
-) -> None:
+    *,
+    anew: bool = False,
+) -> Published:
     """Write the whole dashboard. The same inputs give the same bytes; the only clock is ``verdicts.judged_at``.
+
+    Pages of which nothing has changed since the site was last rendered are taken over from it.
 
     Args:
         registry: every registered device, in registry order; each gets a row and a page.
@@ -52,6 +79,7 @@ def render(
         verdicts: what the judge found; nothing is judged here.
         site: the folder to write; it is replaced as a whole.
         address: where the site is published, if that is known; pages then name their own address, and the sitemap all.
+        anew: make every page again.
 
     Raises:
         BadOption: the address is none.
@@ -61,7 +89,7 @@ def render(
     """
     address = site_address(address) if address else None
     pages = _Pages(registry, history, verdicts, dashboard_folder(), address)
-    publish(with_sitemap(pages.files(), address), site)
+    return publish(with_sitemap(pages.files(), address), site, anew=anew)
 
 
 class _Pages:
@@ -82,86 +110,184 @@ class _Pages:
         self._address = address
         self._environment = templates(looks / "templates")
         self._environment.globals.update(verdicts=verdicts, address=address)
+        # What may be taken over cannot even ask for tonight's verdicts.
+        self._lasting = templates(looks / "templates")
+        self._makers = makers_digest(looks / "templates")
         self._plans = {plan.id: plan for plan in history.plans()}
-        self._clusters = Clusters(registry, verdicts)
+        self._planned = {name: digest(plan.model_dump_json()) for name, plan in self._plans.items()}
+        self._places = Places(history.tests)
+        self._clusters = Clusters(registry, verdicts, self._places.of)
         self._durations: dict[str, float] = {}
         self._flaky: list[FlakyOfDevice] = []
+        self._lives: list[DeviceLives] = []
+        self._named: list[DeviceFailures] = []
+        self._newest: list[NewestRuns] = []
         self._reports: dict[str, LastReport] = {}
-        self._folders: dict[str, dict[str, str]] = {}
+        self._paths: dict[str, dict[str, str]] = {}
         self._capabilities: dict[str, tuple[CapabilityCounts, ...]] = {}
+        self._coverage: dict[str, DeviceCoverage] = {}
         self._told: dict[str, dict[str, NightReport]] = {}
         self._reported: dict[str, Reported] = {}
+        self._trends: dict[str, TrendRow] = {}
 
-    def files(self) -> Iterator[tuple[str, bytes]]:
-        """Every file of the site: its path, and its content."""
-        found = {item.device: item for item in self._verdicts.devices}
+    def files(self) -> Iterator[File]:
+        """Every file of the site."""
+        judged = verdict_of_each(self._registry, self._verdicts)
         for item in self._registry:
-            yield from self._device(item.device, found.get(item.device.name) or unjudged(item.device.name))
+            yield from self._device(item.device, judged[item.device.name])
         yield from self._nightlies()
-        yield from self._failures()
+        lives = Lives(self._places, self._lives, tuple(self._plans.values()), self._clusters.alike)
+        yield from self._tests(lives)
+        yield from self._failures(lives)
         yield from self._others()
-        yield from machine_files(self._environment, self._registry, self._verdicts, self._folders)
-        for path in sorted((self._looks / STATIC).iterdir()):
+        made = (self._environment, self._registry, self._verdicts, self._paths)
+        yield from machine_files(*made, self._history.tests, self._clusters.names)
+        for path in sorted([*(self._looks / STATIC).iterdir(), *(self._looks / VENDOR).glob("*.js")]):
             yield f"{STATIC}/{path.name}", path.read_bytes()
 
     def _show(self, path: str, template: str, **values: object) -> tuple[str, bytes]:
-        where = {"root": "../" * path.count("/"), "here": template, "canonical": canonical(self._address, path)}
-        return path, page(self._environment, template, {**where, **values})
+        return path, page(self._environment, template, {**self._where(path, template), **values})
 
-    def _device(self, device: Device, verdict: DeviceVerdict) -> Iterator[tuple[str, bytes]]:
+    def _where(self, path: str, template: str) -> dict[str, object]:
+        return {"root": "../" * path.count("/"), "here": template, "canonical": canonical(self._address, path)}
+
+    def _device(self, device: Device, verdict: DeviceVerdict) -> Iterator[File]:
         name = device.name
         pages = run_pages(self._history.stored_runs(name))
-        last = next((shown for shown in reversed(pages) if shown.latest), None)
+        last = last_report(pages)
         if last is not None:
-            href = f"d/{name}/{last.folder}/index.html"
-            self._reports[name] = LastReport(last.run.plan_id, last.run.finished_at, href)
-        self._flaky.append(flaky_of_device(device, pages, self._plans))
+            self._reports[name] = LastReport(last.run.finished_at, last.path)
+        self._flaky.append(flaky_of_device(device, pages, self._plans, self._places.of))
+        newest = newest_runs(device, pages, self._plans)
+        if newest is not None:
+            self._newest.append(newest)
         self._told[name] = night_reports(name, pages, self._plans)
-        self._folders[name] = {one.run.plan_id: one.folder for one in pages if one.latest}
-        latest = newest(pages, verdict)
-        run = self._history.whole(latest.stored) if latest is not None else None
+        self._paths[name] = {plan_id: counting.path for plan_id, counting in by_nightly(pages).items()}
+        if pages:
+            self._gather(device, verdict, pages)
+        judged = judged_page(pages, verdict)
+        run = self._history.whole(judged.stored) if judged is not None else None
         plan = self._plans.get(run.plan_id) if run is not None else None
         if run is not None:
             self._durations[name], self._capabilities[name] = run.duration, run.capabilities
-        shown = device_page(device, verdict, pages, run, plan, self._clusters.alike)
-        self._reported[name] = self._clusters.reported(shown)
-        yield self._show(f"d/{name}/index.html", "device.html", page=shown, stage=self._clusters.of_stage(verdict))
+        shown = device_page(device, verdict, pages, run, plan, self._clusters.alike, self._places.of)
+        self._reported[name] = self._clusters.reported(shown, self._paths[name])
+        operators = self._operators(device, verdict, run, judged)
+        values = {"stage": self._clusters.of_stage(verdict), "coverage": operators}
+        yield self._show(device_path(name), "device.html", page=shown, **values)
+        yield self._show(operators_path(name), "device_operators.html", page=operators)
+        yield f"{API}/{OPERATORS}/{name}.json", device_operators_file(operators)
+        yield f"{API}/{RUNS}/{name}.json", runs_file(name, pages, self._plans)
+        yield from self._trend(device, verdict, pages)
+        sources = RunSources(self._history, device, pages, self._plans, self._places.of)
         for attempt in pages:
-            yield from self._run(device, attempt, is_last=attempt is last)
+            yield from self._run(sources, attempt, is_last=attempt is last)
 
-    def _run(self, device: Device, attempt: RunPage, *, is_last: bool) -> Iterator[tuple[str, bytes]]:
-        # Nothing of the verdicts is on a run's page, so that it stays the same from night to night.
-        view = run_view(self._history.whole(attempt.stored), self._plans.get(attempt.run.plan_id))
-        values = {"device": device, "page": attempt, "view": view}
-        permanent = f"d/{device.name}/{attempt.folder}/index.html"
-        yield self._show(permanent, "run.html", latest=False, **values)
+    def _gather(self, device: Device, verdict: DeviceVerdict, pages: Sequence[RunPage]) -> None:
+        """Keep the little of a device's runs that the pages of tests and of names need."""
+        counting = {plan_id: page.stored for plan_id, page in by_nightly(pages).items()}
+        plans, runs = tuple(self._plans.values()), [page.stored for page in pages]
+        found = not_passing(device.name, plans, runs, counting, self._history.tests)
+        flaky = frozenset(row.test.id for row in self._flaky[-1].rows)
+        paths = self._paths[device.name]
+        self._lives.append(DeviceLives(device, found, verdict, flaky, paths))
+        self._named.append(DeviceFailures(device, named_failures(plans, counting), paths))
+
+    def _trend(self, device: Device, verdict: DeviceVerdict, pages: Sequence[RunPage]) -> Iterator[File]:
+        runs = by_nightly(pages)
+        heads = {plan_id: counting.run for plan_id, counting in runs.items()}
+        days = trend(device, tuple(self._plans.values()), heads, self._verdicts.planned_at)
+        self._trends[device.name] = trend_row(device, verdict, days)
+        hrefs = {plan_id: f"../{counting.folder}/index.html" for plan_id, counting in runs.items()}
+        shown = trend_page(device, verdict, days, hrefs)
+        yield self._show(device_path(device.name, TRENDS), "device_trends.html", page=shown)
+        yield f"{API}/trends/{device.name}.json", trend_file(device.name, verdict, days, self._paths[device.name])
+
+    def _operators(
+        self, device: Device, verdict: DeviceVerdict, run: Run | None, judged: RunPage | None
+    ) -> DeviceCoveragePage:
+        tested = operators_of(run.outcomes) if run is not None else None
+        row = self._coverage[device.name] = device_coverage(run, tested)
+        href = judged.path if judged is not None else None
+        return device_coverage_page(device, row, VERDICTS[verdict.verdict], tested, href)
+
+    def _run(self, sources: RunSources, attempt: RunPage, *, is_last: bool) -> Iterator[File]:
+        run, plan_id = attempt.stored, attempt.run.plan_id
+        facts = sources.fingerprint(run), self._planned.get(plan_id, "")
+        path = f"{API}/{run_path(run)}"
+        yield Reusable(path, digest(self._makers, *facts), partial(run_file, run, self._plans.get(plan_id)))
+        values = cache(partial(sources.values, attempt))
+        yield self._reusable(attempt.path, "run.html", (*facts, *sources.key(attempt)), values)
         if is_last:
-            values["canonical"] = canonical(self._address, permanent) or f"../{attempt.folder}/index.html"
-            yield self._show(f"d/{device.name}/{LATEST}/index.html", "run.html", latest=True, **values)
+            where = canonical(self._address, attempt.path) or f"../{attempt.folder}/index.html"
+            shown = {**values(), "latest": True, "canonical": where}
+            yield self._show(device_path(run.head.device, LATEST), "run.html", **shown)
 
-    def _nightlies(self) -> Iterator[tuple[str, bytes]]:
+    def _reusable(
+        self, path: str, template: str, made_from: Sequence[str], values: Callable[[], Mapping[str, object]]
+    ) -> Reusable:
+        where = self._where(path, template)
+        key = digest(self._makers, repr(sorted(where.items())), *made_from)
+        return Reusable(path, key, lambda: page(self._lasting, template, {**where, **values()}))
+
+    def _nightlies(self) -> Iterator[File]:
         listed: deque[NightlyPage] = deque(maxlen=NIGHTS_LISTED)
+        entries = []
         for night in nightly_pages(self._registry, self._verdicts, tuple(self._plans.values()), self._told):
-            yield self._show(f"n/{night.folder}/index.html", "nightly.html", page=night)
+            made_from = (self._planned[night.plan.id], repr(night))
+            yield self._reusable(
+                f"n/{night.folder}/index.html", "nightly.html", made_from, partial(dict[str, object], page=night)
+            )
+            key = digest(self._makers, *made_from)
+            yield Reusable(f"{API}/{nightly_file_path(night)}", key, partial(nightly_file, night))
             listed.append(night)
+            entries.append(nightly_entry(night))
         nights = tuple(reversed(listed))
         yield self._show("n/index.html", "nightlies.html", nights=nights, total=len(self._plans))
+        yield f"{API}/{NIGHTLIES}.json", nightlies_file(entries)
 
-    def _failures(self) -> Iterator[tuple[str, bytes]]:
-        yield self._show("c/index.html", "clusters.html", page=self._clusters.listed)
+    def _failures(self, lives: Lives) -> Iterator[File]:
+        names = Names(self._named, tuple(self._plans.values()), self._clusters.names, self._places.of)
+        yield self._show("c/index.html", "clusters.html", page=self._clusters.listed, gone=names.lately(), names=names)
         for cluster in self._clusters.pages(self._reported):
-            yield self._show(cluster.row.page, "cluster.html", page=cluster)
-        yield self._show("flaky/index.html", "flaky.html", page=flaky_page(self._flaky), turns=TURNS, sample=SAMPLE)
-        yield self._show("known/index.html", "known.html", page=known_page(self._registry, self._verdicts))
+            yield self._show(cluster.row.page, "cluster.html", page=cluster, nights=names.nights(cluster.name))
+        for gone in names.pages():
+            yield self._reusable(gone.page, "gone.html", (repr(gone),), partial(dict[str, object], page=gone))
+        flaky = flaky_page(self._flaky)
+        yield self._show("flaky/index.html", "flaky.html", page=flaky, turns=TURNS, sample=SAMPLE)
+        yield f"{API}/flaky.json", flaky_file(flaky)
+        yield self._show(
+            "known/index.html", "known.html", page=known_page(self._registry, self._verdicts, lives.of_entry)
+        )
+
+    def _tests(self, lives: Lives) -> Iterator[tuple[str, bytes]]:
+        yield self._show("t/index.html", "lives.html", page=lives.listed)
+        yield f"{API}/{LIVES}.json", lives_file(lives.rows)
+        plans = tuple(self._plans.values())
+        for file in lives.pages():
+            yield f"{API}/{life_path(file.file)}", life_file(file, self._lives, plans)
+            yield self._show(file.file.page, "life.html", page=file, signs=signs())
 
     def _others(self) -> Iterator[tuple[str, bytes]]:
         front = front_page(self._registry, self._verdicts, self._durations)
         yield self._show("index.html", "front.html", page=front, together=self._clusters.together)
+        trends = trends_page((self._trends[row.name] for row in front.rows), self._verdicts.planned_at)
+        yield self._show("trends/index.html", "trends.html", page=trends)
         matrix = capabilities_page(front.rows, self._capabilities)
         yield self._show("capabilities/index.html", "capabilities.html", page=matrix)
+        yield f"{API}/capabilities.json", capabilities_file(matrix)
+        coverage = coverage_page(front.rows, self._coverage)
+        yield self._show(operators_path(), "operators.html", page=coverage)
+        yield f"{API}/{OPERATORS}.json", operators_file(coverage)
+        registered = registry_page(self._registry, next(reversed(self._plans.values()), None))
+        yield self._show("devices/index.html", "registry.html", page=registered)
+        yield f"{API}/registry.json", registry_file(self._registry, registered)
+        yield self._show("devices/add/index.html", "add.html", page=add_page())
+        yield self._show("diff/index.html", "diff.html", page=diff_page(self._newest))
         yield self._show("method/index.html", "method.html", page=method_page())
-        health = health_page(self._registry, self._verdicts, tuple(self._plans.values()), self._reports)
-        yield self._show("health/index.html", "health.html", page=health)
+        health = health_page(self._registry, self._verdicts, tuple(self._plans.values()), self._reports, self._paths)
+        yield self._show("health/index.html", "health.html", page=health, kept=KEPT)
+        yield f"{API}/health.json", health_file(self._verdicts, health)
         style = (self._looks / STATIC / "style.css").read_text(encoding="utf-8")
         yield self._show("404.html", "404.html", style=Markup(style), style_hash=_source_hash(style))  # noqa: S704
 

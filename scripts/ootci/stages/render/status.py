@@ -9,6 +9,7 @@ from types import MappingProxyType
 from ootci.model.build import StageStatus
 from ootci.model.cluster import Cause
 from ootci.model.outcome import OutcomeName
+from ootci.model.pull_request import EffectName
 from ootci.model.verdict import ChangeName, ClaimState, KnownFailureState, VerdictName
 
 
@@ -150,3 +151,14 @@ CAUSES: Mapping[Cause, Status] = MappingProxyType(
         Cause.UNKNOWN: Status("cause not known", "warn", "silent"),
     }
 )
+
+EFFECTS: Mapping[EffectName, Status] = MappingProxyType(
+    {
+        EffectName.NEWLY_BROKEN: Status("newly broken", "bad", "cross"),
+        EffectName.INFRA: Status("infrastructure", "warn", "alert"),
+        EffectName.NO_DATA: Status("no data", "warn", "silent"),
+        EffectName.BROKEN_BEFORE: Status("broken before", "off", "cross"),
+        EffectName.NOT_WORSE: Status("not worse", "good", "check"),
+    }
+)
+"""What a pull request does to a device."""

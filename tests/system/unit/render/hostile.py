@@ -6,7 +6,7 @@ import itertools
 from datetime import date
 from pathlib import Path
 
-from unit.render.sample import Sample, sample
+from unit.render.sample import BAD_RANGE, Sample, sample
 from unit.render.sample_clusters import cluster, mark, part
 
 from ootci.history.claims import review_known, review_unsupported
@@ -56,7 +56,7 @@ def hostile_run(honest: Run, long: str = LONG) -> Run:
                 image=text,
                 device_facts={"driver": text, "sdk": text, "card.name": text},
             ),
-            "links": Links(plugin_commit=text),
+            "links": Links(plugin_commit=text, report=text, log=text),
             "stages": tuple(
                 StageResult(
                     name=name,
@@ -85,6 +85,15 @@ def hostile_run(honest: Run, long: str = LONG) -> Run:
                     text=text,
                 )
                 for number in range(40)
+            )
+            + tuple(
+                Outcome(
+                    id=f"ops/test_forward.py::test_forward[add{number}-float{number}]",
+                    suite="ops",
+                    outcome=OUTCOMES[number % len(OUTCOMES)],
+                    message=f"{number}{text}",
+                )
+                for number in range(10)
             ),
         }
     )
@@ -164,7 +173,13 @@ def hostile_sample(folder: Path) -> Sample:
     )
     device = honest.registry[index].device
     device = device.model_copy(
-        update={"display_name": MARKUP[:200], "vendor": EVIL, "description": EVIL, "maintainers": ("@someone",)}
+        update={
+            "display_name": MARKUP[:200],
+            "vendor": EVIL,
+            "description": EVIL,
+            "maintainers": ("@someone",),
+            "bad_ranges": (BAD_RANGE.model_copy(update={"reason": EVIL, "link": ADDRESS}),),
+        }
     )
     registry, devices = list(honest.registry), list(honest.verdicts.devices)
     registry[index] = honest.registry[index].model_copy(update={"device": device})

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from unit.render.sample_clusters import CLUSTERS, with_spells
+from unit.render.sample_operators import DEVICES as TESTED
 from unit.render.sample_runs import BROKE_AT, FIRST_NIGHT, NIGHTS, SHA, plan_id, request, run
 
 from ootci.history.claims import review_known, review_unsupported
@@ -21,6 +22,7 @@ from ootci.history.stored import stored
 from ootci.history.tables import TestTable
 from ootci.model.capability import Capability
 from ootci.model.device import (
+    BadRange,
     Device,
     GitSource,
     KnownFailure,
@@ -38,6 +40,7 @@ from ootci.model.run import Run
 from ootci.model.verdict import DeviceVerdict, Gate, Night, VerdictName, Verdicts
 
 NOW = datetime(2026, 11, 21, 5, 2, 30, tzinfo=timezone.utc)
+STALE_AT = datetime(2026, 11, 22, 16, 10, tzinfo=timezone.utc)
 
 V = VerdictName
 LETTERS = {
@@ -100,6 +103,13 @@ REASONS = {
     V.UNSTABLE: "1 test passed in one attempt and failed in the other",
     V.KNOWN: "1 known failure, nothing else",
 }
+
+BAD_RANGE = BadRange(
+    first=FIRST_NIGHT.date() + timedelta(days=4),
+    last=FIRST_NIGHT.date() + timedelta(days=4),
+    reason="The runners had no network.",
+    link="https://example.com/incidents/7",
+)
 
 
 def _known(test: str, reason: str, issue: int, expires: str, torch: str | None = None) -> KnownFailure:
@@ -195,6 +205,7 @@ def _device(invented: Invented) -> Device:
             distribution=f"torch-{invented.name}",
             git=GitSource(url=f"https://github.com/example/torch-{invented.name}.git", ref="main"),
         ),
+        bad_ranges=(BAD_RANGE,) if invented.name == "cobalt" else (),
         torch=Torch(variant="rocm7.1" if invented.name == "ember" else "cpu"),
     )
 
@@ -213,7 +224,10 @@ def _plan(number: int) -> Plan:
                     device=device.name,
                     device_sha256=item.sha256,
                     torch=request(device.name, number),
-                    suites=(PlannedSuite(name="smoke"), PlannedSuite(name="integration")),
+                    suites=tuple(
+                        PlannedSuite.model_validate({"name": name})
+                        for name in ("smoke", "integration", *(["ops"] if device.name in TESTED else []))
+                    ),
                     runner=device.runner.labels,
                     timeout_minutes=120,
                     known_failures=KNOWN_FAILURES if device.name == "lumen" else (),
@@ -271,6 +285,7 @@ def _verdict(invented: Invented, runs: dict[int, Run]) -> DeviceVerdict:
 def _verdicts(devices: tuple[DeviceVerdict, ...]) -> Verdicts:
     return Verdicts(
         judged_at=NOW,
+        stale_at=STALE_AT,
         plan_id=plan_id(NIGHTS - 1),
         planned_at=FIRST_NIGHT + timedelta(days=NIGHTS - 1),
         summary=f"Nightly {NOW:%Y-%m-%d} on torch 2.15.0.dev20261120+cpu ({SHA[:7]}): 4 of 14 devices as expected"

@@ -15,6 +15,8 @@ COMMITS = "abc1234...def5678"
 COMMITS_URL = f"https://github.com/pytorch/pytorch/compare/{'a' * 40}...{SHA}"
 LAST = NIGHTS - 1
 ALIKE = Signature.of("AssertionError: Tensor-likes are not equal!")
+GONE = Signature.of("check: <n> cards found, <n> expected")
+"""What stages failed of on several nights, and which is none of the clusters."""
 
 
 def mark(number: int) -> Mark:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 from datetime import datetime, timedelta, timezone
 
+from unit.render.sample_operators import DEVICES as TESTED
+from unit.render.sample_operators import SUITE, operator_outcomes
+
 from ootci.model.build import PluginBuild, StageName, StageResult, StageStatus
 from ootci.model.outcome import Counts, Outcome, OutcomeName
-from ootci.model.run import Environment, OperatorCount, ReportState, Run, SuiteReport
+from ootci.model.run import Environment, Links, OperatorCount, ReportState, Run, SuiteReport
 from ootci.model.torch_build import Channel, TorchBuild, TorchRequest
 from ootci.model.verdict import VerdictName
 
@@ -97,21 +100,31 @@ def run(device: str, number: int, verdict: VerdictName, attempt: int = 1) -> Run
     stages, outcomes = [], []
     broken = False
     for position, name in enumerate(
-        (StageName.FETCH, StageName.BUILD, StageName.IMPORT, StageName.CHECK, StageName.SMOKE, StageName.INTEGRATION)
+        (
+            StageName.FETCH,
+            StageName.BUILD,
+            StageName.IMPORT,
+            StageName.CHECK,
+            StageName.SMOKE,
+            StageName.INTEGRATION,
+            StageName.OPS,
+        )
     ):
+        if name is StageName.OPS and device not in TESTED:
+            continue
         if broken:
             stages.append(StageResult(name=name, status=StageStatus.NOT_RUN, reason=f"{broke_at.value} did not pass"))
             continue
-        tests = _outcomes(device, name, verdict)
+        tests = operator_outcomes(device, verdict) if name is StageName.OPS else _outcomes(device, name, verdict)
         failed = name is broke_at or any(item.is_failure for item in tests)
-        broken = failed and name not in (StageName.SMOKE, StageName.INTEGRATION)
+        broken = failed and name not in (StageName.SMOKE, StageName.INTEGRATION, StageName.OPS)
         outcomes += tests
         stages.append(
             StageResult(
                 name=name,
                 status=StageStatus.FAILED if failed else StageStatus.PASSED,
                 started_at=started + timedelta(seconds=40 * position),
-                duration=(31.2, 148.0, 4.4, 2.1, 9.7, 84.0)[position],
+                duration=(31.2, 148.0, 4.4, 2.1, 9.7, 84.0, 203.0)[position],
                 reason=_stage_reason(name) if failed else None,
                 excerpt=BUILD_LOG if failed and name is StageName.BUILD else None,
                 cached=name is StageName.FETCH and number % 3 == 0,
@@ -147,6 +160,7 @@ def run(device: str, number: int, verdict: VerdictName, attempt: int = 1) -> Run
         outcomes=tuple(outcomes),
         operators=OPERATORS if outcomes and device == "openreg" else (),
         url="https://github.com/example/pytorch-integration-tests/actions/runs/1234567890",
+        links=Links(report="report.xml", log=f"logs/{broke_at.value}.log" if broke_at else None),
     )
 
 
@@ -242,7 +256,7 @@ def _outcome(device: str, test: str, suite: str, capability: str, bad: bool) -> 
 
 def _reports(outcomes: list[Outcome], verdict: VerdictName) -> tuple[SuiteReport, ...]:
     reports = []
-    for suite in ("smoke", "integration"):
+    for suite in ("smoke", "integration", *({item.suite for item in outcomes} & {SUITE})):
         mine = [item for item in outcomes if item.suite == suite]
         state, detail = ReportState.COMPLETE, None
         if not mine:

@@ -3,20 +3,45 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 from unit.render.sample import Sample, registered
 from unit.render.sample_clusters import ALIKE, SPELLS
 from unit.render.sample_runs import NIGHTS, run
 
+from ootci.history.operators import DTYPES, operators_of
 from ootci.history.store import History
 from ootci.model.outcome import Outcome, OutcomeName
 from ootci.model.verdict import Change, ChangeName, VerdictName
+from ootci.resources import dashboard_folder
 from ootci.stages.render import render
+from ootci.stages.render.coverage import (
+    ALWAYS_COUNTED,
+    STATES,
+    DeviceCoverage,
+    coverage_page,
+    device_coverage,
+    device_coverage_page,
+)
+from ootci.stages.render.front import front_page
+from ootci.stages.render.looks import page, templates
+from ootci.stages.render.status import VERDICTS
 
 FRONT = 60 * 1024
 DEVICE = 200 * 1024
+NIGHTLY = 64 * 1024
 STYLE = 12 * 1024
+STYLE_OF_SOME = 3 * 1024
+"""A style sheet of a few pages."""
+SCRIPTS = 10 * 1024
+"""What a page loads to filter and sort its table."""
+OPERATORS = 1_200_000
+OPERATORS_PACKED = 120 * 1024
+DEVICE_OPERATORS = 512 * 1024
+DIFF = 16 * 1024
+"""Bytes of the page that compares runs with fifty devices, and of its scripts and style, each compressed."""
 
 
 def test_front_page_with_fifty_devices(sampled: Sample, tmp_path: Path) -> None:
@@ -28,6 +53,46 @@ def test_front_page_with_fifty_devices(sampled: Sample, tmp_path: Path) -> None:
     verdicts = sampled.verdicts.model_copy(update={"devices": tuple(devices)})
     render(tuple(registry), History(tmp_path / "none"), verdicts, tmp_path / "site")
     assert len(gzip.compress((tmp_path / "site" / "index.html").read_bytes())) < FRONT
+
+
+def test_the_page_that_compares_runs_with_fifty_devices(sampled: Sample, tmp_path: Path) -> None:
+    history, registry = History(tmp_path / "history"), []
+    for number in range(2):
+        history.append_plan(sampled.history.plans()[number])
+        for device in range(50):
+            record = run("cobalt", number, VerdictName.OK)
+            name = f"device{device}"
+            history.append_run(record.model_copy(update={"device": name, "id": f"{record.plan_id}-{name}"}))
+    for device in range(50):
+        item = sampled.registry[2].device.model_copy(update={"name": f"device{device}"})
+        registry.append(registered(item))
+    verdicts = sampled.verdicts.model_copy(update={"devices": ()})
+    render(tuple(registry), history, verdicts, tmp_path / "site")
+    page = (tmp_path / "site" / "diff" / "index.html").read_bytes()
+    assert page.count(b"ootci diff device") == 50
+    assert len(gzip.compress(page)) < DIFF
+    files = sorted((tmp_path / "site" / "static").glob("diff*"))
+    assert {path.name for path in files} == {"diff.js", "diff.css", "difference.js"}
+    assert len(gzip.compress(b"".join(path.read_bytes() for path in files))) < DIFF
+
+
+def test_nightly_page_with_fifty_devices(sampled: Sample, tmp_path: Path) -> None:
+    """Every row as long as it gets: with a verdict, a report and the commit that was tested."""
+    plan, honest = sampled.history.plans()[-1], run("borealis", NIGHTS - 1, VerdictName.REGRESSED)
+    one = next(item for item in plan.runs if item.device == "borealis")
+    names = [f"device{number}" for number in range(50)]
+    registry = [registered(sampled.registry[1].device.model_copy(update={"name": name})) for name in names]
+    history = History(tmp_path / "history")
+    history.append_plan(
+        plan.model_copy(update={"runs": tuple(one.model_copy(update={"device": name}) for name in names)})
+    )
+    for name in names:
+        history.append_run(honest.model_copy(update={"device": name, "id": f"{plan.id}-{name}"}))
+    devices = tuple(sampled.verdicts.devices[1].model_copy(update={"device": name}) for name in names)
+    render(tuple(registry), history, sampled.verdicts.model_copy(update={"devices": devices}), tmp_path / "site")
+    page_of_it = tmp_path / "site" / "n" / plan.id / "index.html"
+    assert page_of_it.read_text(encoding="utf-8").count("REGRESSED") >= 50
+    assert page_of_it.stat().st_size < NIGHTLY
 
 
 def test_device_page_with_ten_thousand_failures(sampled: Sample, tmp_path: Path) -> None:
@@ -48,18 +113,78 @@ def test_device_page_with_ten_thousand_failures(sampled: Sample, tmp_path: Path)
         for item in outcomes
     )
     history = History(tmp_path / "history")
-    history.append_plan(sampled.history.plans()[-1])
+    for plan in sampled.history.plans()[-2:]:
+        history.append_plan(plan)
+    # The run before, of which everything differs.
+    before = tuple(item.model_copy(update={"outcome": OutcomeName.PASSED, "text": None}) for item in outcomes)
+    earlier = run("cobalt", NIGHTS - 2, VerdictName.OK)
+    history.append_run(earlier.model_copy(update={"outcomes": before}))
     history.append_run(honest.model_copy(update={"outcomes": outcomes}))
     verdict = sampled.verdicts.devices[2].model_copy(update={"changes": changes, "spells": SPELLS, "run_id": honest.id})
     verdicts = sampled.verdicts.model_copy(update={"devices": (verdict,)})
     render(sampled.registry[2:3], history, verdicts, tmp_path / "site")
     pages = list((tmp_path / "site" / "d").rglob("*.html"))
-    assert len(pages) == 3
-    for page in pages:
-        assert page.stat().st_size < DEVICE, page
+    assert len(pages) == 5
+    for path in pages:
+        assert path.stat().st_size < DEVICE, path
     text = pages[0].read_text(encoding="utf-8")
     assert "more tests not named here" in text
 
 
-def test_style_sheet(site: Path) -> None:
+def test_matrix_of_fifty_devices_and_seven_hundred_operators(sampled: Sample, tmp_path: Path) -> None:
+    """What becomes of each is drawn by lot, which packs worse than anything that is true."""
+    random = Random(1)  # noqa: S311 - nothing secret
+    states = list(STATES)
+    weights = [10 if state in ALWAYS_COUNTED else 1 for state in states]
+    names = [f"nn.functional.operator_{number:03d}" for number in range(700)]
+    rows = [
+        replace(front_page(sampled.registry[:1], sampled.verdicts, {}).rows[0], name=f"device{number:02d}")
+        for number in range(50)
+    ]
+    found = {
+        item.name: DeviceCoverage(dict(zip(names, random.choices(states, weights, k=700), strict=True)), None)
+        for item in rows
+    }
+    environment = templates(dashboard_folder() / "templates")
+    environment.globals.update(verdicts=sampled.verdicts, root="../", here="operators.html", canonical=None)
+    content = page(environment, "operators.html", {"page": coverage_page(rows, found)})
+    assert content.count(b"</i></td>") == 35_000
+    assert len(content) < OPERATORS
+    assert len(gzip.compress(content)) < OPERATORS_PACKED
+
+
+def test_operators_of_a_device(sampled: Sample, tmp_path: Path) -> None:
+    kinds = [("forward", dtype) for dtype in DTYPES] + [("backward", "float32"), ("out", "float32")]
+    outcomes = tuple(
+        Outcome(
+            id=f"ops/test_{kind}.py::test_{kind}[nn.functional.operator_{number:03d}-{dtype}]",
+            suite="ops",
+            outcome=OutcomeName.UNSUPPORTED,
+            message=f"1 of 1 samples are refused, first sample 1: f(x): the device raised error {number} " + 900 * "x",
+        )
+        for number in range(700)
+        for kind, dtype in kinds
+    )
+    tested = operators_of(outcomes)
+    device = sampled.registry[0].device
+    shown = device_coverage_page(device, device_coverage(None, tested), VERDICTS[VerdictName.OK], tested, "x")
+    environment = templates(dashboard_folder() / "templates")
+    environment.globals.update(verdicts=sampled.verdicts, root="../../", here="", canonical=None)
+    content = page(environment, "device_operators.html", {"page": shown})
+    assert content.count(b"</i></td>") == 700 * len(kinds)
+    assert b"more operators said is not shown here" in content
+    assert len(content) < DEVICE_OPERATORS
+
+
+def test_style_sheets(site: Path) -> None:
     assert (site / "static" / "style.css").stat().st_size < STYLE
+    assert (site / "static" / "nights.css").stat().st_size < STYLE_OF_SOME
+    assert (site / "static" / "trends.css").stat().st_size < STYLE_OF_SOME
+    assert (site / "static" / "device.css").stat().st_size < STYLE_OF_SOME
+    assert (site / "static" / "operators.css").stat().st_size < STYLE_OF_SOME
+    assert (site / "static" / "controls.css").stat().st_size < STYLE_OF_SOME
+
+
+def test_scripts_of_tables(site: Path) -> None:
+    scripts = [site / "static" / name for name in ("filter.js", "sort.js", "sortable.min.js")]
+    assert sum(path.stat().st_size for path in scripts) < SCRIPTS

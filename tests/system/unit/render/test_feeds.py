@@ -152,22 +152,39 @@ def test_a_device_that_falls_silent_has_an_entry_of_that_moment(sampled: Sample)
 
 def test_failures_that_began_together_are_one_entry_of_the_night_on_which_they_did(sampled: Sample) -> None:
     devices = {item.device.name: item.device for item in sampled.registry}
-    found = list(cluster_entries([cluster(("borealis", 13), ("cobalt", 9), ("dune", 13), ("gone", 13))], devices))
+    found = list(cluster_entries([cluster(("borealis", 13), ("cobalt", 9), ("dune", 13), ("gone", 13))], devices, ()))
     assert [(sorted(entry.devices), entry.updated) for entry in found] == [
         (["borealis", "dune"], mark(13).date),
         (["cobalt"], mark(9).date),
     ]
     assert "abc1234...def5678" in found[0].text
     assert "abc1234" not in found[1].text
-    mended = list(cluster_entries([cluster(("cobalt", 9), ("dune", 13))], devices))
+    mended = list(cluster_entries([cluster(("cobalt", 9), ("dune", 13))], devices, ()))
     assert {entry.id for entry in mended} == {entry.id for entry in found}
     assert [entry.id for entry in feed(devices["cobalt"], found, NOW).entries] == [found[1].id]
+
+
+def test_an_entry_of_failures_leads_to_their_page_for_good(sampled: Sample, site: Path) -> None:
+    devices = {item.device.name: item.device for item in sampled.registry}
+    began = cluster(("borealis", 13))
+    (entry,) = cluster_entries([began], devices, {began.signature.id})
+    assert entry.href == f"c/{began.signature.id}/index.html"
+    (unlisted,) = cluster_entries([began], devices, ())
+    assert unlisted.href == "d/borealis/index.html"
+    entries = ElementTree.parse(site / "feed.xml").getroot().findall(f"{ATOM}entry")  # noqa: S314 - made here
+    failures = [item for item in entries if "failure/" in (item.findtext(f"{ATOM}id") or "")]
+    assert failures
+    for item in failures:
+        href = item.find(f"{ATOM}link").get("href")  # type: ignore[union-attr]
+        assert href is not None
+        assert href.startswith("c/")
+        assert (site / href).is_file()
 
 
 @pytest.mark.parametrize("cause", [Cause.KNOWN, Cause.CORE_DEFECT])
 def test_failures_that_somebody_expects_are_no_news(sampled: Sample, cause: Cause) -> None:
     devices = {item.device.name: item.device for item in sampled.registry}
-    assert list(cluster_entries([cluster(("borealis", 13), cause=cause)], devices)) == []
+    assert list(cluster_entries([cluster(("borealis", 13), cause=cause)], devices, ())) == []
 
 
 def test_the_newest_entries_are_kept(sampled: Sample) -> None:

@@ -30,14 +30,17 @@ def test_a_nightly_that_did_not_concern_the_device_is_no_night_of_it(sampled: Sa
     pages = run_pages(sampled.history.stored_runs("nimbus"))
     device = next(item.device for item in sampled.registry if item.device.name == "nimbus")
     plans = {plan.id: plan for plan in sampled.history.plans()}
-    assert flaky_of_device(device, pages, plans).total > 0
+    assert flaky_of_device(device, pages, plans, lambda _: None).total > 0
     without = {name: plan.model_copy(update={"runs": ()}) for name, plan in plans.items()}
-    assert flaky_of_device(device, pages, without) == FlakyOfDevice(0, ())
+    assert flaky_of_device(device, pages, without, lambda _: None) == FlakyOfDevice(0, ())
 
 
 def test_a_ranking_without_end_is_cut_and_the_rest_is_counted() -> None:
     test = FlakyTest("integration/x", turns=2, again=0, failed=2, sample=20, plan_id="x")
-    rows = tuple(FlakyRow("integration/x" * 20, "a", "A", test, "d/a/x/index.html") for _ in range(OF_A_DEVICE))
+    rows = tuple(
+        FlakyRow("integration/x" * 20, "a", "A", test, "d/a/x/index.html", "t/x/y/index.html#t-0")
+        for _ in range(OF_A_DEVICE)
+    )
     page = flaky_page([FlakyOfDevice(10_000, rows)] * 5)
     assert 100 < len(page.rows) < 5 * OF_A_DEVICE
     assert page.more == 50_000 - len(page.rows)

@@ -90,14 +90,18 @@ def test_the_page_says_when_it_was_built_and_of_which_nightly(front: Element) ->
 
 
 def test_the_sentence_is_the_heading_and_the_gate_comes_next(front: Element, sampled: Sample) -> None:
-    assert front.one("h1").text == sampled.verdicts.summary
+    assert front.one("h1").text == sampled.verdicts.summary.replace(" · ", " ", 1)
     assert "Do not merge" in front.find("h2")[0].text
     assert sampled.verdicts.gate.reason in front.text
 
 
 def test_the_strip_has_fourteen_nights_and_the_same_in_words(front: Element) -> None:
     strip = rows(front)["dune"].one("svg", class_="strip")
-    assert [use.attributes["href"] for use in strip.find("use")] == ["#c-check"] * 11 + ["#c-cross"] * 3
+    places = [float(part.split()[0]) for part in str(strip.one("path", class_="good").attributes["d"]).split("M")[1:]]
+    assert places == [11 * night + 1.5 for night in range(11)]
+    assert [(use.attributes["href"], use.attributes["x"]) for use in strip.find("use")] == [
+        ("#c-cross", str(11 * night)) for night in range(11, 14)
+    ]
     words = "11 nights OK from 2026-11-08, then 3 nights BUILD BROKEN from 2026-11-19"
     assert strip.one("title").children == [words]
 

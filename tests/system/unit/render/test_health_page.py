@@ -91,7 +91,7 @@ def test_it_stands_before_the_first_nightly(sampled: Sample, tmp_path: Path) -> 
 @pytest.mark.parametrize("name", ["index.html", "d/borealis/index.html", "capabilities/index.html"])
 def test_it_is_linked_from_the_foot_of_a_page(site: Path, name: str) -> None:
     links = [link.text for link in read(site / name).one("footer").find("a")]
-    assert links[0] == "Health"
+    assert "Health" in links
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_a_capability_that_works_although_declared_unsupported_stands_first(tabl
 @pytest.mark.parametrize(("day", "left"), [(31, "last day"), (30, "1 day left")])
 def test_the_last_day_counts(sampled: Sample, day: int, left: str) -> None:
     judged_at = datetime(2027, 1, day, 23, 59, tzinfo=timezone.utc)
-    page = known_page(sampled.registry, sampled.verdicts.model_copy(update={"judged_at": judged_at}))
+    page = known_page(sampled.registry, sampled.verdicts.model_copy(update={"judged_at": judged_at}), lambda _: None)
     assert left in [row.left for row in page.known]
 
 
@@ -60,6 +60,6 @@ def test_a_list_without_end_is_cut_and_the_rest_is_counted(sampled: Sample) -> N
         item.model_copy(update={"known_failures": 400 * item.known_failures, "unsupported": 400 * item.unsupported})
         for item in sampled.verdicts.devices
     )
-    page = known_page(sampled.registry, sampled.verdicts.model_copy(update={"devices": devices}))
+    page = known_page(sampled.registry, sampled.verdicts.model_copy(update={"devices": devices}), lambda _: None)
     assert page.known_total == 400 * len(KNOWN_FAILURES) > len(page.known) > 50
     assert page.unsupported_total == 400 * len(UNSUPPORTED) > len(page.unsupported) > 50

@@ -51,12 +51,28 @@ def test_every_file_is_in_the_index_and_follows_the_schema_that_it_names(sites: 
         index = content(top / "index.json")
         Draft7Validator(content(top / "schema" / "index.json")).validate(index)
         listed = {item["path"] for item in index["files"]}
+        runs = {f"runs/{run['path']}" for path in listed if path.startswith("runs/") for run in attempts(top / path)}
+        lives = {item["path"] for item in content(top / "lives.json")["files"]}
+        nightlies = {item["path"] for item in content(top / "nightlies.json")["nightlies"]}
         there = {path.relative_to(top).as_posix() for path in top.rglob("*.json")}
-        assert listed | {"index.json"} == {path for path in there if not path.startswith("schema/")}
-        for item in index["files"]:
+        assert listed | runs | lives | nightlies | {"index.json"} == {
+            path for path in there if not path.startswith("schema/")
+        }
+        assert len(runs) > 50
+        made = [
+            {"path": path, "schema_path": f"schema/{kind}.json", "schema_version": 1}
+            for kind, paths in (("run", runs), ("life", lives), ("nightly", nightlies))
+            for path in sorted(paths)
+        ]
+        for item in [*index["files"], *made]:
             body = content(top / item["path"])
             assert body["schema_version"] == item["schema_version"], item
             Draft7Validator(content(top / item["schema_path"])).validate(body)
+
+
+def attempts(path: Path) -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = content(path)["runs"]
+    return listed
 
 
 @pytest.mark.parametrize("kind", api_schemas())
@@ -76,6 +92,8 @@ def test_addresses_lead_to_files_from_the_file_in_which_they_stand(sites: tuple[
             addresses = [record[key] for key in ("page", "run_page", "history", "badge", "badge_endpoint", "feed")]
             found = [urljoin("api/v1/devices.json", address) for address in addresses if address]
             found += [urljoin("api/v1/nights/x.json", night["page"]) for night in nights if night["page"]]
+            runs = attempts(site / "api/v1/runs" / f"{record['device']}.json")
+            found += [urljoin("api/v1/runs/x.json", run[key]) for run in runs for key in ("page", "path")]
             for address in found:
                 assert (site / urlsplit(urljoin(BASE, address)).path.removeprefix("/some/where/")).is_file(), address
                 followed += 1

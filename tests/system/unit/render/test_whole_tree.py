@@ -54,9 +54,11 @@ def test_links_to_elsewhere_are_http_and_nothing_is_fetched_from_there(pages: di
             assert not scheme or element.tag == "a", f"{path}: <{element.tag}> would fetch {address}"
 
 
-def test_no_page_has_scripts_inline_styles_or_handlers(pages: dict[Path, Element]) -> None:
+def test_no_page_has_scripts_styles_or_handlers_in_itself(pages: dict[Path, Element], site: Path) -> None:
     for path, page in pages.items():
-        assert not page.find("script"), path
+        for script in page.find("script"):
+            assert not script.text, path
+            assert (path.parent / script.attributes["src"]).resolve().parent == site / "static", path
         assert not page.find("iframe"), path
         assert bool(page.find("style")) == (path.name == "404.html"), path
         for element in page.walk():
@@ -67,8 +69,11 @@ def test_no_page_has_scripts_inline_styles_or_handlers(pages: dict[Path, Element
 def test_every_page_forbids_what_it_does_not_use(pages: dict[Path, Element]) -> None:
     for path, page in pages.items():
         policy = page.one("meta", http_equiv="Content-Security-Policy").attributes["content"]
-        assert policy.startswith("default-src 'none'; style-src "), path
+        assert policy.startswith("default-src 'none'; "), path
+        assert ("script-src 'self'" in policy) == (path.name != "404.html"), path
         assert "unsafe" not in policy, path
+        may_ask = path.parent.name == "diff"
+        assert ("; connect-src 'self'" in policy) == ("connect-src" in policy) == may_ask, path
 
 
 def test_every_page_has_one_heading_landmarks_and_distinct_ids(pages: dict[Path, Element]) -> None:
@@ -84,7 +89,8 @@ def test_every_page_has_one_heading_landmarks_and_distinct_ids(pages: dict[Path,
 
 
 def test_style_sheet_fetches_nothing(site: Path) -> None:
-    assert not re.search(r"url\(|@import", (site / "static" / "style.css").read_text(encoding="utf-8"))
+    for path in (site / "static").glob("*.css"):
+        assert not re.search(r"url\(|@import", path.read_text(encoding="utf-8"))
 
 
 def test_the_missing_page_stands_alone(pages: dict[Path, Element], site: Path) -> None:
@@ -101,7 +107,7 @@ def test_the_page_of_a_run_stays_the_same_whatever_the_verdicts_become(
     )
     render(sampled.registry, sampled.history, later, tmp_path / "later")
     pages = (site / "d").glob("*/*/**/index.html")
-    runs = [path.relative_to(site) for path in pages if path.parent.name != "latest"]
+    runs = [path.relative_to(site) for path in pages if path.parent.name not in ("latest", "trends")]
     assert len(runs) > 100
     for name in runs:
         assert (site / name).read_bytes() == (tmp_path / "later" / name).read_bytes(), name

@@ -9,8 +9,8 @@ import pytest
 from unit.render.sample_runs import FIRST_NIGHT
 
 from ootci.model.verdict import DeviceVerdict, Night, VerdictName
+from ootci.stages.render.failures import reproduce
 from ootci.stages.render.nights import FRONT_NIGHTS, in_words, strip
-from ootci.stages.render.run_view import reproduce
 from ootci.stages.render.words import day, duration, many, moment
 
 

@@ -1,0 +1,109 @@
+// How run B differs from run A, from their files in the API: the rules of scripts/ootci/history/difference.py once more,
+// and a test holds the two against each other.
+"use strict";
+
+const FAILURES = new Set(["failed", "error", "crashed", "timed_out"]);
+const GOOD = new Set(["passed", "xfailed"]);
+const NOT_EXECUTED = new Set(["skipped", "unsupported", "not_run"]);
+
+/** The rows that a text names: `3 2+4` are the rows 3 and 5 to 9. */
+function* rowsOf(text) {
+  let row = 0;
+  for (const part of text.split(" ").filter(Boolean)) {
+    const [gap, more] = part.split("+").map(Number);
+    row += gap;
+    yield row;
+    for (let left = more || 0; left > 0; left -= 1) yield (row += 1);
+  }
+}
+
+/** What came of each row; a row that is named again has the later outcome. */
+function outcomesOf(run) {
+  const found = new Map();
+  for (const { outcome, rows } of run.outcomes) for (const row of rowsOf(rows)) found.set(row, outcome);
+  return found;
+}
+
+/** The files of tests that runs need, by number. */
+function tablesOf(runs) {
+  const needed = new Set();
+  for (const run of runs) for (const row of outcomesOf(run).keys()) needed.add(Math.floor(row / run.tests_each));
+  return [...needed];
+}
+
+/** The tests of a run by id. */
+function testsOf(run, tables) {
+  const flaky = new Set(rowsOf(run.flaky));
+  const known = new Set(rowsOf(run.known));
+  const found = new Map();
+  for (const [row, outcome] of outcomesOf(run)) {
+    const { id, suite } = tables.get(Math.floor(row / run.tests_each)).tests[row % run.tests_each];
+    const shown = flaky.has(row) ? "flaky" : outcome;
+    found.set(id, { id, suite, outcome, shown, known: known.has(row) });
+  }
+  return found;
+}
+
+/** The class of a change; null for what is in none of them. */
+function changeOf(a, b) {
+  if (!b) return "disappeared";
+  if (b.shown === "flaky") return null;
+  // A flaky test passed in the end, so that failing for good is news.
+  const before = a && (a.shown === "flaky" ? "passed" : a.outcome);
+  if (FAILURES.has(b.outcome)) {
+    if (FAILURES.has(before)) return "still_failing";
+    return GOOD.has(before) ? "regression" : "new_failure";
+  }
+  if (!a) return "appeared";
+  if (!GOOD.has(b.outcome) || GOOD.has(before)) return null;
+  return FAILURES.has(before) ? "fixed" : "new_pass";
+}
+
+/** Why B is worse than A, a sentence each. */
+function worse(a, b, tests) {
+  const news = tests.filter((test) => ["regression", "new_failure"].includes(test.change) && test.required && !test.known);
+  const said = news.length ? [`${news.length} ${news.length === 1 ? "test fails" : "tests fail"} in B and did not fail in A`] : [];
+  const stages = new Map(a.stages.map((stage) => [stage.name, stage]));
+  const cameThrough = (stage) => stage && (stage.status === "passed" || stage.only_tests);
+  const broken = b.stages.filter(
+    (stage) => !["passed", "not_run"].includes(stage.status) && !stage.only_tests && cameThrough(stages.get(stage.name)),
+  );
+  for (const stage of broken) said.push(`the stage ${stage.name} ${stage.status} in B: ${stage.reason || "no reason was given"}`);
+  const whole = new Set(a.suites.filter((suite) => suite.required && suite.state === "complete").map((suite) => suite.suite));
+  for (const report of b.suites) {
+    const notStarted = report.state === "not_expected" && broken.length;
+    if (!whole.has(report.suite) || report.state === "complete" || notStarted) continue;
+    const detail = report.detail ? `: ${report.detail}` : "";
+    said.push(`the report of the suite ${report.suite} is ${report.state} in B and complete in A${detail}`);
+  }
+  return said;
+}
+
+/** The page of PyTorch's commits between two builds; null where they are the same or unknown. */
+function commitsBetween(a, b) {
+  const [from, to] = [a, b].map((run) => run.torch && run.torch.git_version);
+  const known = [from, to].every((commit) => /^[0-9a-f]{40}$/.test(commit || ""));
+  return known && from !== to ? `https://github.com/pytorch/pytorch/compare/${from}...${to}` : null;
+}
+
+/** How B differs from A; `tables` are the files of tests by number. */
+function differenceOf(a, b, tables) {
+  const [old, now] = [testsOf(a, tables), testsOf(b, tables)];
+  const required = new Set([...a.suites, ...b.suites].filter((suite) => suite.required).map((suite) => suite.suite));
+  const tests = [];
+  let unchanged = 0;
+  let noLongerRun = 0;
+  for (const id of new Set([...now.keys(), ...old.keys()])) {
+    const [before, after] = [old.get(id), now.get(id)];
+    const change = changeOf(before, after);
+    if (before && after && !NOT_EXECUTED.has(before.outcome) && NOT_EXECUTED.has(after.outcome)) noLongerRun += 1;
+    if (change === null && before && after && before.shown === after.shown) {
+      unchanged += 1;
+      continue;
+    }
+    const { suite } = after || before;
+    const known = Boolean(change && after && FAILURES.has(after.outcome) && after.known);
+    tests.push({ id, suite, change, before: before && before.shown, after: after && after.shown, known, required: required.has(suite) });
+  }
+  return { tests, unchanged, noLongerRun, worse: worse(a, b, tests), commits: commitsBetween(a, b) };
+}

@@ -1,0 +1,237 @@
+"""The texts of issues: what is the matter, since when, whose it probably is, and how the issue ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from ootci.model.alert import Alert, Condition, Standing
+from ootci.model.cluster import Cause, Cluster
+from ootci.model.device import RegisteredDevice
+from ootci.model.verdict import Change, ChangeName, DeviceVerdict, Verdicts
+
+from .failures import reproduce
+from .links import web_address
+from .markdown import MARKS, Sheet, marked, safe
+from .status import CAUSES, VERDICTS
+from .text import one_line
+from .words import changed, day, many, moment
+
+LIMIT_BYTES = 40_000
+"""A body on GitHub holds 65,536 characters, and the marker goes before it."""
+NAMED = 20
+"""Tests that are named."""
+
+_ID_LIMIT = 300
+_TITLES: Mapping[Condition, str] = MappingProxyType(
+    {
+        Condition.STALE: "The nightly does not run",
+        Condition.UPSTREAM: "Probably upstream: several devices fail alike",
+        Condition.BROKEN: "is broken",
+        Condition.INFRASTRUCTURE: "has no working machine",
+        Condition.SILENT: "does not report",
+    }
+)
+_NEW = (ChangeName.REGRESSION, ChangeName.NEW_FAILURE)
+
+
+class AlertTexts:
+    """Writes titles, bodies and comments. Whatever comes from a run is shown as text and mentions nobody.
+
+    Args:
+        verdicts: what the judge found.
+        registry: every registered device, for names and maintainers.
+        good_nights: good nights in a row after which an issue is closed.
+        reminder_days: days after which an issue that was closed by hand is opened again.
+        address: where the site is published, with a slash at its end.
+        runs_url: where the runs of the nightly are listed.
+
+    """
+
+    def __init__(
+        self,
+        verdicts: Verdicts,
+        registry: Sequence[RegisteredDevice],
+        *,
+        good_nights: int,
+        reminder_days: int,
+        address: str | None = None,
+        runs_url: str | None = None,
+    ) -> None:
+        self._verdicts = verdicts
+        self._devices = {item.device.name: item.device for item in registry}
+        self._judged = {item.device: item for item in verdicts.devices}
+        self._good_nights = good_nights
+        self._reminder_days = reminder_days
+        self._address = address
+        self._runs_url = web_address(runs_url)
+
+    def title(self, alert: Alert) -> str:
+        """Title of an issue, in which nothing of a run stands."""
+        if alert.condition is Condition.STALE:
+            return _TITLES[alert.condition]
+        if alert.condition is Condition.UPSTREAM:
+            return f"{_TITLES[alert.condition]} ({alert.subject})"
+        device = self._devices.get(alert.subject)
+        # A title is no markdown; a mention in it would be one all the same.
+        name = one_line(device.display_name, 100).replace("@", "@\u200b") if device else alert.subject
+        return f"{name} {_TITLES[alert.condition]}"
+
+    def body(self, alert: Alert, good: int) -> str:
+        """Text of an issue, after so many good nights."""
+        sheet = Sheet(LIMIT_BYTES, self._foot())
+        # First, so that it stands there however much is cut.
+        self._mention(sheet, alert)
+        if alert.standing is Standing.GONE:
+            sheet.add(f"The device {safe(alert.subject, 60)} is not registered any more.")
+        elif alert.standing is Standing.ABSENT:
+            self._recovering(sheet, alert, good)
+        elif alert.condition is Condition.STALE:
+            self._stale(sheet, alert)
+        elif alert.condition is Condition.UPSTREAM:
+            self._cluster(sheet, alert)
+        else:
+            self._device(sheet, alert)
+        return sheet.text()
+
+    def comment(self, alert: Alert, why: str) -> str:
+        """What is said of a change: why, and what is the matter now."""
+        bad = alert.standing in (Standing.PRESENT, Standing.WAITING)
+        sheet = Sheet(LIMIT_BYTES)
+        sheet.add(f"{MARKS['bad' if bad else 'good']} {safe(why[:1].upper() + why[1:])}.", "")
+        if bad:
+            sheet.add(f"{safe(alert.reason)}.", "")
+            self._mention(sheet, alert)
+            self._new_failures(sheet, alert)
+        sheet.add(self._nightly(alert))
+        return sheet.text()
+
+    def _stale(self, sheet: Sheet, alert: Alert) -> None:
+        sheet.add(f"### {MARKS['bad']} The nightly does not run", "", f"As of now {safe(alert.reason)}.", "")
+        if self._verdicts.planned_at is not None:
+            sheet.add(f"The newest one is of {moment(self._verdicts.planned_at)}.")
+        sheet.add(
+            "",
+            "What is known of every device is as old as that. Until a nightly ran, no device is called silent for it.",
+            "",
+        )
+        if self._runs_url:
+            sheet.add(f"Look at [its runs]({self._runs_url}): whether it is switched off, waits, or fails, and where.")
+
+    def _cluster(self, sheet: Sheet, alert: Alert) -> None:
+        cluster = next((item for item in self._verdicts.clusters if item.signature.id == alert.subject), None)
+        if cluster is None:
+            return
+        sheet.add(f"### {marked(CAUSES[cluster.cause])}", "", f"{safe(cluster.reason)}.", "")
+        sheet.add(f"What fails says: <code>{safe(cluster.signature.text)}</code>", "")
+        commits = web_address(cluster.commits_url)
+        if commits:
+            sheet.add(f"PyTorch's commits that it can come from: [{safe(cluster.commits or 'these')}]({commits})", "")
+        sheet.table(
+            ("Device", "Fails so", "New", "Since", "Plugin changed", "First"),
+            (
+                (
+                    self._name(item.device),
+                    many(item.tests, "test"),
+                    str(item.new),
+                    day(item.since.date),
+                    changed(item.plugin_changed),
+                    f"<code>{safe(item.first[0], _ID_LIMIT)}</code>" if item.first else "-",
+                )
+                for item in cluster.devices
+            ),
+            "device",
+        )
+        sheet.add("", self._nightly(alert))
+
+    def _device(self, sheet: Sheet, alert: Alert) -> None:
+        item = self._judged.get(alert.subject)
+        if item is None:
+            return
+        sheet.add(f"### {marked(VERDICTS[item.verdict])}: {self._name(item.device)}", "", safe(item.reason), "")
+        sheet.table(("What", "Is"), self._facts(item), "fact")
+        sheet.add("")
+        self._new_failures(sheet, alert)
+        sheet.groups(
+            (
+                (f"- {marked(CAUSES[cluster.cause])}: {safe(cluster.reason)} (<code>{_text(cluster)}</code>)",)
+                for cluster in self._clusters_of(item.device)
+            ),
+            "cause",
+        )
+        sheet.add("", self._nightly(alert))
+
+    def _facts(self, item: DeviceVerdict) -> Iterator[tuple[str, str]]:
+        device = self._devices.get(item.device)
+        yield "Tier", device.tier.value if device else "-"
+        if item.since is not None:
+            yield "Since", day(item.since) + (f", {many(item.nights, 'night')}" if item.nights else "")
+        if item.broke_at is not None:
+            yield "Stage", item.broke_at.value
+        yield "Passed", f"{item.pass_rate} executed tests of required suites"
+        yield (
+            "PyTorch",
+            f"{safe(item.torch.version, 100) if item.torch else '-'}; changed: {changed(item.torch_changed)}",
+        )
+        yield "Plugin changed", changed(item.plugin_changed)
+
+    def _new_failures(self, sheet: Sheet, alert: Alert) -> None:
+        item = self._judged.get(alert.subject) if alert.condition is Condition.BROKEN else None
+        new = [one for one in item.changes if _is_new(one)] if item else []
+        if not item or not new:
+            return
+        sheet.add(f"{many(len(new), 'new failure')}:", "")
+        sheet.groups(((f"- <code>{safe(one.id, _ID_LIMIT)}</code>",) for one in new[:NAMED]), "test")
+        if len(new) > NAMED:
+            sheet.add(f"- and {len(new) - NAMED:,} more")
+        again = safe(reproduce(new[0].id, item.device), 2 * _ID_LIMIT)
+        sheet.add("", f"The first one again, in a checkout: <code>{again}</code>", "")
+
+    def _recovering(self, sheet: Sheet, alert: Alert, good: int) -> None:
+        stale = alert.condition is Condition.STALE
+        sheet.add(
+            f"### {MARKS['good']} {'The nightly runs again' if stale else 'Not seen on the newest nightly'}",
+            "",
+            f"Good nights in a row: {good} of {self._good_nights}. {self._nightly(alert)}",
+        )
+        if alert.condition is Condition.UPSTREAM:
+            sheet.add("", f"It was seen on {', '.join(self._name(name) for name in alert.devices)}.")
+
+    def _clusters_of(self, device: str) -> Iterator[Cluster]:
+        expected = (Cause.KNOWN, Cause.FLAKY, Cause.CORE_DEFECT)
+        return (
+            cluster
+            for cluster in self._verdicts.clusters
+            if cluster.cause not in expected and any(part.device == device for part in cluster.devices)
+        )
+
+    def _nightly(self, alert: Alert) -> str:
+        if alert.plan_id is None or alert.condition is Condition.STALE:
+            return f"Seen {moment(alert.date)}."
+        return f"Nightly {safe(alert.plan_id, 100)}, {moment(alert.date)}."
+
+    def _mention(self, sheet: Sheet, alert: Alert) -> None:
+        """Mention who answers for the device; the schema of device files has seen that handles are nothing else."""
+        device = self._devices.get(alert.subject)
+        if device is not None and alert.standing is not Standing.GONE:
+            sheet.add(f"For {', '.join(device.maintainers)}, who answer for this device.", "")
+
+    def _name(self, device: str) -> str:
+        known = self._devices.get(device)
+        shown = safe(known.display_name if known else device, 60)
+        return f"[{shown}]({self._address}d/{device}/)" if known and self._address else shown
+
+    def _foot(self) -> str:
+        return (
+            "\n---\nThis issue is written anew by every nightly; comments stay. It is closed after "
+            f"{many(self._good_nights, 'good night')} in a row. Whoever closes it before is not disturbed again until "
+            f"something new fails, or {many(self._reminder_days, 'day')} have passed."
+        )
+
+
+def _is_new(change: Change) -> bool:
+    return change.change in _NEW and not change.known
+
+
+def _text(cluster: Cluster) -> str:
+    return safe(cluster.signature.text)

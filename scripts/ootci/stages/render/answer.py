@@ -1,0 +1,152 @@
+"""May one merge, in markdown: what is put under a pull request, and into the summary of the job that asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ootci.model.device import RegisteredDevice
+from ootci.model.pull_request import Effect, PullRequestGate
+from ootci.model.verdict import Blocker, Gate
+
+from .failures import reproduce
+from .markdown import MARKS, Sheet, marked, safe
+from .status import EFFECTS, VERDICTS
+from .words import day, many
+
+LIMIT_BYTES = 60_000
+"""A comment on GitHub holds 65,536 characters; whoever posts it may add a line of their own."""
+
+_ID_LIMIT = 300
+
+
+@dataclass(frozen=True)
+class _NewFailures:
+    """Tests of one device that fail anew, of which the first are named."""
+
+    device: str
+    total: int
+    first: Sequence[str]
+    cause: str | None = None
+
+
+def nightly_answer(gate: Gate, registry: Sequence[RegisteredDevice], address: str | None = None) -> str:
+    """May one merge, as the newest nightly says: every device that blocks, why, and what fails on it anew.
+
+    Args:
+        gate: what the judge decided.
+        registry: every registered device, for its name and tier.
+        address: where the site is published, with a slash at its end; devices are then links to their pages.
+
+    """
+    about = _About(registry, address)
+    sheet = _sheet(gate.may_merge, gate.reason)
+    if gate.blockers:
+        sheet.table(
+            ("Verdict", "Device", "Tier", "Reason", "New failures", "Since"),
+            (_blocker(item, about) for item in gate.blockers),
+            "device",
+        )
+    _named(
+        sheet, [_NewFailures(item.device, item.new_failures, item.first, item.cause_reason) for item in gate.blockers]
+    )
+    _overridden(sheet, gate.overridden)
+    return sheet.text()
+
+
+def pull_request_answer(gate: PullRequestGate, registry: Sequence[RegisteredDevice], address: str | None = None) -> str:
+    """May one merge a pull request: what it does to every device that was tested, and what fails on it anew.
+
+    Args:
+        gate: what the judge decided.
+        registry: every registered device, for its name and tier.
+        address: where the site is published, with a slash at its end; devices are then links to their pages.
+
+    """
+    about = _About(registry, address)
+    sheet = _sheet(gate.may_merge, gate.reason)
+    if gate.devices:
+        sheet.table(
+            ("Effect", "Device", "Tier", "Reason", "New failures", "As before", "Known", "Flaky", "Held against"),
+            (_effect(item, about) for item in gate.devices),
+            "device",
+        )
+    _named(sheet, [_NewFailures(item.device, item.newly_failing, item.first) for item in gate.devices])
+    _overridden(sheet, gate.overridden)
+    return sheet.text()
+
+
+class _About:
+    """What the registry says of a device, for a cell."""
+
+    def __init__(self, registry: Sequence[RegisteredDevice], address: str | None) -> None:
+        self._devices = {item.device.name: item.device for item in registry}
+        self._address = address
+
+    def name(self, device: str) -> str:
+        known = self._devices.get(device)
+        shown = safe(known.display_name if known else device, 60)
+        return f"[{shown}]({self._address}d/{device}/)" if known and self._address else shown
+
+    def tier(self, device: str) -> str:
+        known = self._devices.get(device)
+        return known.tier.value if known else "-"
+
+
+def _sheet(may_merge: bool, reason: str) -> Sheet:
+    sheet = Sheet(LIMIT_BYTES)
+    mark, answer = (MARKS["good"], "yes") if may_merge else (MARKS["bad"], "no")
+    sheet.add(f"### {mark} May one merge: {answer}", "", safe(reason), "")
+    return sheet
+
+
+def _blocker(item: Blocker, about: _About) -> tuple[str, ...]:
+    return (
+        marked(VERDICTS[item.verdict]),
+        about.name(item.device),
+        about.tier(item.device),
+        safe(item.reason),
+        str(item.new_failures),
+        "new" if item.is_new else day(item.since) if item.since else "-",
+    )
+
+
+def _effect(item: Effect, about: _About) -> tuple[str, ...]:
+    return (
+        marked(EFFECTS[item.effect]),
+        about.name(item.device),
+        about.tier(item.device),
+        safe(item.reason),
+        str(item.newly_failing),
+        str(item.still_failing),
+        str(item.known),
+        str(item.flaky),
+        f"{safe(item.base, 100)}, torch {safe(item.base_torch or 'unknown', 60)}" if item.base else "-",
+    )
+
+
+def _named(sheet: Sheet, failures: Sequence[_NewFailures]) -> None:
+    sheet.groups(
+        (tuple(_details(item)) for item in failures if item.first),
+        "device with new failures",
+        "devices with new failures",
+    )
+
+
+def _details(item: _NewFailures) -> Iterator[str]:
+    yield f"\n<details><summary>{safe(item.device)}: {many(item.total, 'new failure')}</summary>\n"
+    yield from (f"- <code>{safe(test_id, _ID_LIMIT)}</code>" for test_id in item.first)
+    if item.total > len(item.first):
+        yield f"- and {item.total - len(item.first):,} more"
+    if item.cause:
+        yield f"\n{safe(item.cause)}"
+    again = safe(reproduce(item.first[0], item.device), 2 * _ID_LIMIT)
+    yield f"\nThe first one again, in a checkout: <code>{again}</code>"
+    yield "\n</details>"
+
+
+def _overridden(sheet: Sheet, overridden: Mapping[str, str]) -> None:
+    sheet.groups(
+        ([f"\n{safe(name)} does not block, overridden: {safe(reason)}"] for name, reason in overridden.items()),
+        "device",
+    )

@@ -1,0 +1,192 @@
+"""Values over days as a line of steps: a step is as wide as its day, and a day without a value is a gap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from statistics import median_low
+
+from .words import many
+
+MARGIN = 2
+"""Room for the line's thickness above the highest value and below the lowest."""
+HATCH = 6
+"""Distance of the lines of a hatching."""
+
+Words = Callable[[float], str]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a chart is before it is stretched: the width of a day, and the height of all."""
+
+    day: int
+    height: int
+
+
+LARGE = Size(8, 64)
+SMALL = Size(3, 22)
+TINY = Size(2, 26)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What the upper and the lower edge stand for."""
+
+    low: float
+    high: float
+
+    def y(self, value: float, height: int) -> float:
+        """How far down a value lies."""
+        part = (value - self.low) / (self.high - self.low)
+        return round(height - MARGIN - part * (height - 2 * MARGIN), 1)
+
+
+@dataclass(frozen=True)
+class Series:
+    """Values of one kind.
+
+    Attributes:
+        name: what they are.
+        look: a CSS class that draws their line apart from others.
+        values: a value for each day, or none.
+
+    """
+
+    name: str
+    look: str
+    values: tuple[float | None, ...]
+
+    @property
+    def known(self) -> list[float]:
+        """The values that there are."""
+        return [value for value in self.values if value is not None]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A series as it is drawn."""
+
+    name: str
+    look: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One picture and the same in words.
+
+    Attributes:
+        width: its width, which may be stretched, as may its height.
+        height: its height.
+        lines: what is drawn.
+        hatching: lines over the days that say nothing.
+        marks: where the size of the suites changed.
+        top: what the upper edge stands for.
+        bottom: what the lower edge stands for.
+        newest: the newest value that there is.
+        words: the same in words.
+
+    """
+
+    width: int
+    height: int
+    lines: tuple[Line, ...]
+    hatching: str
+    marks: tuple[int, ...]
+    top: str
+    bottom: str
+    newest: str
+    words: str
+
+
+def from_zero(values: Sequence[float]) -> Axis:
+    """An axis that begins with zero."""
+    return Axis(0.0, max(values) or 1.0)
+
+
+def from_lowest(values: Sequence[float]) -> Axis:
+    """An axis from the lowest value to the highest, and from zero where they are the same."""
+    return Axis(min(values), max(values)) if min(values) < max(values) else from_zero(values)
+
+
+def chart(
+    series: Sequence[Series],
+    axis: Axis,
+    words: Words,
+    days: Sequence[str],
+    hatched: Sequence[int] = (),
+    marks: Sequence[int] = (),
+    size: Size = LARGE,
+) -> Chart:
+    """A chart of series that share an axis; at least one value must be known.
+
+    Args:
+        series: the values; the first series is the one that ``newest`` is about.
+        axis: what the edges stand for.
+        words: how a value is written.
+        days: every day as text.
+        hatched: places of the days that say nothing.
+        marks: places of the days on which the size of the suites changed.
+        size: how large it is.
+
+    """
+    return Chart(
+        width=size.day * len(days),
+        height=size.height,
+        lines=tuple(Line(item.name, item.look, steps(item.values, axis, size)) for item in series),
+        hatching="".join(_hatching(first, last, size) for first, last in _rows(sorted(hatched))),
+        marks=tuple(size.day * place for place in marks),
+        top=words(axis.high),
+        bottom=words(axis.low) if axis.low else "0",
+        newest=words(series[0].known[-1]),
+        words=" ".join(_in_words(item, words, days) for item in series if item.known),
+    )
+
+
+def steps(values: Sequence[float | None], axis: Axis, size: Size) -> str:
+    """The path of a line: as wide as its days, interrupted where there is no value."""
+    path, place, before = [], 0, None
+    for value, group in groupby(values):
+        width = size.day * len(list(group))
+        if value is not None:
+            height = f"{axis.y(value, size.height):g}"
+            path.append(f"M{place} {height}" if before is None else f"V{height}")
+            path.append(f"h{width}")
+        place, before = place + width, value
+    return "".join(path)
+
+
+def _rows(places: Sequence[int]) -> list[tuple[int, int]]:
+    """Unbroken rows of places, each as its first and its last."""
+    rows: list[tuple[int, int]] = []
+    for place in places:
+        if rows and rows[-1][1] == place - 1:
+            rows[-1] = (rows[-1][0], place)
+        else:
+            rows.append((place, place))
+    return rows
+
+
+def _hatching(first: int, last: int, size: Size) -> str:
+    """Slanting lines over some of the days, none of which leaves them."""
+    path, left, width, height = [], size.day * first, size.day * (last - first + 1), size.height
+    for offset in range(HATCH - height, width, HATCH):
+        start, end = max(offset, 0), min(offset + height, width)
+        path.append(f"M{left + start} {height - (start - offset)}L{left + end} {height - (end - offset)}")
+    return "".join(path)
+
+
+def _in_words(series: Series, words: Words, days: Sequence[str]) -> str:
+    known = [(value, days[place]) for place, value in enumerate(series.values) if value is not None]
+    low, high = min(known), max(known, key=lambda item: item[0])
+    newest, day = known[-1]
+    text = f"{series.name}: {words(newest)} on {day}"
+    if low[0] == high[0]:
+        return f"{text}, and the same on all of {many(len(known), 'day')} with a value."
+    middle = words(median_low(value for value, _ in known))
+    return (
+        f"{text}; {many(len(known), 'day')} with a value, lowest {words(low[0])} on {low[1]}, "
+        f"highest {words(high[0])} on {high[1]}, median {middle}."
+    )

@@ -1,0 +1,96 @@
+"""The page that compares any two runs: the browser does so, over the API; here is what it needs to say it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from ootci.model.device import Device
+from ootci.model.difference import CLASSES
+from ootci.model.plan import Plan
+
+from .device_view import RunPage
+from .run_files import by_age
+from .status import CHANGES, OUTCOMES, Status
+from .text import one_line
+
+OTHER = Status("other", "off", "never")
+WORDS: Mapping[str, Status] = MappingProxyType(
+    {
+        "worse": Status("B is worse than A", "bad", "down"),
+        "not_worse": Status("B is not worse than A", "good", "check"),
+        "same": Status("A and B are the same run", "off", "check"),
+        "loading": Status("Loading the two runs …", "off", "clock"),
+        "trouble": Status("These runs cannot be compared", "warn", "alert"),
+        "known": Status("known", "good", "known"),
+        "flaky": Status("flaky", "warn", "wave"),
+        **{name.value: status for name, status in OUTCOMES.items()},
+    }
+)
+"""Everything that the browser says with a glyph, by the name that it asks for."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Tests that differ in the same way."""
+
+    name: str
+    status: Status
+    meaning: str
+
+
+@dataclass(frozen=True)
+class NewestRuns:
+    """The newest two nightlies of a device."""
+
+    name: str
+    display_name: str
+    newest: RunPage
+    before: RunPage | None
+
+    @property
+    def command(self) -> str | None:
+        """What compares them on a terminal."""
+        return f"ootci diff {_name(self.before)} {_name(self.newest)}" if self.before else None
+
+
+@dataclass(frozen=True)
+class DiffPage:
+    """Everything that the page shows before a script has run."""
+
+    kinds: tuple[Kind, ...]
+    words: Mapping[str, Status]
+    devices: tuple[NewestRuns, ...]
+
+    @property
+    def first(self) -> str:
+        """The device that is compared with itself when nobody has chosen; empty when none has two nightlies."""
+        return next((device.name for device in self.devices if device.before), "")
+
+
+def newest_runs(device: Device, pages: Sequence[RunPage], plans: Mapping[str, Plan]) -> NewestRuns | None:
+    """The newest two nightlies of a device that count; None when it has not reported."""
+    counting = [page for page in by_age(pages, plans) if page.latest]
+    if not counting:
+        return None
+    return NewestRuns(device.name, device.display_name, counting[-1], counting[-2] if len(counting) > 1 else None)
+
+
+def diff_page(devices: Sequence[NewestRuns]) -> DiffPage:
+    """The page.
+
+    Args:
+        devices: those that have reported, in registry order.
+
+    """
+    kinds = (
+        Kind(change.value if change else "other", CHANGES[change] if change else OTHER, meaning)
+        for change, meaning in CLASSES
+    )
+    return DiffPage(tuple(kinds), WORDS, tuple(devices))
+
+
+def _name(page: RunPage) -> str:
+    return shlex.quote(one_line(f"{page.run.device}@{page.run.plan_id}"))

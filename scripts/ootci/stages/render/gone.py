@@ -1,0 +1,222 @@
+"""What failed alike on past nights: each name that was ever given keeps its page for a while after it is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ootci.history.named import KEPT, NamedFailure, NamedFailures
+from ootci.history.not_passing import Came
+from ootci.model.device import Device
+from ootci.model.plan import Plan
+
+from .links import cluster_path, device_path, folder_name
+from .listed import ListedTest, NamedDevice
+from .room import NAMES, Room
+from .stretches import Stretches, stretches
+from .text import one_line
+from .words import day, many
+
+PAGES = 3_000
+"""So many names have a page, those seen last."""
+LATELY = 14
+"""Names that went on one of so many of the newest nightlies are on the list."""
+LISTED = 100
+
+
+@dataclass(frozen=True)
+class DeviceFailures:
+    """What the pages need of one device; ``runs`` has where the pages of its runs lie, by nightly."""
+
+    device: Device
+    named: NamedFailures
+    runs: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class NameRow:
+    """A name's nights on one device.
+
+    Attributes:
+        device: the device.
+        picture: the nights.
+        words: the same in words, up to the date.
+        last: the last night on which something failed so.
+        last_href: where its text is.
+        total: how many tests and stages failed so on that night.
+        shown: the first of them.
+
+    """
+
+    device: NamedDevice
+    picture: Stretches
+    words: str
+    last: str
+    last_href: str | None
+    total: int
+    shown: tuple[ListedTest, ...]
+
+    @property
+    def more(self) -> int:
+        """Tests that are not named."""
+        return self.total - len(self.shown)
+
+
+@dataclass(frozen=True)
+class NameNights:
+    """All nights of a name.
+
+    Attributes:
+        first: the first of the nights that are looked at on which something failed so.
+        is_open: whether it may have failed so before, on nights that are not looked at.
+        last: the last one.
+        rows: the devices, those first that failed so last.
+        devices: how many there are in all.
+
+    """
+
+    first: str
+    is_open: bool
+    last: str
+    rows: tuple[NameRow, ...]
+    devices: int
+
+    @property
+    def more(self) -> int:
+        """Devices that are not shown."""
+        return self.devices - len(self.rows)
+
+
+@dataclass(frozen=True)
+class GonePage:
+    """The page of a name that is not among the clusters of the newest nightly, and its line on the list."""
+
+    page: str
+    text: str
+    nightly: str
+    nightly_href: str
+    nights: NameNights
+
+
+@dataclass(frozen=True)
+class GoneList:
+    """Names that went lately, how many more there are, and of how many nightlies."""
+
+    rows: tuple[GonePage, ...]
+    more: int
+    nightlies: int = LATELY
+
+
+class Names:
+    """The names of all failures of the newest nights.
+
+    Args:
+        devices: every device that ever reported, in registry order.
+        plans: every nightly, oldest first.
+        current: ids of the names that have a page as clusters of the newest nightly.
+        place: where the nights of a test are shown, as an address from the top.
+
+    """
+
+    def __init__(
+        self,
+        devices: Sequence[DeviceFailures],
+        plans: Sequence[Plan],
+        current: Container[str],
+        place: Callable[[str], str | None],
+    ) -> None:
+        self._plans = plans[-KEPT:]
+        self._has_earlier = len(plans) > KEPT
+        self._place = place
+        self._by_name: dict[str, list[tuple[DeviceFailures, NamedFailure]]] = {}
+        for item in devices:
+            for name, failure in item.named.found.items():
+                self._by_name.setdefault(name, []).append((item, failure))
+        gone = [name for name in self._by_name if name not in current]
+        gone.sort(key=lambda name: (-self._nights(name).bit_length(), -len(self._by_name[name]), name))
+        self._gone = gone[:PAGES]
+        self.without_page = len(gone) - len(self._gone)
+        """Names that are too many for a page."""
+        self.is_cut = any(item.named.is_cut for item in devices)
+        """Whether a device had more names than are looked at."""
+
+    def pages(self) -> Iterator[GonePage]:
+        """The page of each name that is no cluster with a page, made one by one."""
+        return map(self._page, self._gone)
+
+    def lately(self) -> GoneList:
+        """The names that were seen lately and not on the newest nightly."""
+        newest = len(self._plans)
+        chosen = [name for name in self._gone if newest - LATELY <= self._nights(name).bit_length() < newest]
+        return GoneList(tuple(map(self._page, chosen[:LISTED])), len(chosen[LISTED:]))
+
+    def nights(self, name: str) -> NameNights | None:
+        """The nights of a name up to the newest; None where none is known."""
+        return self._name_nights(name, len(self._plans), Room(2 * NAMES)) if name in self._by_name else None
+
+    def _nights(self, name: str) -> int:
+        """The bits of the nights on which any device failed so."""
+        nights = 0
+        for _, failure in self._by_name[name]:
+            nights |= failure.nights
+        return nights
+
+    def _page(self, name: str) -> GonePage:
+        end = self._nights(name).bit_length()
+        last = self._plans[end - 1]
+        return GonePage(
+            page=cluster_path(name),
+            text=one_line(self._by_name[name][0][1].signature.text, 200),
+            nightly=one_line(last.id, 60),
+            nightly_href=f"n/{folder_name(last.id)}/index.html",
+            nights=self._name_nights(name, end, Room(4 * NAMES)),
+        )
+
+    def _name_nights(self, name: str, end: int, room: Room) -> NameNights:
+        nights = self._nights(name)
+        start = (nights & -nights).bit_length() - 1
+        found = sorted(self._by_name[name], key=lambda pair: -pair[1].nights.bit_length())
+        rows = []
+        for item, failure in found:
+            row = self._row(item, failure, range(start, end), room)
+            if row is None:
+                break
+            rows.append(row)
+        return NameNights(
+            first=day(self._plans[start].created_at),
+            is_open=self._has_earlier and start == 0,
+            last=day(self._plans[nights.bit_length() - 1].created_at),
+            rows=tuple(rows),
+            devices=len(found),
+        )
+
+    def _row(self, item: DeviceFailures, failure: NamedFailure, window: range, room: Room) -> NameRow | None:
+        named = NamedDevice(item.device.name, one_line(item.device.display_name, 60), device_path(item.device.name))
+        failed, reported = failure.nights, item.named.reported
+        picture = stretches(
+            bytes(
+                Came.FAILED if failed >> night & 1 else Came.SKIPPED if reported >> night & 1 else Came.ABSENT
+                for night in window
+            )
+        )
+        drawn = [stretch.path for stretch in picture.stretches]
+        last = self._plans[failed.bit_length() - 1]
+        page = item.runs.get(last.id)
+        if not room.takes(*drawn, named.display_name, named.page, page, overhead=500):
+            return None
+        shown = []
+        for test_id in failure.first:
+            test = ListedTest(one_line(test_id), None, self._place(test_id))
+            if not room.takes(test.id, test.nights):
+                break
+            shown.append(test)
+        told = sum(reported >> night & 1 for night in window)
+        return NameRow(
+            device=named,
+            picture=picture,
+            words=f"failed so on {failed.bit_count()} of {many(told, 'night')}",
+            last=day(last.created_at),
+            last_href=f"{page}#{failure.where}" if page and failure.where else page,
+            total=failure.tests,
+            shown=tuple(shown),
+        )

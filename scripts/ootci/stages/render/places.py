@@ -1,0 +1,109 @@
+"""Where the nights of each test are shown: a page for each file of a suite, and an element for each test.
+
+A test's place is made of its id and of the suite in which it was seen first, so that links to it stay.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ootci.history.tables import TestTable
+
+FILES = 1_000
+"""So many files have a page, those that were there first; who names tests at will cannot fill the site with them."""
+
+_PART = r"[a-z0-9][a-z0-9_-]*"
+_SUITE = re.compile(_PART)
+_FILE = re.compile(rf"({_PART}(?:/{_PART})*)\.py")
+_LENGTH = 80
+
+
+@dataclass(frozen=True)
+class TestFile:
+    """A file of a suite.
+
+    Attributes:
+        suite: the suite.
+        name: the file's name in the suite.
+        page: its page's address from the top.
+        tests: the rows of each of its tests in the table of tests, by id.
+
+    """
+
+    __test__ = False
+    """pytest takes it for no test of ours."""
+
+    suite: str
+    name: str
+    page: str
+    tests: dict[str, list[int]] = field(default_factory=dict)
+
+
+class Places:
+    """The files that have a page, and the place of each of their tests.
+
+    Args:
+        table: every test of the history; tests are only ever added to it.
+
+    """
+
+    def __init__(self, table: TestTable) -> None:
+        self._files: dict[tuple[str, str], TestFile] = {}
+        self._of_test: dict[str, TestFile | None] = {}
+        beyond: set[tuple[str, str]] = set()
+        for row, test in enumerate(table.tests):
+            if test.id not in self._of_test:
+                key = (test.suite, file_of(test.id, test.suite))
+                if key not in self._files and len(self._files) < FILES:
+                    self._files[key] = TestFile(*key, page=_page(*key))
+                if key not in self._files:
+                    beyond.add(key)
+                self._of_test[test.id] = self._files.get(key)
+            file = self._of_test[test.id]
+            if file is not None:
+                file.tests.setdefault(test.id, []).append(row)
+        self.beyond = len(beyond)
+        """Files that have no page."""
+
+    @property
+    def files(self) -> Iterable[TestFile]:
+        """Every file that may have a page: it has one if any of its tests was ever not passing."""
+        return self._files.values()
+
+    def file(self, suite: str, name: str) -> TestFile | None:
+        """A file by its name."""
+        return self._files.get((suite, name))
+
+    def of(self, test_id: str) -> str | None:
+        """The address from the top of the nights of a test that was ever not passing; None where they have no page."""
+        file = self._of_test.get(test_id)
+        return f"{file.page}#{anchor(test_id)}" if file is not None else None
+
+
+def file_of(test_id: str, suite: str) -> str:
+    """The file in which a test stands, without its suite's folder."""
+    return test_id.partition("::")[0].removeprefix(f"{suite}/")
+
+
+def anchor(test_id: str) -> str:
+    """What the element with a test's nights is called."""
+    return f"t-{_digest(test_id)}"
+
+
+def _page(suite: str, name: str) -> str:
+    """Where a file's page lies; no two files share a folder.
+
+    Only names with a dot in them stand for a file that is not at the top of its suite, only digests begin with an
+    underscore, and both differ in more than the case of letters.
+    """
+    found = _FILE.fullmatch(name)
+    folder = found[1].replace("/", ".") if found and len(name) <= _LENGTH else f"_{_digest(name)}"
+    top = suite if _SUITE.fullmatch(suite) and len(suite) <= _LENGTH else f"_{_digest(suite)}"
+    return f"t/{top}/{folder}/index.html"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

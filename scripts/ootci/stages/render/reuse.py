@@ -1,0 +1,113 @@
+"""Files of a site that need not be made again, because nothing that they are made from has changed.
+
+Such a file has a key: a digest of everything that it is made from, the templates and this program included. A site
+carries the keys of its files in ``.made-from.json``, and the next one takes over each file whose key is still the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import stat
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+MADE_FROM = ".made-from.json"
+"""Its name begins with a dot so that GitHub Pages leaves it out."""
+_FORMAT = {"format": "ootci-site", "version": 1}
+_MAX_BYTES = 256 * 1024 * 1024
+_LIBRARIES = ("jinja2", "markupsafe", "pydantic")
+
+
+@dataclass(frozen=True)
+class Reusable:
+    """A file that is made only where the site of before has none of the same key.
+
+    Attributes:
+        path: where it lies, from the top.
+        key: a digest of everything that it is made from, see :func:`digest`.
+        make: makes its content.
+
+    """
+
+    path: str
+    key: str
+    make: Callable[[], bytes]
+
+
+File = tuple[str, bytes] | Reusable
+"""A file of a site: its path and its content, or one that may be taken over."""
+
+
+def digest(*parts: str | bytes) -> str:
+    """A digest of parts in their order, each with its length, so that no two lists of parts look alike."""
+    whole = hashlib.sha256()
+    for part in parts:
+        content = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        whole.update(b"%d:" % len(content))
+        whole.update(content)
+    return whole.hexdigest()[:40]
+
+
+def makers_digest(templates: Path) -> str:
+    """A digest of what makes pages: the templates, every module of this program, and what they are run with."""
+    package = Path(__file__).parents[2]
+    parts: list[str | bytes] = [sys.version, *(version(name) for name in _LIBRARIES)]
+    for folder, pattern in ((package, "*.py"), (templates, "*")):
+        for path in sorted(folder.rglob(pattern)):
+            if path.is_file():
+                parts += [path.relative_to(folder).as_posix(), path.read_bytes()]
+    return digest(*parts)
+
+
+class Kept:
+    """The files of a site that may be taken over; none where it does not say what they were made from.
+
+    Args:
+        site: the site; None, or one of another version, has no such files.
+
+    """
+
+    def __init__(self, site: Path | None) -> None:
+        self._site = site
+        self._files: Mapping[str, tuple[str, int]] = {} if site is None else _read(site / MADE_FROM)
+
+    def take(self, file: Reusable, target: str) -> int | None:
+        """Put a file that is still the same into its place, unread; returns its size, None where it must be made.
+
+        A file that is missing, or of another size than was written, is not taken.
+        """
+        key, size = self._files.get(file.path, (None, 0))
+        if self._site is None or key != file.key:
+            return None
+        # Not moved but linked: the site of before stays whole until the new one takes its place.
+        with contextlib.suppress(OSError):
+            source = f"{self._site}/{file.path}"
+            found = os.lstat(source)
+            if stat.S_ISREG(found.st_mode) and found.st_size == size:
+                os.link(source, target)
+                return size
+        return None
+
+
+def made_from(files: Mapping[str, tuple[str, int]]) -> bytes:
+    """The file that says what others were made from: by path, key and size."""
+    return json.dumps({**_FORMAT, "files": dict(sorted(files.items()))}, separators=(",", ":")).encode("utf-8") + b"\n"
+
+
+def _read(path: Path) -> dict[str, tuple[str, int]]:
+    try:
+        with path.open("rb") as stream:
+            found: Any = json.loads(stream.read(_MAX_BYTES))
+        if {name: found[name] for name in _FORMAT} != _FORMAT:
+            return {}
+        return {str(name): (str(key), int(size)) for name, (key, size) in found["files"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+        # It was not written by this program, and so nothing is known of the files beside it.
+        return {}

@@ -1,0 +1,111 @@
+"""The pages of a device's runs: what each shows, and what tells whether it must be made again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from ootci.history.base import bases_by_nightly
+from ootci.history.compare import changes_between
+from ootci.history.fingerprint import fingerprint
+from ootci.history.gc import TEXTS_NIGHTS
+from ootci.history.reader import HistoryReader
+from ootci.history.stored import StoredRun
+from ootci.model.device import Device
+from ootci.model.plan import Plan
+
+from .changes import against
+from .device_view import RunPage, by_nightly
+from .facts import run_files
+from .machines import API
+from .room import WHOLE, Room
+from .run_files import run_path
+from .run_view import run_view
+
+NAMED_NIGHTS = TEXTS_NIGHTS
+"""So long the page of a run names the tests that neither passed nor failed; then it counts them, or the pages of a few
+years would be more than GitHub Pages takes. The run's file in the API has them all, for good."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """All that the page of a run knows of its device: what else its file says changes, and the page must not."""
+
+    name: str
+    display_name: str
+
+
+class RunSources:
+    """What the pages of a device's runs are made from.
+
+    Args:
+        history: past runs.
+        device: the device.
+        pages: the pages of all its runs.
+        plans: every nightly, oldest first, by id.
+        place: where the nights of a test are shown, which is made of nothing but the rows of tests up to its own.
+
+    """
+
+    def __init__(
+        self,
+        history: HistoryReader,
+        device: Device,
+        pages: Sequence[RunPage],
+        plans: Mapping[str, Plan],
+        place: Callable[[str], str | None],
+    ) -> None:
+        self._history = history
+        self._place = place
+        self._fingerprints: dict[int, tuple[StoredRun, str]] = {}
+        self._named = Named(device.name, device.display_name)
+        self._plans = plans
+        newest = max((plan.created_at for plan in plans.values()), default=None)
+        self._named_since = newest - timedelta(days=NAMED_NIGHTS) if newest is not None else None
+        counting = by_nightly(pages)
+        self._paths = {plan_id: page.path for plan_id, page in counting.items()}
+        self._bases = bases_by_nightly(plans.values(), device.name, (page.stored for page in counting.values()))
+
+    def fingerprint(self, run: StoredRun) -> str:
+        """The digest of one of the device's runs, made once: most runs are also what another is compared with."""
+        if id(run) not in self._fingerprints:
+            self._fingerprints[id(run)] = run, fingerprint(run)
+        return self._fingerprints[id(run)][1]
+
+    def key(self, page: RunPage) -> tuple[str, ...]:
+        """What differs as soon as :meth:`values` does, apart from the run itself and its plan."""
+        base = self._bases.get(page.run.plan_id)
+        return (
+            self._history.details_fingerprint(page.stored),
+            self.fingerprint(base) if base is not None else "",
+            repr((self._named, page.folder, page.latest, base and self._paths.get(base.head.plan_id))),
+            repr(self._is_short(page)),
+        )
+
+    def _is_short(self, page: RunPage) -> bool:
+        plan = self._plans.get(page.run.plan_id)
+        return plan is not None and self._named_since is not None and plan.created_at < self._named_since
+
+    def values(self, page: RunPage) -> dict[str, object]:
+        """All that the page shows. Nothing of the verdicts is in it, so that it stays the same from night to night."""
+        base = self._bases.get(page.run.plan_id)
+        changes = changes_between(base, page.stored) if base is not None else ()
+        run = self._history.whole(page.stored, passed=False)
+        is_short, whole = self._is_short(page), Room(WHOLE)
+        view = run_view(
+            run, page.stored, self._plans.get(run.plan_id), self._place, changes, is_short=is_short, whole=whole
+        )
+        against_it = None
+        if base is not None:
+            page_of_it = self._paths.get(base.head.plan_id)
+            against_it = against(base, page_of_it, changes, self._place, comparable=view.reported, whole=whole)
+        return {
+            "device": self._named,
+            "page": page,
+            "view": view,
+            "against": against_it,
+            "files": run_files(run),
+            "named_in": f"{API}/{run_path(page.stored)}" if is_short else None,
+            "latest": False,
+        }

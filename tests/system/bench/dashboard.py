@@ -1,0 +1,242 @@
+"""What the dashboard costs with a year of nightlies behind it: all of it anew, and the update of one night.
+
+With ``--front``, how soon the front page of many devices can be used.
+
+Invented devices with ten thousand tests each, see ``tests/system/simulator``; a test that fails says a dozen lines.
+Each rendering is a process of its own. Seconds are of the processor and without starting Python; a year and a week
+take turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+from typing import TypedDict
+
+BENCH = Path(__file__).parent
+sys.path[:0] = [str(BENCH), str(BENCH.parent)]
+
+from front_page import Opened, opened  # noqa: E402 (found just above)
+from history import Feed  # noqa: E402
+
+from ootci.history.details import FailureText, Measures, Texts  # noqa: E402
+from ootci.history.gc import MEASURES_RUNS, TEXTS_NIGHTS  # noqa: E402
+from ootci.history.store import History  # noqa: E402
+from ootci.history.stored import StoredRun  # noqa: E402
+from ootci.model.device import RegisteredDevice  # noqa: E402
+from ootci.model.plan import Plan  # noqa: E402
+from ootci.model.record import read, write  # noqa: E402
+from ootci.model.verdict import Verdicts  # noqa: E402
+from ootci.stages.judge import judge  # noqa: E402
+from ootci.stages.render import render  # noqa: E402
+
+DEVICES, NIGHTS, WEEK, TESTS, TURNS = 10, 365, 7, 10_000, 3
+FRONT_DEVICES, FRONT_NIGHTS, FRONT_TESTS = 50, 15, 200
+TEXT = "\n".join(
+    f"E       assert tensor[{number}] == expected  # of the dozen that a test says" for number in range(12)
+)
+
+
+class Cost(TypedDict):
+    """What one rendering cost, and how many of its files it made and took over."""
+
+    seconds: float
+    peak_mib: int
+    made: int
+    taken_over: int
+
+
+class Fleet:
+    """As many devices as are asked for: those of the invented world, again and again under other names."""
+
+    def __init__(self, devices: int, nights: int, tests: int) -> None:
+        self._feed = Feed(nights, tests)
+        self._nights, self._devices = nights, devices
+
+    def _names(self, name: str) -> list[str]:
+        names = self._feed.names
+        return [f"{name}{copy or ''}" for copy in range(-(-self._devices // len(names)))][
+            : len(range(names.index(name), self._devices, len(names)))
+        ]
+
+    def registry(self) -> tuple[RegisteredDevice, ...]:
+        """The devices at the end."""
+        return tuple(
+            item.model_copy(update={"device": item.device.model_copy(update={"name": name})})
+            for item in self._feed.registry()
+            for name in self._names(item.device.name)
+        )
+
+    def fill(self, folder: Path, numbers: range, end: int) -> None:
+        """Append nights as if the history had been cleaned on the night ``end``."""
+        history = History(folder)
+        self._feed.table(history)
+        for number in numbers:
+            with history.together():
+                self.append(number, history, end)
+            history = History(folder)
+
+    def append(self, number: int, history: History, end: int) -> None:
+        """Append a night."""
+        night = self._feed.night(number)
+        history.append_plan(self._plan(night.plan))
+        for run in night.arrivals:
+            made = self._feed.large_run(run, number, history)
+            details = _details(made, end - number)
+            for name in self._names(run.device):
+                head = made.head.model_copy(update={"device": name, "id": f"{run.plan_id}-{name}"})
+                history.append_stored(replace(made, head=head), details)
+
+    def _plan(self, plan: Plan) -> Plan:
+        runs = tuple(
+            run.model_copy(update={"device": name, "run_id": f"{plan.id}-{name}"})
+            for run in plan.runs
+            for name in self._names(run.device)
+        )
+        left_out = tuple(
+            item.model_copy(update={"device": name}) for item in plan.left_out for name in self._names(item.device)
+        )
+        return plan.model_copy(update={"runs": runs, "left_out": left_out})
+
+    def judge(self, folder: Path, number: int, target: Path) -> None:
+        """Write what the judge finds on a night."""
+        write(judge(self.registry(), History(folder), self._feed.now(number)), target)
+
+
+def _details(run: StoredRun, age: int) -> list[Texts | Measures]:
+    rows = run.rows()
+    failing = {item.row for item in run.failures}
+    texts = {rank: FailureText(message="values differ", text=TEXT) for rank, row in enumerate(rows) if row in failing}
+    found: list[Texts | Measures] = [Texts(tests=texts)] if age <= TEXTS_NIGHTS else []
+    return [*found, Measures(durations=(0.01,) * len(rows))] if age < MEASURES_RUNS else found
+
+
+def rows(devices: int = DEVICES, nights: int = NIGHTS, tests: int = TESTS, turns: int = TURNS) -> dict[str, object]:
+    """Measure all of it."""
+    fleet, last = Fleet(devices, nights, tests), nights - 1
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        registry = folder / "registry.json"
+        registry.write_text(json.dumps([item.model_dump(mode="json") for item in fleet.registry()]))
+        anew: dict[str, Cost] = {}
+        for span, first in (("year", 0), ("week", last - WEEK)):
+            place = folder / span
+            place.mkdir()
+            fleet.fill(place / "history", range(first, last), last)
+            fleet.judge(place / "history", last - 1, place / "before.json")
+            anew[span] = _rendered(place, "before", place / "site", registry)
+            history = History(place / "history")
+            with history.together():
+                fleet.append(last, history, last)
+            fleet.judge(place / "history", last, place / "after.json")
+        update: dict[str, list[Cost]] = {"year": [], "week": []}
+        for _ in range(turns):
+            for span, costs in update.items():
+                site = folder / "turn" / "site"
+                # Rendering only ever replaces files, so that links are as good as copies.
+                shutil.copytree(folder / span / "site", site, copy_function=os.link)
+                costs.append(_rendered(folder / span, "after", site, registry))
+                shutil.rmtree(site)
+        ratios = [one["seconds"] / two["seconds"] for one, two in zip(update["year"], update["week"], strict=True)]
+        return {
+            "devices": devices,
+            "nights": nights,
+            "tests": tests,
+            "anew": anew["year"],
+            "update": {span: {**costs[0], "seconds": _middle(costs)} for span, costs in update.items()},
+            "ratio": round(median(ratios), 2),
+            "noise": round((max(ratios) - min(ratios)) / median(ratios), 2),
+            "bytes": _bytes(folder / "year" / "site"),
+        }
+
+
+def front(devices: int = FRONT_DEVICES, turns: int = 15) -> Opened | str:
+    """Open the front page of many devices; what it shows grows with neither tests nor earlier nights."""
+    fleet, last = Fleet(devices, FRONT_NIGHTS, FRONT_TESTS), FRONT_NIGHTS - 1
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        registry = folder / "registry.json"
+        registry.write_text(json.dumps([item.model_dump(mode="json") for item in fleet.registry()]))
+        fleet.fill(folder / "history", range(FRONT_NIGHTS), last)
+        fleet.judge(folder / "history", last, folder / "after.json")
+        _rendered(folder, "after", folder / "site", registry)
+        return opened(folder / "site" / "index.html", turns)
+
+
+def _middle(costs: list[Cost]) -> float:
+    return round(median(cost["seconds"] for cost in costs), 2)
+
+
+def _rendered(place: Path, verdicts: str, site: Path, registry: Path) -> Cost:
+    command = [sys.executable, __file__, "--render", str(place / "history"), str(place / f"{verdicts}.json")]
+    done = subprocess.run(
+        [*command, str(site), str(registry)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    cost: Cost = json.loads(done.stdout)
+    return cost
+
+
+def _render(history: Path, verdicts: Path, site: Path, registry: Path) -> Cost:
+    devices = tuple(RegisteredDevice.model_validate(item) for item in json.loads(registry.read_text()))
+    found = read(Verdicts, verdicts)
+    begun = time.process_time()
+    done = render(devices, History(history), found, site)
+    return Cost(
+        seconds=round(time.process_time() - begun, 2),
+        peak_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,
+        made=done.made,
+        taken_over=done.taken_over,
+    )
+
+
+def _bytes(site: Path) -> dict[str, int]:
+    """The site's bytes by the folder at its top."""
+    found: dict[str, int] = {}
+    for path in site.rglob("*"):
+        if path.is_file():
+            parts = path.relative_to(site).parts
+            top = f"{parts[0]}/" if len(parts) > 1 else "other"
+            found[top] = found.get(top, 0) + path.stat().st_size
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+def main() -> None:
+    """Measure, and print and keep the numbers; or be one of the renderings."""
+    parser = argparse.ArgumentParser(description="Measure what rendering the dashboard costs.")
+    parser.add_argument("--devices", type=int, default=DEVICES)
+    parser.add_argument("--nights", type=int, default=NIGHTS)
+    parser.add_argument("--tests", type=int, default=TESTS)
+    parser.add_argument("--turns", type=int, default=TURNS)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="where the numbers go")
+    parser.add_argument("--front", action="store_true", help="open the front page of 50 devices in Chromium instead")
+    parser.add_argument("--render", nargs=4, type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.render:
+        sys.stdout.write(json.dumps(_render(*arguments.render)))
+        return
+    if arguments.front:
+        measured: dict[str, object] = {"front": front()}
+    else:
+        measured = {"site": rows(arguments.devices, arguments.nights, arguments.tests, arguments.turns)}
+    text = json.dumps(measured, indent=1) + "\n"
+    sys.stdout.write(text)
+    if arguments.json is not None:
+        arguments.json.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""Looking at a site with Chromium: what tests of the browser share."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unit.render.sample import NOW
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext, Page
+
+NARROW = 320
+"""Pixels of the narrowest screen that a page must fit."""
+
+
+class Handler(SimpleHTTPRequestHandler):
+    """A server of static files that answers a missing page as GitHub Pages does, with the one that is named."""
+
+    missing: Path
+
+    def log_message(self, *_: object) -> None:
+        """Requests are not listed."""
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer with the site's own page."""
+        body = self.missing.read_bytes()
+        self.send_response(code)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@contextlib.contextmanager
+def serving(folder: Path, missing: Path) -> Iterator[str]:
+    """A folder on a free port of loopback: its address, with a slash at the end."""
+    handler = type("Serving", (Handler,), {"missing": missing})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(handler, directory=str(folder)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@dataclass
+class Visit:
+    """A page that was opened, with everything that the browser had to say about it."""
+
+    page: Page
+    complaints: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+
+def visit(context: BrowserContext, address: str, at: datetime = NOW + timedelta(hours=2)) -> Visit:
+    """Open a page, at a time, and listen."""
+    seen = Visit(context.new_page())
+    seen.page.clock.set_fixed_time(at)
+    seen.page.on("console", lambda message: seen.complaints.append(f"{message.type}: {message.text}"))
+    seen.page.on("pageerror", lambda error: seen.complaints.append(f"error: {error}"))
+    seen.page.on("requestfailed", lambda request: seen.complaints.append(f"failed: {request.url}"))
+    seen.page.on("request", lambda request: seen.requests.append(request.url))
+    seen.page.goto(address, wait_until="load")
+    return seen
+
+
+def violations(page: Page, axe: str) -> list[str]:
+    """What axe finds on a page, with everything that is folded away opened first."""
+    page.evaluate("document.querySelectorAll('details').forEach((item) => { item.open = true; })")
+    page.evaluate(axe)
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations', 'incomplete']})")
+    assert found["passes"] is not None
+    return [
+        f"{item['id']}: {json.dumps([node['html'][:120] for node in item['nodes'][:3]])}"
+        for item in found["violations"]
+    ]

@@ -1,0 +1,183 @@
+"""Tables that are filtered and sorted in a real browser: by keyboard, with the state in the address, or not at all.
+
+Needs Chromium, playwright and axe-playwright-python, as the other tests of the dashboard in a browser do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import pytest
+from browsing import NARROW, serving, violations, visit
+from unit.render.hostile import hostile_sample
+from unit.render.sample import sample
+
+from ootci.stages.render import render
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = [pytest.mark.browser, pytest.mark.long]
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
+    """Where the sample site and the hostile one lie: below an address for the disk, and one for a server."""
+    top = tmp_path_factory.mktemp("tables")
+    for name, make in (("sample", sample), ("hostile", hostile_sample)):
+        made = make(top / f"history-{name}")
+        render(made.registry, made.history, made.verdicts, top / "sites" / name)
+    with serving(top / "sites", top / "sites" / "sample" / "404.html") as address:
+        yield {"file": f"{(top / 'sites').as_uri()}/", "http": address}
+
+
+FILTERED = (
+    "index.html",
+    "known/index.html",
+    "flaky/index.html",
+    "t/index.html",
+    "capabilities/index.html",
+    "operators/index.html",
+    "operators/jasper/index.html",
+)
+"""The pages with controls that filter a table."""
+
+
+def rows_shown(page: Page) -> list[str]:
+    return [name.split("\n")[0] for name in page.locator("table[data-filter] tbody tr:visible th").all_inner_texts()]
+
+
+@pytest.mark.parametrize("how", ["file", "http"])
+def test_devices_are_filtered_by_keyboard_and_the_address_says_how(
+    browser: Browser, tables: Mapping[str, str], how: str
+) -> None:
+    with browser.new_context() as context:
+        seen = visit(context, f"{tables[how]}sample/" + "index.html")
+        page = seen.page
+        told = page.get_by_role("search").get_by_role("status")
+        assert told.inner_text() == "15 of 15 devices"
+        page.get_by_label("Filter devices").focus()
+        page.keyboard.type("BUILD broken")
+        assert rows_shown(page) == ["Dune NPU"]
+        assert told.inner_text() == "1 of 15 devices"
+        assert page.url.endswith("index.html?q=BUILD+broken")
+        page.reload()
+        assert rows_shown(page) == ["Dune NPU"]
+        page.get_by_label("Filter devices").focus()
+        page.keyboard.press("Escape")
+        assert told.inner_text() == "15 of 15 devices"
+        assert page.url.endswith("index.html")
+        page.keyboard.press("Tab")
+        page.keyboard.type("gating")
+        assert rows_shown(page) == ["Dune NPU", "Borealis B2", "Cobalt Tensor Card"]
+        page.keyboard.press("Tab")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Space")
+        assert rows_shown(page) == ["Dune NPU", "Borealis B2"]
+        assert page.url.endswith("?tier=gating&only=1")
+        assert seen.complaints == []
+
+
+def test_going_back_brings_the_filter_back(browser: Browser, tables: Mapping[str, str]) -> None:
+    with browser.new_context() as context:
+        page = visit(context, f"{tables['http']}sample/" + "index.html?tier=gating#dune").page
+        assert len(rows_shown(page)) == 3
+        page.evaluate("location.hash = ''")
+        page.evaluate("history.pushState(null, '', '?q=nobody')")
+        page.go_back()
+        page.get_by_text("3 of 15 devices").wait_for()
+
+
+@pytest.mark.parametrize("how", ["file", "http"])
+def test_a_table_is_sorted_by_keyboard_and_the_address_says_how(
+    browser: Browser, tables: Mapping[str, str], how: str
+) -> None:
+    with browser.new_context() as context:
+        seen = visit(context, f"{tables[how]}sample/" + "index.html?tier=advisory")
+        page = seen.page
+        before = rows_shown(page)
+        page.get_by_role("button", name="Device").focus()
+        page.keyboard.press("Enter")
+        head = page.get_by_role("columnheader", name="Device")
+        page.wait_for_url("**sort=1a")
+        assert head.get_attribute("aria-sort") == "ascending"
+        assert rows_shown(page) == sorted(before) != before
+        assert page.url.endswith("?tier=advisory&sort=1a")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**sort=1d")
+        assert rows_shown(page) == sorted(before, reverse=True)
+        page.reload()
+        page.locator("th[aria-sort=descending]").wait_for()
+        page.wait_for_timeout(100)
+        assert rows_shown(page) == sorted(before, reverse=True)
+        assert seen.complaints == []
+
+
+def test_numbers_are_sorted_as_numbers(browser: Browser, tables: Mapping[str, str]) -> None:
+    with browser.new_context() as context:
+        page = visit(context, f"{tables['file']}sample/" + "index.html?sort=4d").page
+        page.wait_for_timeout(100)
+        passed = page.locator("tbody td[data-label=Passed]").evaluate_all(
+            "cells => cells.map(cell => +cell.dataset.sort)"
+        )
+        assert passed == sorted(passed, reverse=True)
+        assert max(passed) >= 100 > min(passed)
+
+
+def test_operators_that_one_device_lacks_are_found(browser: Browser, tables: Mapping[str, str]) -> None:
+    with browser.new_context() as context:
+        page = visit(context, f"{tables['file']}sample/" + "operators/index.html").page
+        page.get_by_label("Device", exact=True).select_option("Jasper DSP")
+        page.get_by_label("Only what is not native or passed").check()
+        assert rows_shown(page) == ["cumsum", "fft.rfft"]
+        cells = page.locator("table.ops tbody tr:visible td:visible")
+        assert [text.replace("\n", "") for text in cells.all_text_contents()] == ["Mismatch", "Crash"]
+        page.get_by_role("button", name="Clear").press("Enter")
+        assert len(rows_shown(page)) == 9
+        page.keyboard.type("fft")
+        assert rows_shown(page) == ["fft.rfft"]
+
+
+@pytest.mark.parametrize("name", FILTERED)
+def test_without_javascript_there_is_the_whole_table_and_no_dead_control(
+    browser: Browser, tables: Mapping[str, str], name: str
+) -> None:
+    with browser.new_context(java_script_enabled=False) as context:
+        page = visit(context, f"{tables['file']}sample/" + name + "?q=nothing-is-called-so").page
+        assert (
+            page.locator("table[data-filter] tbody tr:visible").count()
+            == page.locator("table[data-filter] tbody tr").count()
+        )
+        assert page.locator("input, select, button").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", FILTERED)
+def test_axe_finds_nothing_while_a_table_is_filtered(
+    browser: Browser, tables: Mapping[str, str], axe: str, scheme: str, name: str
+) -> None:
+    with browser.new_context(color_scheme=scheme) as context:  # type: ignore[arg-type]
+        page = visit(context, f"{tables['file']}sample/" + name + "?q=a&sort=0d").page
+        page.wait_for_timeout(100)
+        assert page.get_by_role("search").get_by_role("button", name="Clear").is_enabled()
+        assert violations(page, axe) == []
+
+
+def test_controls_fit_a_narrow_screen(browser: Browser, tables: Mapping[str, str]) -> None:
+    with browser.new_context(viewport={"width": NARROW, "height": 640}) as context:
+        for name in FILTERED:
+            page = visit(context, f"{tables['file']}hostile/" + name.replace("jasper", "borealis")).page
+            assert page.evaluate("document.documentElement.scrollWidth") <= NARROW, name
+
+
+def test_nothing_on_the_first_screen_moves_when_the_controls_come(browser: Browser, tables: Mapping[str, str]) -> None:
+    with browser.new_context() as context:
+        for name in FILTERED:
+            page = visit(context, f"{tables['http']}sample/" + name).page
+            moved = page.evaluate(
+                "new Promise((tell) => new PerformanceObserver((list) => tell(list.getEntries()"
+                ".reduce((sum, entry) => sum + entry.value, 0))).observe({type: 'layout-shift', buffered: true})"
+                " || setTimeout(() => tell(0), 200))"
+            )
+            assert moved < 0.05, name

@@ -1,0 +1,68 @@
+"""The top of a device's page: what can be known of it without scrolling."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from unit.render.pages import Element, read
+from unit.render.sample import Sample
+from unit.render.sample_runs import CAPABILITIES
+
+from ootci.stages.render import render
+
+
+def told(site: Path, device: str) -> dict[str, Element]:
+    """What the page says of a device, by the label."""
+    top = read(site / "d" / device / "index.html").one("dl", class_="glance")
+    return {row.one("dt").text: row.one("dd") for row in top.find("div")}
+
+
+@pytest.mark.parametrize(
+    ("device", "tests"),
+    [
+        ("borealis", "69 of 72 passed 2 new 0 known 0 flaky 0 fixed"),
+        ("openreg", "124 of 124 passed 0 new 0 known 0 flaky 0 fixed"),
+        ("dune", "0 new 0 known 0 flaky 0 fixed"),
+    ],
+)
+def test_tests(site: Path, device: str, tests: str) -> None:
+    assert told(site, device)["Tests"].text == tests
+
+
+def test_what_is_new_is_one_click_away(site: Path) -> None:
+    (new,) = told(site, "borealis")["Tests"].find("a")
+    assert new.attributes["href"] == "#failures"
+
+
+def test_every_capability_has_its_tick_and_what_does_not_work_says_so(site: Path) -> None:
+    ticks = told(site, "borealis")["Capabilities"].find("span", class_="tick")
+    texts = {tick.one("bdi").text: tick.text for tick in ticks}
+    assert set(CAPABILITIES) < set(texts)
+    assert texts["views"] == "views 3 failing"
+    assert texts["autograd"] == "autograd works"
+    shapes = {tick.one("bdi").text: tick.one("use").attributes["href"] for tick in ticks}
+    assert (shapes["views"], shapes["autograd"]) == ("#cross", "#check")
+
+
+def test_the_last_nights_in_a_strip_and_in_words(site: Path) -> None:
+    strip = told(site, "cobalt")["Last 14 nights"].one("svg")
+    good = str(strip.one("path", class_="good").attributes["d"]).count("M")
+    assert good + len([item for item in strip.find("use") if item.attributes["href"] != "#c-hatch"]) == 14
+    assert len(strip.find("use", href="#c-hatch")) == 1
+    assert "1 night INFRA from 2026-11-12 (says nothing: The runners had no network.)" in str(
+        strip.one("title").children
+    )
+
+
+def test_a_silent_device_has_its_nights_and_no_numbers(site: Path) -> None:
+    assert list(told(site, "fjord")) == ["Last 14 nights"]
+    assert list(told(site, "indigo")) == ["Last 2 nights"]
+
+
+def test_the_badge_has_the_address_of_the_site_where_that_is_known(sampled: Sample, site: Path, tmp_path: Path) -> None:
+    render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "site", "https://example.org/tests/")
+    page = (tmp_path / "site" / "d" / "opal" / "index.html").read_text(encoding="utf-8")
+    assert "[![PyTorch](https://example.org/tests/badge/opal.svg)](https://example.org/tests/d/opal/)" in page
+    assert "in place of" not in page
+    assert "[![PyTorch](SITE/badge/opal.svg)]" in (site / "d" / "opal" / "index.html").read_text(encoding="utf-8")

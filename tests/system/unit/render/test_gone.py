@@ -1,0 +1,148 @@
+"""What failed alike on past nights keeps its page, at the same address."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from unit.render.pages import Element, read
+from unit.render.sample import Sample
+from unit.render.sample_clusters import cluster, part
+from unit.render.sample_runs import NIGHTS, plan_id, run
+from unit.samples import device, plan
+
+import ootci.stages.render.gone as gone_module
+from ootci.history.named import KEPT, NamedFailure, NamedFailures
+from ootci.history.store import History
+from ootci.model.cluster import Cause
+from ootci.model.signature import Signature
+from ootci.model.verdict import VerdictName
+from ootci.stages.render import render
+from ootci.stages.render.gone import LATELY, LISTED, DeviceFailures, Names
+
+OLD = Signature.of("RuntimeError: a past failure")
+TEST = "integration/test_views.py::test_transpose"
+
+
+def names(count: int, failing: dict[str, dict[str, int]], current: tuple[str, ...] = ()) -> Names:
+    """Names of so many nights, by device, with the bits of the nights of each name."""
+    devices = [
+        DeviceFailures(
+            device(name).device,
+            NamedFailures(
+                {
+                    text: NamedFailure(Signature(id=text, text=text), nights, 1, (TEST,), "failures")
+                    for text, nights in found.items()
+                },
+                (1 << min(count, KEPT)) - 1,
+                False,
+            ),
+            {plan(number).id: f"d/{name}/night{number:03d}/index.html" for number in range(count)},
+        )
+        for name, found in failing.items()
+    ]
+    plans = [plan(number, tuple(failing)) for number in range(count)]
+    return Names(devices, plans, current, lambda _: None)
+
+
+def test_the_nights_of_all_devices_are_drawn_from_the_first_to_the_last() -> None:
+    (page,) = names(10, {"one": {"a": 0b0001_1000}, "two": {"a": 0b0110_1000}}).pages()
+    assert (page.page, page.nightly) == ("c/a/index.html", "night006")
+    two, one = page.nights.rows
+    assert [row.words for row in (one, two)] == ["failed so on 2 of 4 nights", "failed so on 3 of 4 nights"]
+    drawn = [{stretch.kind: stretch.path for stretch in row.picture.stretches} for row in (one, two)]
+    assert drawn[0] == {"bad full": "M0 8h20", "off thin": "M22 15h20"}
+    assert drawn[1] == {"bad full": "M0 8h9M22 8h20", "off thin": "M11 15h9"}
+    assert two.last_href == "d/two/night006/index.html#failures"
+
+
+def test_those_seen_last_come_first_then_those_of_most_devices() -> None:
+    found = names(9, {"one": {"a": 1, "b": 4, "c": 4}, "two": {"c": 2}})
+    assert [page.text for page in found.pages()] == ["c", "b", "a"]
+
+
+def test_what_has_a_page_as_a_cluster_has_no_second_one() -> None:
+    found = names(9, {"one": {"a": 1, "b": 4}}, current=("b",))
+    assert [page.text for page in found.pages()] == ["a"]
+    nights = found.nights("b")
+    assert nights is not None
+    assert nights.rows[0].words == "failed so on 1 of 7 nights"
+    assert found.nights("never seen") is None
+
+
+def test_the_list_has_what_went_lately_and_nothing_of_tonight() -> None:
+    count = LATELY + 5
+    found = names(count, {"one": {str(night): 1 << night for night in range(count)}})
+    assert [row.text for row in found.lately().rows] == [str(night) for night in reversed(range(4, count - 1))]
+
+
+def test_where_nights_are_not_looked_at_any_more_it_may_have_begun_before() -> None:
+    kept, more = (names(count, {"one": {"a": 1}}).nights("a") for count in (KEPT, KEPT + 1))
+    assert kept is not None
+    assert more is not None
+    assert (kept.is_open, more.is_open) == (False, True)
+
+
+def test_names_without_end_are_cut_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gone_module, "PAGES", LISTED + 10)
+    found = names(3, {"one": {f"{number:04d}": 1 for number in range(LISTED + 30)}})
+    assert len(list(found.pages())) == LISTED + 10
+    assert found.without_page == 20
+    assert (len(found.lately().rows), found.lately().more) == (LISTED, 10)
+
+
+@pytest.fixture
+def past(sampled: Sample, tmp_path: Path) -> tuple[Path, Path]:
+    """A site on whose newest nightly something is a cluster, and the one of a night later, when it is gone."""
+    history = History(tmp_path / "history")
+    for item in sampled.history.plans()[-2:]:
+        history.append_plan(item)
+    failing = run("borealis", NIGHTS - 2, VerdictName.REGRESSED)
+    outcomes = tuple(
+        item.model_copy(update={"message": OLD.text, "text": OLD.text}) if item.is_failure else item
+        for item in failing.outcomes
+    )
+    history.append_run(failing.model_copy(update={"outcomes": outcomes}))
+    before = sampled.verdicts.model_copy(
+        update={"clusters": (cluster(OLD.text, Cause.UNKNOWN, "alone", part("borealis", TEST, number=NIGHTS - 2)),)}
+    )
+    render(sampled.registry, history, before, tmp_path / "before")
+    history.append_run(run("borealis", NIGHTS - 1, VerdictName.OK))
+    after = sampled.verdicts.model_copy(update={"clusters": ()})
+    render(sampled.registry, history, after, tmp_path / "after")
+    return tmp_path / "before", tmp_path / "after"
+
+
+def rows(page: Element) -> list[Element]:
+    return page.one("ul", class_="life").find("li")
+
+
+def test_a_cluster_keeps_its_address_when_it_is_gone(past: tuple[Path, Path]) -> None:
+    address = Path("c") / OLD.id / "index.html"
+    before, after = (read(site / address) for site in past)
+    assert before.one("h1").text == after.one("h1").text == OLD.text
+    assert before.find("section", aria_labelledby="cause")
+    assert "failed so on 1 of 1 night, last 2026-11-20" in rows(before)[0].text
+    assert f"Last seen on nightly {plan_id(NIGHTS - 2)} , on 1 device in all." in after.text
+    links = [link.attributes["href"] for link in rows(after)[0].find("a")]
+    assert links[:2] == [
+        "../../d/borealis/index.html",
+        f"../../d/borealis/{plan_id(NIGHTS - 2)}/index.html#failures",
+    ]
+    assert all(link.startswith("../../t/integration/test_views/index.html#t-") for link in links[2:])
+    assert len(links) == 5
+
+
+def test_the_list_has_it_among_those_that_went(past: tuple[Path, Path]) -> None:
+    before, after = (read(site / "c" / "index.html") for site in past)
+    assert after.one("h2", id="gone").text == f"Gone in the last {LATELY} nightlies"
+    went = [[row for row in page.find("tbody")[-1].find("tr") if OLD.text in row.text] for page in (before, after)]
+    assert went[0] == []
+    assert [cell.text for cell in went[1][0].find("td")] == [OLD.text, "1", "2026-11-20"]
+
+
+def test_its_page_says_nothing_of_tonight(past: tuple[Path, Path]) -> None:
+    """So that it can be taken over as it is."""
+    text = (past[1] / "c" / OLD.id / "index.html").read_text(encoding="utf-8")
+    assert "Built" not in text
+    assert "age.js" not in text

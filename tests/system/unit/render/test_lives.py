@@ -1,0 +1,174 @@
+"""The nights of every test that was ever not passing: a page for each file, and the list of all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from unit.render.pages import Element, read
+from unit.render.sample import Sample, registered
+from unit.render.sample_clusters import ALIKE, COMMITS_URL
+from unit.render.sample_runs import NIGHTS, plan_id, run
+
+from ootci.history.not_passing import Came
+from ootci.history.store import History
+from ootci.model.outcome import Outcome, OutcomeName
+from ootci.model.verdict import VerdictName
+from ootci.stages.render import render
+from ootci.stages.render.life_row import in_words
+from ootci.stages.render.lives import DEVICES
+from ootci.stages.render.stretches import signs, stretches
+
+VIEWS = Path("t/integration/test_views/index.html")
+
+
+@pytest.fixture
+def views(site: Path) -> Element:
+    return read(site / VIEWS)
+
+
+def life(page: Element, name: str) -> Element:
+    (found,) = [section for section in page.find("section", class_="life") if section.attributes["aria-label"] == name]
+    return found
+
+
+def row(page: Element, test: str, device: str) -> Element:
+    (found,) = [item for item in life(page, test).find("li") if item.find("a")[0].text == device]
+    return found
+
+
+def test_each_device_has_its_nights_in_a_picture_and_in_words(views: Element) -> None:
+    borealis = row(views, "test_transpose", "Borealis B2")
+    assert "failed on 1 of 14 nights, last 2026-11-21" in borealis.text
+    assert "failing since 2026-11-21, last passed 2026-11-20" in borealis.text
+    paths = {
+        item.attributes["class"]: item.attributes["d"] for item in borealis.one("svg", class_="nights").find("path")
+    }
+    assert paths == {"good low": "M0 11h141", "bad full": "M143 8h9"}
+
+
+def test_it_leads_to_the_run_the_commits_and_what_fails_alike(views: Element) -> None:
+    links = [link.attributes["href"] for link in row(views, "test_transpose", "Borealis B2").find("a")]
+    assert links == [
+        "../../../d/borealis/index.html",
+        f"../../../d/borealis/{plan_id(NIGHTS - 1)}/index.html#failures",
+        COMMITS_URL,
+        f"../../../c/{ALIKE.id}/index.html",
+    ]
+
+
+def test_what_is_flaky_and_what_is_known_is_marked(site: Path, views: Element) -> None:
+    assert row(views, "test_slice_writes_through", "Nimbus").find("a", href="../../../flaky/index.html")
+    assert not row(views, "test_slice_writes_through", "Borealis B2").find("a", href="../../../flaky/index.html")
+    page = read(site / "t" / "integration" / "test_serialization" / "index.html")
+    known = row(page, "test_transpose", "Lumen Photonic")
+    assert known.find("span", class_="status")[-1].text == "known"
+    assert [link.text for link in known.find("a")][-1] == "issue"
+
+
+def test_a_test_that_always_passed_is_not_there(site: Path) -> None:
+    page = read(site / "t" / "integration" / "test_serialization" / "index.html")
+    assert [section.attributes["aria-label"] for section in page.find("section", class_="life")] == ["test_transpose"]
+    assert "1 test of 10 ever not passing" in page.text
+
+
+def test_other_devices_that_pass_it_are_counted(views: Element) -> None:
+    assert "passes on" in life(views, "test_slice_writes_through").one("h2").text
+
+
+def test_the_list_counts_tests_and_names_the_devices_on_which_they_fail(site: Path) -> None:
+    rows = {item.find("th")[0].text: item for item in read(site / "t" / "index.html").one("tbody").find("tr")}
+    views = rows["integration/test_views.py"]
+    assert [cell.text for cell in views.find("td", class_="n")] == ["10", "10", "3"]
+    assert views.find("td")[-1].text.startswith("Borealis B2 3, ")
+    assert views.find("a")[0].attributes["href"] == "../t/integration/test_views/index.html"
+    never = rows["integration/test_autograd.py"]
+    assert [cell.text for cell in never.find("td")] == ["10", "0", "0", "\N{EN DASH}"]
+    assert not never.find("a")
+    failing = [int(item.find("td")[2].text) for item in rows.values()]
+    assert failing == sorted(failing, reverse=True)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "d/borealis/index.html",
+        f"d/borealis/{plan_id(NIGHTS - 1)}/index.html",
+        f"c/{ALIKE.id}/index.html",
+        "flaky/index.html",
+    ],
+)
+def test_failures_lead_to_their_nights(site: Path, name: str) -> None:
+    links = [link.attributes["href"] for link in read(site / name).find("a")]
+    found = [link for link in links if "t/integration/test_views/index.html#t-" in link]
+    assert found
+    for link in found:
+        target, _, fragment = link.partition("#")
+        assert read((site / name).parent / target).one(id=fragment)
+
+
+def test_a_known_failure_leads_to_the_file_of_its_tests_where_it_has_a_page(site: Path) -> None:
+    rows = read(site / "known" / "index.html").find("tbody")[0].find("tr")
+    links = {
+        row.find("code")[0].text: [link.attributes["href"] for link in row.find("td")[1].find("a")] for row in rows
+    }
+    assert links["integration/test_views.py::test_c*"] == ["../t/integration/test_views/index.html"]
+    assert links["integration/test_optimizers.py::*"] == []
+
+
+def test_without_a_history_there_is_a_list_that_says_so(sampled: Sample, tmp_path: Path) -> None:
+    render(sampled.registry, History(tmp_path / "none"), sampled.verdicts, tmp_path / "site")
+    assert [path.name for path in (tmp_path / "site" / "t").iterdir()] == ["index.html"]
+    assert "No test has reported yet." in read(tmp_path / "site" / "t" / "index.html").text
+
+
+@pytest.mark.parametrize(
+    ("nights", "words"),
+    [
+        ([1, 1, 2, 0, 9, 2], "failed on 2 of 4 nights"),
+        ([3, 1, 2], "failed on 2 of 3 nights, passed again on 1 of them"),
+        ([4, 4, 5], "failed as expected on 2 of 3 nights, passed against expectation on 1 of 3 nights"),
+        ([6, 1], "collected and not run on 1 night"),
+        ([1, 1], "was not passing on an earlier night or in an attempt that was replaced"),
+    ],
+)
+def test_nights_in_words(nights: list[int], words: str) -> None:
+    assert in_words(bytes(nights)) == words
+
+
+def test_a_picture_has_one_mark_for_each_night_whatever_came() -> None:
+    for came in Came:
+        drawn = stretches(bytes([came] * 30))
+        assert drawn.width == 328
+        if came is Came.ABSENT:
+            assert drawn.stretches == ()
+        else:
+            assert [item.path.partition("h")[2] for item in drawn.stretches] == ["328"]
+    shapes = [sign.picture.stretches[0].kind for sign in signs()]
+    assert len({shape.partition(" ")[2] if "off" not in shape else shape for shape in shapes}) == len(shapes)
+
+
+def test_tests_and_devices_without_end_are_cut_and_counted(sampled: Sample, tmp_path: Path) -> None:
+    history = History(tmp_path / "history")
+    plan = sampled.history.plans()[-1]
+    registry, runs = [], []
+    honest = run("cobalt", NIGHTS - 1, VerdictName.REGRESSED)
+    outcomes = tuple(
+        Outcome(id=f"ops/test_all.py::test_{number:05d}[float32]", suite="ops", outcome=OutcomeName.FAILED)
+        for number in range(3_000)
+    )
+    for number in range(DEVICES + 5):
+        item = sampled.registry[2].device.model_copy(update={"name": f"device{number}"})
+        registry.append(registered(item))
+        runs.append(plan.runs[0].model_copy(update={"device": item.name, "run_id": f"{plan.id}-{item.name}"}))
+    history.append_plan(plan.model_copy(update={"runs": tuple(runs)}))
+    for item in runs:
+        history.append_run(honest.model_copy(update={"id": item.run_id, "device": item.device, "outcomes": outcomes}))
+    render(tuple(registry), history, sampled.verdicts, tmp_path / "site")
+    path = tmp_path / "site" / "t" / "ops" / "test_all" / "index.html"
+    page = read(path)
+    shown = page.find("section", class_="life")
+    assert len(shown[0].find("li")) == DEVICES
+    assert "on 5 more devices" in shown[0].text
+    assert f"{3_000 - len(shown):,} more tests of 3,000 not shown here" in page.text
+    assert path.stat().st_size < 300 * 1024

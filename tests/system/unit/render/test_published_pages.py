@@ -1,0 +1,248 @@
+"""What the pages show is in the API too: the same numbers, read back from both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+import pytest
+from unit.render.hostile import EVIL, hostile_sample
+from unit.render.pages import Element, read
+from unit.render.sample import DEVICES, NOW
+from unit.render.sample_runs import NIGHTS, plan_id
+
+from ootci.stages.render import render
+from ootci.stages.render.words import duration, moment
+
+ADDRESSES = ("page", "run_page", "path")
+FILES = ("registry", "capabilities", "operators", "trends", "flaky", "nightlies", "health")
+
+
+@pytest.fixture(scope="module")
+def hostile_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hostile-api")
+    evil = hostile_sample(folder / "history")
+    render(evil.registry, evil.history, evil.verdicts, folder / "site")
+    return folder / "site"
+
+
+def content(site: Path, name: str) -> Any:
+    return json.loads((site / "api/v1" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def published(site: Path) -> Iterator[tuple[str, Any]]:
+    """Every file of the pages' kinds, and where it lies in the site."""
+    for kind in FILES:
+        top = site / "api/v1"
+        for path in (top / f"{kind}.json", *sorted((top / kind).glob("*.json"))):
+            if path.is_file():
+                yield path.relative_to(site).as_posix(), json.loads(path.read_text(encoding="utf-8"))
+
+
+def values(node: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Every text in a file with the key that it has, or that its list has."""
+    if isinstance(node, dict):
+        for name, item in node.items():
+            yield from values(item, name)
+    elif isinstance(node, list):
+        for item in node:
+            yield from values(item, key)
+    elif isinstance(node, str):
+        yield key, node
+
+
+def by_device(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {row["device"]: row for row in rows}
+
+
+def rows(table: Element) -> list[Element]:
+    return table.one("tbody").find("tr")
+
+
+def cells(row: Element) -> list[str]:
+    return [cell.text for cell in row.find("td")]
+
+
+def link(row: Element) -> str:
+    """The device that a row is about, by the link at its head."""
+    return row.find("th")[0].find("a")[0].attributes["href"].split("/")[-2]
+
+
+def test_every_address_leads_to_a_file(site: Path, hostile_site: Path) -> None:
+    for where in (site, hostile_site):
+        followed = 0
+        for name, body in published(where):
+            for key, address in values(body):
+                if key in ADDRESSES:
+                    target = urljoin(name, address).partition("#")[0]
+                    assert (where / target).is_file(), f"{name}: {address}"
+                    followed += 1
+        assert followed > 300
+
+
+def test_capabilities(site: Path) -> None:
+    file = content(site, "capabilities")
+    table = read(site / "capabilities/index.html").one("table")
+    assert [item.text for item in table.one("thead").find("th")[1:]] == file["capabilities"]
+    assert [link(row) for row in rows(table)] == [row["device"] for row in file["devices"]]
+    told = by_device(file["devices"])
+    compared = 0
+    for row in rows(table):
+        found = {item["capability"]: item for item in told[link(row)]["capabilities"]}
+        for cell in row.find("span", class_="cell"):
+            name, _, word = cell.attributes["title"].partition(": ")
+            item = found.pop(name)
+            counts = item["counts"]
+            assert cell.text.split()[-1].startswith(f"{counts['passed']}/")
+            failing = sum(counts[key] for key in ("failed", "error", "crashed", "timed_out"))
+            assert (item["state"] == "failing") == (failing > 0) == word.endswith(" failing")
+            assert (item["state"] == "works") == (word == "works")
+            compared += 1
+        assert not found
+    assert compared > 20
+
+
+def test_operators(site: Path) -> None:
+    file = content(site, "operators")
+    summary, matrix = read(site / "operators/index.html").find("table")
+    assert [link(row) for row in rows(summary)] == [row["device"] for row in file["devices"]]
+    assert [row.find("th")[0].text for row in rows(matrix)] == [row["operator"] for row in file["operators"]]
+    for row, told in zip(rows(matrix), file["operators"], strict=True):
+        assert "".join(word[:1] or "." for word in cells(row)) == told["devices"]
+    letters = {item["letter"]: item["state"] for item in file["letters"]}
+    told = by_device(file["devices"])
+    for place, device in enumerate(file["columns"]):
+        found = [letters[row["devices"][place]] for row in file["operators"] if row["devices"][place] != "."]
+        totals = {item["state"]: item["operators"] for item in told[device]["totals"]}
+        assert totals == {state: found.count(state) for state in found}
+        assert told[device]["not_tested"] == len(file["operators"]) - len(found)
+    assert told["fjord"]["why_none"] == "no run to look at"
+
+
+def test_operators_of_a_device(site: Path) -> None:
+    file = content(site, "operators/ember")
+    table = read(site / "operators/ember/index.html").find("table")[-1]
+    assert len(file["operators"]) == len(rows(table)) > 3
+    for row, told in zip(rows(table), file["operators"], strict=True):
+        *shown, why = cells(row)
+        assert row.find("th")[0].text == told["operator"]
+        assert "".join(word[:1] or "." for word in shown) == told["cells"]
+        assert len(told["cells"]) == len(file["columns"])
+        assert why.count("; ") + bool(why) == len(told["said"])
+        assert all(f"{item['where']}: {item['text']}" in why for item in told["said"])
+    assert content(site, "operators/fjord")["operators"] == []
+
+
+@pytest.mark.parametrize("device", ["borealis", "dune", "jasper"])
+def test_trends(site: Path, device: str) -> None:
+    file = content(site, f"trends/{device}")
+    table = read(site / f"d/{device}/trends/index.html").find("table")[-1]
+    assert [row.find("th")[0].text for row in rows(table)] == [night["day"] for night in reversed(file["nights"])]
+    judged = {night["plan_id"]: night["verdict"] for night in content(site, f"nights/{device}")["nights"]}
+    for row, night in zip(rows(table), reversed(file["nights"]), strict=True):
+        text = " ".join(cells(row))
+        assert night["verdict"] == judged[night["plan_id"]]
+        assert night["verdict"] is None or night["verdict"].replace("_", " ") in text
+        assert (night["page"] is None) == (not row.find("a"))
+        if night["bad"] is not None:
+            assert night["bad"]["reason"] in text
+            assert night["tests"] is night["duration"] is None
+        elif night["tests"] is not None:
+            assert f"{night['tests']['passed']:,}" in cells(row)
+            assert f"{night['tests']['executed']:,}" in cells(row)
+        if night["duration"] is not None:
+            assert duration(night["duration"]) in text
+    assert len(file["nights"]) == NIGHTS
+
+
+def test_flaky_tests(site: Path) -> None:
+    file = content(site, "flaky")
+    shown = [(link(row), *cells(row)) for row in rows(read(site / "flaky/index.html").one("table"))]
+    assert shown == [
+        (item["device"], item["id"], *(str(item[key]) for key in ("turns", "again", "failed", "sample", "plan_id")))
+        for item in file["tests"]
+    ]
+    assert len(shown) > 1
+    assert file["more"] == 0
+
+
+def test_nightlies(site: Path) -> None:
+    listed = content(site, "nightlies")["nightlies"]
+    assert [night["plan_id"] for night in listed] == [plan_id(number) for number in range(NIGHTS)]
+    strips = {item.name: content(site, f"nights/{item.name}")["nights"] for item in DEVICES}
+    judged = {(device, night["plan_id"]): night["verdict"] for device, nights in strips.items() for night in nights}
+    for night in listed:
+        file = json.loads((site / "api/v1" / night["path"]).read_text(encoding="utf-8"))
+        tables = read(site / "api/v1" / night["page"]).find("table")
+        shown = {link(row): cells(row) for row in rows(tables[0])}
+        assert [item["device"] for item in file["devices"]] == list(shown)
+        for item in file["devices"]:
+            verdict, run, passed, torch, commit = shown[item["device"]]
+            assert item["verdict"] == judged[item["device"], night["plan_id"]]
+            assert verdict == item["verdict"].replace("_", " ")
+            assert (run == "run") == (item["page"] is not None)
+            if item["passed"] and item["passed"]["executed"]:
+                assert passed == f"{item['passed']['passed']} of {item['passed']['executed']}"
+            assert torch.startswith(item["torch"])
+            assert commit == (item["commit"][:12] if item["commit"] else "not said")
+        verdicts = [item["verdict"] for item in file["devices"]]
+        assert night["verdicts"] == file["verdicts"]
+        assert {item["verdict"]: item["devices"] for item in night["verdicts"]} == {
+            verdict: verdicts.count(verdict) for verdict in verdicts
+        }
+        assert len(file["left_out"]) == (len(rows(tables[1])) if len(tables) > 1 else 0)
+        assert {*shown, *(item["device"] for item in file["left_out"])} == {item.name for item in DEVICES}
+
+
+def test_registry(site: Path) -> None:
+    listed = content(site, "registry")["devices"]
+    table = read(site / "devices/index.html").one("table")
+    assert [row.attributes["id"] for row in rows(table)] == [item["device"] for item in listed]
+    for row, item in zip(rows(table), listed, strict=True):
+        _, torch, runs, suites, claims, contacts = cells(row)
+        assert row.find("th")[0].text.endswith(item["file"])
+        assert (item["release"] or item["channel"]) in torch
+        assert item["variant"] in torch
+        assert (item["paused"] or item["cadence"]) in runs
+        assert ", ".join(item["labels"]) in runs
+        assert suites.split(", ") == [
+            suite["name"] + ("" if suite["required"] else " (advisory)") for suite in item["suites"]
+        ]
+        assert (claims == "none") == (not item["known_failures"] and not item["unsupported"] and not item["bad_ranges"])
+        assert all(
+            (contact["text"] if contact["kind"] == "maintainer" else contact["kind"]) in contacts
+            for contact in item["contacts"]
+        )
+
+
+def test_health(site: Path) -> None:
+    file = content(site, "health")
+    page = read(site / "health/index.html")
+    shown = rows(page.one("table"))
+    assert [link(row) for row in shown] == [item["device"] for item in file["devices"]]
+    for row, item in zip(shown, file["devices"], strict=True):
+        verdict, reported, planned, cadence, _ = cells(row)
+        assert verdict == item["verdict"].replace("_", " ")
+        assert cadence == item["cadence"]
+        for told, at in ((reported, item["reported_at"]), (planned, item["planned_at"])):
+            assert told == "never" if at is None else told.startswith(at[:16].replace("T", " "))
+    newest = file["nightly"]
+    assert f"{newest['reported']} of {newest['expected']} expected devices" in page.text
+    assert file["judged_at"][:16].replace("T", " ") in moment(NOW)
+
+
+def test_hostile_text_stays_text(hostile_site: Path) -> None:
+    """It is there, whole or shortened, and no address is made of it."""
+    seen = 0
+    for name, body in published(hostile_site):
+        for key, text in values(body):
+            seen += "<script>" in text
+            if key in ADDRESSES or key.endswith(("address", "url", "link")):
+                assert not text.lower().startswith(("javascript", "data", "/", "file")), (name, text)
+    assert seen > 30
+    assert content(hostile_site, "flaky")["tests"][0]["id"] == f"integration/{EVIL}"
+    sizes = {name: (hostile_site / name).stat().st_size for name, _ in published(hostile_site)}
+    assert max(sizes.values()) < 256 * 1024, sizes

@@ -1,0 +1,125 @@
+"""The registry as it stands, and how to add to it: told by the schema, with a file that really works."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from unit.render.pages import Element, read
+from unit.render.sample import DEVICES, Sample
+
+from ootci.model.device import load_registry
+from ootci.model.schema import device_schema
+from ootci.stages.render import render
+from ootci.stages.render.device_keys import device_keys
+from ootci.stages.render.registry_page import SHORTEST, registry_page
+
+README = Path(__file__).parents[4] / "README.md"
+
+
+def cells(page: Element, device: str) -> list[str]:
+    """The text of every cell of a device's row."""
+    row = page.one("tr", id=device)
+    return [cell.text for cell in (*row.find("th"), *row.find("td"))]
+
+
+def test_every_device_file_has_a_row(site: Path) -> None:
+    page = read(site / "devices" / "index.html")
+    assert [row.attributes["id"] for row in page.one("tbody").find("tr")] == [item.name for item in DEVICES]
+    assert cells(page, "ember") == [
+        "Ember X1 advisory Ember AI · devices/ember.yaml",
+        "torch-ember github.com/example/torch-ember.git at main",
+        "nightly rocm7.1",
+        "nightly ubuntu-latest",
+        "smoke, integration",
+        "none",
+        "@ember-maintainers · issues · homepage",
+    ]
+
+
+def test_a_paused_device_says_why_and_claims_are_counted(site: Path) -> None:
+    page = read(site / "devices" / "index.html")
+    assert cells(page, "halo")[3] == "PAUSED The only machine is being moved until March. ubuntu-latest"
+    assert cells(page, "cobalt")[5] == "1 bad range"
+
+
+def test_files_lead_to_the_repository_that_the_nightly_ran_in(sampled: Sample) -> None:
+    plan = sampled.history.plans()[-1]
+    assert registry_page(sampled.registry, plan).rows[0].file.href is None
+    for url, href in (
+        (
+            "https://github.com/some/tests/actions/runs/12",
+            "https://github.com/some/tests/blob/HEAD/devices/openreg.yaml",
+        ),
+        ("javascript:https://github.com/some/tests/actions/runs/12", None),
+        ("https://example.com/", None),
+    ):
+        ran = plan.model_copy(update={"trigger": plan.trigger.model_copy(update={"url": url})})
+        assert registry_page(sampled.registry, ran).rows[0].file.href == href
+
+
+def test_the_shortest_file_on_the_page_is_a_device(site: Path, tmp_path: Path) -> None:
+    commands = [item.text for item in read(site / "devices" / "add" / "index.html").find("pre")]
+    text = (site / "devices" / "add" / "index.html").read_text(encoding="utf-8")
+    assert commands[0] == " ".join(SHORTEST.split())
+    shown = re.search(r"<code>(name: .*?)</code></pre>", text, re.DOTALL)
+    assert shown is not None
+    (tmp_path / "mydevice.yaml").write_text(shown[1].replace("&#34;", '"'), encoding="utf-8")
+    (item,) = load_registry(tmp_path)
+    assert item.device.name == "mydevice"
+    assert SHORTEST in README.read_text(encoding="utf-8")
+
+
+def test_nothing_can_be_left_out_of_the_shortest_file(site: Path) -> None:
+    top = re.findall(r"^(\w+):", SHORTEST, re.MULTILINE)
+    assert top == json.loads(device_schema())["required"]
+    page = read(site / "devices" / "add" / "index.html")
+    assert "It must say name , display_name , vendor , maintainers and plugin ." in page.text
+
+
+def test_every_key_of_the_schema_is_explained(site: Path) -> None:
+    keys = {key.path: key for key in device_keys(device_schema())}
+    rows = read(site / "devices" / "add" / "index.html").one("tbody").find("tr")
+    assert [row.one("th").text for row in rows] == list(keys)
+    names = {path.rpartition(".")[2] for path in keys}
+    schema = json.loads(device_schema())
+    for group in (schema, *schema["definitions"].values()):
+        assert set(group.get("properties", {})) <= names
+    for key in keys.values():
+        assert key.sentence, key.path
+        assert key.kind, key.path
+
+
+def test_what_a_key_takes_and_what_holds_without_it() -> None:
+    keys = {key.path: (key.kind, key.default) for key in device_keys(device_schema())}
+    assert keys["name"][1] is None
+    assert keys["tier"] == ("one of `reference`, `gating`, `advisory`", "advisory")
+    assert keys["plugin.git.submodules"] == ("`true` or `false`", "false")
+    assert keys["plugin.git.url"] == ("text", None)
+    assert keys["build.timeout_minutes"] == ("whole number, at least 1, at most 720", "60")
+    assert keys["torch"] == ("group of keys", "as below")
+    assert keys["paused"] == ("group of keys", "none")
+    assert keys["suites"] == ("list of: group of keys", "smoke, integration")
+    assert keys["suites[].dtypes"][0].startswith("list of: one of `float32`")
+    assert keys["unsupported[].capability"][0].startswith("one of ")
+    assert ", such as `" in keys["unsupported[].capability"][0]
+    assert keys["bad_ranges[].first"] == ("day", None)
+    assert keys["environment"] == ("mapping of names to text", "none")
+
+
+def test_before_the_first_nightly_the_front_page_leads_there(sampled: Sample, tmp_path: Path) -> None:
+    update = {"plan_id": None, "planned_at": None, "devices": ()}
+    (tmp_path / "none").mkdir()
+    history = type(sampled.history)(tmp_path / "none")
+    render(sampled.registry[:1], history, sampled.verdicts.model_copy(update=update), tmp_path / "site")
+    page = read(tmp_path / "site" / "index.html").one("main")
+    assert page.find("a", href="devices/add/index.html")
+    assert "There has been no nightly yet." in read(tmp_path / "site" / "trends" / "index.html").text
+    assert "There has been no nightly yet." in read(tmp_path / "site" / "d" / "openreg" / "trends" / "index.html").text
+
+
+def test_once_there_is_a_nightly_it_leads_there_from_its_foot_only(site: Path) -> None:
+    page = read(site / "index.html")
+    assert not page.one("main").find("a", href="devices/add/index.html")
+    assert page.one("footer").find("a", href="devices/add/index.html")

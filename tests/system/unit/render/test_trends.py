@@ -1,0 +1,171 @@
+"""Trends: charts that tell nothing that is not so, and the same in words and in a table."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from unit.render.pages import Element, read
+from unit.render.sample import DEVICES, Sample
+from unit.render.sample_runs import FIRST_NIGHT, NIGHTS, plan_id
+
+from ootci.history.trends import DAYS, TrendDay
+from ootci.stages.render.chart import LARGE, TINY, Axis, Series, Size, chart, from_lowest, from_zero, steps
+from ootci.stages.render.trend_series import number
+from ootci.stages.render.trends import trend_row, trends_page
+
+SIZE = Size(10, 104)
+AXIS = Axis(0, 100)
+
+
+@pytest.mark.parametrize(
+    ("values", "path"),
+    [
+        ((0, 100, 100, 50), "M0 102h10V2h20V52h10"),
+        ((None, 100, None, None, 0), "M10 2h10M40 102h10"),
+        ((None, None), ""),
+        ((), ""),
+    ],
+)
+def test_a_day_without_a_value_is_a_gap_and_never_bridged(values: tuple[float | None, ...], path: str) -> None:
+    assert steps(values, AXIS, SIZE) == path
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(0, 1e12)), min_size=1, max_size=DAYS))
+def test_a_line_stays_within_its_chart_and_covers_the_days_with_a_value(values: list[float | None]) -> None:
+    known = [value for value in values if value is not None]
+    if not known:
+        return
+    for axis in (from_zero(known), from_lowest(known)):
+        path = steps(values, axis, LARGE)
+        assert sum(map(int, re.findall(r"h(\d+)", path))) == LARGE.day * len(known)
+        heights = [float(found) for found in re.findall(r"(?:M\d+ |V)([\d.]+)", path)]
+        assert all(0 <= height <= LARGE.height for height in heights)
+
+
+def test_counts_and_times_begin_with_zero() -> None:
+    assert from_zero([5, 7]) == Axis(0, 7)
+    assert from_zero([0, 0]) == Axis(0, 1)
+    assert from_lowest([5, 7]) == Axis(5, 7)
+    assert from_lowest([5, 5]) == Axis(0, 5)
+
+
+def test_the_words_tell_what_the_picture_shows() -> None:
+    days = [f"2026-11-{day:02d}" for day in range(1, 6)]
+    drawn = chart(
+        [Series("Failing", "line", (3, None, 0, 7, None))], Axis(0, 7), number, days, hatched=[1, 4], marks=[3]
+    )
+    assert drawn.words == (
+        "Failing: 7 on 2026-11-04; 3 days with a value, lowest 0 on 2026-11-03, highest 7 on 2026-11-04, median 3."
+    )
+    assert (drawn.top, drawn.bottom, drawn.newest, drawn.marks) == ("7", "0", "7", (24,))
+    same = chart([Series("Failing", "line", (4, 4))], Axis(0, 4), number, days[:2])
+    assert same.words == "Failing: 4 on 2026-11-02, and the same on all of 2 days with a value."
+
+
+@given(st.sets(st.integers(0, DAYS - 1), min_size=1))
+def test_a_hatching_never_leaves_its_days(places: set[int]) -> None:
+    drawn = chart([Series("x", "line", (1,) * DAYS)], AXIS, number, ["day"] * DAYS, hatched=sorted(places), size=TINY)
+    points = re.findall(r"[ML](\d+) (\d+)", drawn.hatching)
+    assert points
+    for (left, top), (right, bottom) in zip(points[::2], points[1::2], strict=True):
+        days = range(int(left) // TINY.day, -(-int(right) // TINY.day))
+        assert set(days) <= places
+        assert {int(top), int(bottom)} <= set(range(TINY.height + 1))
+
+
+def tables(page: Element) -> list[list[str]]:
+    """The text of every cell of the page's only table, row by row."""
+    return [[cell.text for cell in (*row.find("th"), *row.find("td"))] for row in page.one("tbody").find("tr")]
+
+
+def test_a_device_s_page_has_every_night_in_its_table_and_leads_to_the_runs(site: Path) -> None:
+    page = read(site / "d" / "borealis" / "trends" / "index.html")
+    rows = tables(page)
+    assert len(rows) == NIGHTS
+    assert rows[0][:6] == ["2026-11-21", "REGRESSED", "69", "72", "3", "0"]
+    assert page.find("a", href=f"../{plan_id(NIGHTS - 1)}/index.html")
+
+
+def test_a_night_that_says_nothing_is_hatched_and_says_why(site: Path) -> None:
+    page = read(site / "d" / "cobalt" / "trends" / "index.html")
+    assert ["2026-11-12", "INFRA", "says nothing: The runners had no network."] in tables(page)
+    hatched = page.find("path", class_="hatching")
+    assert len(hatched) > 5
+    assert "2026-11-12: The runners had no network. more" in page.text
+    assert "1 day that must not be counted" in page.text
+
+
+def test_strip_and_calendar_hatch_such_a_night_and_keep_its_verdict(site: Path) -> None:
+    row = read(site / "index.html").one("tr", id="cobalt")
+    assert [item.attributes["x"] for item in row.find("use", href="#c-hatch")] == ["44"]
+    assert row.find("use", href="#c-alert", x="44")
+    words = "1 night INFRA from 2026-11-12 (says nothing: The runners had no network.)"
+    assert words in str(row.one("svg", class_="strip").one("title").children)
+    page = read(site / "d" / "cobalt" / "index.html")
+    (night,) = page.find("li", class_="hatched")
+    assert night.text == "12 Nov INFRA , says nothing"
+    assert words in page.text
+    assert page.find("a", href="https://example.com/incidents/7")
+    assert not read(site / "d" / "borealis" / "index.html").find("li", class_="hatched")
+
+
+def test_every_picture_has_the_same_in_words(site: Path) -> None:
+    page = read(site / "d" / "borealis" / "trends" / "index.html").one("main")
+    pictures = page.find("svg", role="img")
+    assert len(pictures) > 8
+    for picture in pictures:
+        named = picture.attributes["aria-labelledby"].split()
+        assert [item.attributes["id"] for item in (picture.one("title"), picture.one("desc"))] == named
+        assert picture.one("desc").text
+    assert "No run of these days says how long it waited." in page.text
+
+
+def test_a_silent_device_has_gaps_and_no_zero(site: Path) -> None:
+    rows = tables(read(site / "d" / "fjord" / "trends" / "index.html"))
+    assert [row[2:] for row in rows[:3]] == [["no report"]] * 3
+    page = read(site / "d" / "indigo" / "trends" / "index.html")
+    assert "No test was executed in these days." in page.text
+    assert not page.one("main").find("svg", role="img")
+
+
+def test_there_is_a_row_for_every_device(site: Path) -> None:
+    page = read(site / "trends" / "index.html")
+    rows = tables(page)
+    assert len(rows) == len(DEVICES)
+    (borealis,) = [row for row in rows if row[0].startswith("Borealis")]
+    assert borealis[1] == "69 of 72 lowest 69 of 72"
+    assert borealis[4] == "no value"
+    (indigo,) = [row for row in rows if row[0].startswith("Indigo")]
+    assert indigo[1:] == ["no value"] * 5
+    (fjord,) = [row for row in rows if row[0].startswith("Fjord")]
+    assert fjord[0] == "Fjord 400 NO DATA newest value 2026-11-18"
+
+
+def test_no_ratio_without_its_two_numbers(site: Path) -> None:
+    assert "%" not in "".join(cell for row in tables(read(site / "trends" / "index.html")) for cell in row)
+    for picture in read(site / "trends" / "index.html").find("svg", class_="spark"):
+        assert "%" not in str(picture.one("title").children)
+
+
+def test_before_the_first_nightly_the_pages_say_so(sampled: Sample) -> None:
+    device, verdict = sampled.registry[0].device, sampled.verdicts.devices[0]
+    page = trends_page([trend_row(device, verdict, [])], None)
+    assert (page.first, page.rows[0].sparks[0].chart) == ("", None)
+    assert trends_page([], datetime(2026, 11, 21)).first == "2026-08-24"
+
+
+def test_a_device_with_nothing_but_gaps_has_no_newest_value(sampled: Sample) -> None:
+    device, verdict = sampled.registry[0].device, sampled.verdicts.devices[0]
+    days = [TrendDay((FIRST_NIGHT + timedelta(days=number)).date()) for number in range(DAYS)]
+    assert trend_row(device, verdict, days).newest is None
+
+
+def test_a_line_has_no_more_bytes_than_its_budget() -> None:
+    """Fifty devices have five lines each on one page: 250 of them must stay below 200 KiB."""
+    restless = [1000.0 * (number % 2) + number for number in range(DAYS)]
+    assert len(steps(restless, from_zero(restless), TINY)) <= 800

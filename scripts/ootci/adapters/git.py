@@ -3,9 +3,38 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import re
 from pathlib import Path
 
 from ootci.adapters.process import ask
+from ootci.errors import HostFailure, PyTorchUnreachable
+
+PYTORCH = "https://github.com/pytorch/pytorch.git"
+
+
+def pytorch_repository() -> str:
+    """Where PyTorch's sources are; ``OOTCI_PYTORCH_GIT`` names another repository, such as a mirror."""
+    return os.environ.get("OOTCI_PYTORCH_GIT", PYTORCH)
+
+
+def refs_of(url: str, *names: str) -> dict[str, str]:
+    """The commits of a repository's refs, by their full names; a ref that is not there is left out.
+
+    Raises:
+        PyTorchUnreachable: the repository does not answer, or there is no git.
+
+    """
+    listed = ask(["git", "ls-remote", "--", url, *names], env={**os.environ, "GIT_TERMINAL_PROMPT": "0"})
+    if listed is None or listed.exit_code != 0:
+        said = listed.err.strip().splitlines()[-1:] if listed else ["there is no git"]
+        raise PyTorchUnreachable(
+            f"the repository cannot be asked: {''.join(said)}",
+            where=url,
+            fix="check the network, and OOTCI_PYTORCH_GIT",
+        )
+    found = re.findall(r"^([0-9a-f]{40})\t(\S+)$", listed.out, re.MULTILINE)
+    return {name: commit for commit, name in found if name in names}
 
 
 def commit_of(folder: Path) -> str | None:
@@ -16,6 +45,23 @@ def commit_of(folder: Path) -> str | None:
     status = ask(["git", "status", "--porcelain", "--", "."], cwd=folder)
     dirty = status is None or status.exit_code != 0 or bool(status.out.strip())
     return head.out.strip() + ("-dirty" if dirty else "")
+
+
+def head_and_parents(folder: Path) -> tuple[str, tuple[str, ...]]:
+    """The commit that a checkout stands at, and those that it was made from, also where they were not fetched.
+
+    Raises:
+        HostFailure: git does not say.
+
+    """
+    head, content = (
+        ask(["git", "rev-parse", "HEAD"], cwd=folder),
+        ask(["git", "cat-file", "commit", "HEAD"], cwd=folder),
+    )
+    if head is None or content is None or head.exit_code or content.exit_code:
+        raise HostFailure("git does not say what was fetched", where=str(folder), fix="see whether git works there")
+    said, _, _ = content.out.partition("\n\n")
+    return head.out.strip(), tuple(re.findall(r"^parent ([0-9a-f]{40})$", said, re.MULTILINE))
 
 
 def source_files(folder: Path) -> list[Path]:

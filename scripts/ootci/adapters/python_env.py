@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import sys
 from collections.abc import Mapping
@@ -66,13 +67,22 @@ def installed_version(environment: Path, distribution: str) -> str | None:
 def torch_git_version(environment: Path) -> str | None:
     """``torch.version.git_version`` of the installed torch, read as text: importing torch may be what is broken."""
     for path in environment.glob("lib/python3.*/site-packages/torch/version.py"):
-        try:
-            body = ast.parse(path.read_bytes()).body
-        except (OSError, SyntaxError, ValueError):
-            continue
-        for node in body:
-            targets = node.targets if isinstance(node, ast.Assign) else []
-            if any(isinstance(target, ast.Name) and target.id == "git_version" for target in targets):
-                value = getattr(node, "value", None)
-                return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else None
+        with contextlib.suppress(OSError):
+            return stated_git_version(path.read_bytes())
+    return None
+
+
+def stated_git_version(source: bytes) -> str | None:
+    """What ``torch/version.py`` says as ``git_version``, read without running it; None where it says nothing."""
+    try:
+        body = ast.parse(source).body
+    except (SyntaxError, ValueError):
+        return None
+    for node in body:
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
+        if any(isinstance(target, ast.Name) and target.id == "git_version" for target in targets):
+            value = getattr(node, "value", None)
+            return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else None
     return None

@@ -8,19 +8,21 @@ wheel, ``#sha256=`` in its address and ``data-yanked`` on withdrawn files. Night
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
+from datetime import date
 from html.parser import HTMLParser
 from urllib.parse import unquote, urljoin, urlsplit
 
-import requests
 from packaging.tags import Tag, sys_tags
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import Version
 
+from ootci.adapters.download import DownloadProblem, read
+
 NIGHTLY_INDEX = "https://download.pytorch.org/whl/nightly"
 RELEASE_INDEX = "https://download.pytorch.org/whl"
-TIMEOUT_SECONDS = (10, 30)
-ATTEMPTS = 3
+PAGE_SECONDS = 60.0
 MAX_PAGE_BYTES = 32 * 1024 * 1024
 """PyTorch's longest project pages are under a megabyte; more than this is no index page."""
 
@@ -38,6 +40,7 @@ class TorchWheel:
         url: its address without the fragment.
         sha256: its checksum, where the index states one.
         index_url: the index that it was found on.
+        withdrawn: why the index says not to use it, empty where it does not say why; None for one to use.
 
     """
 
@@ -45,6 +48,16 @@ class TorchWheel:
     url: str
     sha256: str | None
     index_url: str
+    withdrawn: str | None = None
+
+    @property
+    def night(self) -> date | None:
+        """The date of a nightly; None for any other version."""
+        said = str(self.version.dev or "")
+        try:
+            return date(int(said[:4]), int(said[4:6]), int(said[6:])) if re.fullmatch("[0-9]{8}", said) else None
+        except ValueError:
+            return None
 
 
 def nightly_index(variant: str) -> str:
@@ -92,13 +105,34 @@ def nightlies(index_url: str, tags: frozenset[Tag] | None = None) -> tuple[Torch
     return tuple(found[version] for version in sorted(found))
 
 
+def nights(index_url: str, tags: frozenset[Tag] | None = None) -> tuple[TorchWheel, ...]:
+    """The wheel of every night that fits this interpreter, newest first, withdrawn ones too where there is no other.
+
+    Raises:
+        IndexProblem: the index cannot be reached or lists no nightly that fits.
+
+    """
+    listed = sorted(_listed(index_url, tags), key=lambda wheel: (wheel.withdrawn is None, wheel.version))
+    found = {wheel.night: wheel for wheel in listed if wheel.night is not None}
+    if not found:
+        raise IndexProblem(f"{index_url} has no nightly for this Python and machine")
+    return tuple(found[night] for night in sorted(found, reverse=True))
+
+
 def _fitting(index_url: str, tags: frozenset[Tag] | None) -> list[TorchWheel]:
+    wheels = [wheel for wheel in _listed(index_url, tags) if wheel.withdrawn is None]
+    if not wheels:
+        raise IndexProblem(f"{index_url} has no torch wheel for this Python and machine")
+    return wheels
+
+
+def _listed(index_url: str, tags: frozenset[Tag] | None) -> list[TorchWheel]:
     supported = frozenset(sys_tags()) if tags is None else tags
     page_url = f"{index_url}/torch/"
     page = _Links()
     page.feed(_get(page_url))
     wheels = []
-    for href in page.found:
+    for href, withdrawn in page.found:
         try:
             url, _, fragment = urljoin(page_url, href).partition("#")
             name = unquote(urlsplit(url).path.rpartition("/")[2])
@@ -107,67 +141,25 @@ def _fitting(index_url: str, tags: frozenset[Tag] | None) -> list[TorchWheel]:
             continue
         if project == "torch" and url.startswith(("https://", "http://")) and wheel_tags & supported:
             sha256 = fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else None
-            wheels.append(TorchWheel(version, url, sha256, index_url))
-    if not wheels:
-        raise IndexProblem(f"{index_url} has no torch wheel for this Python and machine")
+            wheels.append(TorchWheel(version, url, sha256, index_url, withdrawn))
     return wheels
 
 
 def _get(url: str) -> str:
-    reason = ""
-    for _ in range(ATTEMPTS):
-        try:
-            status, page = _page(url)
-        except requests.exceptions.ConnectionError as error:
-            raise IndexProblem(f"{url} cannot be reached ({_cause(error)})") from error
-        except requests.exceptions.RequestException as error:
-            reason = f"{url} did not answer ({type(error).__name__})"
-            continue
-        if status < 400:
-            return page
-        reason = f"{url} answered {status}"
-        if status < 500:
-            break
-    raise IndexProblem(reason)
-
-
-def _page(url: str) -> tuple[int, str]:
-    """Status and text of a page.
-
-    Raises:
-        IndexProblem: it is longer than an index page can be.
-        requests.exceptions.RequestException: there was no answer, or it broke off.
-
-    """
-    with requests.get(url, timeout=TIMEOUT_SECONDS, headers={"Accept": "text/html"}, stream=True) as response:
-        content = b""
-        for chunk in response.iter_content(1 << 20):
-            content += chunk
-            if len(content) > MAX_PAGE_BYTES:
-                raise IndexProblem(f"{url} answered with more than {MAX_PAGE_BYTES >> 20} MiB, which is no index page")
-        return response.status_code, content.decode("utf-8", "replace")
-
-
-def _cause(error: requests.exceptions.ConnectionError) -> str:
-    text = str(error)
-    for sign, meaning in (
-        ("NameResolution", "its name is not known here"),
-        ("refused", "connection refused"),
-        ("SSL", "TLS failed"),
-        ("timed out", "timed out"),
-        ("unreachable", "network unreachable"),
-    ):
-        if sign in text:
-            return meaning
-    return "no connection"
+    try:
+        content, _ = read(url, at_most=MAX_PAGE_BYTES, seconds=PAGE_SECONDS, headers={"Accept": "text/html"})
+    except DownloadProblem as problem:
+        raise IndexProblem(str(problem)) from problem
+    return content.decode("utf-8", "replace")
 
 
 class _Links(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[str] = []
+        self.found: list[tuple[str, str | None]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = dict(attrs)
-        if tag == "a" and "data-yanked" not in values and (href := values.get("href")):
-            self.found.append(href)
+        if tag == "a" and (href := values.get("href")):
+            withdrawn = (values["data-yanked"] or "") if "data-yanked" in values else None
+            self.found.append((href, withdrawn))

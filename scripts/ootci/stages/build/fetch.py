@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from ootci.adapters import git, python_env
+from ootci.adapters.download import DownloadProblem, checksum, download
 from ootci.model.device import RegisteredDevice
 from ootci.model.plan import PlannedRun
 from ootci.model.torch_build import TorchRequest
@@ -16,6 +19,8 @@ from .upstream import fetch_upstream
 
 SUITE_REQUIREMENTS = ("pytest>=8.2",)
 """What the suites need besides torch."""
+KEPT_DOWNLOADS = 3
+"""Wheels of torch that stay in the work folder; they have up to a gigabyte each."""
 
 
 def fetch(item: RegisteredDevice, run: PlannedRun, workspace: Workspace, commands: Commands) -> bool:
@@ -34,7 +39,7 @@ def fetch(item: RegisteredDevice, run: PlannedRun, workspace: Workspace, command
         raise StepFailed(run.torch.unavailable_reason)
     building = device.build.requirements if device.plugin.package is None else ()
     requirements = (*SUITE_REQUIREMENTS, *device.plugin.requirements, *building)
-    pinned = [run.torch.version, run.torch.url, run.torch.sha256]
+    pinned = [run.torch.version, run.torch.url, run.torch.sha256, run.torch.commit]
     key = digest(python_env.base_python(), pinned, requirements, device.plugin.index_url)
     stamp = Stamp.of(environment)
     cached = stamp.fetch == key and python_env.installed_version(environment, "torch") is not None
@@ -43,7 +48,8 @@ def fetch(item: RegisteredDevice, run: PlannedRun, workspace: Workspace, command
         environment.parent.mkdir(parents=True, exist_ok=True)
         create = python_env.create_command(environment)
         commands.run("the virtual environment cannot be made", create, cwd=environment.parent)
-        _install_torch(run.torch, commands)
+        _install_torch(run.torch, workspace, commands)
+        _check_commit(run.torch, python_env.torch_git_version(environment))
         _install_requirements(requirements, device.plugin.index_url, run.torch, commands)
         Stamp(fetch=key).save(environment)
     if device.plugin.git is not None:
@@ -53,16 +59,56 @@ def fetch(item: RegisteredDevice, run: PlannedRun, workspace: Workspace, command
     return cached and device.plugin.git is None
 
 
-def _install_torch(torch: TorchRequest, commands: Commands) -> None:
+def _install_torch(torch: TorchRequest, workspace: Workspace, commands: Commands) -> None:
     if torch.wheel is not None:
-        requirement = [torch.wheel]
+        requirement = [str(_checked_wheel(torch, workspace))]
     elif torch.url is not None:
-        checksum = f"#sha256={torch.sha256}" if torch.sha256 else ""
         # Variants with a GPU need packages that lie beside torch on its index.
-        requirement = [f"torch @ {torch.url}{checksum}", "--extra-index-url", torch.index_url or torch.url]
+        index = torch.index_url or torch.url
+        requirement = [str(_downloaded(torch.url, torch.sha256, workspace, commands)), "--extra-index-url", index]
     else:
         requirement = [f"torch=={torch.version}"]
     commands.pip("torch cannot be installed", "install", *requirement)
+
+
+def _checked_wheel(torch: TorchRequest, workspace: Workspace) -> Path:
+    """The wheel that the plan was made with; what lies there now may be another."""
+    planned = Path(torch.wheel or "")
+    path = planned if planned.is_file() else workspace.torch_wheels / planned.name
+    if not path.is_file():
+        raise StepFailed(f"torch cannot be installed: the wheel {planned.name} is not on this machine")
+    if torch.sha256 is not None and (got := checksum(path)) != torch.sha256:
+        raise StepFailed(
+            f"torch cannot be installed: {planned.name} is not the wheel of the plan: its SHA-256 is {got}, "
+            f"planned is {torch.sha256}"
+        )
+    return path
+
+
+def _downloaded(url: str, sha256: str | None, workspace: Workspace, commands: Commands) -> Path:
+    """The wheel of an index, downloaded once for all devices of a work folder where its checksum is known."""
+    folder = workspace.torch_wheels / digest(url, sha256)[:16]
+    file = folder / Path(unquote(urlsplit(url).path)).name
+    if sha256 is not None and file.is_file() and checksum(file) == sha256:
+        file.touch()
+        return file
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        download(url, file, sha256=sha256, seconds=commands.timeout)
+    except DownloadProblem as problem:
+        raise StepFailed(f"torch cannot be installed: {problem}") from problem
+    downloads = sorted(workspace.torch_wheels.glob("*/*.whl"), key=lambda path: path.stat().st_mtime)
+    for old in downloads[:-KEPT_DOWNLOADS]:
+        shutil.rmtree(old.parent)
+    return file
+
+
+def _check_commit(torch: TorchRequest, installed: str | None) -> None:
+    if torch.commit is not None and installed != torch.commit:
+        raise StepFailed(
+            f"the torch that was installed says that it was built from {installed or 'no commit'}, "
+            f"planned is {torch.commit}"
+        )
 
 
 def _install_requirements(

@@ -24,6 +24,7 @@ from ootci.model.workspace import Workspace
 from .commands import Commands, StepFailed
 from .fetch import fetch
 from .plugin import build_plugin, fetched_plugin
+from .ready import machine_is_ready
 
 
 @dataclass
@@ -68,6 +69,8 @@ def build(
 ) -> Build:
     """Make the device's environment and plugin, and write build.json. A failure is a result, not an exception.
 
+    Nothing is fetched on a machine that is not ready: the device file's check command fails, or the disk is full.
+
     Args:
         item: the device and its file.
         run: the planned run; its torch is used.
@@ -84,7 +87,8 @@ def build(
     commands = _commands(item, environment, progress)
     timed = _Timed(clock, progress, run.device)
     log = folder.logs / "fetch.log"
-    stages = [timed.stage(StageName.FETCH, log, lambda: fetch(item, run, workspace, commands.into(log)))]
+    fetching = commands.into(log)
+    stages = [timed.stage(StageName.FETCH, log, lambda: _fetch(item, run, workspace, fetching))]
     fetched = stages[0].status is StageStatus.PASSED
     torch = _torch(environment, None if fetched else run.torch.version or "none")
     plugin: PluginBuild | None = None
@@ -114,6 +118,11 @@ def build(
     )
     write(result, folder.build)
     return result
+
+
+def _fetch(item: RegisteredDevice, run: PlannedRun, workspace: Workspace, commands: Commands) -> bool:
+    machine_is_ready(item.device.check, workspace, commands)
+    return fetch(item, run, workspace, commands)
 
 
 def _torch(environment: Path, only: str | None) -> TorchBuild | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 
 from ootci.adapters import git
@@ -11,14 +10,11 @@ from ootci.model.workspace import Workspace
 
 from .commands import Commands, StepFailed
 
-REPOSITORY = "https://github.com/pytorch/pytorch.git"
 FOLDER = "test"
 
 
 def fetch_upstream(git_version: str | None, workspace: Workspace, commands: Commands) -> None:
     """Check out PyTorch's folder ``test`` of the commit that torch names, unless that one's is there already.
-
-    ``OOTCI_PYTORCH_GIT`` names another repository, such as a mirror.
 
     Raises:
         StepFailed: the torch does not say its commit, or the commit cannot be fetched.
@@ -34,7 +30,7 @@ def fetch_upstream(git_version: str | None, workspace: Workspace, commands: Comm
     draft = target.with_name(f"{commit}.part")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
-    url = os.environ.get("OOTCI_PYTORCH_GIT", REPOSITORY)
+    url = git.pytorch_repository()
     what = f"PyTorch's tests of commit {commit} cannot be fetched"
     for command in git.sparse_commands(url, commit, FOLDER):
         commands.run(what, command, cwd=draft, extra={"GIT_TERMINAL_PROMPT": "0"})

@@ -10,7 +10,7 @@ import pytest
 from packaging.tags import Tag
 from packaging.version import Version
 
-from ootci.adapters import torch_index
+from ootci.adapters import download, torch_index
 from ootci.adapters.torch_index import IndexProblem, exact, newest, nightlies
 
 TAGS = frozenset({Tag("cp311", "cp311", "linux_x86_64"), Tag("py3", "none", "any")})
@@ -50,6 +50,7 @@ class _Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def index(monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr(download, "PAUSES", (0.0, 0.0))
     with Index(("127.0.0.1", 0), _Handler) as server:
         server.answers, server.asked = [], []
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -147,7 +148,7 @@ def test_a_server_that_stays_broken_is_given_up(index: Index) -> None:
     index.answers = [(502, b"")]
     with pytest.raises(IndexProblem, match="answered 502"):
         newest(index.url, TAGS)
-    assert len(index.asked) == torch_index.ATTEMPTS
+    assert len(index.asked) == download.ATTEMPTS
 
 
 def test_a_refused_connection_is_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,250 @@
+"""PyTorch's cross-repository CI relay: proving who we are, and handing in reports.
+
+The relay knows a repository by a token that GitHub gives to a job with ``id-token: write`` (OpenID Connect), made out
+to the relay. Other CI systems hand such a token over in ``OOTCI_RELAY_TOKEN``. A token is sent to whom it is for, and
+is never shown.
+
+Sources: pytorch/test-infra, ``aws/lambda/cross_repo_ci_relay``; GitHub's documentation, "OpenID Connect reference".
+"""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import random
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import requests
+from requests.auth import AuthBase
+
+from ootci.errors import BadOption, RelayOutOfOrder, RelayRefused, RelayUnreachable
+
+AUDIENCE = "pytorch-cross-repo-ci-relay"
+TOKEN_VARIABLE = "OOTCI_RELAY_TOKEN"  # noqa: S105 - the name of a variable
+TIMEOUT_SECONDS = (10.0, 30.0)
+LONGEST_PAUSE = 30.0
+MAX_ANSWER_BYTES = 64 * 1024
+
+_RANDOM = random.SystemRandom()
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{1,20000}")
+_ANSWERED_LATER = frozenset({408, 425, 429})
+
+_FIXES = {
+    400: "it takes `in_progress` and then `completed` of the same attempt, each once, for an event that it delivered",
+    401: "report from a job with `permissions: id-token: write`, to the relay that the token is made out to",
+    403: "ask PyTorch to put this repository on the relay's allow list, at level L2 or above",
+}
+_OTHER_FIX = "check the relay's address"
+_IGNORED = "the relay takes no reports of this repository"
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """An answer over HTTP; ``doubtful`` when an earlier try may have been taken although its answer never came."""
+
+    status: int
+    text: str
+    doubtful: bool
+
+
+class _Bearer(AuthBase):
+    """A header that ``requests`` replaces by nothing that it finds on this machine, such as in a netrc file."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        request.headers["Authorization"] = f"Bearer {self._token}"
+        return request
+
+
+class Relay:
+    """The relay, as one command speaks to it.
+
+    Args:
+        url: where reports go.
+        patience: seconds after which nothing is tried again, for all reports together.
+        environment: where the token, or what it can be had with, is found.
+        wait: sleeps between two tries.
+        clock: seconds that only grow.
+        chance: a random number from 0 to 1, so that many jobs do not come back at the same moment.
+
+    Raises:
+        BadOption: the address is none to which a token may be sent.
+
+    """
+
+    def __init__(
+        self,
+        url: str,
+        patience: float,
+        environment: Mapping[str, str],
+        *,
+        wait: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+        chance: Callable[[], float] = _RANDOM.random,
+    ) -> None:
+        _must_be_safe(url, "--relay")
+        self._url = url
+        self._environment = environment
+        self._wait, self._clock, self._chance = wait, clock, chance
+        self._ends = clock() + patience
+        self._known_token: str | None = None
+
+    def report(self, body: bytes) -> str:
+        """Hand in a report, and say in a few words what became of it.
+
+        Raises:
+            RelayOutOfOrder: the relay does not take it now.
+            RelayRefused: the relay takes no reports from here, or there is no token.
+            RelayUnreachable: nobody answered in time.
+
+        """
+        answer = self._ask("POST", self._url, self._token(), body)
+        if 200 <= answer.status < 300:
+            said = _field(answer.text, "status")
+            if said == "ignored":
+                raise RelayRefused(_IGNORED, where=self._url, fix=_FIXES[403])
+            return f"the relay says: {said or 'taken'}"
+        if answer.status == 400 and answer.doubtful:
+            # What broke off was the answer: the relay has the report, and refuses to take it twice.
+            return "the relay has it, most likely: a try broke off, and it refused the next one"
+        detail = _field(answer.text, "detail") or "it does not say why"
+        what, fix = f"the relay answered {answer.status}: {detail}", _FIXES.get(answer.status, _OTHER_FIX)
+        if answer.status == 400:
+            raise RelayOutOfOrder(what, where=self._url, fix=fix)
+        raise RelayRefused(what, where=self._url, fix=fix)
+
+    def _token(self) -> str:
+        if self._known_token is None:
+            given = self._environment.get(TOKEN_VARIABLE, "").strip()
+            token = given or self._exchanged()
+            if not _TOKEN.fullmatch(token):
+                raise RelayRefused(
+                    "what should be a token is none", where=TOKEN_VARIABLE, fix="give the token alone, on one line"
+                )
+            self._known_token = token
+        return self._known_token
+
+    def _exchanged(self) -> str:
+        """A token from GitHub, made out to the relay."""
+        url, permit = (self._environment.get(f"ACTIONS_ID_TOKEN_REQUEST_{name}", "") for name in ("URL", "TOKEN"))
+        if not url or not _TOKEN.fullmatch(permit):
+            raise RelayRefused(
+                "there is no token to show to the relay",
+                where=f"{TOKEN_VARIABLE}, ACTIONS_ID_TOKEN_REQUEST_URL",
+                fix=f"give the job `permissions: id-token: write`, or elsewhere a token in {TOKEN_VARIABLE}",
+            )
+        _must_be_safe(url, "ACTIONS_ID_TOKEN_REQUEST_URL")
+        answer = self._ask("GET", f"{url}{'&' if urlsplit(url).query else '?'}audience={AUDIENCE}", permit, None)
+        token = _field(answer.text, "value", longest=20_000) if answer.status == 200 else ""
+        if not token:
+            raise RelayRefused(
+                f"GitHub gives out no token (it answered {answer.status})",
+                where="ACTIONS_ID_TOKEN_REQUEST_URL",
+                fix="give the job `permissions: id-token: write`",
+            )
+        return token
+
+    def _ask(self, method: str, url: str, token: str, body: bytes | None) -> _Answer:
+        """Ask until there is an answer that another try would not change."""
+        place, reason, doubtful, tries = url.partition("?")[0], "there was no time left to ask", False, 0
+        while self._clock() < self._ends:
+            tries += 1
+            pause = min(LONGEST_PAUSE, 2.0 ** (tries - 1)) * (0.5 + self._chance())
+            try:
+                status, later, text = self._once(method, url, token, body)
+            except requests.exceptions.RequestException as error:
+                reason, doubtful = _cause(error), doubtful or not _never_connected(error)
+            else:
+                if status < 500 and status not in _ANSWERED_LATER:
+                    return _Answer(status, text, doubtful)
+                reason, doubtful = f"it answered {status}", doubtful or status >= 500
+                pause = max(pause, _seconds(later) + self._chance())
+            if self._clock() + pause >= self._ends:
+                break
+            self._wait(pause)
+        raise _gave_up(place, reason, tries)
+
+    def _once(self, method: str, url: str, token: str, body: bytes | None) -> tuple[int, str, str]:
+        """Status, the header Retry-After and the beginning of the text of one answer."""
+        left = max(0.1, self._ends - self._clock())
+        connect, read = (min(limit, left) for limit in TIMEOUT_SECONDS)
+        headers = {"Accept": "application/json", "Content-Type": "application/json"}
+        with requests.request(
+            method,
+            url,
+            data=body,
+            headers=headers,
+            auth=_Bearer(token),
+            timeout=(connect, read),
+            # Whoever redirects could have the token sent to somebody else.
+            allow_redirects=False,
+            stream=True,
+        ) as response:
+            content = bytearray()
+            # Byte by byte, because whoever sends one a second must not keep us longer than the patience lasts.
+            for byte in response.iter_content(1):
+                content += byte
+                if len(content) >= MAX_ANSWER_BYTES or self._clock() >= self._ends:
+                    break
+            return response.status_code, response.headers.get("Retry-After", ""), content.decode("utf-8", "replace")
+
+
+def _must_be_safe(url: str, where: str) -> None:
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        parts, host = urlsplit(""), ""
+    loopback = host in ("localhost", "127.0.0.1", "::1")
+    if not host or not (parts.scheme == "https" or (parts.scheme == "http" and loopback)):
+        raise BadOption(
+            "a token is sent to https addresses only", where=where, fix="give an address that begins with https://"
+        )
+
+
+def _gave_up(place: str, reason: str, tries: int) -> RelayUnreachable:
+    times = "once" if tries == 1 else f"{tries} times"
+    return RelayUnreachable(
+        f"no answer that counts: {reason}" + (f" (asked {times})" if tries else ""),
+        where=place,
+        fix="nothing is lost but the report; run the job again, or give it longer with --patience",
+    )
+
+
+def _field(text: str, name: str, longest: int = 200) -> str:
+    """A text of an answer, harmless for terminals and workflows; empty where there is none."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    value = found.get(name) if isinstance(found, dict) else None
+    return ascii(value[:longest])[1:-1] if isinstance(value, str) else ""
+
+
+def _seconds(later: str) -> float:
+    """How long the header Retry-After asks to wait: seconds, or a date (RFC 9110, 10.2.3)."""
+    if re.fullmatch(r"\d{1,9}", later):
+        return float(later)
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(later).timestamp() - time.time())
+    except (ValueError, OverflowError, OSError):
+        return 0.0
+
+
+def _never_connected(error: requests.exceptions.RequestException) -> bool:
+    if isinstance(error, requests.exceptions.ConnectTimeout | requests.exceptions.SSLError):
+        return True
+    return isinstance(error, requests.exceptions.ConnectionError) and "NewConnectionError" in str(error)
+
+
+def _cause(error: requests.exceptions.RequestException) -> str:
+    # The error's own text is not shown: it may hold what was sent.
+    if isinstance(error, requests.exceptions.Timeout):
+        return "it took too long"
+    return "nobody is there" if _never_connected(error) else "the connection broke off"

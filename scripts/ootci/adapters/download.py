@@ -1,0 +1,164 @@
+"""Getting pages and files over HTTP from servers that may be slow, break off or answer wrongly; always within a time.
+
+Errors of the server and broken connections are tried again, and a file goes on where it broke off (RFC 9110, "Range
+requests"). A file is only there once it is whole and has the checksum that was stated for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import requests
+import urllib3
+
+TIMEOUT_SECONDS = (10, 30)
+"""For connecting, and between two pieces of an answer."""
+PAUSES = (1.0, 4.0)
+"""Seconds before each further attempt."""
+ATTEMPTS = len(PAUSES) + 1
+PIECE = 1 << 18
+
+_PLAIN = {"Accept-Encoding": "identity"}
+_FOR_GOOD = (("NameResolution", "its name is not known here"), ("refused", "connection refused"), ("SSL", "TLS failed"))
+_PASSING = (("timed out", "timed out"), ("unreachable", "network unreachable"))
+
+
+class DownloadProblem(Exception):
+    """It cannot be had. Its text is a reason for people."""
+
+
+class _Again(Exception):
+    """An attempt failed in a way that may pass."""
+
+
+@dataclass(frozen=True)
+class _Answer:
+    status: int
+    headers: Mapping[str, str]
+    pieces: Iterator[bytes]
+
+
+def read(url: str, *, at_most: int, seconds: float, headers: Mapping[str, str] | None = None) -> tuple[bytes, str]:
+    """The content of a page, or with a ``Range`` header a part of a file; and its ``Content-Range``.
+
+    Both are empty where the server hands out whole files only.
+
+    Args:
+        url: its address.
+        at_most: bytes; a longer answer is a problem.
+        seconds: the time for each of the attempts.
+        headers: sent along.
+
+    Raises:
+        DownloadProblem: there is no such page, it is too long, or the server stays broken.
+
+    """
+    for last in _attempts():
+        try:
+            with _get(url, headers or {}, time.monotonic() + seconds) as answer:
+                content = b""
+                if headers and "Range" in headers and answer.status != 206:
+                    return b"", ""
+                for piece in answer.pieces:
+                    content += piece
+                    if len(content) > at_most:
+                        raise DownloadProblem(f"{url} answered with more than {at_most >> 20} MiB")
+                return content, answer.headers.get("Content-Range", "")
+        except _Again as again:
+            if last:
+                raise DownloadProblem(str(again)) from again
+    raise AssertionError("the last attempt returns or raises")
+
+
+def download(url: str, file: Path, *, sha256: str | None, seconds: float) -> None:
+    """Put a file into its place once it is whole and has the checksum.
+
+    Args:
+        url: its address.
+        file: where it goes; what lies beside it under the same name with ``.part`` is overwritten.
+        sha256: the checksum that it must have, if one was stated.
+        seconds: the time for all attempts together.
+
+    Raises:
+        DownloadProblem: it cannot be had whole in that time, or is another file than was stated.
+
+    """
+    part = file.with_name(f"{file.name}.part")
+    part.unlink(missing_ok=True)
+    until, tag = time.monotonic() + seconds, ""
+    for last in _attempts():
+        have = part.stat().st_size if part.exists() else 0
+        # Of a file that has changed in between, the server sends the whole (RFC 9110, "If-Range").
+        headers = {**_PLAIN, **({"Range": f"bytes={have}-", "If-Range": tag} if have and tag else {})}
+        try:
+            with _get(url, headers, until) as answer:
+                tag = answer.headers.get("ETag", "")
+                goes_on = answer.status == 206 and answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")
+                with part.open("ab" if goes_on else "wb") as stream:
+                    for piece in answer.pieces:
+                        stream.write(piece)
+            if sha256 is not None and (got := checksum(part)) != sha256:
+                part.unlink()
+                raise _Again(f"{url} is not the file that was promised: its SHA-256 is {got}, stated is {sha256}")
+        except _Again as again:
+            if last or time.monotonic() >= until:
+                part.unlink(missing_ok=True)
+                raise DownloadProblem(str(again)) from again
+            continue
+        part.replace(file)
+        return
+
+
+def checksum(file: Path) -> str:
+    """SHA-256 of a file."""
+    digest = hashlib.sha256()
+    with file.open("rb") as stream:
+        while piece := stream.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def _attempts() -> Iterator[bool]:
+    """Whether this is the last attempt, for each, with a pause before all but the first."""
+    for number, pause in enumerate((0.0, *PAUSES), start=1):
+        time.sleep(pause)
+        yield number == ATTEMPTS
+
+
+@contextlib.contextmanager
+def _get(url: str, headers: Mapping[str, str], until: float) -> Iterator[_Answer]:
+    try:
+        with requests.get(url, timeout=TIMEOUT_SECONDS, headers=dict(headers), stream=True) as response:
+            status = response.status_code
+            if status >= 500 or status in (408, 425, 429):
+                raise _Again(f"{url} answered {status}")
+            if status >= 400:
+                raise DownloadProblem(f"{url} answered {status}")
+            yield _Answer(status, response.headers, _pieces(url, response, until))
+    except requests.exceptions.ConnectionError as error:
+        for sign, meaning in _FOR_GOOD:
+            if sign in str(error):
+                raise DownloadProblem(f"{url} cannot be reached ({meaning})") from error
+        cause = next((meaning for sign, meaning in _PASSING if sign in str(error)), "no connection")
+        raise _Again(f"{url} cannot be reached ({cause})") from error
+    except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError) as error:
+        raise _Again(f"{url} did not answer whole ({type(error).__name__})") from error
+
+
+def _pieces(url: str, response: requests.Response, until: float) -> Iterator[bytes]:
+    # Piece by piece as they come: waiting for a full one would let a server that trickles go on for ever.
+    while piece := response.raw.read1(PIECE, decode_content=True):
+        yield piece
+        if time.monotonic() >= until:
+            raise _Again(f"{url} is too slow")
+
+
+def is_range(said: str, begin: int) -> re.Match[str] | None:
+    """``Content-Range`` as RFC 9110 has it, if it begins there; its one group is the length of the whole file."""
+    return re.fullmatch(rf"bytes {begin}-\d{{1,15}}/(\d{{1,15}})", said)

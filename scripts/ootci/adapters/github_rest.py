@@ -1,0 +1,209 @@
+"""GitHub's REST API: page after page, within its limits, patient with its bad moments.
+
+Source of the rules: GitHub's documentation, "Best practices for using the REST API" and "Rate limits for the REST API".
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from urllib.parse import urlsplit
+
+import requests
+
+from ootci.errors import GithubRefused, GithubUnreachable
+
+API = "https://api.github.com"
+VERSION = "2022-11-28"
+TIMEOUT_SECONDS = (10, 60)
+ATTEMPTS = 4
+MAX_WAIT_SECONDS = 600.0
+"""All that one client waits for rate limits; whoever has to wait longer comes again on the next night."""
+SECONDARY_SECONDS = 60.0
+"""What GitHub asks for where a limit was met and its answer names no time."""
+PAUSE_SECONDS = 1.0
+"""Between two requests that change something."""
+PAGE_SIZE = 100
+MAX_PAGES = 50
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+"""A page of a hundred issues with the longest of bodies has a quarter of it."""
+
+
+def api_address() -> str:
+    """Where the API is: ``OOTCI_GITHUB_API``, else what GitHub's own machines are told, else github.com's."""
+    return (os.environ.get("OOTCI_GITHUB_API") or os.environ.get("GITHUB_API_URL") or API).rstrip("/")
+
+
+class GithubRest:
+    """A client.
+
+    Args:
+        token: what it says who it is with; None reads what is public.
+        api: the address of the API.
+        wait: sleeps that many seconds.
+        now: seconds since 1970.
+
+    """
+
+    def __init__(
+        self,
+        token: str | None,
+        api: str | None = None,
+        *,
+        wait: Callable[[float], None] = time.sleep,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._api = api or api_address()
+        self._token = _Token(token)
+        self._wait = wait
+        self._now = now
+        self._patience = MAX_WAIT_SECONDS
+        self._changed = False
+
+    def pages(self, path: str, parameters: Mapping[str, str]) -> Iterator[object]:
+        """Every entry of a list, page after page.
+
+        Raises:
+            GithubUnreachable: it did not answer, or told to wait for too long.
+            GithubRefused: it refused, answered with no list, or with one of more pages than can be looked through.
+
+        """
+        url = self._api + path
+        query = {**parameters, "per_page": str(PAGE_SIZE)}
+        for _ in range(MAX_PAGES):
+            entries, url = self._ask("GET", url, query, None)
+            if not isinstance(entries, list):
+                raise _odd(f"GET {path}", "it is no list")
+            yield from entries
+            if not url:
+                return
+            if not url.startswith(f"{self._api}/"):
+                # The token would go with the request.
+                raise _odd(f"GET {path}", "the next page is on another server")
+            query = {}
+        raise _odd(f"GET {path}", f"there are more than {MAX_PAGES} pages")
+
+    def change(self, method: str, path: str, body: Mapping[str, object]) -> object:
+        """Make or change something, and give what GitHub says it is now.
+
+        An answer that got lost is asked for again, so that what is made may be made twice.
+
+        Raises:
+            GithubUnreachable, GithubRefused: as for :meth:`pages`.
+
+        """
+        if self._changed:
+            self._wait(PAUSE_SECONDS)
+        self._changed = True
+        return self._ask(method, self._api + path, {}, body)[0]
+
+    def _ask(
+        self, method: str, url: str, query: Mapping[str, str], body: Mapping[str, object] | None
+    ) -> tuple[object, str]:
+        """What was answered, and the address of the next page, empty where this is the last."""
+        place = f"{method} {urlsplit(url).path}"
+        reason = ""
+        for attempt in range(ATTEMPTS):
+            try:
+                status, headers, text, following = self._once(method, url, query, body)
+            except requests.exceptions.RequestException as error:
+                reason = f"GitHub did not answer ({type(error).__name__})"
+                self._wait(2.0**attempt)
+                continue
+            if status < 300:
+                return _parsed(text, place), following
+            pause = _asked_to_wait(status, headers, text, self._now())
+            if pause is not None:
+                reason = f"GitHub's rate limit is used up for {pause:.0f} s"
+                self._be_patient(pause, place)
+            elif status >= 500:
+                reason = f"GitHub answered {status}"
+                self._wait(2.0**attempt)
+            else:
+                raise _refused(status, text, place)
+        raise _unreachable(reason, place)
+
+    def _once(
+        self, method: str, url: str, query: Mapping[str, str], body: Mapping[str, object] | None
+    ) -> tuple[int, Mapping[str, str], bytes, str]:
+        headers = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": VERSION, "User-Agent": "ootci"}
+        with requests.request(
+            method,
+            url,
+            params=dict(query),
+            json=body,
+            headers=headers,
+            auth=self._token,
+            timeout=TIMEOUT_SECONDS,
+            # Nothing is sent to where an answer points.
+            allow_redirects=False,
+            stream=True,
+        ) as response:
+            text = b""
+            for chunk in response.iter_content(1 << 20):
+                text += chunk
+                if len(text) > MAX_ANSWER_BYTES:
+                    raise _odd(f"{method} {urlsplit(url).path}", f"it has more than {MAX_ANSWER_BYTES >> 20} MiB")
+            following = response.links.get("next", {}).get("url", "")
+            return response.status_code, response.headers, text, following
+
+    def _be_patient(self, seconds: float, place: str) -> None:
+        if seconds > self._patience:
+            raise _unreachable(f"GitHub's rate limit is used up for {seconds:.0f} s", place)
+        self._patience -= seconds
+        self._wait(seconds)
+
+
+class _Token(requests.auth.AuthBase):
+    """Says who we are; without it, requests would look for somebody in ``.netrc``."""
+
+    def __init__(self, token: str | None) -> None:
+        self._token = token
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        if self._token:
+            request.headers["Authorization"] = f"Bearer {self._token}"
+        return request
+
+
+def _asked_to_wait(status: int, headers: Mapping[str, str], text: bytes, now: float) -> float | None:
+    """Seconds until GitHub wants to be asked again; None where the answer is not about a limit."""
+    if status not in (403, 429):
+        return None
+    after, reset = headers.get("Retry-After", ""), headers.get("X-RateLimit-Reset", "")
+    if after.isdecimal() and len(after) < 10:
+        return float(after)
+    if headers.get("X-RateLimit-Remaining") == "0" and reset.isdecimal() and len(reset) < 12:
+        return max(0.0, float(reset) - now) + 1.0
+    return SECONDARY_SECONDS if status == 429 or b"rate limit" in text[:2000].lower() else None
+
+
+def _parsed(text: bytes, place: str) -> object:
+    try:
+        return json.loads(text) if text else None
+    except (ValueError, RecursionError) as error:
+        raise _odd(place, "it is not JSON") from error
+
+
+def _refused(status: int, text: bytes, place: str) -> GithubRefused:
+    try:
+        said = json.loads(text)["message"]
+    except (ValueError, RecursionError, KeyError, TypeError):
+        said = ""
+    why = f": {said[:200]}" if isinstance(said, str) and said else ""
+    return GithubRefused(
+        f"GitHub answered {status}{why}",
+        where=place,
+        fix="see that the repository has issues, that --repository names it as it is called now, and that GITHUB_TOKEN "
+        "may write them (`issues: write` in a workflow)",
+    )
+
+
+def _odd(place: str, what: str) -> GithubRefused:
+    return GithubRefused(f"GitHub's answer is not as it should be: {what}", where=place, fix="see what answers there")
+
+
+def _unreachable(reason: str, place: str) -> GithubUnreachable:
+    return GithubUnreachable(reason, where=place, fix="run it again later: what has been done is not done twice")

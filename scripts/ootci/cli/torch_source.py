@@ -1,0 +1,85 @@
+"""``ootci torch``."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import click
+
+from ootci.adapters import git
+from ootci.adapters.folder_lock import locked
+from ootci.cli.context import Folders, clock, exit_zero_option, folder_options, progress, show_error
+from ootci.errors import EXIT_FINE, BadOption, TorchNotBuilt
+from ootci.model.plan import Plan
+from ootci.model.record import read, write
+from ootci.stages.plan import with_built
+from ootci.stages.torch_source import Wanted, build_torch
+
+
+@click.group()
+def torch() -> None:
+    """Torch from its sources."""
+
+
+@torch.command("build")
+@click.option("--ref", metavar="REF", help="Branch, tag or commit.")
+@click.option("--pull-request", "number", metavar="N", help="Number of a pull request, as it would be merged.")
+@click.option("--planned", is_flag=True, help="What plan.json is for; the wheel is entered there for every device.")
+@click.option("--remote", metavar="URL", help="The repository; OOTCI_PYTORCH_GIT or PyTorch's own when absent.")
+@click.option("--minutes", type=click.IntRange(1, 1440), default=330, show_default=True, help="Time-out of the build.")
+@exit_zero_option
+@folder_options("work")
+def build(
+    ref: str | None,
+    number: str | None,
+    planned: bool,
+    remote: str | None,
+    minutes: int,
+    exit_zero: bool,
+    folders: Folders,
+) -> None:
+    """Build a wheel of torch, once for all devices; writes it and torch.json into the work folder's torch/.
+
+    `ootci plan --torch` takes the wheel by its path.
+    """
+    plan = read(Plan, folders.workspace.plan) if planned else None
+    wanted = _wanted(ref, number, plan, remote or git.pytorch_repository())
+    try:
+        with locked(folders.work):
+            built = build_torch(wanted, folders.workspace, seconds=minutes * 60, clock=clock, progress=progress())
+    except TorchNotBuilt as error:
+        if plan is not None:
+            write(with_built(plan, None, error.what.splitlines()[0]), folders.workspace.plan)
+        if not exit_zero:
+            raise
+        show_error(error)
+        sys.exit(EXIT_FINE)
+    if plan is not None:
+        write(with_built(plan, folders.workspace.torch_wheels / built.wheel, None), folders.workspace.plan)
+    click.echo(f"{folders.workspace.torch_wheels / built.wheel}: torch {built.version}, {built}")
+
+
+def _wanted(ref: str | None, number: str | None, plan: Plan | None, remote: str) -> Wanted:
+    if sum(given is not None for given in (ref, number, plan)) != 1:
+        raise BadOption("it is not clear what to build", where="ootci torch build", fix="give one of --ref, "
+                        "--pull-request and --planned")  # fmt: skip
+    if remote.startswith("-") or (ref is not None and not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._/+-]{0,250}", ref)):
+        raise BadOption(
+            "that is no ref of a repository", where=f"{ref} of {remote}", fix="give a branch, tag or commit"
+        )
+    if number is not None:
+        if not re.fullmatch(r"[1-9]\d{0,8}", number):
+            raise BadOption(f"`{number}` is no pull request", where="--pull-request", fix="give a number such as 4711")
+        return Wanted(remote, f"refs/pull/{number}/merge", int(number))
+    if plan is None:
+        return Wanted(remote, ref or "")
+    what = plan.trigger.proposal
+    if what is None:
+        raise BadOption(
+            "the plan is for no pull request and no push",
+            where="--planned",
+            fix="plan with `ootci plan --pull-request`, or give --ref",
+        )
+    ref = what.ref if what.pull_request else what.commit
+    return Wanted(remote, ref, what.pull_request, what.commit)

@@ -1,0 +1,146 @@
+"""plan: which devices run on which torch, decided once so that every device of a nightly tests the same torch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from ootci.errors import BadOption
+from ootci.history.failing import failing_before
+from ootci.history.store import History
+from ootci.model.device import Device, PullRequests, RegisteredDevice, Torch, find_device
+from ootci.model.plan import LeftOut, Plan, PlannedRun, PlannedSuite, Proposal, Trigger
+from ootci.model.torch_build import TorchRequest
+
+from .torch_choice import resolve, resolve_proposed
+
+LABEL = "ciflow/crcr/"
+"""What the label of a device begins with, by which PyTorch's maintainers ask for it."""
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """What is to be tested instead of a nightly, and what decides who tests it.
+
+    Attributes:
+        what: the commit of PyTorch.
+        event: what happened, where the relay delivered it.
+        labels: those of the pull request; None when somebody asks by its number, who means all that ever test one.
+        is_over: whether it was closed or deleted, so that nobody needs to know any more.
+        is_tag: whether a tag was pushed, which stands for a label and nothing else.
+
+    """
+
+    what: Proposal
+    event: str | None
+    labels: frozenset[str] | None
+    is_over: bool = False
+    is_tag: bool = False
+
+    def reason_against(self, device: Device) -> str | None:
+        """Why a device is not tested on it; None where it is."""
+        if self.is_over:
+            return "it was closed or deleted"
+        if device.pull_requests is PullRequests.NEVER:
+            return "its device file asks for no pull requests"
+        labelled = self.labels is None or f"{LABEL}{device.name}" in self.labels
+        if labelled or (device.pull_requests is PullRequests.ALWAYS and not self.is_tag):
+            return None
+        return f"the label {LABEL}{device.name} is not set"
+
+
+def plan(
+    registry: Sequence[RegisteredDevice],
+    *,
+    chosen: Sequence[str],
+    torch: str | None,
+    now: datetime,
+    trigger: Trigger,
+    suffix: str | None = None,
+    history: History | None = None,
+    proposed: Proposed | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Plan:
+    """Decide which devices run on which torch.
+
+    Args:
+        registry: every registered device, in registry order.
+        chosen: names of the devices to run; empty means all that are not paused.
+        torch: ``nightly``, a version, or a path of a wheel, for all devices; None leaves it to the device files. Of
+            what is proposed it can only be a wheel.
+        now: the nightly's time; its date is part of the plan's id.
+        trigger: what started the nightly.
+        suffix: makes the plan's id unique within a day; the time of day when absent.
+        history: past runs, from which the plan takes what failed last.
+        proposed: what is tested instead of a nightly.
+        say: told about each fallback.
+
+    Raises:
+        NoSuchDevice: a chosen name is not registered.
+        BadOption, TorchWheelMissing: ``torch`` or ``suffix`` cannot be used.
+        HistoryCorrupt: a record of the history cannot be read back.
+
+    """
+    for name in chosen:
+        find_device(tuple(registry), name)
+    now = now.astimezone(timezone.utc)
+    plan_id = f"{now:%Y%m%d}-{_checked(suffix) or f'{now:%H%M%S}'}"
+    resolved: dict[tuple[str | None, Torch], TorchRequest] = {}
+    runs: list[PlannedRun] = []
+    left_out: list[LeftOut] = []
+    for item in registry:
+        device = item.device
+        if device.paused and device.name not in chosen:
+            left_out.append(LeftOut(device=device.name, reason=device.paused.reason, paused=True))
+        elif chosen and device.name not in chosen:
+            left_out.append(LeftOut(device=device.name, reason="not asked for in this nightly", paused=False))
+        elif not chosen and (reason := _not_now(device, proposed, now)):
+            left_out.append(LeftOut(device=device.name, reason=reason, paused=False))
+        else:
+            key = (torch, device.torch)
+            if key not in resolved:
+                resolved[key] = resolve_proposed(torch, proposed.what) if proposed else resolve(torch, device.torch)
+                if told := resolved[key].deviation:
+                    say(f"torch: {told}")
+            failing = failing_before(history.newest_stored(device.name)) if history else None
+            runs.append(_planned(plan_id, item, resolved[key], failing))
+    if proposed is not None:
+        trigger = trigger.model_copy(update={"event": proposed.event or trigger.event, "proposal": proposed.what})
+    return Plan(id=plan_id, created_at=now, trigger=trigger, runs=tuple(runs), left_out=tuple(left_out))
+
+
+def _not_now(device: Device, proposed: Proposed | None, now: datetime) -> str | None:
+    if proposed is not None:
+        return proposed.reason_against(device)
+    return None if device.cadence.is_due(now) else "it runs weekly, on Sundays"
+
+
+def _checked(suffix: str | None) -> str | None:
+    # The plan's id becomes a file's name and a line of GITHUB_OUTPUT.
+    if suffix and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", suffix):
+        raise BadOption(
+            f"`{suffix}` cannot be part of a plan's id", where="--plan-suffix", fix="use letters, digits, - and _ only"
+        )
+    return suffix
+
+
+def _planned(
+    plan_id: str, item: RegisteredDevice, request: TorchRequest, failing: tuple[str, ...] | None
+) -> PlannedRun:
+    device = item.device
+    return PlannedRun(
+        run_id=f"{plan_id}-{device.name}",
+        device=device.name,
+        device_sha256=item.sha256,
+        torch=request,
+        suites=tuple(
+            PlannedSuite(name=suite.name, required=suite.required, min_tests=suite.min_tests) for suite in device.suites
+        ),
+        runner=device.runner.labels,
+        timeout_minutes=device.limits.job_minutes,
+        known_failures=device.known_failures,
+        failing_before=failing,
+        unsupported=device.unsupported,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
@@ -18,10 +19,11 @@ def main() -> None:
     chromium = os.environ.get("OOTCI_CHROMIUM") or shutil.which("chromium")
     if chromium is None:
         sys.exit("Chromium is missing: install it with `apt-get install chromium`, or name one in OOTCI_CHROMIUM")
-    site = render_sample()
+    site, made = render_sample()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme="light")
+        page.clock.set_fixed_time(made + timedelta(hours=1))
         page.goto((site / "index.html").as_uri())
         page.screenshot(path=TARGET)
         browser.close()

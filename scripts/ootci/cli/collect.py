@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from ootci.cli.context import Folders, attempt_number, clock, folder_options
-from ootci.cli.share import locked_run
+from ootci.cli.share import locked_run, take_shares
 from ootci.model.plan import Plan
 from ootci.model.record import read
 from ootci.stages.collect import collect
@@ -13,12 +15,21 @@ from ootci.stages.collect import collect
 
 @click.command("collect", short_help="Put one run together.")
 @click.argument("device")
+@click.option(
+    "--shares",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder of the artifacts that other machines made of their shares; the newest attempt of each is taken.",
+)
 @folder_options("devices", "work")
-def collect_command(device: str, folders: Folders) -> None:
+def collect_command(device: str, shares: Path | None, folders: Folders) -> None:
     """Put together what the stages left behind for DEVICE; writes run.json."""
     workspace = folders.workspace
     item = folders.device(device)
     with locked_run(workspace, device):
+        if shares is not None:
+            for shard in take_shares(shares, workspace, device):
+                click.echo(f"{device}: {shard}")
         plan, folder = read(Plan, workspace.plan), workspace.run(device)
         run = collect(item.device, plan, folder, now=clock(), attempt=attempt_number())
     for report in run.suites:

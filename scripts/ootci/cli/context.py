@@ -71,7 +71,7 @@ class Folders:
 
 _DEFAULTS = {"devices": str(DEFAULT_FOLDER), "work": ".ootci", "history": "data", "site": "site"}
 _HELP = {
-    "devices": "Folder of the device files.",
+    "devices": "Folder of the device files, or one device file.",
     "work": "Work folder, where the stages meet.",
     "history": "Folder of past runs.",
     "site": "Folder of the rendered dashboard.",
@@ -98,7 +98,11 @@ def folder_options(*names: str) -> Callable[[F], F]:
         result: Any = wrapped
         for name in reversed(names):
             default = _DEFAULTS[name]
-            option = click.option(f"--{name}", default=default, show_default=True, metavar="DIR", help=_HELP[name])
+            # A workflow says once for all its steps whose device it tests.
+            variable = "OOTCI_DEVICES" if name == "devices" else None
+            option = click.option(
+                f"--{name}", default=default, show_default=True, metavar="DIR", help=_HELP[name], envvar=variable
+            )
             result = option(result)
         return result  # type: ignore[no-any-return]
 

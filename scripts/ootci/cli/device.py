@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -10,7 +11,7 @@ import click
 from ootci.cli.context import Folders, clock, folder_options, format_option, show_error
 from ootci.cli.report import table
 from ootci.errors import EXIT_FINE, EXIT_INPUT, OotciError
-from ootci.model.device import load_device, load_registry
+from ootci.model.device import BAD_RANGES, load_bad_ranges, load_device, load_registry
 from ootci.model.schema import device_schema
 
 
@@ -50,23 +51,33 @@ def show(name: str, folders: Folders) -> None:
 @folder_options("devices")
 def check(files: tuple[Path, ...], folders: Folders) -> None:
     """Check device FILES, or every file in devices/: what is wrong, on which line, and what to do."""
-    paths = files or tuple(sorted(folders.devices.glob("*.y*ml")))
-    if not paths:
+    of_all = folders.devices / BAD_RANGES
+    listed = [folders.devices] if folders.devices.is_file() else sorted(folders.devices.glob("*.y*ml"))
+    if not files and not listed:
         load_registry(folders.devices)
+    paths = files or (*listed, *([of_all] if of_all.exists() else []))
     good = 0
     for path in paths:
         try:
-            item = load_device(path)
+            found = list(_findings(path))
         except OotciError as error:
             show_error(error)
         else:
             good += 1
-            click.echo(f"{path}: fine, {item.device.display_name} ({item.device.tier.value})")
-            for entry in item.device.known_failures:
-                if entry.expired(clock().date()):
-                    click.echo(f"{path}: expired on {entry.expires}, so a failure again: {entry.id}")
+            click.echo("\n".join(found))
     click.echo(f"{good} of {len(paths)} device files are valid")
     sys.exit(EXIT_FINE if good == len(paths) else EXIT_INPUT)
+
+
+def _findings(path: Path) -> Iterator[str]:
+    if path.parts[-2:] == BAD_RANGES.parts:
+        yield f"{path}: fine, {len(load_bad_ranges(path))} for all devices"
+        return
+    item = load_device(path)
+    yield f"{path}: fine, {item.device.display_name} ({item.device.tier.value})"
+    for entry in item.device.known_failures:
+        if entry.expired(clock().date()):
+            yield f"{path}: expired on {entry.expires}, so a failure again: {entry.id}"
 
 
 @device.command()

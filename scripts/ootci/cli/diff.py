@@ -23,7 +23,7 @@ from ootci.history.stored import stored
 @format_option
 @folder_options("history")
 def diff(before: str, after: str, everything: bool, output_format: str, folders: Folders) -> None:
-    r"""Say how run B differs from run A: two nights of one device, or two devices on one night.
+    """Say how run B differs from run A: two nights of one device, or two devices on one night.
 
     \b
     A and B are each one of

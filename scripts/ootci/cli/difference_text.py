@@ -7,23 +7,13 @@ from dataclasses import dataclass
 
 from ootci.cli.report import one_line, table
 from ootci.history.difference import NEW_FAILURES
-from ootci.model.difference import Difference, RunFacts, TestDifference
+from ootci.model.difference import CLASSES, Difference, RunFacts, TestDifference
 from ootci.model.verdict import ChangeName
 
 SHOWN = 20
 """So many tests of each class are printed, unless all are asked for."""
 MESSAGE = 160
 
-_CLASSES: tuple[tuple[ChangeName | None, str], ...] = (
-    (ChangeName.REGRESSION, "passed in A and fail in B"),
-    (ChangeName.NEW_FAILURE, "fail in B, and neither passed nor failed in A"),
-    (ChangeName.STILL_FAILING, "fail in both"),
-    (ChangeName.FIXED, "failed in A and pass in B"),
-    (ChangeName.NEW_PASS, "pass in B, and neither passed nor failed in A"),
-    (None, "came to something else in B"),
-    (ChangeName.DISAPPEARED, "are in A and not in B"),
-    (ChangeName.APPEARED, "are in B and not in A, and do not fail"),
-)
 _FAILING = (ChangeName.REGRESSION, ChangeName.NEW_FAILURE, ChangeName.STILL_FAILING)
 _ONE_SIDED = (ChangeName.DISAPPEARED, ChangeName.APPEARED)
 
@@ -41,7 +31,7 @@ def difference_text(difference: Difference, *, markdown: bool, everything: bool)
     facts = tuple(_facts(difference.before, difference.after))
     parts = [table(("", "A", "B"), facts, "markdown" if markdown else "text")]
     parts += ["\n".join(lines) for lines in _verdict(difference, style) if lines]
-    for change, meaning in _CLASSES:
+    for change, meaning in CLASSES:
         items = [item for item in difference.tests if item.change is change]
         if items:
             name = change.value if change else "other"

@@ -147,7 +147,8 @@ def squash(remote: str | None, branch: str, folders: Folders) -> None:
     among them. Refused while the folder and the branch do not hold the same.
     """
     done = _data_branch(folders, remote, branch).squash("The history so far")
-    click.echo(f"squashed {done.commits} commits: {bytes_text(done.before)} before, {bytes_text(done.after)} now")
+    count = "1 commit" if done.commits == 1 else f"{done.commits} commits"
+    click.echo(f"squashed {count}: {bytes_text(done.before)} before, {bytes_text(done.after)} now")
 
 
 for command in (

@@ -27,7 +27,7 @@ SQLITE = (".sqlite", ".sqlite3", ".db")
 @click.option("--all-outcomes", "everything", is_flag=True, help="Also tests that passed, were skipped or unsupported.")
 @folder_options("history")
 def export(target: Path, names: tuple[str, ...], since: datetime | None, everything: bool, folders: Folders) -> None:
-    r"""Write the history as tables that other tools read: nightlies, runs, stages, outcomes.
+    """Write the history as tables that other tools read: nightlies, runs, stages, outcomes.
 
     TARGET is an SQLite file when it ends in .sqlite, .sqlite3 or .db, else a folder that gets a Parquet file for each
     table (needs `ootci[parquet]`). Of outcomes, only those are written that deserve a look, because all of them are

@@ -25,7 +25,7 @@ MESSAGE = 100
 @format_option
 @folder_options("history")
 def query(device: str, test: str, output_format: str, folders: Folders) -> None:
-    r"""Show a test's life on DEVICE: what came of TEST on which nights, with which torch and plugin.
+    """Show a test's life on DEVICE: what came of TEST on which nights, with which torch and plugin.
 
     TEST is a test's id, or one with * and ? in it. When several tests fit, their ids are listed.
 

@@ -15,6 +15,7 @@ import click
 
 from ootci import __version__
 from ootci.cli import (
+    alert,
     bisect,
     build,
     collect,
@@ -26,9 +27,11 @@ from ootci.cli import (
     judge,
     nightly,
     plan,
+    relay,
     render,
     schema,
     test,
+    torch_source,
 )
 from ootci.cli.context import InOrder, show_error
 from ootci.errors import EXIT_INFRASTRUCTURE, EXIT_INPUT, HostFailure, OotciError
@@ -57,6 +60,7 @@ def cli(debug: bool) -> None:
 for command in (
     nightly.nightly,
     plan.plan_command,
+    torch_source.torch,
     build.build_command,
     test.test_command,
     collect.collect_command,
@@ -64,6 +68,9 @@ for command in (
     judge.judge_command,
     render.render_command,
     gate.gate,
+    relay.relay,
+    alert.alert,
+    alert.watch,
     diff.diff,
     bisect.bisect,
     device.device,

@@ -9,8 +9,10 @@ from pathlib import Path
 import click
 
 from ootci.cli.context import Folders, attempt_number, clock, folder_options, progress
+from ootci.cli.proposal import payload_option, proposed, pull_request_option
 from ootci.history.durations import measured
 from ootci.history.store import History
+from ootci.model.device import Device, RegisteredDevice, find_device
 from ootci.model.durations import Durations
 from ootci.model.plan import Plan, Trigger
 from ootci.model.record import write
@@ -22,7 +24,8 @@ device_option = click.option(
 torch_option = click.option(
     "--torch",
     metavar="TORCH",
-    help=f"nightly, a version such as {PINNED_RELEASE}, or the path of a wheel; the device files decide when absent.",
+    help=f"nightly, nightly@2026-11-20, a version such as {PINNED_RELEASE}, or the path of a wheel; the device files "
+    "decide when absent.",
 )
 
 
@@ -46,34 +49,47 @@ def github_trigger() -> tuple[Trigger, str | None]:
 @click.command("plan", short_help="Decide who runs on which torch.")
 @device_option
 @torch_option
+@pull_request_option
+@payload_option
 @click.option("--event", metavar="EVENT", help="What started the nightly; GITHUB_EVENT_NAME or local when absent.")
 @click.option("--url", metavar="URL", help="Page of the workflow run; made from GitHub's variables when absent.")
 @click.option("--plan-suffix", metavar="TEXT", help="Makes the plan's id unique within a day; GITHUB_RUN_ID or time.")
-@click.option("--github-output", type=click.Path(path_type=Path), help="Append matrix, plan-id and count to this file.")
+@click.option("--github-output", type=click.Path(path_type=Path), help="Append what a workflow needs to this file.")
 @folder_options("devices", "work", "history")
 def plan_command(
     chosen: tuple[str, ...],
     torch: str | None,
+    pull_request: str | None,
+    payload: Path | None,
     event: str | None,
     url: str | None,
     plan_suffix: str | None,
     github_output: Path | None,
     folders: Folders,
 ) -> None:
-    """Decide which devices run on which torch; writes plan.json, and durations.json for shares."""
+    """Decide which devices run on which torch; writes plan.json, and durations.json for shares.
+
+    For a workflow: the matrix of jobs, the plan's id, how many devices run, and of a single one its name and its job.
+    """
     found, suffix = github_trigger()
     trigger = Trigger(event=event or found.event, url=url or found.url)
     progress_ = progress()
     past = History(folders.history)
+    registry = folders.registry()
+    wanted = [name for name in chosen if name]
+    if folders.devices.is_file() and not wanted and not pull_request:
+        # Who names one file asks for its device, paused and due another day or not; a delivery asks the file.
+        wanted = [registry[0].device.name]
     with progress_.step("plan: looking for torch"):
         result = plan(
-            folders.registry(),
-            chosen=[name for name in chosen if name],
+            registry,
+            chosen=wanted,
             torch=torch or None,
             now=clock(),
             trigger=trigger,
             suffix=plan_suffix or suffix,
             history=past,
+            proposed=proposed(pull_request, payload) if pull_request else None,
             say=progress_.say,
         )
     write(result, folders.workspace.plan)
@@ -81,16 +97,34 @@ def plan_command(
     write(Durations(devices=seconds), folders.workspace.durations)
     if github_output is not None:
         with github_output.open("a", encoding="utf-8") as stream:
-            stream.write(_outputs(result))
+            stream.write(_outputs(result, registry))
     for run in result.runs:
         click.echo(f"{run.device}: torch {run.torch.version or 'none'} ({run.torch.channel.value})")
     for left in result.left_out:
         click.echo(f"{left.device}: left out, {left.reason}")
 
 
-def _outputs(result: Plan) -> str:
-    include = [
-        {"device": run.device, "runner": list(run.runner), "timeout-minutes": run.timeout_minutes}
-        for run in result.runs
-    ]
-    return f"matrix={json.dumps({'include': include})}\nplan-id={result.id}\ncount={len(include)}\n"
+def _outputs(result: Plan, registry: tuple[RegisteredDevice, ...]) -> str:
+    include = [_job(find_device(registry, run.device).device) for run in result.runs]
+    text = f"matrix={json.dumps({'include': include})}\nplan-id={result.id}\ncount={len(include)}\n"
+    if len(include) == 1:
+        text += f"device={include[0]['device']}\njob={json.dumps(include[0])}\n"
+    return text
+
+
+def _job(device: Device) -> dict[str, object]:
+    """What a workflow has to know of a device's job before it begins."""
+    runner, container = device.runner, device.runner.container
+    volumes = [f"--volume {volume}" for volume in container.volumes] if container else []
+    return {
+        "device": device.name,
+        "runner": list(runner.labels),
+        "timeout-minutes": device.limits.job_minutes,
+        # GitHub runs a job whose container has no image on the machine itself. Volumes are options here, because a
+        # workflow can only list those that it knows beforehand.
+        "container": {
+            "image": container.image if container else "",
+            "options": " ".join([container.options or "", *volumes]).strip() if container else "",
+        },
+        "shares": [{"index": index, "count": runner.shares} for index in range(1, runner.shares + 1)],
+    }

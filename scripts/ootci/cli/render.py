@@ -14,18 +14,24 @@ from ootci.stages.render import render, step_summary
 
 
 @click.command("render", short_help="Render the dashboard.")
-@click.option("--summary", type=click.Path(path_type=Path), help="Append the nightly's summary in markdown to FILE.")
+@click.option(
+    "--summary",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Append the nightly's summary in markdown to FILE.",
+)
 @click.option(
     "--address",
     metavar="URL",
     help="Where the site is published: pages name their own address, and sitemap.xml lists them all. Default: neither.",
 )
+@click.option("--anew", is_flag=True, help="Make every page again. Default: only those of which something has changed.")
 @folder_options("devices", "work", "history", "site")
-def render_command(summary: Path | None, address: str | None, folders: Folders) -> None:
+def render_command(summary: Path | None, address: str | None, anew: bool, folders: Folders) -> None:
     """Render the dashboard from the history and verdicts.json."""
     verdicts = read(Verdicts, folders.workspace.verdicts)
     registry = folders.registry()
-    render(registry, History(folders.history), verdicts, folders.site, address)
+    render(registry, History(folders.history), verdicts, folders.site, address, anew=anew)
     if summary is not None:
         with summary.open("a", encoding="utf-8") as stream:
             stream.write(step_summary(verdicts, registry))

@@ -1,4 +1,4 @@
-"""The option ``--shard``: one share of a run's tests, in a folder of its own."""
+"""One share of a run's tests (``--shard``), and shares that other machines ran (``--shares``)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 from ootci.adapters.folder_lock import locked
-from ootci.errors import BadOption
+from ootci.errors import BadOption, OotciError
+from ootci.model.build import Build, StageStatus
 from ootci.model.durations import Durations
 from ootci.model.record import read, write_atomic
 from ootci.model.workspace import RunFolder, Shard, Workspace
@@ -31,6 +33,10 @@ def share_of(workspace: Workspace, device: str, text: str | None) -> tuple[RunFo
     if shard is None:
         return folder, ()
     mine = folder.shard(shard)
+    if folder.build.exists():
+        # A share that goes to another machine says how it was built.
+        mine.path.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(folder.build, mine.build)
     known = read(Durations, workspace.durations).devices if workspace.durations.exists() else {}
     seconds = mine.path / "seconds.json"
     write_atomic(seconds, json.dumps(known.get(device, {})).encode())
@@ -55,6 +61,62 @@ def locked_run(workspace: Workspace, device: str, text: str | None = None) -> It
         if shard is not None:
             locks.enter_context(locked(folder.shard(shard).path))
         yield
+
+
+KEPT = ("build.json", "env.json", "events.jsonl", "junit.xml")
+"""What of a share is taken over; whatever else lies there is left."""
+
+
+def take_shares(downloaded: Path, workspace: Workspace, device: str) -> tuple[Shard, ...]:
+    """Put the shares that other machines ran where `collect` looks for them.
+
+    Each is an artifact, in a folder whose name ends with the share and the attempt, such as ``share-dev-2-of-3-1``; of
+    each share the newest attempt is taken. The run's build is that of the first share whose build did not pass, because
+    there is no run without it, else that of the first.
+
+    Args:
+        downloaded: folder of the artifacts. They come from jobs that ran vendor code, so only plain files whose names
+            are known are copied.
+        workspace: the work folder.
+        device: the device.
+
+    Returns:
+        The shares that were found.
+
+    """
+    newest: dict[Shard, tuple[int, Path]] = {}
+    for path in downloaded.glob("share-*"):
+        if match := re.search(r"-([1-9]\d{0,2})-of-([1-9]\d{0,2})-(\d{1,9})$", path.name):
+            shard = Shard(int(match[1]), int(match[2]))
+            newest[shard] = max(newest.get(shard, (0, path)), (int(match[3]), path))
+    folder = workspace.run(device)
+    shutil.rmtree(folder.path, ignore_errors=True)
+    found = tuple(sorted(newest, key=lambda shard: shard.index))
+    for shard in found:
+        source, target = RunFolder(newest[shard][1]).shard(shard), folder.shard(shard)
+        _copy([source.path / name for name in KEPT], target.path)
+        _copy(sorted(source.logs.glob("*.log")), target.logs)
+        _copy(sorted((newest[shard][1] / "logs").glob("*.log")), folder.logs)
+    builds = [folder.shard(shard).build for shard in found if folder.shard(shard).build.exists()]
+    for path in (path for path in builds if path == builds[0] or _is_broken(path)):
+        shutil.copyfile(path, folder.build)
+        if _is_broken(path):
+            break
+    return found
+
+
+def _copy(files: list[Path], target: Path) -> None:
+    target.mkdir(parents=True, exist_ok=True)
+    for path in files:
+        if path.is_file() and not path.is_symlink():
+            shutil.copyfile(path, target / path.name)
+
+
+def _is_broken(path: Path) -> bool:
+    try:
+        return any(stage.status is not StageStatus.PASSED for stage in read(Build, path).stages)
+    except OotciError:
+        return True
 
 
 def _shard(text: str | None) -> Shard | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from contract import workflow_calls, workflow_rules
 from contract.workflow_mistakes import CHECKS, GOOD, MISTAKES
 from contract.workflow_rules import NOT_THE_TOOL, File, Rule, read_files
@@ -27,15 +29,20 @@ RULES: tuple[Rule, ...] = (
     workflow_rules.runs_no_expression,
     workflow_rules.calls_the_tool,
     workflow_rules.pins_actions,
+    workflow_rules.shares_no_cache,
     workflow_rules.leaves_no_credentials,
+    workflow_rules.checks_out_its_own_commit,
     workflow_rules.finishes_every_leg,
     workflow_rules.swallows_no_failure,
     workflow_rules.gives_vendor_code_nothing,
     workflow_rules.asks_for_what_it_needs,
+    workflow_rules.identifies_itself_only_where_asked,
     workflow_rules.gives_tokens_to_one_step,
+    workflow_rules.speaks_for_main_only,
     workflow_rules.is_safe_for_forks,
     workflow_calls.local_calls_lead_somewhere,
     workflow_calls.calls_fit,
+    workflow_calls.plans_and_jobs_go_together,
     workflow_calls.callers_grant_enough,
     workflow_calls.reports_in_every_case,
     workflow_calls.interfaces_are_described,
@@ -68,6 +75,12 @@ def test_a_rule_finds_a_single_mistake(name: str, path: str, old: str, new: str)
     assert list(rule(_parse({**GOOD, path: mistaken}))) != []
 
 
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_a_rule_copes_with_what_another_one_finds(rule: Rule) -> None:
+    for _, path, old, new in MISTAKES:
+        list(rule(_parse({**GOOD, path: GOOD[path].replace(old, new, 1)})))
+
+
 def test_a_workflow_in_a_folder_of_its_own_is_found() -> None:
     moved = {"workflows/deep/nightly.yml": CHECKS}
     assert list(workflow_calls.local_calls_lead_somewhere(_parse(moved))) != []
@@ -83,7 +96,8 @@ def test_the_exceptions_are_still_needed() -> None:
 
 
 def test_there_are_files_to_check() -> None:
-    assert {"workflows/nightly.yml", "workflows/device.yml", "workflows/ci.yml"} < read_files(GITHUB).keys()
+    names = ("nightly", "device", "ci", "watchdog")
+    assert {f"workflows/{name}.yml" for name in names} <= read_files(GITHUB).keys()
     assert "actions/setup-ootci/action.yml" in read_files(GITHUB)
 
 
@@ -103,8 +117,30 @@ def test_zizmor_finds_nothing() -> None:
     assert _zizmor(GITHUB) == set()
 
 
+def test_every_exception_of_zizmor_has_its_reason_and_is_still_needed(tmp_path: Path) -> None:
+    text = (GITHUB / "zizmor.yml").read_text(encoding="utf-8")
+    rules = yaml.safe_load(text)["rules"]
+    shutil.copytree(GITHUB, tmp_path / "ours" / ".github", ignore=shutil.ignore_patterns("zizmor.yml"))
+    shutil.copytree(ROOT / "workflows", tmp_path / "callers" / ".github" / "workflows")
+    assert _zizmor(tmp_path) == set(rules)
+    for settings in re.findall(r"^    +(?:disable: true|- [\w.-]+|example/.*)$", text, re.M):
+        assert re.search(rf"^ +# [A-Z].*\.\n{re.escape(settings)}$", text, re.M), settings
+
+
 def test_zizmor_would_find_something(repository_of_mistakes: Path) -> None:
     assert _zizmor(repository_of_mistakes / ".github") >= {"excessive-permissions", "template-injection"}
+
+
+@pytest.mark.parametrize(
+    "new", ["    groups:\n", "    cooldown:\n      default-days: 2\n    groups:\n"], ids=["no cool-down", "a short one"]
+)
+def test_taking_an_action_or_a_package_on_its_first_days_is_found(new: str, tmp_path: Path) -> None:
+    text = (GITHUB / "dependabot.yml").read_text(encoding="utf-8")
+    old = "    cooldown:\n      default-days: 14\n    groups:\n"
+    assert text.count(old) == text.count("package-ecosystem") > 0
+    (tmp_path / ".github").mkdir()
+    (tmp_path / ".github" / "dependabot.yml").write_text(text.replace(old, new, 1), encoding="utf-8")
+    assert _zizmor(tmp_path) == {"dependabot-cooldown"}
 
 
 @pytest.mark.parametrize(

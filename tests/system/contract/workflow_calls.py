@@ -13,6 +13,12 @@ _KEBAB = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "number": (int, float), "boolean": (bool,)}
 
 
+_ALWAYS_OF_WHAT_IT_PLANNED = r"always\(\)( && inputs\.job == '' && needs\.plan\.outputs\.count != '0')?"
+"""A reusable workflow leaves the gate to the caller who planned, and where nobody takes part there is none."""
+_ALWAYS_OF_ITS_SHARES = r"always\(\)( && matrix\.share\.count (==|>) 1)?"
+"""One share is a run; of several each is a part of one."""
+
+
 def local_calls_lead_somewhere(files: Files) -> Iterator[str]:
     """Every `uses: ./...` names a workflow or an action that is here; workflows lie directly in their folder."""
     for file in files.values():
@@ -38,6 +44,28 @@ def calls_fit(files: Files) -> Iterator[str]:
                     yield f"{where} does not give {key}, which {callee.path} requires"
                 if key in given and not _has_type(given[key], settings.get("type", "string"), _inputs(file)):
                     yield f"{where} gives {key} a value that is no {settings.get('type', 'string')}"
+            yield from (f"{where} {problem}" for problem in _secrets_amiss(node.get("secrets", {}), callee))
+
+
+def _secrets_amiss(given: Mapped | str, callee: File) -> Iterator[str]:
+    declared = (callee.trigger("workflow_call") or {}).get("secrets") or {}
+    if not isinstance(given, dict):
+        yield f"hands on all its secrets to {callee.path}"
+        return
+    yield from (f"gives the secret {key}, which {callee.path} does not have" for key in given.keys() - declared.keys())
+    for key, settings in declared.items():
+        if (settings or {}).get("required") is True and key not in given:
+            yield f"does not give the secret {key}, which {callee.path} requires"
+
+
+def plans_and_jobs_go_together(files: Files) -> Iterator[str]:
+    """Whoever gives a callee a plan gives it the device's job, too: the runner, the container, the shares."""
+    for file in files.values():
+        for node in _calling(file):
+            given, callee = node.get("with", {}), _callee(files, node)
+            takes_both = callee is not None and {"plan-artifact", "job"} <= _inputs(callee).keys()
+            if takes_both and ("plan-artifact" in given) != ("job" in given):
+                yield f"{file.path}: `{node.get('name')}` gives only one of plan-artifact and job"
 
 
 def callers_grant_enough(files: Files) -> Iterator[str]:
@@ -63,14 +91,14 @@ def reports_in_every_case(files: Files) -> Iterator[str]:
             after_devices = any(_tests_a_device(files, file.jobs.get(needed, {})) for needed in _needs(job))
             if after_devices and not re.search(r"always\(\)|!cancelled\(\)", str(job.get("if", ""))):
                 yield f"{file.path}: job {name} is skipped when a device's job fails"
-            if _runs(job, "gate") and job.get("if") != "always()":
+            if _runs(job, "gate") and not re.fullmatch(_ALWAYS_OF_WHAT_IT_PLANNED, str(job.get("if"))):
                 yield f"{file.path}: job {name} is the gate and may be skipped"
             if _runs(job, "test"):
                 yield from (
                     f"{file.path}: `{step.get('name')}` is skipped when an earlier step fails"
                     for step in job["steps"]
                     if (_runs({"steps": [step]}, "collect") or "/upload-artifact@" in str(step.get("uses", "")))
-                    and step.get("if") != "always()"
+                    and not re.fullmatch(_ALWAYS_OF_ITS_SHARES, str(step.get("if")))
                 )
 
 
@@ -160,6 +188,11 @@ def _inputs(file: File) -> dict[str, Mapped]:
     for event in ("workflow_call", "workflow_dispatch"):
         found.update((file.trigger(event) or {}).get("inputs", {}))
     return found
+
+
+def calls_from_elsewhere(text: str) -> str:
+    """A workflow of another repository, with its calls of ours as if it were here, so that the same rules say."""
+    return re.sub(r"uses: example/pytorch-integration-tests/(\.github/workflows/[\w.-]+)@main\b", r"uses: ./\1", text)
 
 
 def _outputs(file: File) -> dict[str, Mapped]:

@@ -50,6 +50,10 @@ jobs:
       device-name: ${{{{ matrix.device }}}}
       minutes: 5
       shared: true
+      plan-artifact: plan
+      job: ${{{{ toJSON(matrix) }}}}
+    secrets:
+      login: x
   publish:
     name: publish
     needs: [plan, device]
@@ -78,6 +82,20 @@ jobs:
       - name: May one merge?
         shell: bash
         run: ootci gate
+  alert:
+    name: alert
+    needs: publish
+    if: ${{{{ !cancelled() && github.ref == 'refs/heads/main' }}}}
+    runs-on: ubuntu-latest
+    timeout-minutes: 5
+    permissions:
+      issues: write # to open them
+    steps:
+      - name: Tell
+        shell: bash
+        env:
+          GITHUB_TOKEN: ${{{{ github.token }}}}
+        run: ootci alert
 """
 
 CALLEE = f"""\
@@ -88,6 +106,10 @@ on:
       device-name: {{type: string, required: true, description: Its name.}}
       minutes: {{type: number, default: 3, description: Its time.}}
       shared: {{type: boolean, default: false, description: Whether others use it.}}
+      plan-artifact: {{type: string, default: "", description: Its plan.}}
+      job: {{type: string, default: "", description: Its job.}}
+    secrets:
+      login: {{required: true, description: What it logs in with.}}
     outputs:
       artifact: {{description: Its artifact., value: "${{{{ jobs.device.outputs.artifact }}}}"}}
 permissions: {{}}
@@ -104,6 +126,8 @@ jobs:
       - name: Check out
         uses: {PIN}
         with:
+          repository: ${{{{ job.workflow_repository }}}}
+          ref: ${{{{ job.workflow_sha }}}}
           persist-credentials: false
       - name: Build
         if: inputs.shared
@@ -178,20 +202,36 @@ MISTAKES: tuple[tuple[str, str, str, str], ...] = (
     ("pins_actions", DEVICE, PIN, PIN.replace("01234567 #", "0123456 #")),
     ("pins_actions", DEVICE, PIN, PIN.replace("v1.2.3", "v1.2.4")),
     ("pins_actions", DEVICE, PIN, "actions/checkout@" + "f" * 40 + " # v1.2.3"),
+    ("shares_no_cache", DEVICE, UPLOAD, UPLOAD.replace("upload-artifact", "cache")),
+    ("shares_no_cache", NIGHTLY, 'python-version: "3.11"', 'python-version: "3.11"\n          cache: pip'),
     ("leaves_no_credentials", DEVICE, "persist-credentials: false", "fetch-depth: 1"),
     ("leaves_no_credentials", NIGHTLY, "persist-credentials: false", "persist-credentials: true"),
+    ("checks_out_its_own_commit", DEVICE, "${{ job.workflow_repository }}", "${{ github.repository }}"),
+    ("checks_out_its_own_commit", DEVICE, "          ref: ${{ job.workflow_sha }}\n", ""),
     ("finishes_every_leg", NIGHTLY, "      fail-fast: false\n", ""),
     ("swallows_no_failure", DEVICE, "        if: inputs.shared\n", "        continue-on-error: true\n"),
     ("gives_vendor_code_nothing", DEVICE, "run: |\n", "env: {TOKEN: '${{ github.token }}'}\n        run: |\n"),
     ("gives_vendor_code_nothing", DEVICE, "    outputs:\n      artifact: run\n", "    environment: lab\n"),
     ("gives_vendor_code_nothing", DEVICE, "contents: read", "contents: write"),
+    (
+        "gives_vendor_code_nothing",
+        NIGHTLY,
+        '${{ inputs.torch }}\n        run: ootci plan --torch "$TORCH"',
+        "${{ github.token }}\n        run: ootci torch build --planned",
+    ),
     ("asks_for_what_it_needs", DEVICE, "contents: read", "actions: read"),
     ("asks_for_what_it_needs", NIGHTLY, "contents: write", "contents: read"),
     ("asks_for_what_it_needs", NIGHTLY, "      pages: write # to deploy\n", ""),
     ("asks_for_what_it_needs", NIGHTLY, "id-token: write", "id-token: none"),
     ("asks_for_what_it_needs", NIGHTLY, "GITHUB_TOKEN", "TOKEN"),
+    ("asks_for_what_it_needs", NIGHTLY, "issues: write", "issues: read"),
+    ("asks_for_what_it_needs", NIGHTLY, "run: ootci alert", "run: ootci alert\n        env: {}"),
+    ("speaks_for_main_only", NIGHTLY, " && github.ref == 'refs/heads/main'", ""),
+    ("speaks_for_main_only", NIGHTLY, "&& github.ref ==", "|| github.ref =="),
+    ("asks_for_what_it_needs", CI, ".ci/run", "ootci relay report --status completed"),
+    ("identifies_itself_only_where_asked", CI, "contents: read # to", "id-token: write # to"),
     ("gives_tokens_to_one_step", NIGHTLY, "permissions: {}", "permissions: {}\nenv: {TOKEN: '${{ github.token }}'}"),
-    ("gives_tokens_to_one_step", NIGHTLY, "      shared: true\n", "      shared: true\n    secrets: inherit\n"),
+    ("gives_tokens_to_one_step", NIGHTLY, "    secrets:\n      login: x\n", "    secrets: inherit\n"),
     ("is_safe_for_forks", CI, "pull_request:", "pull_request_target:"),
     ("is_safe_for_forks", CI, "runs-on: ubuntu-latest", "runs-on: [self-hosted, npu]"),
     ("is_safe_for_forks", CI, "contents: read", "contents: write"),
@@ -206,6 +246,11 @@ MISTAKES: tuple[tuple[str, str, str, str], ...] = (
     ("calls_fit", NIGHTLY, "      minutes: 5", "      minutes: ${{ toJSON(matrix.minutes) }}"),
     ("calls_fit", NIGHTLY, 'python-version: "3.11"', "python-version: 3.11"),
     ("calls_fit", NIGHTLY, 'python-version: "3.11"', 'python: "3.11"'),
+    ("calls_fit", NIGHTLY, "      login: x", "      login: x\n      token: x"),
+    ("calls_fit", NIGHTLY, "    secrets:\n      login: x\n", ""),
+    ("calls_fit", NIGHTLY, "    secrets:\n      login: x\n", "    secrets: inherit\n"),
+    ("plans_and_jobs_go_together", NIGHTLY, "      job: ${{ toJSON(matrix) }}\n", ""),
+    ("plans_and_jobs_go_together", NIGHTLY, "      plan-artifact: plan\n", ""),
     ("callers_grant_enough", NIGHTLY, "contents: read # the", "actions: read # the"),
     ("callers_grant_enough", DEVICE, "contents: read # to", "contents: write # to"),
     ("reports_in_every_case", NIGHTLY, "    if: ${{ !cancelled() }}\n", ""),

@@ -158,11 +158,31 @@ def pins_actions(files: Files) -> Iterator[str]:
                 yield f"{file.path}: {name} is pinned to another commit or version elsewhere"
 
 
+def shares_no_cache(files: Files) -> Iterator[str]:
+    """No cache of GitHub's: what one job saves, also one with vendor code, another would run."""
+    for file in files.values():
+        for step in file.steps:
+            if str(step.get("uses", "")).startswith("actions/cache") or "cache" in step.get("with", {}):
+                yield f"{file.path}: `{step.get('name')}` takes what another job may have saved"
+
+
 def leaves_no_credentials(files: Files) -> Iterator[str]:
     """`persist-credentials: false` on every checkout."""
     for file, step in _using(files, "actions/checkout"):
         if step.get("with", {}).get("persist-credentials") is not False:
             yield f"{file.path}: `{step.get('name')}` leaves credentials in the checkout"
+
+
+def checks_out_its_own_commit(files: Files) -> Iterator[str]:
+    """A reusable workflow checks out the commit that it is from: a plain checkout would get the caller's code.
+
+    The caller's code, where it is needed too, goes into a folder of its own.
+    """
+    own = {"repository": "${{ job.workflow_repository }}", "ref": "${{ job.workflow_sha }}"}
+    for file, step in _using(files, "actions/checkout"):
+        given = step.get("with", {})
+        if file.trigger("workflow_call") is not None and "path" not in given and not own.items() <= given.items():
+            yield f"{file.path}: `{step.get('name')}` may get the caller's code"
 
 
 def finishes_every_leg(files: Files) -> Iterator[str]:
@@ -186,9 +206,11 @@ def gives_vendor_code_nothing(files: Files) -> Iterator[str]:
     """A job that builds or tests a device can read the code, and nothing else."""
     for file in files.values():
         for name, job in file.jobs.items():
-            if not any(re.search(r"^ootci (build|test|nightly)\b", step.get("run", ""), re.M) for step in _of(job)):
+            if not any(
+                re.search(r"^ootci (build|test|nightly|torch build)\b", step.get("run", ""), re.M) for step in _of(job)
+            ):
                 continue
-            if set(job.get("permissions", {}).items()) - {("contents", "read")}:
+            if set(_permissions(job).items()) - {("contents", "read")}:
                 yield f"{file.path}: job {name} runs vendor code and has more than `contents: read`"
             if "environment" in job or re.search(r"\bsecrets\b|github\.token", _text_of_job(file, name)):
                 yield f"{file.path}: job {name} runs vendor code and can see a secret"
@@ -198,14 +220,31 @@ def asks_for_what_it_needs(files: Files) -> Iterator[str]:
     """A job has the permissions, and the step the token, without which its work is refused; act refuses nothing."""
     for file in files.values():
         for name, job in file.jobs.items():
-            permissions = job.get("permissions", {})
+            permissions = _permissions(job)
             for step in _of(job):
                 for sign, scope, levels in _NEEDED:
                     used = f"{step.get('uses', '')}\n{step.get('run', '')}"
                     if re.search(sign, used, re.M) and permissions.get(scope) not in levels:
                         yield f"{file.path}: job {name} needs `{scope}: {levels[0]}` for `{step.get('name')}`"
-                if re.search(_PUSH, step.get("run", ""), re.M) and "GITHUB_TOKEN" not in (step.get("env") or {}):
-                    yield f"{file.path}: `{step.get('name')}` has no GITHUB_TOKEN to push with"
+                run = step.get("run", "")
+                if re.search(f"{_PUSH}|{_ALERT}", run, re.M) and "GITHUB_TOKEN" not in (step.get("env") or {}):
+                    yield f"{file.path}: `{step.get('name')}` has no GITHUB_TOKEN to write with"
+
+
+def identifies_itself_only_where_asked(files: Files) -> Iterator[str]:
+    """A job can say who it is (`id-token: write`) only where it deploys pages or reports to the relay.
+
+    One that calls a workflow may grant it what a job there asks for.
+    """
+    for file in files.values():
+        for name, job in file.jobs.items():
+            used = "\n".join(f"{step.get('uses', '')}\n{step.get('run', '')}" for step in _of(job))
+            asked = any(re.search(sign, used, re.M) for sign, scope, _ in _NEEDED if scope == "id-token")
+            callee = files.get(str(job.get("uses", "")).removeprefix("./.github/"))
+            called = callee.jobs.values() if callee else ()
+            asked = asked or any("id-token" in _permissions(inner) for inner in called)
+            if "id-token" in _permissions(job) and not asked:
+                yield f"{file.path}: job {name} can say who it is to nobody who asks"
 
 
 def gives_tokens_to_one_step(files: Files) -> Iterator[str]:
@@ -214,6 +253,15 @@ def gives_tokens_to_one_step(files: Files) -> Iterator[str]:
         inside = sum(len(_SECRET.findall(str(step.get("env", {})))) for step in file.steps)
         if len(_SECRET.findall(file.text)) > inside:
             yield f"{file.path}: a secret or the token stands outside a step's `env:`"
+
+
+def speaks_for_main_only(files: Files) -> Iterator[str]:
+    """A job that writes issues runs for the main branch only: what another one finds is nobody's concern."""
+    for file in files.values():
+        for name, job in file.jobs.items():
+            writes = _permissions(job).get("issues") == "write"
+            if writes and not re.search(r"(&& |\{\{ )github\.ref == 'refs/heads/main' (&&|\}\})", str(job.get("if"))):
+                yield f"{file.path}: job {name} writes issues and may run for another branch than main"
 
 
 def is_safe_for_forks(files: Files) -> Iterator[str]:
@@ -226,8 +274,14 @@ def is_safe_for_forks(files: Files) -> Iterator[str]:
         for name, job in file.jobs.items():
             if not re.fullmatch(r"ubuntu-[\w.]+", str(job.get("runs-on"))):
                 yield f"{file.path}: job {name} may bring a pull request to a runner that is not GitHub's"
-            if "write" in job.get("permissions", {}).values() or _SECRET.search(_text_of_job(file, name)):
+            if "write" in _permissions(job).values() or _SECRET.search(_text_of_job(file, name)):
                 yield f"{file.path}: job {name} gives a pull request more than reading"
+
+
+def _permissions(job: Mapped) -> Mapped:
+    """A job's single permissions; that all are given at once is for `says_why_it_widens` to say."""
+    found = job.get("permissions", {})
+    return found if isinstance(found, dict) else {}
 
 
 def _runs(files: Files) -> Iterator[tuple[File, Mapped]]:
@@ -253,10 +307,13 @@ def _text_of_job(file: File, name: str) -> str:
 
 
 _PUSH = r"^ootci history publish\b"
+_ALERT = r"^ootci alert\b"
 _NEEDED = (
     (r"^actions/checkout@", "contents", ("read", "write")),
     (_PUSH, "contents", ("write",)),
+    (_ALERT, "issues", ("write",)),
     (r"^actions/deploy-pages@", "pages", ("write",)),
     (r"^actions/deploy-pages@", "id-token", ("write",)),
+    (r"^ootci relay report\b", "id-token", ("write",)),
 )
 _SECRET = re.compile(r"\bsecrets\.\w+|\bsecrets: inherit\b|\bgithub\.token\b")

@@ -18,6 +18,8 @@ ROOT = Path(__file__).parents[3]
 STUBS = Path(__file__).parent / "act_stubs"
 ACT = Path(sys.executable).with_name("act")
 TIMEOUT_SECONDS = 600
+ADDRESS = "example/pytorch-integration-tests@main"
+"""Where callers in other repositories find ours."""
 DIGEST_LINES = 40
 
 _KEPT = frozenset({"PATH", "LANG", "LC_ALL"})
@@ -43,18 +45,25 @@ class Repository:
     @classmethod
     def copy(cls, folder: Path) -> Repository:
         """Copy our working tree, uncommitted files included, below a folder. Nothing is committed yet."""
-        checkout = folder / "checkout"
+        repository = cls.empty(folder, "example/repository")
+        checkout = repository.checkout
         listed = _git(ROOT, "ls-files", "-co", "--exclude-standard", "-z").split("\0")
         for name in filter(None, listed):
             source, target = ROOT / name, checkout / name
             if source.is_file():
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(source, target)
-        remote = folder / "remote.git"
+        return repository
+
+    @classmethod
+    def empty(cls, folder: Path, name: str) -> Repository:
+        """An empty repository of that name, ``owner/repository``, below a folder."""
+        checkout, remote = folder / "checkout", folder / "remote.git"
+        checkout.mkdir(parents=True)
         _git(folder, "init", "--quiet", "--bare", "--initial-branch=main", str(remote))
         _git(remote, "config", "uploadpack.allowReachableSHA1InWant", "true")
         _git(checkout, "init", "--quiet", "--initial-branch=main")
-        _git(checkout, "remote", "add", "origin", "https://github.com/example/repository.git")
+        _git(checkout, "remote", "add", "origin", f"https://github.com/{name}.git")
         return cls(checkout, remote)
 
     def commit(self) -> None:
@@ -63,6 +72,11 @@ class Repository:
         author = ("-c", "user.name=tests", "-c", "user.email=tests@example.invalid")
         _git(self.checkout, *author, "commit", "--quiet", "--message=as tested")
         _git(self.checkout, "push", "--quiet", str(self.remote), "main")
+
+    @property
+    def sha(self) -> str:
+        """The commit that the checkout stands at."""
+        return _git(self.checkout, "rev-parse", "HEAD").strip()
 
     def duplicate(self, folder: Path) -> Repository:
         """Another copy of both, to go on from here without touching the first."""
@@ -136,11 +150,15 @@ def run_workflow(
     run_id: int = 1,
     labels: Iterable[str] = ("ubuntu-latest",),
     environment: Mapping[str, str] | None = None,
+    token: str | None = None,
+    called: Repository | None = None,
+    payload: Mapping[str, object] | None = None,
+    variables: Mapping[str, str] | None = None,
 ) -> ActRun:
     """Run one workflow for one event.
 
     Args:
-        repository: a committed copy of ours.
+        repository: a committed copy of ours, or somebody else's repository that calls ours.
         folder: an empty folder for this run: home, caches, artifact store.
         workflow: file name below ``.github/workflows``.
         event: name of the event.
@@ -149,21 +167,32 @@ def run_workflow(
         run_id: number of the run.
         labels: runner labels that there is a runner for. act passes over the jobs of any other label and exits 0.
         environment: further variables, which every step sees.
+        token: what ``github.token`` is; empty without one.
+        called: a committed copy of ours, where the repository is somebody else's.
+        payload: what more the event says.
+        variables: those of the repository, `vars`.
 
     """
+    ours = called or repository
     for name in ("home", "store", "cache", "tmp"):
         (folder / name).mkdir(parents=True)
-    payload = folder / "event.json"
-    payload.write_text(json.dumps({"inputs": dict(inputs or {})}), encoding="utf-8")
-    command = [str(ACT), event, "--workflows", f".github/workflows/{workflow}", "--eventpath", str(payload), "--json"]
-    command += ["--env", f"GITHUB_RUN_ID={run_id}", "--env", f"GITHUB_RUN_ATTEMPT={attempt}"]
+    told = folder / "event.json"
+    told.write_text(json.dumps({"inputs": dict(inputs or {}), **(payload or {})}), encoding="utf-8")
+    command = [str(ACT), event, "--workflows", f".github/workflows/{workflow}", "--eventpath", str(told), "--json"]
     command += ["--no-skip-checkout", "--no-cache-server", "--action-cache-path", str(folder / "cache")]
-    command += [part for label in labels for part in ("--platform", f"{label}=-self-hosted")]
-    command += [part for item in _stand_ins(repository.checkout) for part in ("--local-repository", item)]
+    command += _each("--env", (f"GITHUB_RUN_ID={run_id}", f"GITHUB_RUN_ATTEMPT={attempt}"))
+    command += ["--secret", f"GITHUB_TOKEN={token}"] if token else []
+    command += _each("--platform", (f"{label}=-self-hosted" for label in labels))
+    command += _each("--local-repository", _stand_ins(ours.checkout))
+    command += _each("--var", (f"{name}={value}" for name, value in (variables or {}).items()))
+    seen = {**_environment(folder, ours), **(environment or {})}
+    if called is not None:
+        command += ["--local-repository", f"{ADDRESS}={called.checkout}"]
+        seen.update(STUB_CALLER=str(repository.remote), STUB_SHA=called.sha)
     done = subprocess.run(
         command,
         cwd=repository.checkout,
-        env={**_environment(folder, repository), **(environment or {})},
+        env=seen,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -171,10 +200,14 @@ def run_workflow(
         timeout=TIMEOUT_SECONDS,
         check=False,
     )
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     # The jobs' workspaces hold an environment each, too large to keep.
     shutil.rmtree(folder / "cache")
-    return ActRun(done.returncode, tuple(json.loads(line) for line in lines), folder / "store")
+    lines = (json.loads(line) for line in done.stdout.splitlines() if line.startswith("{"))
+    return ActRun(done.returncode, tuple(lines), folder / "store")
+
+
+def _each(option: str, values: Iterable[str]) -> list[str]:
+    return [part for value in values for part in (option, value)]
 
 
 def used_actions(checkout: Path) -> dict[str, set[str]]:

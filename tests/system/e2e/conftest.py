@@ -1,12 +1,30 @@
-"""What the tests with a real device share."""
+"""What the tests with a real device and those with a real browser share."""
 
 from __future__ import annotations
 
+import importlib.resources
+import importlib.util
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from commands import Nightly
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
 
 
 @pytest.fixture(scope="session")
@@ -17,3 +35,39 @@ def device_python(request: pytest.FixtureRequest) -> Path:
         return Path(named)
     nightly: Nightly = request.getfixturevalue("openreg_nightly")
     return nightly.device_python
+
+
+def missing(what: str, how: str) -> None:
+    """Skip where a person may do without, fail where nobody would notice."""
+    message = f"{what} is not there; {how}"
+    if os.environ.get("CI") == "true":
+        pytest.fail(message)
+    pytest.skip(message)
+
+
+@pytest.fixture(scope="module")
+def executable() -> str:
+    named = os.environ.get("OOTCI_CHROMIUM")
+    found = named or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if found is None or not Path(found).is_file():
+        missing("Chromium", "install it with `apt-get install chromium`, or name one in OOTCI_CHROMIUM")
+    return str(found)
+
+
+@pytest.fixture(scope="module")
+def browser(executable: str) -> Iterator[Browser]:
+    if importlib.util.find_spec("playwright") is None:
+        missing("playwright", "install it with `pip install playwright`")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=list(ARGUMENTS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    if importlib.util.find_spec("axe_playwright_python") is None:
+        missing("axe-core", "install it with `pip install axe-playwright-python`")
+    return (importlib.resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ from ootci.history.details import Measures, Texts
 from ootci.history.store import History
 from ootci.history.stored import StoredRun
 from ootci.model.plan import Plan
-from ootci.stages.judge import Lives, judge
+from ootci.stages.judge import Courses, judge
 
 BEST = Path(__file__).parents[1] / "golden" / "simulated_year" / "score.json"
 
@@ -47,12 +47,12 @@ class Memory(History):
 
 def _judged(world: World, folder: Path) -> Score:
     """What the page said on each night, with what had been reported by then, held against the truth."""
-    history, score, lives = Memory(folder), Score(), Lives()
+    history, score, courses = Memory(folder), Score(), Courses()
     for night, expected in zip(world.all_nights(), Truth(world).pages(), strict=True):
         history.append_plan(night.plan)
         for run in night.arrivals:
             history.append_run(run)
-        score.add(world, night, expected, judge(night.registry, history, night.now, lives))
+        score.add(world, night, expected, judge(night.registry, history, night.now, courses))
     return score
 
 

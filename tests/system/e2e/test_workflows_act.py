@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from e2e.act_runner import ActRun, Repository, UnmappedAction, run_workflow
 from e2e.packages import NIGHTLY, RELEASE, serve_torch, wheelhouse
+from fake_github import REPOSITORY, TOKEN, FakeGithub, fake_github
 from misbehaving import write_device, write_suites
 
 from ootci.history.store import History
@@ -22,12 +23,19 @@ NO_SUCH_RUNNER = "runner:\n  labels: [no-such-machine]\n"
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
-    """Environment variables with which pip and the tool find every package without a network."""
+def hub() -> Iterator[FakeGithub]:
+    """What plays GitHub's issues."""
+    with fake_github() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory, hub: FakeGithub) -> Iterator[Mapping[str, str]]:
+    """Environment variables with which pip and the tool find every package, and GitHub, without a network."""
     project = Repository.copy(tmp_path_factory.mktemp("project")).checkout
     packages = wheelhouse(project, tmp_path_factory.mktemp("wheelhouse"))
     with serve_torch(tmp_path_factory.mktemp("index")) as torch:
-        yield {**packages, **torch}
+        yield {**packages, **torch, **hub.environment, "OOTCI_HOME": REPOSITORY}
 
 
 def _repository(folder: Path, devices: Mapping[str, str], silent: frozenset[str] = frozenset()) -> Repository:
@@ -55,7 +63,9 @@ def scheduled(index: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory
     folder = tmp_path_factory.mktemp("scheduled")
     devices = {"good": "passes", "bad": "fails", "broken": "build-fails", "silent": "passes"}
     repository = _repository(folder, devices, silent=frozenset({"silent"}))
-    run = run_workflow(repository, folder / "run", workflow="nightly.yml", event="schedule", environment=index)
+    run = run_workflow(
+        repository, folder / "run", workflow="nightly.yml", event="schedule", environment=index, token=TOKEN
+    )
     return repository, run
 
 
@@ -68,6 +78,7 @@ def test_schedule_runs_every_job_but_that_of_the_device_without_a_runner(schedul
         "device/broken": "success",
         "publish": "success",
         "pages": "success",
+        "alert": "success",
         "gate": "failure",
     }, run.digest
 
@@ -104,6 +115,20 @@ def test_schedule_pushes_what_was_reported_to_the_data_branch(
     assert [plan.trigger.event for plan in history.plans()] == ["schedule"]
 
 
+def test_schedule_opens_an_issue_for_each_device_that_is_broken(
+    scheduled: tuple[Repository, ActRun], hub: FakeGithub
+) -> None:
+    assert [issue["labels"] for issue in hub.issues.values()] == [
+        [{"name": "ootci-alert"}, {"name": "device-broken"}]
+    ] * len(hub.issues)
+    opened = {str(issue["title"]): str(issue["body"]) for issue in hub.issues.values()}
+    assert len(opened) == 2
+    for name, verdict in (("bad", "FAILING"), ("broken", "BUILD BROKEN")):
+        assert any(verdict in body and f"](https://example.invalid/d/{name}/)" in body for body in opened.values())
+    _, run = scheduled
+    assert TOKEN not in json.dumps(run.events)
+
+
 def test_schedule_tests_the_nightly_torch(scheduled: tuple[Repository, ActRun]) -> None:
     _, run = scheduled
     for name in ("good", "bad"):
@@ -121,7 +146,7 @@ def test_a_run_is_uploaded_with_what_it_was_made_from(scheduled: tuple[Repositor
 
 
 def test_dispatch_runs_the_device_asked_for_on_the_torch_asked_for(
-    scheduled: tuple[Repository, ActRun], index: Mapping[str, str], tmp_path: Path
+    scheduled: tuple[Repository, ActRun], index: Mapping[str, str], hub: FakeGithub, tmp_path: Path
 ) -> None:
     """The device that failed by schedule has been mended, the others are paused, and somebody runs the first."""
     repository = scheduled[0].duplicate(tmp_path)
@@ -138,8 +163,11 @@ def test_dispatch_runs_the_device_asked_for_on_the_torch_asked_for(
         run_id=2,
         attempt=2,
         environment=index,
+        token=TOKEN,
+        # Who runs a nightly by hand may test anything: it is no nightly for PyTorch's relay.
+        variables={"OOTCI_RELAY_URL": "http://127.0.0.1:9/"},
     )
-    names = ("plan", "device/bad", "publish", "pages", "gate")
+    names = ("plan", "device/bad", "publish", "pages", "alert", "gate")
     assert (run.exit_code, run.jobs) == (0, dict.fromkeys(names, "success")), run.digest
     assert _verdicts(run, attempt=2) == {"good": "OK", "bad": "OK", "broken": "PAUSED", "silent": "PAUSED"}
     report = json.loads((run.store / "artifacts" / "run-bad-2" / "run.json").read_text(encoding="utf-8"))
@@ -147,6 +175,12 @@ def test_dispatch_runs_the_device_asked_for_on_the_torch_asked_for(
     assert str(report["url"]).endswith("/actions/runs/2")
     history = History(repository.check_out("data", tmp_path / "data"))
     assert [plan.trigger.event for plan in history.plans()] == ["schedule", "workflow_dispatch"]
+    bodies = {
+        str(issue["body"]).partition('"key":"')[2].partition('"')[0]: issue["body"] for issue in hub.issues.values()
+    }
+    assert bodies.keys() == {"device-broken/bad", "device-broken/broken"}
+    assert "Good nights in a row: 1 of 3." in str(bodies["device-broken/bad"])
+    assert "BUILD BROKEN" in str(bodies["device-broken/broken"])
 
 
 def _edit(repository: Repository, device: str, old: str, new: str) -> None:

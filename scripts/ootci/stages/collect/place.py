@@ -25,7 +25,9 @@ MAX_FACT = 200
 _TIME: TypeAdapter[datetime] = TypeAdapter(Time)
 
 
-def environment(probe: Probe, build: Build, checked: Mapping[str, str], variables: Mapping[str, str]) -> Environment:
+def environment(
+    probe: Probe, build: Build, checked: Mapping[str, str], variables: Mapping[str, str], *, here: bool = True
+) -> Environment:
     """Where the run took place.
 
     Args:
@@ -33,6 +35,7 @@ def environment(probe: Probe, build: Build, checked: Mapping[str, str], variable
         build: build.json.
         checked: what the check command said.
         variables: environment variables of the job.
+        here: whether the run took place on this machine; shares may come from several others.
 
     """
     properties = {f"card.{name}": value for name, value in probe.device.card.items()}
@@ -44,7 +47,7 @@ def environment(probe: Probe, build: Build, checked: Mapping[str, str], variable
         machine=probe.os.machine,
         cpus=probe.os.cpus,
         compiler=build.compiler,
-        runner=variables.get("RUNNER_NAME"),
+        runner=variables.get("RUNNER_NAME") if here else None,
         devices=probe.device.count,
         image=variables.get(IMAGE, "")[: 2 * MAX_FACT] or None,
         device_facts={name[:MAX_FACT]: value[:MAX_FACT] for name, value in facts},

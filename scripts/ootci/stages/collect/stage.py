@@ -71,7 +71,7 @@ def collect(
         torch_request=_without_paths(planned),
         torch=build.torch,
         plugin=build.plugin,
-        environment=environment(read_probe(found.env), build, log.facts, variables),
+        environment=environment(read_probe(found.env), build, log.facts, variables, here=not folder.shards_found()),
         stages=stages,
         suites=_suites(device, stages, report, outcomes, {test.suite for test in log.collected.values()}),
         capabilities=CapabilityCounts.of(outcomes),

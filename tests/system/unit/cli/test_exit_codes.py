@@ -106,11 +106,53 @@ def test_the_plan_is_told_to_people_and_to_github(ootci: Tool, folder: Path) -> 
     assert ran.out == "dev: torch 2.13.0 (release)\n"
     assert "torch: wanted nightly, got release 2.13.0 instead" in ran.err
     lines = dict(line.split("=", 1) for line in output.read_text(encoding="utf-8").splitlines())
-    assert list(lines) == ["before", "matrix", "plan-id", "count"]
+    assert list(lines) == ["before", "matrix", "plan-id", "count", "device", "job"]
     (row,) = json.loads(lines["matrix"])["include"]
-    assert row == {"device": "dev", "runner": ["ubuntu-latest"], "timeout-minutes": 120}
+    assert row == {
+        "device": "dev",
+        "runner": ["ubuntu-latest"],
+        "timeout-minutes": 120,
+        "container": {"image": "", "options": ""},
+        "shares": [{"index": 1, "count": 1}],
+    }
+    assert (lines["device"], json.loads(lines["job"])) == ("dev", row)
     assert lines["plan-id"].endswith("-7")
     assert lines["count"] == "1"
+
+
+def test_a_devices_machine_is_told_to_github_as_its_file_says(ootci: Tool, folder: Path) -> None:
+    """The file lies in somebody else's repository, beside other YAML. Who names it asks for its device."""
+    other = folder / "other"
+    other.mkdir()
+    (other / "config.yaml").write_text("no: device\n", encoding="utf-8")
+    text = DEVICE_YAML.format(name="card") + (
+        "limits: {job_minutes: 90}\n"
+        "runner:\n"
+        "  labels: [self-hosted, card]\n"
+        "  shares: 3\n"
+        "  container:\n"
+        "    image: registry.example.com/sdk:8\n"
+        "    options: --device /dev/card0\n"
+        "    volumes: ['/opt/sdk:/sdk:ro']\n"
+        "cadence: weekly\n"
+        "paused: {reason: Its machine is being moved.}\n"
+    )
+    (other / "card.yaml").write_text(text, encoding="utf-8")
+    ran = ootci("plan", "--github-output", "output", cwd=folder, env={**OFFLINE, "OOTCI_DEVICES": "other/card.yaml"})
+    assert (ran.code, ran.out) == (0, "card: torch 2.13.0 (release)\n")
+    lines = dict(line.split("=", 1) for line in (folder / "output").read_text(encoding="utf-8").splitlines())
+    assert json.loads(lines["matrix"])["include"] == [
+        {
+            "device": "card",
+            "runner": ["self-hosted", "card"],
+            "timeout-minutes": 90,
+            "container": {
+                "image": "registry.example.com/sdk:8",
+                "options": "--device /dev/card0 --volume /opt/sdk:/sdk:ro",
+            },
+            "shares": [{"index": index, "count": 3} for index in (1, 2, 3)],
+        }
+    ]
 
 
 def test_a_rerun_of_a_whole_workflow_is_a_plan_of_its_own(ootci: Tool, folder: Path) -> None:
@@ -130,7 +172,7 @@ def test_the_gate_answers_in_every_format(ootci: Tool, folder: Path, may: bool, 
     machine = ootci("gate", "--format", "json", cwd=folder)
     assert (machine.code, json.loads(machine.out)["may_merge"]) == (code, may)
     markdown = ootci("gate", "--format", "markdown", cwd=folder)
-    assert markdown.out == f"**May one merge? {word.capitalize()}**: because\n"
+    assert markdown.out == f"### {'✅' if may else '❌'} May one merge: {word}\n\nbecause\n"
 
 
 def test_a_damaged_history_is_infrastructure(ootci: Tool, folder: Path) -> None:
@@ -174,7 +216,7 @@ def test_a_process_of_its_own_says_and_ends_the_same(folder: Path) -> None:
         for arguments in (("plan", "--torch", "newest"), ("--version",), ("--debug", "doctor"))
     )
     assert (plan_.code, plan_.out) == (2, "")
-    assert plan_.err.endswith("or the path of a wheel ending in .whl\n")
+    assert plan_.err.endswith("or the path of a .whl\n")
     assert gate.out == f"ootci, version {__version__}\n"
     assert "git --version" in debug.err
     assert "exit code 0" in debug.err

@@ -78,6 +78,15 @@ def test_what_is_newly_failing_closes_the_gate_and_is_named(ootci: Tool, folder:
     assert [found["devices"][1][key] for key in ("newly_failing", "still_failing", "effect")] == [31, 1, "newly_broken"]
 
 
+def test_an_old_nightly_that_was_run_again_is_not_the_newest(ootci: Tool, folder: Path) -> None:
+    late = run(1, "dev", integration={**USUAL, "good": "failed"}, attempt=2)
+    History(folder / "data").append_run(late.model_copy(update={"started_at": night(5), "finished_at": night(6)}))
+    _report(folder, run(9, "dev", integration={**USUAL, "good": "failed"}))
+    code, out, _ = _ask(ootci, folder)
+    assert (code, "- dev: newly broken, 1 failing as before" in out) == (1, True)
+    assert "held against night002-dev" in out
+
+
 def test_an_advisory_device_never_closes_it(ootci: Tool, folder: Path) -> None:
     _report(folder, run(9, "three", smoke={"one": "failed"}, integration=USUAL))
     code, out, _ = _ask(ootci, folder)
@@ -149,6 +158,12 @@ def test_who_was_broken_before_neither_closes_nor_speaks_for_it(ootci: Tool, fol
     assert "two (newly broken)" in _ask(ootci, folder)[1]
 
 
+def test_an_answer_can_be_handed_on_without_a_failure(ootci: Tool, folder: Path) -> None:
+    _report(folder, run(9, "dev", integration={**USUAL, "good": "failed"}))
+    assert _ask(ootci, folder, "--exit-zero", "--github-output", "told.txt")[0] == 0
+    assert (folder / "told.txt").read_text(encoding="utf-8") == "may-merge=false\n"
+
+
 def test_an_override_needs_a_reason_and_is_told(ootci: Tool, folder: Path) -> None:
     _report(folder, run(9, "dev", integration={**USUAL, "good": "failed"}))
     code, out, err = _ask(ootci, folder, "--override", "dev=see #1", "--override", "two=x")
@@ -180,3 +195,42 @@ def test_the_nightly_names_what_is_new_and_since_when(ootci: Tool, folder: Path)
     both = ootci("gate", "--override", "dev=x", "--override", "two=y", cwd=folder)
     assert both.code == 0
     assert "overridden: dev, two" in both.out
+
+
+def test_a_device_that_is_asked_for_decides_alone_whatever_its_tier_is(ootci: Tool, folder: Path) -> None:
+    history = History(folder / "data")
+    history.append_plan(plan(3, NAMES))
+    for name, outcomes in zip(NAMES, ("failed", "passed", "failed"), strict=True):
+        history.append_run(run(3, name, integration={"good": outcomes, "bad": "passed"}))
+    registry = load_registry(folder / "devices")
+    write(judge(registry, History(folder / "data"), night(3)), folder / ".ootci" / "verdicts.json")
+    for name, code, said in (
+        ("two", 0, "yes (1 of 1 device as expected)"),
+        ("three", 1, "no (1 of 1 device not as expected: three (REGRESSED))"),
+    ):
+        ran = ootci("gate", "--device", name, "--github-output", f"{name}.txt", cwd=folder)
+        assert (ran.code, ran.out.splitlines()[0]) == (code, f"may one merge: {said}")
+    told = [(folder / f"{name}.txt").read_text(encoding="utf-8") for name in ("two", "three")]
+    assert told == ["may-merge=true\nverdict=OK\n", "may-merge=false\nverdict=REGRESSED\n"]
+    assert ootci("gate", "--device", "nobody", cwd=folder).code == 2
+    assert ootci("gate", "--device", "two", "--pull-request", cwd=folder).code == 2
+
+
+def test_a_device_that_the_judge_did_not_know_closes_the_gate(ootci: Tool, folder: Path) -> None:
+    registry = load_registry(folder / "devices")
+    write(judge(registry[:1], History(folder / "data"), night(3)), folder / ".ootci" / "verdicts.json")
+    ran = ootci("gate", "--device", "two", cwd=folder)
+    assert (ran.code, ran.out) == (1, "may one merge: no (nothing is known of two)\n")
+
+
+def test_the_answer_in_markdown_is_added_to_a_summary_and_links_where_the_site_is_known(
+    ootci: Tool, folder: Path
+) -> None:
+    (folder / "summary.md").write_text("before\n", encoding="utf-8")
+    code, out, _ = _ask(ootci, folder, "--summary", "summary.md", "--address", "https://example.org/site")
+    assert (code, out.splitlines()[0]) == (0, "may one merge: yes (none of 2 gating devices is newly broken)")
+    text = (folder / "summary.md").read_text(encoding="utf-8")
+    assert text.startswith("before\n### ✅ May one merge: yes\n")
+    assert "](https://example.org/site/d/dev/)" in text
+    _, out, _ = _ask(ootci, folder, "--format", "markdown", "--address", "https://example.org/site")
+    assert text == "before\n" + out

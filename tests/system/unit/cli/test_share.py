@@ -6,14 +6,15 @@ import json
 from pathlib import Path
 
 import pytest
-from unit.samples import DEVICE_YAML
+from unit.samples import DEVICE_YAML, build
 
 from ootci.adapters.folder_lock import locked
-from ootci.cli.share import locked_run, share_of
+from ootci.cli.share import locked_run, share_of, take_shares
 from ootci.errors import BadOption, Busy
+from ootci.model.build import Build, StageStatus
 from ootci.model.durations import Durations
-from ootci.model.record import write
-from ootci.model.workspace import Shard, Workspace
+from ootci.model.record import read, write
+from ootci.model.workspace import RunFolder, Shard, Workspace
 
 from commands import Tool  # isort: skip
 
@@ -50,6 +51,60 @@ def test_a_share_that_is_none_is_refused(workspace: Workspace, text: str) -> Non
     with pytest.raises(BadOption) as caught:
         share_of(workspace, "dev", text)
     assert caught.value.where == f"--shard {text}"
+
+
+def _artifact(folder: Path, name: str, shard: Shard, *, passed: bool = True) -> RunFolder:
+    """What a job uploads of its share."""
+    share = RunFolder(folder / name).shard(shard)
+    made = build()
+    status = StageStatus.PASSED if passed else StageStatus.FAILED
+    stages = tuple(item.model_copy(update={"status": status}) for item in made.stages)
+    write(made.model_copy(update={"stages": stages, "compiler": name}), share.build)
+    share.events.write_text(name, encoding="utf-8")
+    (folder / name / "logs").mkdir(parents=True)
+    (folder / name / "logs" / "build.log").write_text("built", encoding="utf-8")
+    return share
+
+
+def test_of_each_share_the_newest_attempt_is_taken(workspace: Workspace, tmp_path: Path) -> None:
+    downloaded = tmp_path / "downloaded"
+    for name, shard in (("1-of-2-1", Shard(1, 2)), ("2-of-2-9", Shard(2, 2)), ("2-of-2-10", Shard(2, 2))):
+        _artifact(downloaded, f"share-dev-{name}", shard)
+    assert take_shares(downloaded, workspace, "dev") == (Shard(1, 2), Shard(2, 2))
+    folder = workspace.run("dev")
+    said = [folder.shard(shard).events.read_text(encoding="utf-8") for shard in folder.shards_found()]
+    assert said == ["share-dev-1-of-2-1", "share-dev-2-of-2-10"]
+    assert read(Build, folder.build).compiler == "share-dev-1-of-2-1"
+
+
+def test_a_share_that_could_not_be_built_is_the_runs_build(workspace: Workspace, tmp_path: Path) -> None:
+    for number in (1, 2, 3):
+        _artifact(tmp_path / "d", f"share-dev-{number}-of-3-1", Shard(number, 3), passed=number == 1)
+    take_shares(tmp_path / "d", workspace, "dev")
+    assert read(Build, workspace.run("dev").build).compiler == "share-dev-2-of-3-1"
+
+
+def test_only_what_is_known_is_taken_from_a_share(workspace: Workspace, tmp_path: Path) -> None:
+    downloaded = tmp_path / "downloaded"
+    share = _artifact(downloaded, "share-dev-1-of-2-1", Shard(1, 2))
+    (share.path / "run.json").write_text("{}", encoding="utf-8")
+    (share.path / "env.json").symlink_to("/etc/hostname")
+    # A job speaks for its own share only.
+    RunFolder(downloaded / "share-dev-1-of-2-1").shard(Shard(2, 2)).path.mkdir()
+    left = workspace.run("dev").path / "of-an-earlier-run"
+    left.mkdir(parents=True)
+    assert take_shares(downloaded, workspace, "dev") == (Shard(1, 2),)
+    taken = workspace.run("dev").shard(Shard(1, 2)).path
+    assert {path.name for path in taken.iterdir()} == {"build.json", "events.jsonl", "logs"}
+    assert not left.exists()
+    assert take_shares(tmp_path / "nothing", workspace, "dev") == ()
+    assert not workspace.run("dev").build.exists()
+
+
+def test_a_share_takes_along_how_it_was_built(workspace: Workspace) -> None:
+    write(build(), workspace.run("dev").build)
+    folder, _ = share_of(workspace, "dev", "2/2")
+    assert read(Build, folder.build) == build()
 
 
 SHARES: list[tuple[tuple[str, str | None], tuple[str, str | None], bool]] = [

@@ -345,7 +345,9 @@ def test_file_that_cannot_be_imported_costs_itself_only(suites: SmallSuites) -> 
     suites.write("smoke/test_bad.py", "import no_such_module\n")
     suites.write("smoke/test_good.py", PASSES)
     session = suites.run()
-    assert session.code == 1
+    assert session.code == 1, session.err
+    assert session.err == ""
+    assert "\nERROR smoke/test_bad.py" in session.out
     (problem,) = session.of("collect_error")
     assert problem["id"] == "smoke/test_bad.py"
     assert problem["message"] == "ModuleNotFoundError: No module named 'no_such_module'"

@@ -47,11 +47,12 @@ def test_titles_are_sentences(collected: list[dict[str, Any]]) -> None:
 
 def test_ids_are_the_same_again(collected: list[dict[str, Any]], device_python: DevicePython, tmp_path: Path) -> None:
     log = tmp_path / "events.jsonl"
-    device_python(
+    done = device_python(
         *("-m", "pytest", "-c", str(SUITES / "pytest.ini"), "--rootdir", str(SUITES), str(SUITES), "--collect-only"),
         *("-q", "--device", "cpu", "--events", str(log)),
         cwd=tmp_path,
     )
+    assert done.returncode == 0, done.stdout + done.stderr
     (event,) = (event for event in read_events(log) if event["event"] == "collected")
     assert {test["id"] for test in event["tests"]} == {test["id"] for test in collected}
 

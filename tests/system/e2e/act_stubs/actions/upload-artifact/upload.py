@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import sys
@@ -14,16 +15,23 @@ def files_below(path: Path, *, hidden: bool) -> list[Path]:
     return [item for item in found if hidden or not any(part.startswith(".") for part in item.parts)]
 
 
+def searched(pattern: str) -> Path:
+    """The folder in which a pattern is looked for, or the path itself where it has no wildcard."""
+    plain = itertools.takewhile(lambda part: "*" not in part, Path(pattern).parts)
+    return Path(*plain)
+
+
 def main() -> None:
     """Upload, by the rules of the real action that the workflows rely on."""
     name = os.environ["NAME"]
     artifact = Path(os.environ["STUB_STORE"]) / "artifacts" / name
-    listed = [Path(line.strip()) for line in os.environ["PATHS"].splitlines() if line.strip()]
+    patterns = [line.strip() for line in os.environ["PATHS"].splitlines() if line.strip()]
+    listed = [searched(pattern) for pattern in patterns]
     hidden = os.environ["HIDDEN"] == "true"
-    found = [item for path in listed for item in files_below(path, hidden=hidden)]
+    found = [item for pattern in patterns for path in Path().glob(pattern) for item in files_below(path, hidden=hidden)]
     if not found:
         if os.environ["NONE_FOUND"] == "error":
-            sys.exit(f"no files were found at {[str(path) for path in listed]} below {Path.cwd()}")
+            sys.exit(f"no files were found at {patterns} below {Path.cwd()}")
         return
     # With several paths the artifact's root is their least common ancestor, whether each exists or not.
     root = Path(os.path.commonpath(listed)) if len(listed) > 1 else listed[0]

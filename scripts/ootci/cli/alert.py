@@ -1,0 +1,201 @@
+"""``ootci alert`` and ``ootci watch``: who has to know, and whether there is anything to know."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import click
+
+from ootci.adapters.github_issues import ACTIONS_BOT, GithubIssues
+from ootci.adapters.github_rest import GithubRest
+from ootci.cli.context import Folders, folder_options
+from ootci.cli.report import one_line
+from ootci.errors import EXIT_INFRASTRUCTURE, BadOption, GithubRefused, NightlyStale
+from ootci.model.device import RegisteredDevice
+from ootci.model.record import read
+from ootci.model.verdict import Verdicts
+from ootci.stages.alert import (
+    GOOD_NIGHTS,
+    NEW_ISSUES,
+    REMINDER_DAYS,
+    Act,
+    Decision,
+    Rules,
+    apply,
+    conditions,
+    decide,
+    remembered_in,
+)
+from ootci.stages.render import AlertTexts, site_address
+
+HOME = "pytorch/pytorch-integration-tests"
+"""The repository whose nightlies write issues without being asked; another is named by ``OOTCI_HOME``."""
+LABEL = "ootci-alert"
+TOKEN_VARIABLE = "GITHUB_TOKEN"  # noqa: S105 - the name of a variable
+
+
+@click.command("alert", short_help="Open, rewrite and close issues.")
+@click.option(
+    "--apply/--dry-run",
+    "wanted",
+    default=None,
+    help="Do it, or only say what would be done. Default: do it on the main branch of the home repository.",
+)
+@click.option("--repository", metavar="OWNER/NAME", help="Whose issues; GITHUB_REPOSITORY when absent.")
+@click.option("--author", default=ACTIONS_BOT, show_default=True, help="Login that the token speaks for.")
+@click.option(
+    "--good-nights",
+    type=click.IntRange(1, 90),
+    default=GOOD_NIGHTS,
+    show_default=True,
+    help="Good nights in a row after which an issue is closed.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(0, 100),
+    default=NEW_ISSUES,
+    show_default=True,
+    help="New issues at most; the rest wait for the next run.",
+)
+@click.option("--address", metavar="URL", help="Where the site is published: issues link to the devices' pages.")
+@folder_options("devices", "work")
+def alert(
+    wanted: bool | None,
+    repository: str | None,
+    author: str,
+    good_nights: int,
+    limit: int,
+    address: str | None,
+    folders: Folders,
+) -> None:
+    """Make GitHub's issues say what verdicts.json says.
+
+    There is one issue for each condition of each device: it is broken, its machine does not work, it does not report.
+    One more is for failures of several devices that are probably PyTorch's, and one for a nightly that does not run.
+    An issue is written anew every night, commented on when something new fails, closed after some good nights, and
+    opened again when it comes back. It mentions the maintainers whom the device file names.
+
+    Nothing is changed outside the main branch of the home repository, unless --apply is given. The home repository is
+    the one that OOTCI_HOME names. GITHUB_TOKEN has to be allowed to write issues.
+    """
+    name = _repository(repository)
+    really, why = (wanted, "as asked for") if wanted is not None else _at_home(name)
+    if really and not name:
+        raise BadOption("no repository is named", where="--repository", fix="name one: --repository owner/name")
+    token = os.environ.get(TOKEN_VARIABLE) or None
+    if really and token is None:
+        raise BadOption(
+            "there is no token to write issues with",
+            where=TOKEN_VARIABLE,
+            fix="set it to a token that may write the repository's issues, or ask for --dry-run",
+        )
+    verdicts, registry = read(Verdicts, folders.workspace.verdicts), folders.registry()
+    rules = Rules(good_nights=good_nights, new_issues=limit)
+    issues = GithubIssues(GithubRest(token), name, LABEL, author) if name else None
+    texts = _texts(verdicts, registry, rules, address, name)
+    try:
+        decision = _decided(verdicts, texts, rules, issues)
+    except GithubRefused as error:
+        if really:
+            raise
+        # A fork has no issues, and its nightly is to run all the same.
+        click.echo(f"as if there were no issues yet, since they cannot be read: {one_line(error.what)}", err=True)
+        decision = _decided(verdicts, texts, rules, None)
+    click.echo(f"{'changing' if really else 'dry run, nothing is changed on'} {name or 'no repository'}: {why}")
+    if not really or issues is None:
+        _say(decision, "would ")
+        return
+    refused = apply(decision.actions, issues, _print)
+    if any(action.act is Act.OPEN for action in decision.actions):
+        # Another run may have made the same issue meanwhile; of two the older stays.
+        again = _decided(verdicts, texts, rules, issues)
+        refused += apply(tuple(one for one in again.actions if one.act is Act.DUPLICATE), issues, _print)
+    _say(Decision((), decision.left, decision.notes), "")
+    if refused:
+        raise click.exceptions.Exit(EXIT_INFRASTRUCTURE)
+
+
+def _repository(given: str | None) -> str:
+    name = given or os.environ.get("GITHUB_REPOSITORY") or ""
+    if name and not re.fullmatch(r"[A-Za-z0-9-]{1,39}/(?!\.\.?$)[A-Za-z0-9_.-]{1,100}", name):
+        raise BadOption(f"`{name}` is no repository", where="--repository", fix="write it as owner/name")
+    return name
+
+
+def _at_home(name: str) -> tuple[bool, str]:
+    """Whether this is a run of the home repository's main branch, and why."""
+    home, ref = os.environ.get("OOTCI_HOME") or HOME, os.environ.get("GITHUB_REF", "")
+    if os.environ.get("GITHUB_ACTIONS") != "true":
+        return False, "this is no workflow; --apply does it all the same"
+    if name != home or os.environ.get("GITHUB_REPOSITORY") != home:
+        return False, f"it is not {home}; --apply does it all the same"
+    if ref != "refs/heads/main":
+        return False, f"this is {ref or 'no branch'} and not the main branch; --apply does it all the same"
+    return True, "this is its main branch"
+
+
+def _texts(
+    verdicts: Verdicts, registry: tuple[RegisteredDevice, ...], rules: Rules, address: str | None, name: str
+) -> AlertTexts:
+    server = os.environ.get("GITHUB_SERVER_URL")
+    return AlertTexts(
+        verdicts,
+        registry,
+        good_nights=rules.good_nights,
+        reminder_days=REMINDER_DAYS,
+        address=site_address(address) if address else None,
+        runs_url=f"{server}/{name}/actions/workflows/nightly.yml" if server and name else None,
+    )
+
+
+def _decided(verdicts: Verdicts, texts: AlertTexts, rules: Rules, issues: GithubIssues | None) -> Decision:
+    own = issues.own() if issues else ()
+    remembered = [found for issue in own if (found := remembered_in(issue.body))]
+    return decide(conditions(verdicts, remembered), own, texts, rules)
+
+
+def _say(decision: Decision, would: str) -> None:
+    for action in decision.actions:
+        _print(would + action.sentence)
+    for note in decision.notes:
+        _print(note)
+    if decision.left:
+        count = f"{len(decision.left)} more issue{'s' if len(decision.left) > 1 else ''}"
+        _print(f"{count} left for the next run, as one makes no more than its limit: {', '.join(decision.left)}")
+    if would and not decision.actions:
+        _print("nothing would be done")
+
+
+def _print(text: str) -> None:
+    click.echo(one_line(text))
+
+
+@click.command("watch", short_help="Say whether the nightly still runs.")
+@click.option(
+    "--github-output", type=click.Path(path_type=Path), help="Append `nightly`: fresh, stale or never, to this file."
+)
+@click.option("--exit-zero", is_flag=True, help="Exit 0 also when it does not.")
+@folder_options("work")
+def watch(github_output: Path | None, exit_zero: bool, folders: Folders) -> None:
+    """Say whether the newest nightly is young enough, as verdicts.json says. Exit code 3 when it is not.
+
+    It is for a workflow of its own, at another time than the nightly: who does not run cannot say so.
+    """
+    verdicts = read(Verdicts, folders.workspace.verdicts)
+    state = "never" if verdicts.plan_id is None else "stale" if verdicts.stale_reason else "fresh"
+    if github_output is not None:
+        with github_output.open("a", encoding="utf-8") as stream:
+            stream.write(f"nightly={state}\n")
+    if state == "fresh":
+        click.echo(f"the nightly runs: the newest is {verdicts.plan_id}")
+        return
+    reason = verdicts.stale_reason or "the history holds no nightly at all"
+    click.echo(f"the nightly does not run: {reason}")
+    if not exit_zero:
+        raise NightlyStale(
+            reason,
+            where=verdicts.plan_id or "the history",
+            fix="look at the last runs of nightly.yml: whether it is switched off, waits for a runner, or fails",
+        )

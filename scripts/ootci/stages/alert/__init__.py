@@ -1,0 +1,21 @@
+"""alert: what of the verdicts is worth an issue, and what has to be done to the issues that there are."""
+
+from .action import Act, Action, Decision, apply
+from .conditions import conditions
+from .decide import GOOD_NIGHTS, NEW_ISSUES, REMINDER_DAYS, Rules, Writer, decide
+from .marker import remembered_in
+
+__all__ = [
+    "GOOD_NIGHTS",
+    "NEW_ISSUES",
+    "REMINDER_DAYS",
+    "Act",
+    "Action",
+    "Decision",
+    "Rules",
+    "Writer",
+    "apply",
+    "conditions",
+    "decide",
+    "remembered_in",
+]

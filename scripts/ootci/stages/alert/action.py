@@ -1,0 +1,116 @@
+"""What has to be done to the issues, in sentences and in deed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+
+from ootci.adapters.github_issues import GithubIssues
+from ootci.errors import GithubRefused
+
+
+class Act(str, Enum):
+    """What is done to an issue."""
+
+    OPEN = "open"
+    REWRITE = "rewrite"
+    REOPEN = "reopen"
+    CLOSE = "close"
+    DUPLICATE = "duplicate"
+
+
+_STATES: dict[Act, dict[str, str]] = {
+    Act.REWRITE: {},
+    Act.REOPEN: {"state": "open", "state_reason": "reopened"},
+    Act.CLOSE: {"state": "closed", "state_reason": "completed"},
+    Act.DUPLICATE: {"state": "closed", "state_reason": "duplicate"},
+}
+
+
+@dataclass(frozen=True)
+class Action:
+    """One thing to be done.
+
+    Attributes:
+        act: what.
+        key: of the alert that it is for.
+        title: the issue's title from then on.
+        body: its text from then on.
+        why: why, in words.
+        number: the issue; None where it has to be made.
+        comment: what is said besides; None where nothing is.
+        labels: of a new issue, besides the one that all have.
+
+    """
+
+    act: Act
+    key: str
+    title: str
+    body: str
+    why: str
+    number: int | None = None
+    comment: str | None = None
+    labels: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """What it is, in words."""
+        if self.number is None:
+            return f"open an issue for {self.key}, “{self.title}”: {self.why}"
+        word = "close" if self.act is Act.DUPLICATE else self.act.value
+        said = "comment on and " if self.comment is not None else ""
+        return f"{said}{word} #{self.number}, {self.key}: {self.why}"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What has to be done.
+
+    Attributes:
+        actions: what, in order.
+        left: keys of alerts that would need a new issue and have to wait for the next run.
+        notes: what is not done though one might expect it, in words.
+
+    """
+
+    actions: tuple[Action, ...] = ()
+    left: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+
+def apply(actions: tuple[Action, ...], issues: GithubIssues, say: Callable[[str], None]) -> int:
+    """Do it; what GitHub refuses for one issue keeps no other from being dealt with.
+
+    Args:
+        actions: what.
+        issues: the issues.
+        say: told about each thing that was done, or refused.
+
+    Returns:
+        How many were refused.
+
+    Raises:
+        GithubUnreachable: GitHub does not answer any more.
+
+    """
+    refused = 0
+    for action in actions:
+        try:
+            number = _apply(action, issues)
+        except GithubRefused as error:
+            refused += 1
+            say(f"refused, {error.what} ({error.where}): {action.sentence}")
+        else:
+            say(f"#{number}: {action.sentence}" if action.number is None else action.sentence)
+    return refused
+
+
+def _apply(action: Action, issues: GithubIssues) -> int:
+    if action.number is None:
+        return issues.create(action.title, action.body, action.labels).number
+    if action.comment is not None:
+        # Before the body, which remembers that it was told: it is better told twice than not at all.
+        issues.comment(action.number, action.comment)
+    issues.change(action.number, title=action.title, body=action.body, **_STATES[action.act])
+    return action.number

@@ -1,0 +1,190 @@
+"""Which conditions the verdicts show, hide or leave open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from types import MappingProxyType
+
+from ootci.model.alert import NIGHTLY, Alert, Condition, Remembered, Standing
+from ootci.model.cluster import Cause, Cluster
+from ootci.model.verdict import BROKEN, DeviceVerdict, Night, VerdictName, Verdicts
+
+PATIENCE: Mapping[VerdictName, int] = MappingProxyType({VerdictName.INFRA: 2, VerdictName.NEVER_RAN: 3})
+"""Nights in a row after which a verdict gets an issue; one, where it is not named. A machine may be away for a night,
+and a device that was registered today has time to report."""
+
+_UNSEEN = frozenset({VerdictName.PAUSED, VerdictName.NEVER_RAN, VerdictName.NO_DATA})
+_SHOWN_BY: Mapping[Condition, frozenset[VerdictName]] = MappingProxyType(
+    {
+        Condition.BROKEN: BROKEN,
+        Condition.INFRASTRUCTURE: frozenset({VerdictName.INFRA}),
+        Condition.SILENT: frozenset({VerdictName.NO_DATA, VerdictName.NEVER_RAN}),
+    }
+)
+_DISPROVED_BY: Mapping[Condition, frozenset[VerdictName]] = MappingProxyType(
+    {
+        Condition.BROKEN: frozenset({VerdictName.OK, VerdictName.KNOWN, VerdictName.UNSTABLE}),
+        Condition.INFRASTRUCTURE: frozenset(VerdictName) - _UNSEEN - {VerdictName.INFRA},
+        Condition.SILENT: frozenset(VerdictName) - _UNSEEN,
+    }
+)
+"""Any other verdict says neither: a device that does not report may be broken still."""
+
+_TESTS_RAN = frozenset(VerdictName) - _UNSEEN - {VerdictName.INFRA, VerdictName.BUILD_BROKEN, VerdictName.IMPORT_BROKEN}
+_EXPECTED = frozenset({Cause.KNOWN, Cause.FLAKY, Cause.CORE_DEFECT})
+"""Causes of failures that break no device."""
+
+
+def conditions(verdicts: Verdicts, remembered: Sequence[Remembered] = ()) -> tuple[Alert, ...]:
+    """Every condition of every subject, in the order in which issues are to be made.
+
+    While the nightly itself does not run, nothing is known of anything else: no device is called silent for it.
+
+    Args:
+        verdicts: what the judge found.
+        remembered: what the issues that there are remember; what is in none of the verdicts any more is found so.
+
+    """
+    stale = _stale(verdicts)
+    found = [stale, *_clusters(verdicts, remembered)]
+    found += [_device(condition, item, verdicts) for condition in _SHOWN_BY for item in verdicts.devices]
+    known = {item.device for item in verdicts.devices}
+    found += [_gone(item, verdicts) for item in remembered if item.condition in _SHOWN_BY and item.subject not in known]
+    if stale.standing is Standing.PRESENT:
+        found[1:] = [alert.model_copy(update={"standing": Standing.UNKNOWN}) for alert in found[1:]]
+    return tuple(found)
+
+
+def _stale(verdicts: Verdicts) -> Alert:
+    never = "the history holds no nightly at all" if verdicts.plan_id is None else None
+    reason = verdicts.stale_reason or never
+    return Alert(
+        condition=Condition.STALE,
+        subject=NIGHTLY,
+        standing=Standing.PRESENT if reason else Standing.ABSENT,
+        kind="stale",
+        reason=reason or "",
+        plan_id=verdicts.plan_id,
+        date=verdicts.judged_at,
+        # When it fell silent again after a night is not known, only that it did.
+        began=verdicts.planned_at or verdicts.judged_at,
+        good=_nights(verdicts) if reason is None else (),
+    )
+
+
+def _nights(verdicts: Verdicts) -> tuple[datetime, ...]:
+    dates = {night.date for item in verdicts.devices for night in item.history}
+    return tuple(sorted(dates | ({verdicts.planned_at} if verdicts.planned_at else set())))
+
+
+def _clusters(verdicts: Verdicts, remembered: Sequence[Remembered]) -> Iterator[Alert]:
+    asked = {item.subject: item for item in remembered if item.condition is Condition.UPSTREAM}
+    for cluster in verdicts.clusters:
+        if cluster.cause is Cause.UPSTREAM or cluster.signature.id in asked:
+            asked.pop(cluster.signature.id, None)
+            yield _cluster(cluster, verdicts)
+    for item in asked.values():
+        good = _good_for(item.devices, verdicts)
+        # Unless the tests of one of its devices ran, it may be there still.
+        standing = Standing.ABSENT if good and good[-1] == verdicts.planned_at else Standing.UNKNOWN
+        yield Alert(
+            condition=Condition.UPSTREAM,
+            subject=item.subject,
+            standing=standing,
+            plan_id=verdicts.plan_id,
+            date=verdicts.planned_at or verdicts.judged_at,
+            began=item.seen,
+            devices=item.devices,
+            good=good,
+        )
+
+
+def _cluster(cluster: Cluster, verdicts: Verdicts) -> Alert:
+    return Alert(
+        condition=Condition.UPSTREAM,
+        subject=cluster.signature.id,
+        # What the vendors know of by now, or what nobody can tell of any more, fails all the same.
+        standing=Standing.PRESENT if cluster.cause is Cause.UPSTREAM else Standing.WAITING,
+        reason=cluster.reason,
+        plan_id=cluster.plan_id,
+        date=verdicts.planned_at or verdicts.judged_at,
+        began=cluster.since.date,
+        is_new=cluster.is_new,
+        devices=tuple(item.device for item in cluster.devices),
+    )
+
+
+def _good_for(devices: Sequence[str], verdicts: Verdicts) -> tuple[datetime, ...]:
+    """The nights on which the tests of any of these devices ran."""
+    histories = [item.history for item in verdicts.devices if item.device in devices]
+    return tuple(sorted({night.date for row in histories for night in row if night.verdict in _TESTS_RAN}))
+
+
+def _device(condition: Condition, item: DeviceVerdict, verdicts: Verdicts) -> Alert:
+    newest = item.history[-1] if item.history else None
+    date = newest.date if newest else verdicts.planned_at or verdicts.judged_at
+    standing = _standing(condition, item, verdicts)
+    shown = standing in (Standing.PRESENT, Standing.WAITING)
+    return Alert(
+        condition=condition,
+        subject=item.device,
+        standing=standing,
+        kind=_kind(item.verdict) if shown else "",
+        reason=item.reason,
+        plan_id=newest.plan_id if newest else verdicts.plan_id,
+        date=date,
+        began=_row(item.history, _SHOWN_BY[condition], _DISPROVED_BY[condition], date)[0] if shown else date,
+        is_new=shown and condition is Condition.BROKEN and item.new_failures > 0,
+        devices=(item.device,),
+        good=_row(item.history, _DISPROVED_BY[condition], _SHOWN_BY[condition]),
+    )
+
+
+def _standing(condition: Condition, item: DeviceVerdict, verdicts: Verdicts) -> Standing:
+    if item.verdict in _SHOWN_BY[condition]:
+        early = item.nights < PATIENCE.get(item.verdict, 0)
+        waits = early or (condition is Condition.BROKEN and _is_upstreams(item, verdicts))
+        return Standing.WAITING if waits else Standing.PRESENT
+    return Standing.ABSENT if item.verdict in _DISPROVED_BY[condition] else Standing.UNKNOWN
+
+
+def _is_upstreams(item: DeviceVerdict, verdicts: Verdicts) -> bool:
+    """Whether everything that breaks a device is probably PyTorch's: its maintainers could mend nothing.
+
+    Of a device that the newest nightly left out the clusters say nothing; its own night has told it already.
+    """
+    if item.history and item.history[-1].plan_id != verdicts.plan_id:
+        return True
+    parts = {cluster.cause for cluster in verdicts.clusters for part in cluster.devices if part.device == item.device}
+    return parts - _EXPECTED == {Cause.UPSTREAM}
+
+
+def _kind(verdict: VerdictName) -> str:
+    """What fails; that a night is the first one to show it does not make it another failure."""
+    return "TESTS" if verdict in (VerdictName.REGRESSED, VerdictName.FAILING) else verdict.value
+
+
+def _row(
+    nights: Sequence[Night], wanted: frozenset[VerdictName], ends: frozenset[VerdictName], *default: datetime
+) -> tuple[datetime, ...]:
+    """The newest row of nights of the wanted verdicts, oldest first; what says neither interrupts it not."""
+    row: list[datetime] = []
+    for night in reversed(nights):
+        if night.verdict in ends:
+            break
+        if night.verdict in wanted:
+            row.insert(0, night.date)
+    return tuple(row) or default
+
+
+def _gone(item: Remembered, verdicts: Verdicts) -> Alert:
+    return Alert(
+        condition=item.condition or Condition.BROKEN,
+        subject=item.subject,
+        standing=Standing.GONE,
+        kind=item.kind,
+        date=verdicts.judged_at,
+        began=item.seen,
+        devices=item.devices,
+    )

@@ -1,0 +1,198 @@
+"""From what the verdicts show and the issues that there are to what has to be done: a pure function.
+
+Done once, it leaves nothing to do: decided again on the issues as they are then, the answer is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+
+from ootci.adapters.github_issues import Issue
+from ootci.model.alert import Alert, Remembered, Standing
+
+from .action import Act, Action, Decision
+from .marker import marked_body, remembered_in
+
+GOOD_NIGHTS = 3
+"""Good nights in a row after which an issue is closed."""
+NEW_ISSUES = 5
+"""Issues that one run makes; the rest have to wait."""
+REMINDER_DAYS = 7
+"""Days after which an issue that was closed by hand is opened again while nothing got better."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What can be chosen.
+
+    Attributes:
+        good_nights: good nights in a row after which an issue is closed.
+        new_issues: issues that one run makes.
+        reminder_days: days after which an issue that was closed by hand is opened again.
+
+    """
+
+    good_nights: int = GOOD_NIGHTS
+    new_issues: int = NEW_ISSUES
+    reminder_days: int = REMINDER_DAYS
+
+
+class Writer(Protocol):
+    """Who writes the texts."""
+
+    def title(self, alert: Alert) -> str:
+        """Title of an issue."""
+
+    def body(self, alert: Alert, good: int) -> str:
+        """Text of an issue, after so many good nights."""
+
+    def comment(self, alert: Alert, why: str) -> str:
+        """What is said of a change."""
+
+
+def decide(alerts: Sequence[Alert], issues: Sequence[Issue], writer: Writer, rules: Rules | None = None) -> Decision:
+    """What has to be done to the issues.
+
+    Args:
+        alerts: every condition, see ``conditions``.
+        issues: our own issues, closed ones too.
+        writer: writes the texts.
+        rules: what can be chosen.
+
+    """
+    rules = rules or Rules()
+    kept: dict[str, list[_Kept]] = {}
+    for issue in sorted(issues, key=lambda item: item.number):
+        remembered = remembered_in(issue.body)
+        if remembered is not None and remembered.duplicate_of is None:
+            kept.setdefault(remembered.key, []).append(_Kept(issue, remembered))
+    actions, left, notes = _duplicates(kept), [], []
+    made = 0
+    for alert in alerts:
+        oldest = kept.get(alert.key, [None])[0]
+        if oldest is not None:
+            found = _for_issue(alert, oldest, writer, rules)
+            actions += [found] if isinstance(found, Action) else []
+            notes += [found] if isinstance(found, str) else []
+        elif alert.standing is Standing.PRESENT and made >= rules.new_issues:
+            left.append(alert.key)
+        elif alert.standing is Standing.PRESENT:
+            made += 1
+            actions.append(_new(alert, writer))
+    return Decision(tuple(actions), tuple(left), tuple(notes))
+
+
+@dataclass(frozen=True)
+class _Kept:
+    issue: Issue
+    remembered: Remembered
+
+    @property
+    def closed_by_hand(self) -> bool:
+        return not self.issue.is_open and not self.remembered.closed
+
+
+def _duplicates(kept: dict[str, list[_Kept]]) -> list[Action]:
+    """Two runs at once may each have made one: the older stays."""
+    actions = []
+    for key, (oldest, *others) in kept.items():
+        for item in others:
+            remembered = item.remembered.model_copy(update={"duplicate_of": oldest.issue.number, "closed": True})
+            why = f"it is the same as #{oldest.issue.number}"
+            body = marked_body(remembered, f"This is the same as #{oldest.issue.number}, which is older.")
+            if item.issue.is_open:
+                actions.append(Action(Act.DUPLICATE, key, item.issue.title, body, why, item.issue.number))
+    return actions
+
+
+def _new(alert: Alert, writer: Writer) -> Action:
+    body = marked_body(_told(alert), writer.body(alert, 0))
+    return Action(Act.OPEN, alert.key, writer.title(alert), body, alert.reason, labels=(alert.condition.value,))
+
+
+def _told(alert: Alert) -> Remembered:
+    """What an issue remembers that has told of the alert."""
+    seen = max(alert.date, alert.began)
+    return Remembered(key=alert.key, plan_id=alert.plan_id, seen=seen, kind=alert.kind, devices=alert.devices)
+
+
+def _for_issue(alert: Alert, kept: _Kept, writer: Writer, rules: Rules) -> Action | str | None:
+    """What to do to the issue that an alert has; a note, or nothing."""
+    if alert.standing is Standing.UNKNOWN:
+        return None
+    if alert.standing in (Standing.ABSENT, Standing.GONE):
+        return _better(alert, kept, writer, rules) if kept.issue.is_open else None
+    news = _news(alert, kept.remembered)
+    if kept.issue.is_open:
+        return _rewritten(alert, kept, writer, news)
+    if kept.remembered.closed:
+        return _reopened(alert, kept, writer, "it is back") if alert.standing is Standing.PRESENT else None
+    return _closed_by_hand(alert, kept, writer, rules, news)
+
+
+def _news(alert: Alert, remembered: Remembered) -> str | None:
+    """What is new since the issue was written; None where nothing is."""
+    if alert.kind != remembered.kind:
+        return "it fails in another way"
+    joined = sorted(set(alert.devices) - set(remembered.devices))
+    if joined:
+        return f"new with {', '.join(joined)}"
+    if alert.began > remembered.seen:
+        return "it is back"
+    if alert.is_new and alert.plan_id != remembered.plan_id:
+        return "something fails that did not before"
+    return None
+
+
+def _rewritten(alert: Alert, kept: _Kept, writer: Writer, news: str | None) -> Action | None:
+    title, body = writer.title(alert), marked_body(_told(alert), writer.body(alert, 0))
+    if (kept.issue.title, kept.issue.body.rstrip()) == (title, body):
+        return None
+    said = writer.comment(alert, news) if news and not kept.issue.locked else None
+    why = news or "it is still so"
+    return Action(Act.REWRITE, alert.key, title, body, why, kept.issue.number, said)
+
+
+def _reopened(alert: Alert, kept: _Kept, writer: Writer, why: str) -> Action:
+    body = marked_body(_told(alert), writer.body(alert, 0))
+    said = None if kept.issue.locked else writer.comment(alert, why)
+    return Action(Act.REOPEN, alert.key, writer.title(alert), body, why, kept.issue.number, said)
+
+
+def _closed_by_hand(alert: Alert, kept: _Kept, writer: Writer, rules: Rules, news: str | None) -> Action | str | None:
+    if alert.standing is not Standing.PRESENT:
+        return None
+    if news is not None:
+        return _reopened(alert, kept, writer, news)
+    since = kept.remembered.dismissed
+    if since is None:
+        # Only the marker changes, and nobody is told.
+        remembered = kept.remembered.model_copy(update={"dismissed": alert.date})
+        body = marked_body(remembered, kept.issue.body.partition("\n")[2])
+        why = f"it was closed by hand: it stays closed until something new fails or {rules.reminder_days} days are over"
+        return Action(Act.REWRITE, alert.key, kept.issue.title, body, why, kept.issue.number)
+    if alert.date - since >= timedelta(days=rules.reminder_days):
+        why = f"it was closed by hand {rules.reminder_days} days ago and is still so"
+        return _reopened(alert, kept, writer, why)
+    return f"#{kept.issue.number}, {alert.key}, stays closed: it was closed by hand, and nothing new fails"
+
+
+def _better(alert: Alert, kept: _Kept, writer: Writer, rules: Rules) -> Action | str | None:
+    if kept.remembered.closed:
+        return f"#{kept.issue.number}, {alert.key}, stays open: it was opened again by hand"
+    gone = alert.standing is Standing.GONE
+    good = sum(date > kept.remembered.seen for date in alert.good)
+    over = gone or good >= rules.good_nights
+    remembered = kept.remembered.model_copy(update={"closed": over, "dismissed": None})
+    # What it was about is told by its title, and may not be known any more.
+    body = marked_body(remembered, writer.body(alert, good))
+    if not over:
+        why = f"{good} of {rules.good_nights} good nights"
+        unchanged = kept.issue.body.rstrip() == body
+        return None if unchanged else Action(Act.REWRITE, alert.key, kept.issue.title, body, why, kept.issue.number)
+    why = "its device is not registered any more" if gone else f"{rules.good_nights} good nights in a row"
+    said = None if kept.issue.locked else writer.comment(alert, why)
+    return Action(Act.CLOSE, alert.key, kept.issue.title, body, why, kept.issue.number, said)

@@ -1,0 +1,217 @@
+"""Pull requests and pushes of PyTorch, run by act: who is tested, what the relay is told, and that no page changes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deliveries import HEAD, PUSHED, pull_request, push
+from e2e.act_runner import ActRun, Repository, run_workflow
+from e2e.packages import serve_torch, wheelhouse
+from fake_github import REPOSITORY, TOKEN, fake_github
+from misbehaving import COMMIT, write_device, write_suites
+from pytorch_sources import pytorch_sources
+from relay_server import SECRETS, RelayServer, relay_server
+
+pytestmark = [pytest.mark.act, pytest.mark.long]
+
+WISHES = {"good": "label", "worse": "always", "silent": "never"}
+NO_SUCH_RUNNER = "runner:\n  labels: [no-such-machine]\n"
+WHEEL = "cpu/torch/torch-2.15.0.dev20261120%2Bcpu-py3-none-any.whl"
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
+    """Environment variables with which pip and the tool find every package, and GitHub, without a network."""
+    project = Repository.copy(tmp_path_factory.mktemp("project")).checkout
+    packages = wheelhouse(project, tmp_path_factory.mktemp("wheelhouse"))
+    with serve_torch(tmp_path_factory.mktemp("index")) as torch, fake_github() as hub:
+        yield {**packages, **torch, **hub.environment, "OOTCI_HOME": REPOSITORY}
+
+
+@pytest.fixture
+def relay() -> Iterator[RelayServer]:
+    with relay_server() as server:
+        server.state.deliveries |= {"d1", "d2"}
+        yield server
+
+
+def _run(repository: Repository, folder: Path, index: Mapping[str, str], relay: RelayServer, **options: Any) -> ActRun:
+    options.setdefault("variables", {"OOTCI_RELAY_URL": relay.url})
+    environment = {**index, **relay.token_variables, **options.pop("environment", {})}
+    run = run_workflow(repository, folder, environment=environment, **options)
+    assert not any(secret in str(run.events) for secret in SECRETS)
+    return run
+
+
+def _deliver(
+    repository: Repository,
+    folder: Path,
+    index: Mapping[str, str],
+    relay: RelayServer,
+    delivery: dict[str, Any],
+    **options: Any,
+) -> ActRun:
+    payload = {"action": delivery["event_type"], "client_payload": delivery}
+    event = {"workflow": "pull-request.yml", "event": "repository_dispatch", "payload": payload, "run_id": 2}
+    return _run(repository, folder, index, relay, **event, **options)
+
+
+@pytest.fixture(scope="module")
+def nightly(index: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> tuple[Repository, ActRun, list[Any]]:
+    """A repository after a nightly on which two devices passed and one never reported; what the relay was told."""
+    folder = tmp_path_factory.mktemp("nightly")
+    repository = Repository.copy(folder)
+    registry, suites = repository.checkout / "devices", repository.checkout / "tests" / "device"
+    for path in registry.iterdir():
+        if path.name != "device.schema.json":
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for name, wish in WISHES.items():
+        extra = f"pull_requests: {wish}\n" + (NO_SUCH_RUNNER if name == "silent" else "")
+        write_device(registry, name, "passes", extra=extra)
+    shutil.rmtree(suites)
+    write_suites(suites)
+    repository.commit()
+    with relay_server() as server:
+        run = _run(repository, folder / "run", index, server, workflow="nightly.yml", event="schedule", token=TOKEN)
+        return repository, run, list(server.state.taken)
+
+
+def test_a_nightly_is_reported_after_it_was_published(nightly: tuple[Repository, ActRun, list[Any]]) -> None:
+    _, run, taken = nightly
+    jobs = {"plan", "device/good", "device/worse", "publish", "pages", "alert", "relay"}
+    assert run.jobs == {**dict.fromkeys(jobs, "success"), "gate": "failure"}, run.digest
+    told = {body["workflow"]["job_name"]: body["workflow"]["conclusion"] for body in taken}
+    assert told == {"good": "success", "worse": "success", "silent": "neutral"}
+    assert {(body["event_type"], body["delivery_id"], body["payload"]["head_sha"]) for body in taken} == {
+        ("nightly", COMMIT, COMMIT)
+    }
+
+
+def test_a_delivered_pull_request_is_tested_by_who_wants_it_and_reported(
+    nightly: tuple[Repository, ActRun, list[Any]], index: Mapping[str, str], relay: RelayServer, tmp_path: Path
+) -> None:
+    repository, run_before, _ = nightly
+    before = repository.files_on("data")
+    delivery = pull_request("ciflow/crcr/good", "ciflow/crcr/silent")
+    run = _deliver(repository, tmp_path / "run", index, relay, delivery)
+    done = ("plan", "begin", "device/good", "device/worse", "report")
+    # No torch of the pull request can be had, so that nothing is known of it: the gate fails closed.
+    assert run.jobs == {**dict.fromkeys(done, "success"), "gate": "failure"}, run.digest
+    assert run.steps("gate")["May one merge?"] == "failure"
+    assert "there is no wheel of pull request 4711 of pytorch/pytorch at 1111111111" in str(run.events)
+    works = [body["workflow"] for body in relay.state.taken]
+    assert [(work["job_name"], work["status"], work["conclusion"]) for work in works] == [
+        ("good", "in_progress", None),
+        ("worse", "in_progress", None),
+        ("good", "completed", "neutral"),
+        ("worse", "completed", "neutral"),
+    ]
+    assert {(work["name"], work["run_id"], work["check_run_id"]) for work in works} == {("pull-request", "2", "2-1")}
+    assert {body["payload"]["pull_request"]["head"]["sha"] for body in relay.state.taken} == {HEAD}
+    assert repository.files_on("data") == before
+    assert not (run.store / "pages").exists()
+    assert run_before.store.exists()
+
+
+def test_a_push_is_tested_and_a_relay_that_nobody_runs_makes_nothing_red(
+    nightly: tuple[Repository, ActRun, list[Any]], index: Mapping[str, str], relay: RelayServer, tmp_path: Path
+) -> None:
+    gone = {"variables": {"OOTCI_RELAY_URL": "http://127.0.0.1:9/"}, "environment": {"OOTCI_RELAY_PATIENCE": "1"}}
+    run = _deliver(nightly[0], tmp_path / "run", index, relay, push(), **gone)
+    done = ("plan", "begin", "device/worse", "report")
+    assert run.jobs == {**dict.fromkeys(done, "success"), "gate": "failure"}, run.digest
+    assert f"refs/heads/main of pytorch/pytorch at {PUSHED[:10]}" in str(run.events)
+    assert "worse is not reported: no answer that counts: nobody is there" in str(run.events)
+
+
+def test_a_pull_request_that_is_closed_is_tested_by_nobody(
+    nightly: tuple[Repository, ActRun, list[Any]], index: Mapping[str, str], relay: RelayServer, tmp_path: Path
+) -> None:
+    run = _deliver(nightly[0], tmp_path / "run", index, relay, pull_request(action="closed"))
+    assert (run.exit_code, run.jobs) == (0, {"plan": "success", "gate": "success"}), run.digest
+    assert relay.state.asked == 0
+
+
+def test_what_is_no_delivery_is_red_and_reaches_no_machine_of_a_device(
+    nightly: tuple[Repository, ActRun, list[Any]], index: Mapping[str, str], relay: RelayServer, tmp_path: Path
+) -> None:
+    delivery = {**pull_request(), "delivery_id": "$(touch pwned)"}
+    run = _deliver(nightly[0], tmp_path / "run", index, relay, delivery)
+    assert run.exit_code != 0
+    assert run.jobs == {"plan": "failure", "gate": "failure"}, run.digest
+
+
+@pytest.fixture
+def pytorch(tmp_path: Path) -> str:
+    """A repository that has pull request 7."""
+    bare, work = tmp_path / "pytorch.git", tmp_path / "pytorch"
+    author = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
+    for command in (
+        ["init", "--quiet", "--bare", str(bare)],
+        ["init", "--quiet", str(work)],
+        ["-C", str(work), *author, "commit", "--quiet", "--allow-empty", "-m", "x"],
+        ["-C", str(work), "push", "--quiet", str(bare), "HEAD:refs/pull/7/head", "HEAD:refs/pull/7/merge"],
+    ):
+        subprocess.run(["git", *command], check=True, capture_output=True)
+    return bare.as_uri()
+
+
+def test_a_pull_request_by_number_is_held_against_the_nightly(
+    nightly: tuple[Repository, ActRun, list[Any]],
+    index: Mapping[str, str],
+    relay: RelayServer,
+    pytorch: str,
+    tmp_path: Path,
+) -> None:
+    repository = nightly[0].duplicate(tmp_path)
+    file = repository.checkout / "devices" / "worse.yaml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("FAKE_BEHAVIOUR: passes", "FAKE_BEHAVIOUR: fails"), encoding="utf-8")
+    repository.commit()
+    run = _run(
+        repository,
+        tmp_path / "run",
+        index,
+        relay,
+        workflow="pull-request.yml",
+        event="workflow_dispatch",
+        inputs={"number": "7", "torch": f"{index['OOTCI_NIGHTLY_INDEX']}/{WHEEL}"},
+        run_id=4,
+        environment={"OOTCI_PYTORCH_GIT": pytorch},
+    )
+    done = ("plan", "device/good", "device/worse")
+    assert run.jobs == {**dict.fromkeys(done, "success"), "gate": "failure"}, run.digest
+    said = str(run.events)
+    assert "may one merge: no (1 of 2 gating devices say no: worse (newly broken))" in said
+    assert "- good: not worse" in said
+    assert relay.state.asked == 0
+
+
+def test_torch_is_built_once_of_the_pull_request_and_tested_by_every_device(
+    nightly: tuple[Repository, ActRun, list[Any]],
+    index: Mapping[str, str],
+    relay: RelayServer,
+    tmp_path: Path,
+) -> None:
+    pytorch = pytorch_sources(tmp_path)
+    environment = {"OOTCI_PYTORCH_GIT": pytorch.url}
+    event: dict[str, Any] = {"workflow": "pull-request.yml", "event": "workflow_dispatch", "environment": environment}
+    machine = {"OOTCI_TORCH_RUNNER": '["ubuntu-latest"]'}
+    run = _run(nightly[0], tmp_path / "run", index, relay, inputs={"number": "7"}, run_id=5, variables=machine, **event)
+    done = ("plan", "torch/build", "device/good", "device/worse", "gate")
+    assert run.jobs == dict.fromkeys(done, "success"), run.digest
+    for name in ("good", "worse"):
+        report = json.loads((run.store / "artifacts" / f"run-{name}-1" / "run.json").read_text(encoding="utf-8"))
+        assert report["torch"]["git_version"] == report["torch_request"]["commit"] == pytorch.merge
+        assert report["torch_request"]["channel"] == "source"
+    run = _run(
+        nightly[0], tmp_path / "broken", index, relay, inputs={"number": "8"}, run_id=6, variables=machine, **event
+    )
+    assert run.jobs == {**dict.fromkeys(done, "success"), "gate": "failure"}, run.digest
+    assert "torch does not build: exit code 1" in str(run.events)

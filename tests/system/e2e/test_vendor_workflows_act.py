@@ -1,0 +1,264 @@
+"""What a vendor copies from ``workflows/``, run as it is by act in a vendor's repository that calls ours."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from deliveries import PUSHED, pull_request, push
+from e2e.act_runner import ActRun, Repository, run_workflow
+from e2e.packages import NIGHTLY, RELEASE, serve_torch, wheelhouse
+from misbehaving import write_device, write_suites
+from relay_server import RelayServer, relay_server
+
+pytestmark = [pytest.mark.act, pytest.mark.long]
+
+ROOT = Path(__file__).parents[3]
+DEVICE = "mydevice"
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    """Our repository, with suites that take no time."""
+    repository = Repository.copy(tmp_path_factory.mktemp("ours"))
+    suites = repository.checkout / "tests" / "device"
+    shutil.rmtree(suites)
+    write_suites(suites)
+    repository.commit()
+    return repository
+
+
+@pytest.fixture(scope="module")
+def index(ours: Repository, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
+    """Environment variables with which pip and the tool find every package without a network."""
+    packages = wheelhouse(ours.checkout, tmp_path_factory.mktemp("wheelhouse"))
+    with serve_torch(tmp_path_factory.mktemp("index")) as torch:
+        yield {**packages, **torch}
+
+
+def _vendor(folder: Path, caller: str, behaviour: str = "passes", extra: str = "") -> Repository:
+    """A vendor's repository: the plugin, its device file, and the caller where GitHub looks for it."""
+    repository = Repository.empty(folder, "vendor/plugin")
+    write_device(repository.checkout, DEVICE, behaviour, extra=extra)
+    workflows = repository.checkout / ".github" / "workflows"
+    workflows.mkdir(parents=True)
+    shutil.copy(ROOT / "workflows" / caller, workflows)
+    repository.commit()
+    return repository
+
+
+@pytest.fixture
+def relay() -> Iterator[RelayServer]:
+    with relay_server() as server:
+        server.state.deliveries |= {"d1", "d2"}
+        yield server
+
+
+def _report(run: ActRun, artifact: str) -> dict[str, object]:
+    path = run.store / "artifacts" / artifact / "run.json"
+    found: dict[str, object] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def test_a_push_tests_the_callers_plugin_by_the_callers_device_file(
+    ours: Repository, index: Mapping[str, str], tmp_path: Path
+) -> None:
+    vendor = _vendor(tmp_path, "on-push.yml")
+    run = run_workflow(vendor, tmp_path / "run", workflow="on-push.yml", event="push", environment=index, called=ours)
+    jobs = dict.fromkeys(("device/plan", f"device/{DEVICE}", "device/gate"), "success")
+    assert (run.exit_code, run.jobs) == (0, jobs), run.digest
+    report = _report(run, f"run-{DEVICE}-1")
+    plugin = report["plugin"]
+    assert isinstance(plugin, dict)
+    assert (plugin["source"], plugin["commit"]) == (DEVICE, vendor.sha)
+
+
+def test_a_nightly_tests_what_its_matrix_says(ours: Repository, index: Mapping[str, str], tmp_path: Path) -> None:
+    vendor = _vendor(tmp_path, "nightly.yml")
+    run = run_workflow(
+        vendor, tmp_path / "run", workflow="nightly.yml", event="schedule", environment=index, called=ours
+    )
+    jobs = dict.fromkeys(("device/plan", f"device/{DEVICE}", "device/gate"), "success")
+    assert (run.exit_code, run.jobs) == (0, jobs), run.digest
+    for variant, version in (("nightly-py3.11", NIGHTLY), ("2.13.0-py3.12", RELEASE)):
+        torch = _report(run, f"run-{DEVICE}-{variant}-1")["torch"]
+        assert isinstance(torch, dict)
+        assert torch["version"] == version
+
+
+def test_the_gate_fails_on_a_device_that_is_not_as_expected(
+    ours: Repository, index: Mapping[str, str], tmp_path: Path
+) -> None:
+    vendor = _vendor(tmp_path, "on-push.yml", "fails")
+    run = run_workflow(vendor, tmp_path / "run", workflow="on-push.yml", event="push", environment=index, called=ours)
+    assert run.jobs == {"device/plan": "success", f"device/{DEVICE}": "success", "device/gate": "failure"}, run.digest
+    failed = {(job, step) for job in run.jobs for step, result in run.steps(job).items() if result != "success"}
+    assert failed == {("device/gate", "Is the device as expected?")}
+    assert f"{DEVICE} (FAILING)" in run.digest
+
+
+OWN_MACHINE = """check: {command: [sh, -c, 'test ! -e "$CARD_IS_GONE"']}
+runner: {labels: [self-hosted, mycard], shares: 2}
+"""
+SHARES = (f"device/{DEVICE} 1 of 2-1", f"device/{DEVICE} 2 of 2-2")
+"""act adds the number of a matrix's leg."""
+
+
+def test_on_the_vendors_machine_the_tests_are_shared_out_and_put_together(
+    ours: Repository, index: Mapping[str, str], tmp_path: Path
+) -> None:
+    vendor = _vendor(tmp_path, "self-hosted-container.yml", extra=OWN_MACHINE)
+    run = run_workflow(
+        vendor,
+        tmp_path / "run",
+        workflow="self-hosted-container.yml",
+        event="schedule",
+        environment={**index, "CARD_IS_GONE": str(tmp_path / "gone")},
+        called=ours,
+        labels=("ubuntu-latest", "mycard"),
+    )
+    jobs = dict.fromkeys(("device/plan", *SHARES, "device/collect", "device/gate"), "success")
+    assert (run.exit_code, run.jobs) == (0, jobs), run.digest
+    artifacts = run.store / "artifacts"
+    assert {path.name for path in artifacts.iterdir()} == {
+        f"plan-{DEVICE}-1",
+        f"share-{DEVICE}-1-of-2-1",
+        f"share-{DEVICE}-2-of-2-1",
+        f"run-{DEVICE}-1",
+    }
+    share = artifacts / f"share-{DEVICE}-2-of-2-1"
+    kept = {path.name for path in (share / "shards" / "2-of-2").iterdir()}
+    assert kept == {"build.json", "env.json", "events.jsonl", "junit.xml", "seconds.json", "logs"}
+    outcomes = _report(run, f"run-{DEVICE}-1")["outcomes"]
+    assert isinstance(outcomes, list)
+    assert len({item["id"] for item in outcomes}) == len(outcomes) == 5
+    assert {item["outcome"] for item in outcomes} == {"passed"}
+
+
+def test_a_lost_card_is_the_machines_fault_and_nothing_is_built(
+    ours: Repository, index: Mapping[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "gone").write_text("", encoding="utf-8")
+    vendor = _vendor(tmp_path, "self-hosted-container.yml", extra=OWN_MACHINE)
+    run = run_workflow(
+        vendor,
+        tmp_path / "run",
+        workflow="self-hosted-container.yml",
+        event="workflow_dispatch",
+        environment={**index, "CARD_IS_GONE": str(tmp_path / "gone")},
+        called=ours,
+        labels=("ubuntu-latest", "mycard"),
+    )
+    jobs = dict.fromkeys(("device/plan", *SHARES, "device/collect"), "success")
+    assert run.jobs == {**jobs, "device/gate": "failure"}, run.digest
+    assert f"{DEVICE} (INFRA)" in run.digest
+    stages = {stage["name"]: stage["status"] for stage in _stages(run)}
+    assert (stages["fetch"], stages["build"], stages["smoke"]) == ("failed", "not_run", "not_run")
+
+
+def _stages(run: ActRun) -> list[dict[str, str]]:
+    found = _report(run, f"run-{DEVICE}-1")["stages"]
+    assert isinstance(found, list)
+    return found
+
+
+def test_an_external_nightly_is_reported_to_the_relay(
+    ours: Repository, index: Mapping[str, str], relay: RelayServer, tmp_path: Path
+) -> None:
+    vendor = _vendor(tmp_path, "external-report.yml")
+    run = run_workflow(
+        vendor,
+        tmp_path / "run",
+        workflow="external-report.yml",
+        event="schedule",
+        environment={**index, **relay.token_variables},
+        called=ours,
+        variables={"OOTCI_RELAY_URL": relay.url},
+    )
+    jobs = dict.fromkeys(("device/plan", f"device/{DEVICE}", "device/gate", "report/report"), "success")
+    assert (run.exit_code, run.jobs) == (0, jobs), run.digest
+    (taken,) = relay.state.taken
+    work = taken["workflow"]
+    assert (taken["event_type"], work["job_name"], work["conclusion"]) == ("nightly", DEVICE, "success"), run.digest
+    assert work["test_results"] == {"passed": 5, "failed": 0, "skipped": 0}
+
+
+def _delivered(
+    ours: Repository, environment: Mapping[str, str], relay: RelayServer, folder: Path, delivery: dict[str, object]
+) -> ActRun:
+    """Run what a vendor copies for pull requests; the device takes part in all, and its vendor has a wheel."""
+    vendor = _vendor(folder, "pytorch-pull-request.yml", extra="pull_requests: always\n")
+    caller = vendor.checkout / ".github" / "workflows" / "pytorch-pull-request.yml"
+    text = caller.read_text(encoding="utf-8")
+    wheel = f"{environment['OOTCI_RELEASE_INDEX']}/cpu/torch/torch-2.13.0%2Bcpu-py3-none-any.whl"
+    assert 'torch: ""' in text
+    caller.write_text(text.replace('torch: ""', f'torch: "{wheel}"'), encoding="utf-8")
+    vendor.commit()
+    return run_workflow(
+        vendor,
+        folder / "run",
+        workflow="pytorch-pull-request.yml",
+        event="repository_dispatch",
+        environment={**environment, **relay.token_variables},
+        called=ours,
+        payload={"action": delivery["event_type"], "client_payload": delivery},
+        variables={"OOTCI_RELAY_URL": relay.url},
+    )
+
+
+def test_what_the_relay_delivers_is_tested_and_answered(
+    ours: Repository, index: Mapping[str, str], relay: RelayServer, tmp_path: Path
+) -> None:
+    run = _delivered(ours, index, relay, tmp_path, push())
+    jobs = dict.fromkeys(("device/plan", f"device/{DEVICE}", "device/gate", "report/report"), "success")
+    assert (run.exit_code, run.jobs) == (0, jobs), run.digest
+    said = [(item["event_type"], item["delivery_id"], item["workflow"]["status"]) for item in relay.state.taken]
+    assert said == [("push", "d2", "in_progress"), ("push", "d2", "completed")], run.digest
+    assert relay.state.taken[-1]["payload"]["after"] == PUSHED
+
+
+def test_who_takes_no_part_in_a_pull_request_is_neither_tested_nor_red(
+    ours: Repository, index: Mapping[str, str], relay: RelayServer, tmp_path: Path
+) -> None:
+    run = _delivered(ours, index, relay, tmp_path, pull_request(action="closed"))
+    assert (run.exit_code, run.jobs) == (0, {"device/plan": "success"}), run.digest
+    assert relay.state.taken == []
+
+
+@pytest.mark.parametrize(
+    ("head", "label", "is_tested"),
+    [
+        ({"full_name": "vendor/plugin"}, "ubuntu-card", True),
+        ({"full_name": "stranger/plugin", "fork": True}, "ubuntu-latest", True),
+        ({"full_name": "stranger/plugin", "fork": True}, "ubuntu-card", False),
+        (None, "mycard", False),
+    ],
+    ids=["a branch", "a fork on GitHub's machine", "a fork", "a fork that was deleted"],
+)
+def test_a_strangers_pull_request_comes_to_no_machine_of_the_vendors(
+    ours: Repository,
+    index: Mapping[str, str],
+    tmp_path: Path,
+    head: Mapping[str, object] | None,
+    label: str,
+    is_tested: bool,
+) -> None:
+    vendor = _vendor(tmp_path, "on-push.yml", extra=f"runner:\n  labels: [{label}]\n")
+    caller = vendor.checkout / ".github" / "workflows" / "on-push.yml"
+    caller.write_text(caller.read_text(encoding="utf-8").replace("  push:\n", "  pull_request:\n"), encoding="utf-8")
+    vendor.commit()
+    run = run_workflow(
+        vendor,
+        tmp_path / "run",
+        workflow="on-push.yml",
+        event="pull_request",
+        environment=index,
+        called=ours,
+        labels=("ubuntu-latest", label),
+        payload={"pull_request": {"number": 1, "base": {"ref": "main"}, "head": {"ref": "change", "repo": head}}},
+    )
+    assert run.jobs["device/plan"] == "success", run.digest
+    assert (f"device/{DEVICE}" in run.jobs, run.exit_code == 0) == (is_tested, is_tested), run.digest

@@ -1,0 +1,93 @@
+"""The watchdog's workflow file, run as it is by act: on a history that is fresh, one that is old, and none."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from e2e.act_runner import ActRun, Repository, run_workflow
+from e2e.packages import wheelhouse
+from fake_github import REPOSITORY, TOKEN, FakeGithub, fake_github
+from unit.samples import plan, run
+
+from ootci.history.store import History
+
+pytestmark = [pytest.mark.act, pytest.mark.long]
+
+
+@pytest.fixture(scope="module")
+def hub() -> Iterator[FakeGithub]:
+    with fake_github() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory, hub: FakeGithub) -> Mapping[str, str]:
+    """What makes pip and the tool find packages and GitHub without a network."""
+    project = Repository.copy(tmp_path_factory.mktemp("project")).checkout
+    packages = wheelhouse(project, tmp_path_factory.mktemp("wheelhouse"))
+    return {**packages, **hub.environment, "OOTCI_HOME": REPOSITORY}
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    made = Repository.copy(tmp_path_factory.mktemp("repository"))
+    made.commit()
+    return made
+
+
+def _nightly(repository: Repository, folder: Path, number: int, hours: float) -> None:
+    """Publish a nightly of that many hours ago, in which the reference passed."""
+    now = datetime.now(timezone.utc)
+    planned = plan(number, ("openreg",)).model_copy(update={"created_at": now - timedelta(hours=hours)})
+    history = History(repository.check_out("data", folder) if repository.files_on("data") else folder)
+    history.folder.mkdir(exist_ok=True)
+    history.append_plan(planned)
+    history.append_run(run(number, "openreg"))
+    author = ("-c", "user.name=tests", "-c", "user.email=tests@example.invalid")
+    for command in (
+        ("init", "--quiet", "--initial-branch=data"),
+        ("add", "--all"),
+        (*author, "commit", "--quiet", "--message=a nightly"),
+        ("push", "--quiet", str(repository.remote), "HEAD:data"),
+    ):
+        subprocess.run(["git", *command], cwd=folder, check=True, capture_output=True)
+
+
+def _watch(repository: Repository, folder: Path, event: str, environment: Mapping[str, str]) -> ActRun:
+    return run_workflow(repository, folder, workflow="watchdog.yml", event=event, environment=environment, token=TOKEN)
+
+
+def test_a_life(repository: Repository, tmp_path: Path, environment: Mapping[str, str], hub: FakeGithub) -> None:
+    # Without a history nobody knows of a nightly: that is told, and the page left alone.
+    ran = _watch(repository, tmp_path / "never", "workflow_dispatch", environment)
+    assert ran.jobs == {"watch": "success", "alert": "success", "fresh": "failure"}, ran.digest
+    assert "holds no nightly at all" in str(hub.issues[1]["body"])
+
+    _nightly(repository, tmp_path / "first", 0, hours=40)
+    ran = _watch(repository, tmp_path / "stale", "schedule", environment)
+    assert ran.jobs == {"watch": "success", "pages": "success", "alert": "success", "fresh": "failure"}, ran.digest
+    assert ran.exit_code != 0
+    failed = {(job, step) for job in ran.jobs for step, result in ran.steps(job).items() if result != "success"}
+    assert failed == {("fresh", "Does the nightly run?")}
+    site = ran.store / "pages"
+    reason = "the newest nightly is 40 hours old, more than 36"
+    assert reason in (site / "index.html").read_text(encoding="utf-8")
+    assert "NO DATA since" in (site / "badge" / "openreg.svg").read_text(encoding="utf-8")
+    assert [(issue["title"], issue["state"]) for issue in hub.issues.values()] == [("The nightly does not run", "open")]
+    assert reason in str(hub.issues[1]["body"])
+
+    _nightly(repository, tmp_path / "second", 1, hours=1)
+    ran = _watch(repository, tmp_path / "fresh", "schedule", environment)
+    names = ("watch", "pages", "alert", "fresh")
+    assert (ran.exit_code, ran.jobs) == (0, dict.fromkeys(names, "success")), ran.digest
+    assert reason not in (ran.store / "pages" / "index.html").read_text(encoding="utf-8")
+    found = json.loads((ran.store / "artifacts" / "verdicts-1" / "verdicts.json").read_text(encoding="utf-8"))
+    assert found["stale_reason"] is None
+    assert "The nightly runs again" in str(hub.issues[1]["body"])
+    assert (hub.issues[1]["state"], hub.comments(1)) == ("open", [])
+    assert TOKEN not in json.dumps(ran.events)

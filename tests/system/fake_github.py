@@ -1,0 +1,211 @@
+"""GitHub's API of issues as a server on this machine plays it: it keeps issues, and has bad moments when told to."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+TOKEN = "a-token-that-nobody-may-see"  # noqa: S105 - it opens nothing
+BOT = "github-actions[bot]"
+REPOSITORY = "example/repository"
+MAX_BODY = 65_536
+
+
+@dataclass
+class Moment:
+    """A bad one: an answer that is given instead of the right one.
+
+    Attributes:
+        status: its status.
+        headers: its headers.
+        body: what it says.
+        done: whether what was asked for was done all the same, and only the answer got lost.
+        only: the method that it waits for; any, when empty.
+
+    """
+
+    status: int
+    headers: dict[str, str] = field(default_factory=dict)
+    body: str = '{"message": "a bad moment"}'
+    done: bool = False
+    only: str = ""
+
+
+class FakeGithub(ThreadingHTTPServer):
+    """The server and all that it knows.
+
+    Attributes:
+        issues: every issue by number, as GitHub shows it, with its ``comments`` in a list.
+        moments: bad moments to come, in order.
+        asked: every request, ``METHOD path?query``.
+        login: who the token speaks for.
+        page: entries of a page, whatever is asked for.
+        on_create: called when an issue was made and nobody knows of it yet.
+
+    """
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.issues: dict[int, dict[str, object]] = {}
+        self.moments: list[Moment] = []
+        self.asked: list[str] = []
+        self.login = BOT
+        self.page = 100
+        self.on_create: Callable[[], None] = lambda: None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What makes the tool take this for GitHub."""
+        return {"OOTCI_GITHUB_API": self.url, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+
+    def add(self, title: str, body: str, labels: tuple[str, ...] = (), login: str = "", **more: object) -> int:
+        """Make an issue as somebody, and give its number."""
+        number = len(self.issues) + 1
+        self.issues[number] = {
+            "number": number,
+            "title": title,
+            "body": body,
+            "labels": [{"name": name} for name in labels],
+            "user": {"login": login or self.login},
+            "state": "open",
+            "state_reason": None,
+            "locked": False,
+            "comments": [],
+            **more,
+        }
+        return number
+
+    def comments(self, number: int) -> list[str]:
+        found = self.issues[number]["comments"]
+        assert isinstance(found, list)
+        return found
+
+    def states(self) -> dict[str, str]:
+        """State of each issue by title."""
+        return {str(issue["title"]): str(issue["state"]) for issue in self.issues.values()}
+
+    def text(self) -> str:
+        """Everything that it was given."""
+        return json.dumps([*self.issues.values(), *self.asked])
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: FakeGithub
+
+    def do_GET(self) -> None:
+        self._meet("GET", self._list)
+
+    def do_POST(self) -> None:
+        self._meet("POST", self._post)
+
+    def do_PATCH(self) -> None:
+        self._meet("PATCH", self._patch)
+
+    def _meet(self, method: str, right: Callable[[], None]) -> None:
+        self.server.asked.append(f"{method} {self.path}")
+        length = int(self.headers.get("Content-Length") or 0)
+        self.given = json.loads(self.rfile.read(length)) if length else {}
+        moments = self.server.moments
+        if moments and moments[0].only in ("", method):
+            moment = moments.pop(0)
+            if moment.done:
+                self.silent = True
+                right()
+            self.silent = False
+            self._send(moment.status, moment.body, moment.headers)
+            return
+        self.silent = False
+        if self.headers.get("Authorization") not in (
+            (f"Bearer {TOKEN}", None) if method == "GET" else (f"Bearer {TOKEN}",)
+        ):
+            self._say(401, {"message": "Bad credentials"})
+            return
+        right()
+
+    def _list(self) -> None:
+        parts = urlsplit(self.path)
+        query = {key: values[0] for key, values in parse_qs(parts.query).items()}
+        if parts.path != f"/repos/{REPOSITORY}/issues":
+            self._say(404, {"message": "Not Found"})
+            return
+        wanted = set(filter(None, query.get("labels", "").split(",")))
+        state = query.get("state", "open")
+        found = [
+            {**issue, "comments": len(self.server.comments(number))}
+            for number, issue in sorted(self.server.issues.items())
+            if wanted <= {label["name"] for label in issue["labels"]} and state in ("all", issue["state"])  # type: ignore[attr-defined]
+        ]
+        size, page = min(int(query["per_page"]), self.server.page), int(query.get("page", "1"))
+        following = f"{self.server.url}{parts.path}?{urlencode({**query, 'page': page + 1})}"
+        more = {"Link": f'<{following}>; rel="next"'} if len(found) > page * size else {}
+        self._say(200, found[(page - 1) * size : page * size], more)
+
+    def _post(self) -> None:
+        comment = re.fullmatch(rf"/repos/{REPOSITORY}/issues/(\d+)/comments", self.path)
+        if len(str(self.given["body"])) > MAX_BODY:
+            self._say(422, {"message": "body is too long"})
+        elif comment is None and self.path == f"/repos/{REPOSITORY}/issues":
+            number = self.server.add(self.given["title"], self.given["body"], tuple(self.given["labels"]))
+            self.server.on_create()
+            self._say(201, self.server.issues[number])
+        elif comment is None:
+            self._say(404, {"message": "Not Found"})
+        elif self.server.issues[int(comment[1])]["locked"]:
+            self._say(403, {"message": "Unable to create comment because issue is locked."})
+        else:
+            self.server.comments(int(comment[1])).append(self.given["body"])
+            self._say(201, {})
+
+    def _patch(self) -> None:
+        number = int(self.path.rpartition("/")[2])
+        issue = self.server.issues.get(number)
+        if issue is None:
+            self._say(410, {"message": "This issue was deleted"})
+            return
+        if len(str(self.given.get("body", ""))) > MAX_BODY:
+            self._say(422, {"message": "body is too long"})
+            return
+        if self.given.get("state", issue["state"]) == issue["state"]:
+            self.given.pop("state_reason", None)
+        issue.update(self.given)
+        self._say(200, issue)
+
+    def _say(self, status: int, body: object, headers: dict[str, str] | None = None) -> None:
+        if not self.silent:
+            self._send(status, json.dumps(body), headers or {})
+
+    def _send(self, status: int, text: str, headers: dict[str, str]) -> None:
+        content = text.encode()
+        self.send_response(status)
+        for name, value in {"Content-Type": "application/json", "Content-Length": str(len(content)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        return
+
+
+@contextlib.contextmanager
+def fake_github() -> Iterator[FakeGithub]:
+    """Run the server on a free port."""
+    with FakeGithub() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()

@@ -1,0 +1,275 @@
+"""``ootci alert`` against GitHub's API as a server on this machine plays it, and ``ootci watch``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fake_github import BOT, REPOSITORY, TOKEN, FakeGithub, Moment, fake_github
+from unit.samples import DEVICE_YAML
+from unit.stages.alert_nights import verdicts
+
+from ootci.adapters import github_rest
+from ootci.model.record import write
+from ootci.stages.alert import remembered_in
+
+from commands import Ran, Tool  # isort: skip
+
+NAMES = ("dev", "two", "three")
+MAINTAINER = "@somebody"
+
+
+@pytest.fixture
+def hub() -> Iterator[FakeGithub]:
+    with fake_github() as server:
+        yield server
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A registry of three devices. Nobody waits between two changes here."""
+    monkeypatch.setattr(github_rest, "PAUSE_SECONDS", 0.0)
+    (tmp_path / "devices").mkdir()
+    for name in NAMES:
+        text = DEVICE_YAML.format(name=name).replace("A device", f"Device {name}")
+        (tmp_path / "devices" / f"{name}.yaml").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def at_home(hub: FakeGithub, **more: str) -> dict[str, str]:
+    return {
+        **hub.environment,
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_REPOSITORY": REPOSITORY,
+        "GITHUB_REF": "refs/heads/main",
+        "GITHUB_TOKEN": TOKEN,
+        "OOTCI_HOME": REPOSITORY,
+        **more,
+    }
+
+
+def night(folder: Path, letters: dict[str, str], *, stale: str | None = None) -> None:
+    calm = dict.fromkeys(NAMES, "o" * max(map(len, letters.values())))
+    write(verdicts({**calm, **letters}, stale=stale, hours=40 if stale else 1), folder / ".ootci" / "verdicts.json")
+
+
+def alert(ootci: Tool, folder: Path, env: dict[str, str], *more: str) -> Ran:
+    ran: Ran = ootci("alert", *more, cwd=folder, env=env)
+    assert TOKEN not in ran.out + ran.err
+    return ran
+
+
+def test_a_device_s_life_in_issues(ootci: Tool, folder: Path, hub: FakeGithub) -> None:
+    night(folder, {"dev": "or", "two": "on"})
+    ran = alert(ootci, folder, at_home(hub))
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines() == [
+        "changing example/repository: this is its main branch",
+        "#1: open an issue for device-broken/dev, “Device dev is broken”: dev is REGRESSED",
+        "#2: open an issue for device-silent/two, “Device two does not report”: two is NO_DATA",
+    ]
+    assert hub.issues[1]["labels"] == [{"name": "ootci-alert"}, {"name": "device-broken"}]
+    body = str(hub.issues[1]["body"])
+    kept = remembered_in(body)
+    assert kept is not None
+    assert (kept.key, kept.plan_id) == ("device-broken/dev", "night1")
+    assert f"For {MAINTAINER}, who answer for this device." in body
+
+    before = hub.text().partition("GET")[0]
+    again = alert(ootci, folder, at_home(hub))
+    assert again.out.splitlines() == ["changing example/repository: this is its main branch"]
+    assert hub.text().partition("GET")[0] == before
+
+    night(folder, {"dev": "orr", "two": "onoo"})
+    assert alert(ootci, folder, at_home(hub)).out.splitlines()[1:] == [
+        "comment on and rewrite #1, device-broken/dev: something fails that did not before",
+        "rewrite #2, device-silent/two: 2 of 3 good nights",
+    ]
+    assert [len(hub.comments(number)) for number in (1, 2)] == [1, 0]
+
+    night(folder, {"dev": "orrooo", "two": "onoooo"})
+    alert(ootci, folder, at_home(hub))
+    assert hub.states() == {"Device dev is broken": "closed", "Device two does not report": "closed"}
+    assert hub.issues[1]["state_reason"] == "completed"
+    assert hub.comments(2)[0].startswith("✅ 3 good nights in a row.")
+
+    night(folder, {"dev": "orrooob"})
+    assert "reopen #1, device-broken/dev: it is back" in alert(ootci, folder, at_home(hub)).out
+    assert (hub.issues[1]["state"], len(hub.comments(1))) == ("open", 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"GITHUB_ACTIONS": ""}, "this is no workflow"),
+        ({"OOTCI_HOME": ""}, "it is not pytorch/pytorch-integration-tests"),
+        ({"GITHUB_REF": "refs/pull/7/merge"}, "this is refs/pull/7/merge and not the main branch"),
+        ({"GITHUB_REF": ""}, "this is no branch and not the main branch"),
+    ],
+)
+def test_elsewhere_it_only_says_what_it_would_do(
+    ootci: Tool, folder: Path, hub: FakeGithub, change: dict[str, str], why: str
+) -> None:
+    night(folder, {"dev": "or"})
+    ran = alert(ootci, folder, at_home(hub, **change))
+    first, *rest = ran.out.splitlines()
+    assert first.startswith(f"dry run, nothing is changed on example/repository: {why}")
+    assert rest == ["would open an issue for device-broken/dev, “Device dev is broken”: dev is REGRESSED"]
+    assert (hub.issues, len(hub.asked)) == ({}, 1)
+    alert(ootci, folder, at_home(hub, **change), "--apply")
+    assert len(hub.issues) == 1
+
+
+def test_a_fork_without_issues_only_says_what_it_would_do(ootci: Tool, folder: Path, hub: FakeGithub) -> None:
+    night(folder, {"dev": "or"})
+    hub.moments = [Moment(410, body='{"message": "Issues are disabled for this repo"}')]
+    ran = alert(ootci, folder, at_home(hub, OOTCI_HOME="another/repository"))
+    assert (ran.code, "would open an issue" in ran.out) == (0, True)
+    assert "since they cannot be read: GitHub answered 410: Issues are disabled" in ran.err
+    hub.moments = [Moment(410)]
+    assert alert(ootci, folder, at_home(hub)).code == 3
+
+
+def test_it_can_be_kept_from_doing_anything(ootci: Tool, folder: Path, hub: FakeGithub) -> None:
+    night(folder, {"dev": "or"})
+    assert "dry run" in alert(ootci, folder, at_home(hub), "--dry-run").out
+    assert hub.issues == {}
+
+
+def test_without_a_repository_it_says_what_it_would_do_on_an_empty_one(ootci: Tool, folder: Path) -> None:
+    night(folder, {"dev": "or"})
+    ran = alert(ootci, folder, {})
+    assert ran.out.splitlines()[0].startswith("dry run, nothing is changed on no repository: this is no workflow")
+    night(folder, {"dev": "oo"})
+    assert alert(ootci, folder, {}).out.splitlines()[1:] == ["nothing would be done"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "env", "said"),
+    [
+        (("--apply",), {}, "no repository is named"),
+        (("--apply", "--repository", "a/b"), {}, "there is no token"),
+        (("--repository", "../x"), {}, "`../x` is no repository"),
+        (("--address", "nowhere", "--repository", ""), {}, "is not the address of a site"),
+    ],
+)
+def test_wrong_input(ootci: Tool, folder: Path, arguments: tuple[str, ...], env: dict[str, str], said: str) -> None:
+    night(folder, {"dev": "or"})
+    ran = alert(ootci, folder, env, *arguments)
+    assert (ran.code, said in ran.err) == (2, True)
+
+
+def test_new_issues_are_limited(ootci: Tool, folder: Path, hub: FakeGithub) -> None:
+    night(folder, dict.fromkeys(NAMES, "or"))
+    ran = alert(ootci, folder, at_home(hub), "--limit", "1")
+    assert ran.out.splitlines()[-1] == (
+        "2 more issues left for the next run, as one makes no more than its limit: "
+        "device-broken/two, device-broken/three"
+    )
+    assert len(hub.issues) == 1
+    assert "left" not in alert(ootci, folder, at_home(hub), "--limit", "2").out
+
+
+def test_a_stranger_s_issue_with_our_marker_is_not_ours(ootci: Tool, folder: Path, hub: FakeGithub) -> None:
+    night(folder, {"dev": "or"})
+    alert(ootci, folder, at_home(hub))
+    ours = hub.issues.pop(1)
+    for login, labels in (("mallory", ("ootci-alert",)), (BOT, ())):
+        hub.add("a trap", str(ours["body"]), labels, login=login)
+    alert(ootci, folder, at_home(hub))
+    assert hub.states() == {"a trap": "open", "Device dev is broken": "open"}
+    assert [hub.issues[number]["body"] for number in (1, 2)] == [ours["body"]] * 2
+
+
+def test_of_two_runs_at_once_the_older_issue_stays(ootci: Tool, folder: Path, hub: FakeGithub) -> None:
+    night(folder, {"dev": "or"})
+
+    def another_run_was_first() -> None:
+        hub.on_create = lambda: None
+        mine = hub.issues.pop(1)
+        hub.add(str(mine["title"]), str(mine["body"]), ("ootci-alert",))
+        hub.issues[2] = {**mine, "number": 2}
+
+    hub.on_create = another_run_was_first
+    ran = alert(ootci, folder, at_home(hub))
+    assert "close #2, device-broken/dev: it is the same as #1" in ran.out
+    assert [issue["state"] for issue in hub.issues.values()] == ["open", "closed"]
+    assert hub.issues[2]["state_reason"] == "duplicate"
+    assert len(alert(ootci, folder, at_home(hub)).out.splitlines()) == 1
+
+
+def test_an_answer_that_got_lost_leaves_one_issue(
+    ootci: Tool, folder: Path, hub: FakeGithub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(github_rest.time, "sleep", lambda _: None)
+    night(folder, {"dev": "or"})
+    hub.moments = [Moment(502, done=True, only="POST")]
+    assert alert(ootci, folder, at_home(hub)).code == 0
+    assert [issue["state"] for issue in hub.issues.values()] == ["open", "closed"]
+
+
+def test_closed_by_hand_it_is_left_closed_and_locked_it_is_not_commented_on(
+    ootci: Tool, folder: Path, hub: FakeGithub
+) -> None:
+    night(folder, {"dev": "or", "two": "or"})
+    alert(ootci, folder, at_home(hub))
+    hub.issues[1]["state"] = "closed"
+    hub.issues[2]["locked"] = True
+    night(folder, {"dev": "orf", "two": "orr"})
+    alert(ootci, folder, at_home(hub))
+    night(folder, {"dev": "orff", "two": "orrb"})
+    ran = alert(ootci, folder, at_home(hub))
+    assert ran.code == 0
+    assert "#1, device-broken/dev, stays closed: it was closed by hand, and nothing new fails" in ran.out
+    assert [hub.issues[number]["state"] for number in (1, 2)] == ["closed", "open"]
+    assert [hub.comments(number) for number in (1, 2)] == [[], []]
+    assert "BUILD BROKEN" in str(hub.issues[2]["body"])
+
+
+def test_what_is_refused_keeps_nothing_else_out(ootci: Tool, folder: Path, hub: FakeGithub) -> None:
+    night(folder, {"dev": "or", "two": "or"})
+    hub.moments = [Moment(422, body='{"message": "no"}', only="POST")]
+    ran = alert(ootci, folder, at_home(hub))
+    assert ran.code == 3
+    assert "refused, GitHub answered 422: no (POST /repos/example/repository/issues): open an issue for" in ran.out
+    assert hub.states() == {"Device two is broken": "open"}
+
+
+def test_a_limit_that_lasts_too_long_is_an_error(ootci: Tool, folder: Path, hub: FakeGithub) -> None:
+    night(folder, {"dev": "or"})
+    hub.moments = [Moment(403, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "99999999999"})]
+    ran = alert(ootci, folder, at_home(hub))
+    assert (ran.code, "HUB-001" in ran.err) == (3, True)
+
+
+def test_who_may_not_write_is_told_so(ootci: Tool, folder: Path, hub: FakeGithub) -> None:
+    night(folder, {"dev": "or"})
+    ran = ootci("alert", cwd=folder, env=at_home(hub, GITHUB_TOKEN="another"))  # noqa: S106 - it opens nothing
+    assert (ran.code, "HUB-002" in ran.err, "another" in ran.out + ran.err) == (3, True, False)
+
+
+def test_a_hostile_reason_is_one_line_of_text(ootci: Tool, folder: Path, hub: FakeGithub) -> None:
+    night(folder, {"dev": "or"})
+    path = folder / ".ootci" / "verdicts.json"
+    found = json.loads(path.read_text(encoding="utf-8"))
+    found["devices"][0]["reason"] = "x\n::error::owned @everyone --> <b>\n\x1b[31m"
+    path.write_text(json.dumps(found), encoding="utf-8")
+    ran = alert(ootci, folder, at_home(hub))
+    assert not [line for line in ran.out.splitlines() if line.startswith("::")]
+    body = str(hub.issues[1]["body"])
+    assert "@everyone" not in body
+    assert "<b>" not in body
+
+
+@pytest.mark.parametrize(
+    ("letters", "stale", "state", "code"),
+    [("oo", None, "fresh", 0), ("oo", "the newest nightly is 40 hours old", "stale", 3), ("", None, "never", 3)],
+)
+def test_watch(ootci: Tool, folder: Path, letters: str, stale: str | None, state: str, code: int) -> None:
+    write(verdicts({"dev": letters}, stale=stale), folder / ".ootci" / "verdicts.json")
+    ran = ootci("watch", "--github-output", "out", cwd=folder)
+    assert (ran.code, (folder / "out").read_text(encoding="utf-8")) == (code, f"nightly={state}\n")
+    assert ("NIGHT-001" in ran.err) == (code == 3)
+    assert ootci("watch", "--exit-zero", cwd=folder).code == 0

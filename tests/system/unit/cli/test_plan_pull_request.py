@@ -1,0 +1,230 @@
+"""``ootci plan --pull-request``: what of PyTorch is tested, by whom, and that none of it is taken for a nightly."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deliveries import HEAD, PUSHED, event_file, pull_request, push
+from misbehaving import stub_torch_wheel
+from unit.samples import DEVICE_YAML, plan, run
+
+from ootci.history.store import History
+from ootci.model.device import load_registry
+from ootci.model.plan import Plan
+from ootci.model.record import read, write
+from ootci.model.torch_build import Channel
+from ootci.stages.judge import judge
+
+from commands import Ran, Tool  # isort: skip
+
+OPTED = {"always": "always", "label": "label", "never": "never", "silent": None}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Four devices, each with another wish; the last says nothing."""
+    (tmp_path / "devices").mkdir()
+    for name, wish in OPTED.items():
+        text = DEVICE_YAML.format(name=name) + "tier: gating\ncadence: weekly\n"
+        text += f"pull_requests: {wish}\n" if wish else ""
+        (tmp_path / "devices" / f"{name}.yaml").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def _plan(ootci: Tool, folder: Path, delivery: dict[str, Any] | None, *more: str, **variables: str) -> Ran:
+    environment = {"GITHUB_ACTIONS": "true", "GITHUB_RUN_ID": "5", "GITHUB_EVENT_NAME": "repository_dispatch"}
+    if delivery is not None:
+        environment["GITHUB_EVENT_PATH"] = str(event_file(folder / "event.json", delivery))
+    arguments = more if "--pull-request" in more else ("--pull-request", "delivered", *more)
+    return ootci("plan", *arguments, cwd=folder, env={**environment, **variables})
+
+
+def _planned(folder: Path) -> Plan:
+    return read(Plan, folder / ".ootci" / "plan.json")
+
+
+@pytest.mark.parametrize(
+    ("delivery", "tested"),
+    [
+        (pull_request(), ["always"]),
+        (pull_request("ciflow/crcr/label", "ciflow/crcr/never", "ciflow/crcr/silent"), ["always", "label"]),
+        (pull_request("ciflow/crcr/labels", "ciflow/label", "label", "ciflow/crcr/"), ["always"]),
+        (pull_request("ciflow/crcr/label", action="closed"), []),
+        (push("refs/heads/main"), ["always"]),
+        (push("refs/tags/ciflow/crcr/label/4711"), ["label"]),
+        (push("refs/tags/ciflow/crcr/always/4711"), ["always"]),
+        (push("refs/tags/ciflow/trunk/4711"), []),
+        (push("refs/heads/main", deleted=True), []),
+        (push("refs/heads/ciflow/crcr/label/1"), ["always"]),
+    ],
+)
+def test_devices_opt_in(ootci: Tool, folder: Path, delivery: dict[str, Any], tested: list[str]) -> None:
+    assert _plan(ootci, folder, delivery, "--github-output", "outputs").code == 0
+    assert [found.device for found in _planned(folder).runs] == tested
+    assert f"count={len(tested)}\n" in (folder / "outputs").read_text(encoding="utf-8")
+
+
+def test_who_is_not_tested_is_told_why(ootci: Tool, folder: Path) -> None:
+    with (folder / "devices" / "always.yaml").open("a", encoding="utf-8") as stream:
+        stream.write("paused:\n  reason: It is being moved.\n")
+    ran = _plan(ootci, folder, pull_request())
+    assert ran.out.splitlines() == [
+        "always: left out, It is being moved.",
+        "label: left out, the label ciflow/crcr/label is not set",
+        "never: left out, its device file asks for no pull requests",
+        "silent: left out, its device file asks for no pull requests",
+    ]
+    _plan(ootci, folder, pull_request("ciflow/crcr/label", action="closed"))
+    assert {left.reason for left in _planned(folder).left_out[1:]} == {"it was closed or deleted"}
+
+
+def test_a_plan_says_what_is_tested_and_that_no_torch_of_it_can_be_had(ootci: Tool, folder: Path) -> None:
+    ran = _plan(ootci, folder, pull_request())
+    trigger = _planned(folder).trigger
+    assert trigger.event == "pull_request"
+    assert trigger.proposal is not None
+    assert trigger.proposal.model_dump() == {
+        "repository": "pytorch/pytorch",
+        "pull_request": 4711,
+        "commit": HEAD,
+        "ref": "refs/pull/4711/merge",
+    }
+    (planned,) = _planned(folder).runs
+    torch = planned.torch
+    what = "pull request 4711 of pytorch/pytorch at 1111111111"
+    assert (torch.wanted, torch.channel, torch.version) == (what, Channel.SOURCE, None)
+    assert torch.unavailable_reason is not None
+    assert torch.unavailable_reason.startswith(f"there is no wheel of {what}: ")
+    assert "torch: there is no wheel of pull request 4711" in ran.err
+    assert "always: torch none (source)" in ran.out
+
+
+def test_a_push_is_no_pull_request(ootci: Tool, folder: Path) -> None:
+    _plan(ootci, folder, push())
+    trigger = _planned(folder).trigger
+    assert trigger.event == "push"
+    assert trigger.proposal is not None
+    assert (trigger.proposal.pull_request, trigger.proposal.commit) == (None, PUSHED)
+    assert str(trigger.proposal) == "refs/heads/main of pytorch/pytorch at 3333333333"
+
+
+def test_a_wheel_of_it_can_be_given_and_nothing_else(ootci: Tool, folder: Path) -> None:
+    wheel = stub_torch_wheel(folder / "wheels", "2.15.0a0+gitabc")
+    assert _plan(ootci, folder, pull_request(), "--torch", str(wheel)).code == 0
+    torch = _planned(folder).runs[0].torch
+    assert (torch.channel, torch.version, torch.unavailable_reason) == (Channel.WHEEL, "2.15.0a0+gitabc", None)
+    assert torch.wanted.startswith("pull request 4711 of")
+    address = "https://example.org/torch-2.15.0a0%2Bgitabc-py3-none-any.whl"
+    assert _plan(ootci, folder, pull_request(), "--torch", f"{address}#sha256=ab").code == 0
+    torch = _planned(folder).runs[0].torch
+    assert (torch.url, torch.version, torch.sha256, torch.wheel) == (address, "2.15.0a0+gitabc", "ab", None)
+    for wrong in (
+        "https://example.org/torchvision-1.0-py3-none-any.whl",
+        "https://example.org/",
+        "http://[x/torch.whl",
+    ):
+        ran = _plan(ootci, folder, pull_request(), "--torch", wrong)
+        assert (ran.code, "TORCH-002: the address is not that of a torch wheel" in ran.err) == (2, True)
+    for other in ("nightly", "2.13.0"):
+        ran = _plan(ootci, folder, pull_request(), "--torch", other)
+        assert (ran.code, f"`{other}` is not the torch of pull request 4711" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "delivery", [{"event_type": "pull_request"}, {**pull_request(), "event_type": "push"}, {"event_type": "issues"}]
+)
+def test_what_is_no_delivery_is_not_planned(ootci: Tool, folder: Path, delivery: dict[str, Any]) -> None:
+    ran = _plan(ootci, folder, delivery)
+    assert (ran.code, "error RELAY-001" in ran.err, (folder / ".ootci").exists()) == (2, True, False)
+
+
+def test_nothing_delivered_is_said(ootci: Tool, folder: Path) -> None:
+    ran = _plan(ootci, folder, None)
+    assert (ran.code, "CLI-001: nothing was delivered" in ran.err) == (2, True)
+    (folder / "payload.json").write_text(json.dumps(pull_request()), encoding="utf-8")
+    assert _plan(ootci, folder, None, "--payload", "payload.json").code == 0
+
+
+@pytest.fixture
+def pytorch(tmp_path: Path) -> dict[str, str]:
+    """A repository with pull request 7, which can be merged, and 8, which cannot."""
+    bare = tmp_path / "pytorch.git"
+    work = tmp_path / "work"
+    author = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
+    for command in (
+        ["init", "--quiet", "--bare", str(bare)],
+        ["init", "--quiet", str(work)],
+        ["-C", str(work), *author, "commit", "--quiet", "--allow-empty", "-m", "x"],
+        ["-C", str(work), "push", "--quiet", str(bare), *(f"HEAD:refs/pull/{ref}" for ref in ("7/head", "7/merge"))],
+        ["-C", str(work), "push", "--quiet", str(bare), "HEAD:refs/pull/8/head"],
+    ):
+        subprocess.run(["git", *command], check=True, capture_output=True)
+    shutil.rmtree(work)
+    return {"OOTCI_PYTORCH_GIT": bare.as_uri(), "GITHUB_EVENT_NAME": "workflow_dispatch"}
+
+
+def test_a_pull_request_can_be_named_by_its_number(ootci: Tool, folder: Path, pytorch: dict[str, str]) -> None:
+    ran = _plan(ootci, folder, None, "--pull-request", "7", **pytorch)
+    assert ran.code == 0, ran.err
+    found = _planned(folder)
+    assert found.trigger.event == "workflow_dispatch"
+    assert found.trigger.proposal is not None
+    assert found.trigger.proposal.pull_request == 7
+    assert [item.device for item in found.runs] == ["always", "label"]
+    assert _plan(ootci, folder, None, "--pull-request", "7", "--device", "never", **pytorch).code == 0
+    assert [item.device for item in _planned(folder).runs] == ["never"]
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "what"),
+    [
+        ("8", 2, "PULL-001: pull request 8 cannot be merged: it is closed, or conflicts"),
+        ("9", 2, "PULL-001: pull request 9 does not exist"),
+        ("0", 2, "CLI-001: `0` is no pull request"),
+        ("7/merge", 2, "CLI-001"),
+        ("--upload-pack=x", 2, ""),
+        ("7\n8", 2, "CLI-001"),
+    ],
+)
+def test_a_number_that_is_none_is_told(
+    ootci: Tool, folder: Path, pytorch: dict[str, str], number: str, code: int, what: str
+) -> None:
+    ran = _plan(ootci, folder, None, f"--pull-request={number}", "--pull-request", number, **pytorch)
+    assert (ran.code, what in ran.err, "Traceback" in ran.err) == (code, True, False)
+
+
+def test_a_repository_that_does_not_answer_is_infrastructure(ootci: Tool, folder: Path) -> None:
+    ran = _plan(ootci, folder, None, "--pull-request", "7", OOTCI_PYTORCH_GIT=(folder / "gone").as_uri())
+    assert (ran.code, "PULL-002: the repository cannot be asked" in ran.err) == (3, True)
+
+
+def test_what_was_tested_of_a_pull_request_is_in_no_history_and_changes_no_page(ootci: Tool, folder: Path) -> None:
+    history = History(folder / "data")
+    history.append_plan(plan(0, tuple(OPTED)))
+    for name in OPTED:
+        history.append_run(run(0, name))
+    before = {path: path.read_bytes() for path in sorted((folder / "data").rglob("*")) if path.is_file()}
+    _plan(ootci, folder, pull_request())
+    planned = _planned(folder)
+    made = run(1, "always", integration={"two": "failed"}).model_copy(
+        update={"plan_id": planned.id, "id": planned.runs[0].run_id}
+    )
+    write(made, folder / ".ootci" / "runs" / "always" / "run.json")
+    ran = ootci("history", "append", cwd=folder)
+    assert (ran.code, "HIST-006: the plan is no nightly: it tests pull request 4711 of" in ran.err) == (2, True)
+    after = {path: path.read_bytes() for path in sorted((folder / "data").rglob("*")) if path.is_file()}
+    assert {path.name for path in after.keys() - before.keys()} <= {".lock", "lock"}
+    assert {path: after[path] for path in before} == before
+    verdicts = judge(load_registry(folder / "devices"), History(folder / "data"), made.finished_at)
+    assert {item.device: item.verdict.value for item in verdicts.devices}["always"] == "OK"
+
+
+def test_a_pull_request_that_nobody_tests_keeps_nothing_from_merging(ootci: Tool, folder: Path) -> None:
+    _plan(ootci, folder, pull_request(action="closed"))
+    ran = ootci("gate", "--pull-request", cwd=folder)
+    assert (ran.code, ran.out) == (0, "may one merge: yes (no device is tested on it)\n")

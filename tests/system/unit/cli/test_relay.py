@@ -1,0 +1,366 @@
+"""``ootci relay report``: what the relay is told of each device, and that nothing of it makes a device red."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deliveries import HEAD, event_file, pull_request, push
+from jsonschema import Draft7Validator
+from relay_server import SECRETS, RelayServer, Trouble, relay_server
+from unit.samples import DEVICE_YAML, night, plan, run
+
+from ootci.history.store import History
+from ootci.model.device import load_registry
+from ootci.model.record import write
+from ootci.model.run import Run
+from ootci.model.schema import schemas
+from ootci.model.torch_build import TorchBuild
+from ootci.stages.judge import judge
+
+from commands import Ran, Tool  # isort: skip
+
+NAMES = ("dev", "two")
+COMMIT = "c" * 40
+Report = Callable[..., Ran]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two devices, a nightly on which one of the tests of each failed, and a pull request that changed nothing."""
+    (tmp_path / "devices").mkdir()
+    for name in NAMES:
+        (tmp_path / "devices" / f"{name}.yaml").write_text(DEVICE_YAML.format(name=name), encoding="utf-8")
+    history = History(tmp_path / "data")
+    history.append_plan(plan(0, NAMES))
+    for name in NAMES:
+        history.append_run(_run(0, name))
+    write(plan(9, NAMES), tmp_path / ".ootci" / "plan.json")
+    for name in NAMES:
+        _reported(tmp_path, _run(9, name))
+    return tmp_path
+
+
+def _run(number: int, name: str, **tests: str) -> Run:
+    return run(number, name, integration={"good": "passed", "odd": "xfailed", "bad": "failed", **tests})
+
+
+def _reported(folder: Path, made: Run, attempt: int = 1) -> None:
+    write(made, folder / ".ootci" / "runs" / f"run-{made.device}-{attempt}" / "run.json")
+
+
+@pytest.fixture
+def relay(monkeypatch: pytest.MonkeyPatch) -> Iterator[RelayServer]:
+    with relay_server() as server:
+        server.state.deliveries |= {"d1", "d2"}
+        yield server
+
+
+@pytest.fixture
+def report(ootci: Tool, folder: Path, relay: RelayServer, tmp_path: Path) -> Report:
+    """The command in a job of the pull request's workflow."""
+
+    def call(*arguments: str, delivery: dict[str, Any] | None = None, **more: str) -> Ran:
+        event = event_file(tmp_path / "event.json", delivery or pull_request("ciflow/crcr/dev"))
+        variables = {
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_EVENT_PATH": str(event),
+            "GITHUB_WORKFLOW": "pull-request",
+            "GITHUB_RUN_ID": "77",
+            "GITHUB_RUN_ATTEMPT": "1",
+            "GITHUB_SERVER_URL": "https://github.com",
+            "GITHUB_REPOSITORY": "o/r",
+            "NO_PROXY": "127.0.0.1",
+            "OOTCI_RELAY_URL": relay.url,
+            **relay.token_variables,
+            **more,
+        }
+        ran = ootci("--debug", "relay", "report", *arguments, cwd=folder, env=variables)
+        assert not any(secret in ran.out + ran.err for secret in SECRETS)
+        assert "Traceback" not in ran.err
+        return ran
+
+    return call
+
+
+def _works(relay: RelayServer) -> list[dict[str, Any]]:
+    return [body["workflow"] for body in relay.state.taken]
+
+
+def test_a_pull_request_is_reported_in_two_steps(report: Report, relay: RelayServer) -> None:
+    first, second = report("--status", "in_progress"), report("--status", "completed")
+    assert (first.code, second.code) == (0, 0)
+    assert first.out.splitlines() == [f"{name}: reported in_progress; the relay says: in_progress" for name in NAMES]
+    assert second.out.splitlines()[1] == "two: reported completed, success; the relay says: completed"
+    begun, _, ended, _ = _works(relay)
+    assert begun["started_at"] is not None
+    assert ended == {
+        "schema_version": "1",
+        "status": "completed",
+        "conclusion": "success",
+        "name": "pull-request",
+        "url": "https://github.com/o/r/actions/runs/77",
+        "job_name": "dev",
+        "check_run_id": "77-1",
+        "run_id": "77",
+        "run_attempt": "1",
+        "started_at": "2026-11-10T04:00:00.000Z",
+        "completed_at": "2026-11-10T04:05:00.000Z",
+        "test_results": {"passed": 3, "failed": 1, "skipped": 0},
+        "artifact_url": "https://github.com/o/r/actions/runs/77#artifacts",
+    }
+    assert (begun["check_run_id"], begun["conclusion"], begun["completed_at"]) == ("77-1", None, None)
+
+
+def test_a_report_follows_its_schema_and_hands_on_what_the_relay_reads(report: Report, relay: RelayServer) -> None:
+    report("--status", "in_progress")
+    report("--status", "in_progress", delivery=push())
+    schema = Draft7Validator(json.loads(schemas()["relay-report"]))
+    for body in relay.state.taken:
+        schema.validate(body)
+    pulled, _, pushed, _ = relay.state.taken
+    assert pulled["payload"]["pull_request"]["number"] == 4711
+    assert pulled["payload"]["pull_request"]["head"]["sha"] == HEAD
+    assert pulled["payload"]["pull_request"]["labels"] == [{"name": "ciflow/crcr/dev"}]
+    assert pulled["payload"]["repository"] == {"full_name": "pytorch/pytorch"}
+    assert "script" not in json.dumps(pulled)
+    assert (pushed["event_type"], pushed["payload"]["ref"]) == ("push", "refs/heads/main")
+
+
+@pytest.mark.parametrize(
+    ("made", "conclusion"),
+    [
+        (_run(9, "dev", good="failed"), "failure"),
+        (_run(9, "dev", bad="passed"), "success"),
+        (run(9, "dev", stages={"check": "failed"}, smoke={}, integration={}), "neutral"),
+        (run(9, "dev", stages={"build": "failed"}, smoke={}, integration={}), "failure"),
+        (None, "neutral"),
+        (b"{", "neutral"),
+        (_run(9, "two"), "neutral"),
+    ],
+)
+def test_the_conclusion_is_what_the_gate_says_of_the_device(
+    report: Report, relay: RelayServer, folder: Path, made: Run | bytes | None, conclusion: str
+) -> None:
+    path = folder / ".ootci" / "runs" / "run-dev-1" / "run.json"
+    path.unlink()
+    if isinstance(made, bytes):
+        path.write_bytes(made)
+    elif made is not None:
+        write(made, path)
+    report("dev", "--status", "in_progress")
+    assert report("dev", "--status", "completed").code == 0
+    work = _works(relay)[-1]
+    assert work["conclusion"] == conclusion
+    known = isinstance(made, Run) and made.device == "dev"
+    assert (work["test_results"] is not None, work["started_at"] is not None) == (known, known)
+    assert work["completed_at"] is not None
+
+
+@pytest.mark.parametrize(("tests", "conclusion"), [({"bad": "passed"}, "success"), ({}, "failure")])
+def test_without_a_nightly_the_run_speaks_for_itself(
+    report: Report, relay: RelayServer, folder: Path, tests: dict[str, str], conclusion: str
+) -> None:
+    _reported(folder, _run(9, "dev", **tests))
+    report("dev", "--status", "in_progress")
+    report("dev", "--status", "completed", "--history", "none")
+    assert _works(relay)[-1]["conclusion"] == conclusion
+
+
+def test_the_last_attempt_counts_and_none_of_the_future(report: Report, relay: RelayServer, folder: Path) -> None:
+    _reported(folder, _run(9, "dev", good="failed").model_copy(update={"attempt": 2}), 2)
+    _reported(folder, _run(9, "dev").model_copy(update={"attempt": 3}), 3)
+    second = {"GITHUB_RUN_ATTEMPT": "2"}
+    report("dev", "--status", "in_progress", **second)
+    report("dev", "--status", "completed", **second)
+    work = _works(relay)[-1]
+    assert (work["conclusion"], work["run_attempt"], work["check_run_id"]) == ("failure", "2", "77-2")
+
+
+@pytest.mark.parametrize("attempt", ["1", "2"])
+def test_what_nobody_began_to_report_is_reported_all_the_same(report: Report, relay: RelayServer, attempt: str) -> None:
+    """The relay was down then; or failed jobs are run again, to which the job that began does not belong."""
+    ran = report("dev", "--status", "completed", GITHUB_RUN_ATTEMPT=attempt)
+    assert (ran.code, ran.out) == (0, "dev: reported completed, success; the relay says: completed\n")
+    begun, ended = _works(relay)
+    assert (begun["status"], begun["conclusion"], begun["test_results"]) == ("in_progress", None, None)
+    assert (ended["status"], ended["run_attempt"]) == ("completed", attempt)
+
+
+def test_what_was_reported_is_not_reported_again(report: Report, relay: RelayServer) -> None:
+    report("dev", "--status", "completed")
+    ran = report("dev", "--status", "completed")
+    assert (ran.code, ran.out, len(relay.state.taken)) == (0, "", 2)
+    assert "warning RELAY-004: dev is not reported: the relay answered 400" in ran.err
+
+
+def test_who_did_not_report_before_it_was_cancelled_says_so(report: Report, relay: RelayServer, folder: Path) -> None:
+    (folder / ".ootci" / "runs" / "run-two-1" / "run.json").unlink()
+    assert report("--status", "completed", "--cancelled").code == 0
+    assert [work["conclusion"] for work in _works(relay) if work["conclusion"]] == ["success", "cancelled"]
+
+
+def test_one_that_is_refused_keeps_no_other_out(report: Report, relay: RelayServer) -> None:
+    relay.state.troubles.append(Trouble(400))
+    ran = report("--status", "in_progress")
+    assert (ran.code, [work["job_name"] for work in _works(relay)]) == (0, ["two"])
+    assert "warning RELAY-004: dev is not reported: the relay answered 400: just so\n  where: http" in ran.err
+    assert "\n  what to do: it takes `in_progress` and then `completed`" in ran.err
+
+
+def test_a_relay_that_is_down_is_a_warning_that_github_shows(report: Report, relay: RelayServer) -> None:
+    relay.state.troubles += [Trouble(503)] * 10
+    ran = report("dev", "--status", "in_progress", "--patience", "1")
+    assert (ran.code, ran.out) == (0, "")
+    (line,) = [line for line in ran.err.splitlines() if line.startswith("::")]
+    assert line.startswith("::warning title=RELAY-003::dev is not reported: no answer that counts: it answered 503")
+
+
+def test_an_annotation_stays_one_line_whatever_the_relay_says(
+    report: Report, relay: RelayServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relay.state, "take", lambda _: (400, {"detail": "50% \n::error::gone\r\n"}))
+    ran = report("dev", "--status", "in_progress")
+    lines = [line for line in ran.err.splitlines() if line.startswith("::")]
+    assert len(lines) == 1
+    assert "50%25 \\n::error::gone" in lines[0]
+
+
+@pytest.mark.parametrize(("trouble", "code"), [(Trouble(403), 2), (Trouble(500), 3)])
+def test_strictly_a_report_that_is_not_taken_is_an_error(
+    report: Report, relay: RelayServer, trouble: Trouble, code: int
+) -> None:
+    relay.state.troubles += [trouble] * 10
+    ran = report("--status", "in_progress", "--patience", "1", "--strict")
+    assert (ran.code, "error RELAY-00" in ran.err) == (code, True)
+
+
+def test_a_dry_run_says_what_would_be_sent_and_asks_nobody(report: Report, relay: RelayServer) -> None:
+    ran = report("dev", "--status", "completed", "--dry-run", OOTCI_RELAY_URL="")
+    assert ran.code == 0
+    assert json.loads(ran.out)["workflow"]["conclusion"] == "success"
+    assert (relay.state.asked, relay.state.taken) == (0, [])
+
+
+@pytest.fixture
+def judged(folder: Path) -> Path:
+    """A nightly of two devices, of which the second never reported."""
+    torch = TorchBuild(version="2.14.0.dev20261101+cpu", git_version=COMMIT)
+    history = History(folder / "data")
+    history.append_plan(plan(9, NAMES))
+    made = _run(9, "dev", bad="passed").model_copy(update={"torch": torch})
+    history.append_run(made)
+    write(judge(load_registry(folder / "devices"), history, night(9)), folder / ".ootci" / "verdicts.json")
+    _reported(folder, made)
+    (folder / ".ootci" / "runs" / "run-two-1" / "run.json").unlink()
+    return folder
+
+
+def test_a_nightly_is_reported_once_with_its_verdict_and_the_commit_of_pytorch(
+    report: Report, relay: RelayServer, judged: Path
+) -> None:
+    ran = report("--nightly", "--status", "completed", delivery={"nothing": "delivered"})
+    assert ran.code == 0
+    first, second = relay.state.taken
+    assert (first["event_type"], first["delivery_id"]) == ("nightly", COMMIT)
+    assert first["payload"] == {"repository": {"full_name": "pytorch/pytorch"}, "head_sha": COMMIT}
+    assert (first["workflow"]["conclusion"], first["workflow"]["test_results"]["passed"]) == ("success", 4)
+    assert (second["workflow"]["job_name"], second["workflow"]["conclusion"]) == ("two", "neutral")
+    assert second["workflow"]["test_results"] is None
+    schema = Draft7Validator(json.loads(schemas()["relay-report"]))
+    schema.validate(first)
+
+
+@pytest.mark.parametrize("said", [None, "x", COMMIT + "\n", COMMIT.upper()])
+def test_a_torch_that_does_not_say_its_commit_cannot_be_reported(
+    report: Report, relay: RelayServer, judged: Path, said: str | None
+) -> None:
+    _reported(judged, _run(9, "dev").model_copy(update={"torch": TorchBuild(version="2.14.0", git_version=said)}))
+    ran = report("--nightly", "--status", "completed")
+    assert (ran.code, relay.state.taken) == (0, [])
+    assert "dev: not reported, no run says which commit of PyTorch was tested" in ran.err
+
+
+def test_a_nightly_does_not_begin(report: Report) -> None:
+    ran = report("--nightly", "--status", "in_progress")
+    assert (ran.code, "a nightly is reported when it is over" in ran.err) == (2, True)
+
+
+def test_another_ci_system_says_what_github_would_have_said(
+    ootci: Tool, folder: Path, relay: RelayServer, tmp_path: Path
+) -> None:
+    (tmp_path / "payload.json").write_text(json.dumps(pull_request()), encoding="utf-8")
+    arguments = ["dev", "--status", "in_progress", "--payload", "payload.json", "--relay", relay.url]
+    environment = {"NO_PROXY": "127.0.0.1", "OOTCI_RELAY_TOKEN": SECRETS[1]}
+    ran = ootci("relay", "report", *arguments, cwd=folder, env=environment)
+    assert (ran.code, "CLI-001: it is needed and not there\n  where: --run-id" in ran.err) == (2, True)
+    named = ["--workflow", "ci", "--run-id", "5", "--url", "https://ci.example.org/5", "--check-run-id", "c5"]
+    ran = ootci("relay", "report", *arguments, *named, cwd=folder, env=environment)
+    assert (ran.code, ran.out) == (0, "dev: reported in_progress; the relay says: in_progress\n")
+    assert (_works(relay)[0]["url"], _works(relay)[0]["check_run_id"]) == ("https://ci.example.org/5", "c5")
+    named[3] = "5; rm"
+    ran = ootci("relay", "report", *arguments, *named, cwd=folder, env=environment)
+    assert (ran.code, "the report would not be valid: run_id: String should match pattern" in ran.err) == (2, True)
+
+
+def _without(*path: str) -> dict[str, Any]:
+    return _with(*path, value=...)
+
+
+def _with(*path: str, value: object) -> dict[str, Any]:
+    delivery = pull_request("a")
+    node: Any = delivery
+    for key in path[:-1]:
+        node = node[key]
+    if value is ...:
+        del node[path[-1]]
+    else:
+        node[path[-1]] = value
+    return delivery
+
+
+@pytest.mark.parametrize(
+    "delivery",
+    [
+        {},
+        _with("event_type", value="issues"),
+        _with("event_type", value="pull_request\n::error::x"),
+        _without("delivery_id"),
+        _with("delivery_id", value="a\nb"),
+        _with("delivery_id", value="x" * 101),
+        _with("delivery_id", value=5),
+        _with("payload", value=[]),
+        _with("payload", "repository", "full_name", value="pytorch/pytorch/../x"),
+        _with("payload", "pull_request", "number", value="4711"),
+        _with("payload", "pull_request", "number", value=0),
+        _with("payload", "pull_request", "number", value=10**30),
+        _with("payload", "pull_request", "head", "sha", value="main"),
+        _with("payload", "pull_request", "head", "sha", value=HEAD + "\n"),
+        _with("payload", "pull_request", "head", "ref", value="--upload-pack=x"),
+        _with("payload", "pull_request", "labels", value=[{"name": "x"}] * 101),
+        _with("payload", "pull_request", "labels", value=[{"name": "x" * 101}]),
+    ],
+)
+def test_a_delivery_that_is_none_is_refused_in_a_sentence(
+    report: Report, relay: RelayServer, delivery: dict[str, Any]
+) -> None:
+    ran = report("dev", "--status", "in_progress", delivery=delivery or {"event_type": None})
+    assert (ran.code, relay.state.asked) == (2, 0)
+    assert "error RELAY-001: what the relay delivered is not valid: " in ran.err
+    assert not any(line.startswith("::") for line in ran.err.splitlines())
+
+
+@pytest.mark.parametrize("text", [b"", b"\x00\xff", b"[" * 100_000, b'{"client_payload": ' + b" " * (2 << 20), None])
+def test_an_event_file_can_be_anything(report: Report, tmp_path: Path, text: bytes | None) -> None:
+    if text is not None:
+        (tmp_path / "odd.json").write_bytes(text)
+    ran = report("dev", "--status", "in_progress", GITHUB_EVENT_PATH=str(tmp_path / "odd.json"))
+    assert (ran.code, "error RELAY-001: what the relay delivered is not valid: " in ran.err) == (2, True)
+
+
+def test_a_device_that_is_not_planned_is_not_reported(report: Report) -> None:
+    ran = report("nobody", "--status", "in_progress")
+    assert (ran.code, "error DEV-008" in ran.err) == (2, True)

@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-nightly: $(VENV)/tool ## Run the nightly for one device: make nightly [DEVICE=openreg] [TORCH=nightly|2.13.0|path/to.whl]
+nightly: $(VENV)/tool ## Run the nightly for one device: make nightly [DEVICE=openreg] [TORCH=nightly|nightly@DATE|2.13.0|path/to.whl]
 	@$(BIN)/ootci nightly --device "$(DEVICE)" $(if $(TORCH),--torch "$(TORCH)")
 
 # A worker for each CPU, up to four, because most of what is long waits for one nightly and compiles on every CPU itself.

@@ -163,9 +163,10 @@ class Recorder:
         """Tell that the session ended in an orderly way."""
         self._end(int(exitstatus))
 
-    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+    def pytest_report_teststatus(self, report: pytest.TestReport | pytest.CollectReport) -> tuple[str, str, str] | None:
         """Show unsupported tests apart from skipped ones."""
-        if is_unsupported(report):
+        # pytest asks it also of a file that could not be collected, when it lists the errors at the end.
+        if isinstance(report, pytest.TestReport) and is_unsupported(report):
             return UNSUPPORTED, "u", "UNSUPPORTED"
         return None
 

@@ -47,6 +47,7 @@ class FakeGithub(ThreadingHTTPServer):
         login: who the token speaks for.
         page: entries of a page, whatever is asked for.
         on_create: called when an issue was made and nobody knows of it yet.
+        users: handles that somebody has.
 
     """
 
@@ -60,6 +61,7 @@ class FakeGithub(ThreadingHTTPServer):
         self.login = BOT
         self.page = 100
         self.on_create: Callable[[], None] = lambda: None
+        self.users = {"somebody"}
 
     @property
     def url(self) -> str:
@@ -137,6 +139,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _list(self) -> None:
         parts = urlsplit(self.path)
         query = {key: values[0] for key, values in parse_qs(parts.query).items()}
+        if parts.path.startswith("/users/"):
+            name = parts.path.removeprefix("/users/")
+            self._say(*((200, {"login": name}) if name in self.server.users else (404, {"message": "Not Found"})))
+            return
         if parts.path != f"/repos/{REPOSITORY}/issues":
             self._say(404, {"message": "Not Found"})
             return

@@ -42,6 +42,7 @@ class GithubRest:
     Args:
         token: what it says who it is with; None reads what is public.
         api: the address of the API.
+        patience: seconds that it waits for rate limits, all together.
         wait: sleeps that many seconds.
         now: seconds since 1970.
 
@@ -52,6 +53,7 @@ class GithubRest:
         token: str | None,
         api: str | None = None,
         *,
+        patience: float = MAX_WAIT_SECONDS,
         wait: Callable[[float], None] = time.sleep,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -59,7 +61,7 @@ class GithubRest:
         self._token = _Token(token)
         self._wait = wait
         self._now = now
-        self._patience = MAX_WAIT_SECONDS
+        self._patience = patience
         self._changed = False
 
     def pages(self, path: str, parameters: Mapping[str, str]) -> Iterator[object]:
@@ -85,6 +87,15 @@ class GithubRest:
             query = {}
         raise _odd(f"GET {path}", f"there are more than {MAX_PAGES} pages")
 
+    def find(self, path: str, parameters: Mapping[str, str] | None = None) -> object:
+        """One thing; None where there is no such thing.
+
+        Raises:
+            GithubUnreachable, GithubRefused: as for :meth:`pages`.
+
+        """
+        return self._ask("GET", self._api + path, parameters or {}, None, may_miss=True)[0]
+
     def change(self, method: str, path: str, body: Mapping[str, object]) -> object:
         """Make or change something, and give what GitHub says it is now.
 
@@ -100,7 +111,13 @@ class GithubRest:
         return self._ask(method, self._api + path, {}, body)[0]
 
     def _ask(
-        self, method: str, url: str, query: Mapping[str, str], body: Mapping[str, object] | None
+        self,
+        method: str,
+        url: str,
+        query: Mapping[str, str],
+        body: Mapping[str, object] | None,
+        *,
+        may_miss: bool = False,
     ) -> tuple[object, str]:
         """What was answered, and the address of the next page, empty where this is the last."""
         place = f"{method} {urlsplit(url).path}"
@@ -114,6 +131,8 @@ class GithubRest:
                 continue
             if status < 300:
                 return _parsed(text, place), following
+            if status == 404 and may_miss:
+                return None, ""
             pause = _asked_to_wait(status, headers, text, self._now())
             if pause is not None:
                 reason = f"GitHub's rate limit is used up for {pause:.0f} s"

@@ -32,14 +32,16 @@ from ootci.model.published_nights import NightliesFile, NightlyFile, TrendFile
 from ootci.model.published_registry import HealthFile, RegistryFile
 from ootci.model.record import StageFile
 from ootci.model.relay import RelayReport
+from ootci.model.review import Review
 from ootci.model.run import Run
 from ootci.model.torch_source import TorchSource
 from ootci.model.verdict import Verdicts
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
 
-STAGE_FILES: tuple[type[StageFile], ...] = (Plan, Durations, TorchSource, Build, Run, Verdicts, Bisection)
-"""The files in which the stages meet, in the order of the data's way, and the one in which a bisection is kept."""
+STAGE_FILES: tuple[type[StageFile], ...] = (Plan, Durations, TorchSource, Build, Run, Verdicts, Bisection, Review)
+"""The files in which the stages meet, in the order of the data's way, the one in which a bisection is kept, and the one
+in which device files are reviewed."""
 
 
 def device_schema() -> str:

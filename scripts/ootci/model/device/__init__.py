@@ -7,11 +7,15 @@ from .plugin import BuildSettings, GitSource, Plugin, Torch
 from .registry import (
     BAD_RANGES,
     DEFAULT_FOLDER,
+    DeviceFile,
     find_device,
     load_bad_ranges,
     load_device,
     load_registry,
+    read_device,
+    require_name,
     upstream_list,
+    with_lists,
 )
 from .running import Check, Container, Limits, Runner, Suite
 
@@ -25,6 +29,7 @@ __all__ = [
     "Check",
     "Container",
     "Device",
+    "DeviceFile",
     "GitSource",
     "KnownFailure",
     "Limits",
@@ -43,5 +48,8 @@ __all__ = [
     "load_bad_ranges",
     "load_device",
     "load_registry",
+    "read_device",
+    "require_name",
     "upstream_list",
+    "with_lists",
 ]

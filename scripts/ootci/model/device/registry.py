@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -31,6 +33,26 @@ BAD_RANGES = Path("_all", "bad_ranges.yaml")
 R = TypeVar("R", bound=Record)
 
 
+@dataclass(frozen=True)
+class DeviceFile:
+    """A device file that was read, before it is held against its name and its folder.
+
+    Attributes:
+        path: the file.
+        device: what it says.
+        line_of: the line of a value, by its path of keys and indices.
+
+    """
+
+    path: Path
+    device: Device
+    line_of: Callable[[tuple[str | int, ...]], int]
+
+    def place(self, *keys: str | int) -> str:
+        """Where a value stands, for errors."""
+        return f"{self.path.as_posix()}:{self.line_of(keys)}"
+
+
 def load_device(path: Path) -> RegisteredDevice:
     """Read and validate one device file, and the list of known failures in the device's folder, if there is one.
 
@@ -39,14 +61,36 @@ def load_device(path: Path) -> RegisteredDevice:
         DeviceFileInvalid, DeviceFileMisnamed: each with file, line, what is wrong and what to do.
 
     """
-    shown = path.as_posix()
+    found = read_device(path)
+    require_name(found)
+    return with_lists(found)
+
+
+def read_device(path: Path) -> DeviceFile:
+    """Read and validate a device file by itself; raises as :func:`load_device`."""
     device, document = _read(Device, path, "start from devices/openreg.yaml")
+    return DeviceFile(path, device, document.line_of)
+
+
+def require_name(found: DeviceFile) -> None:
+    """Hold a device file's name against the device's.
+
+    Raises:
+        DeviceFileMisnamed: they differ.
+
+    """
+    path, device = found.path, found.device
     if path.stem != device.name or path.suffix != ".yaml":
         raise DeviceFileMisnamed(
             f"the file is named `{path.name}` but the device `{device.name}`",
-            where=f"{shown}:{document.line_of(('name',))}",
+            where=found.place("name"),
             fix=f"rename the file to {device.name}.yaml, or change `name`",
         )
+
+
+def with_lists(found: DeviceFile) -> RegisteredDevice:
+    """A device with the lists in its folder; raises as :func:`load_device`."""
+    path, device = found.path, found.device
     listed = path.parent / device.name / KNOWN_FAILURES
     if listed.exists():
         more, _ = _read(KnownFailuresFile, listed, "write the key `known_failures` with its list, as in a device file")
@@ -54,7 +98,7 @@ def load_device(path: Path) -> RegisteredDevice:
     if any(suite.name == "upstream" for suite in device.suites) and not upstream_list(path, device.name).is_file():
         raise DeviceFileInvalid(
             "the suite `upstream` has no list of PyTorch's tests",
-            where=f"{shown}:{document.line_of(('suites',))}",
+            where=found.place("suites"),
             fix=f"write {upstream_list(path, device.name).as_posix()}, or leave the suite out",
         )
     parts = (path, listed, upstream_list(path, device.name))

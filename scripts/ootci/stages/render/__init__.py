@@ -5,7 +5,17 @@ from __future__ import annotations
 from .alert import AlertTexts
 from .answer import nightly_answer, pull_request_answer
 from .permalinks import site_address
+from .review import review_answer, review_lines
 from .site import render
 from .summary import step_summary
 
-__all__ = ["AlertTexts", "nightly_answer", "pull_request_answer", "render", "site_address", "step_summary"]
+__all__ = [
+    "AlertTexts",
+    "nightly_answer",
+    "pull_request_answer",
+    "render",
+    "review_answer",
+    "review_lines",
+    "site_address",
+    "step_summary",
+]

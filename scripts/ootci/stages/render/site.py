@@ -68,6 +68,7 @@ def render(
     address: str | None = None,
     *,
     anew: bool = False,
+    preview_of: str | None = None,
 ) -> Published:
     """Write the whole dashboard. The same inputs give the same bytes; the only clock is ``verdicts.judged_at``.
 
@@ -80,6 +81,7 @@ def render(
         site: the folder to write; it is replaced as a whole.
         address: where the site is published, if that is known; pages then name their own address, and the sitemap all.
         anew: make every page again.
+        preview_of: the device file that the pages only show a preview of, and say so; None for the site itself.
 
     Raises:
         BadOption: the address is none.
@@ -88,7 +90,7 @@ def render(
 
     """
     address = site_address(address) if address else None
-    pages = _Pages(registry, history, verdicts, dashboard_folder(), address)
+    pages = _Pages(registry, history, verdicts, dashboard_folder(), address, preview_of)
     return publish(with_sitemap(pages.files(), address), site, anew=anew)
 
 
@@ -102,6 +104,7 @@ class _Pages:
         verdicts: Verdicts,
         looks: Path,
         address: str | None,
+        preview_of: str | None,
     ) -> None:
         self._registry = registry
         self._history = history
@@ -109,9 +112,10 @@ class _Pages:
         self._looks = looks
         self._address = address
         self._environment = templates(looks / "templates")
-        self._environment.globals.update(verdicts=verdicts, address=address)
+        self._environment.globals.update(verdicts=verdicts, address=address, preview_of=preview_of)
         # What may be taken over cannot even ask for tonight's verdicts.
         self._lasting = templates(looks / "templates")
+        self._lasting.globals.update(preview_of=preview_of)
         self._makers = makers_digest(looks / "templates")
         self._plans = {plan.id: plan for plan in history.plans()}
         self._planned = {name: digest(plan.model_dump_json()) for name, plan in self._plans.items()}

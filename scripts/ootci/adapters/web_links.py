@@ -1,0 +1,45 @@
+"""Whether somebody answers at an address on the web. What is answered is not read."""
+
+from __future__ import annotations
+
+import requests
+
+TIMEOUT_SECONDS = (10, 20)
+MAX_REDIRECTS = 10
+GONE = (404, 410)
+"""Answers that say that nothing is there; any other may be a server's mood, or its dislike of programs."""
+
+
+class LinkUnclear(Exception):
+    """Nobody can tell whether anything is there. Its text is a reason for people."""
+
+
+def leads_somewhere(address: str) -> bool:
+    """Whether something is at an address.
+
+    Raises:
+        LinkUnclear: there is no connection, or the server does not say.
+
+    """
+    try:
+        with requests.Session() as session:
+            session.max_redirects = MAX_REDIRECTS
+            # Asked for as a page and not by HEAD, which some servers refuse; its content is left where it is.
+            headers = {"User-Agent": "ootci", "Accept": "*/*"}
+            # Nobody's password goes to an address that a stranger wrote down.
+            with session.get(address, timeout=TIMEOUT_SECONDS, headers=headers, auth=_nobody, stream=True) as response:
+                status = response.status_code
+    except requests.exceptions.TooManyRedirects:
+        raise LinkUnclear(f"it is redirected more than {MAX_REDIRECTS} times") from None
+    except (requests.exceptions.RequestException, ValueError) as error:
+        raise LinkUnclear(f"it cannot be asked ({type(error).__name__})") from error
+    if status in GONE:
+        return False
+    if status >= 400:
+        raise LinkUnclear(f"it answered {status}")
+    return True
+
+
+def _nobody(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    """Says nothing; without it, requests would look for somebody in ``.netrc``."""
+    return request

@@ -1,0 +1,125 @@
+"""review.json: what was looked at in device files before they are registered, and what is wrong with them.
+
+A pull request's own run writes it, so whoever reads it has to take every text in it for a stranger's.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from enum import Enum
+from typing import Annotated, ClassVar
+
+from pydantic import Field, StringConstraints
+
+from ootci.model.record import Record, StageFile
+
+Told = Annotated[str, StringConstraints(max_length=2000)]
+"""Text about a file, which may quote it."""
+Named = Annotated[str, StringConstraints(max_length=500)]
+
+
+class CheckState(str, Enum):
+    """What came of one check."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    WARNING = "warning"
+    """Nothing is wrong with the file as far as one can tell: a link that does not answer just now, an expired entry."""
+    NOT_MADE = "not_made"
+    """It could not be made, because another one failed."""
+
+
+class CheckResult(Record):
+    """One check of one file."""
+
+    check: Named
+    """What was looked at, in a word or two."""
+    state: CheckState
+    """What came of it."""
+    error: Named | None = None
+    """Id of the error, where it is one of the catalogue."""
+    what: Told | None = None
+    """What is wrong, one sentence; null when nothing is."""
+    where: Told | None = None
+    """The file and line, or the address."""
+    fix: Told | None = None
+    """How to mend it."""
+
+
+class Change(str, Enum):
+    """What a pull request does to a device."""
+
+    ADDED = "added"
+    CHANGED = "changed"
+    RENAMED = "renamed"
+    REMOVED = "removed"
+    OTHER = "other"
+    """Files that are no device file were changed."""
+
+
+class FileReview(Record):
+    """One device file."""
+
+    path: Named
+    """The file, from the top of the repository or as it was named."""
+    device: Named | None = None
+    """Name of the device, where the file says one."""
+    change: Change | None = None
+    """What is done to it; null where nobody proposes anything."""
+    checks: Annotated[tuple[CheckResult, ...], Field(max_length=50)] = ()
+    """Every check, in order."""
+    notes: Annotated[tuple[Told, ...], Field(max_length=50)] = ()
+    """What else there is to know, one sentence each."""
+    dry_run: Annotated[tuple[Told, ...], Field(max_length=50)] = ()
+    """What a nightly would run where, one line each; empty where the file is not good enough to say."""
+    preview: Named | None = None
+    """Folder of the rendered preview; null where there is none."""
+
+    @property
+    def counts(self) -> Counter[CheckState]:
+        """How many checks came to what; a warning counts as passed."""
+        return counted(self.checks)
+
+    @property
+    def is_good(self) -> bool:
+        """Whether no check failed."""
+        return not any(item.state is CheckState.FAILED for item in self.checks)
+
+
+class Review(StageFile):
+    """Every device file that was looked at."""
+
+    FILE: ClassVar[str] = "review.json"
+    WRITTEN_BY: ClassVar[str] = "ootci device review"
+
+    files: Annotated[tuple[FileReview, ...], Field(max_length=100)]
+    """The files, by path."""
+    notes: Annotated[tuple[Told, ...], Field(max_length=50)] = ()
+    """What there is to know of the change as a whole."""
+
+    @property
+    def checks(self) -> tuple[CheckResult, ...]:
+        """Every check of every file."""
+        return tuple(item for file in self.files for item in file.checks)
+
+    @property
+    def is_good(self) -> bool:
+        """Whether no check failed."""
+        return all(file.is_good for file in self.files)
+
+
+def counted(checks: Iterable[CheckResult]) -> Counter[CheckState]:
+    """How many checks came to what."""
+    return Counter(item.state for item in checks)
+
+
+def score(checks: Iterable[CheckResult]) -> str:
+    """How it went, in words: ``11 of 12 checks passed``. A warning is no failure."""
+    found = counted(checks)
+    total, left = sum(found.values()), found[CheckState.NOT_MADE]
+    passed = found[CheckState.PASSED] + found[CheckState.WARNING]
+    warned = found[CheckState.WARNING]
+    text = f"{passed} of {total} check{'' if total == 1 else 's'} passed"
+    text += f", {warned} of them with a warning" if warned else ""
+    return text + (f", {left} could not be made" if left else "")

@@ -1,0 +1,229 @@
+"""The checks of one device file that need nothing but the file and what lies beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from ootci.errors import (
+    DeviceFileInvalid,
+    DeviceFileMisnamed,
+    DeviceFileTooLarge,
+    DeviceFileUnreadable,
+    OotciError,
+)
+from ootci.model.device import DeviceFile, RegisteredDevice, read_device, require_name, with_lists
+from ootci.model.review import CheckResult, CheckState
+
+HOSTED = re.compile(r"(ubuntu|windows|macos)-(latest|\d[\w.-]*)")
+"""Labels of GitHub's own machines. Source: GitHub's documentation, "GitHub-hosted runners reference"."""
+HOSTED_MINUTES = 360
+"""A job on one of GitHub's own machines is ended after six hours. Source: GitHub's documentation, "Actions limits"."""
+
+_SECRET_NAME = re.compile(
+    r"(^|_)(TOKEN|PASSWORD|PASSWD|SECRET|CREDENTIALS?|API_?KEY|ACCESS_KEY|PRIVATE_KEY)(_|$)", re.I
+)
+_SECRET_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s@]*:[^/\s@]+@", re.I)
+_NETWORK = re.compile(r"(^|\s)--net(work)?(=|\s|$)")
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A file and what came of its checks.
+
+    Attributes:
+        path: the file.
+        results: every check, in order.
+        file: what the file says; None where it cannot be read.
+        registered: the device with the lists of its folder; None where that is not good enough to be registered.
+
+    """
+
+    path: Path
+    results: tuple[CheckResult, ...]
+    file: DeviceFile | None = None
+    registered: RegisteredDevice | None = None
+
+
+@dataclass(frozen=True)
+class _Amiss:
+    what: str
+    where: str
+    fix: str
+    state: CheckState = CheckState.FAILED
+
+
+_Look = Callable[[DeviceFile, date], Iterator[_Amiss]]
+
+
+def check_file(path: Path, today: date) -> Checked:
+    """Make every check of a device file, those after a failed one too, as far as they can be made.
+
+    Args:
+        path: the file.
+        today: the day on which entries may have expired.
+
+    """
+    results: list[CheckResult] = []
+    try:
+        _require_no_link(path)
+        file = read_device(path)
+    except OotciError as error:
+        failed = _READING.index(_name_of(error))
+        results = [CheckResult(check=name, state=CheckState.PASSED) for name in _READING[:failed]]
+        results.append(_result(_READING[failed], error))
+        left = CHECKS[failed + 1 :]
+        return Checked(path, (*results, *(CheckResult(check=name, state=CheckState.NOT_MADE) for name in left)))
+    results = [CheckResult(check=name, state=CheckState.PASSED) for name in _READING]
+    registered = None
+    try:
+        require_name(file)
+        results.append(CheckResult(check=_NAME, state=CheckState.PASSED))
+    except DeviceFileMisnamed as error:
+        results.append(_result(_NAME, error))
+    try:
+        registered = with_lists(file)
+        results.append(CheckResult(check=_LISTS, state=CheckState.PASSED))
+    except OotciError as error:
+        results.append(_result(_LISTS, error))
+    known = registered.device if registered else file.device
+    whole = DeviceFile(path, known, file.line_of)
+    results += [_looked(name, look(whole, today)) for name, look in _LOOKS.items()]
+    return Checked(path, tuple(results), whole, registered)
+
+
+def _require_no_link(path: Path) -> None:
+    if path.is_symlink():
+        raise DeviceFileUnreadable(
+            "it is a symbolic link, which leads elsewhere on another machine",
+            where=path.as_posix(),
+            fix="put the file itself there",
+        )
+
+
+def _name_of(error: OotciError) -> str:
+    if isinstance(error, (DeviceFileUnreadable, DeviceFileTooLarge)):
+        return _READING[0]
+    return _READING[2] if isinstance(error, DeviceFileInvalid) else _READING[1]
+
+
+def _result(name: str, error: OotciError) -> CheckResult:
+    what, where, fix = (text[:2000] for text in (error.what, error.where, error.fix))
+    return CheckResult(check=name, state=CheckState.FAILED, error=error.id, what=what, where=where, fix=fix)
+
+
+def _looked(name: str, found: Iterator[_Amiss]) -> CheckResult:
+    """One result of all that a check found: the first in full, and how many more there are."""
+    amiss = sorted(found, key=lambda item: item.state is not CheckState.FAILED)
+    if not amiss:
+        return CheckResult(check=name, state=CheckState.PASSED)
+    first = amiss[0]
+    more = f" (and {len(amiss) - 1} more)" if len(amiss) > 1 else ""
+    what, where, fix = (text[:2000] for text in (first.what + more, first.where, first.fix))
+    return CheckResult(check=name, state=first.state, what=what, where=where, fix=fix)
+
+
+def _plugin(file: DeviceFile, _: date) -> Iterator[_Amiss]:
+    path = file.device.plugin.path
+    if path is None:
+        return
+    folder = file.path.parent / path
+    where = file.place("plugin", "path")
+    if not folder.is_dir():
+        yield _Amiss(
+            f"there is no folder {folder.as_posix()}, from which the plugin is to be built",
+            where,
+            "put the plugin's Python project there, or say with `plugin.git` or `plugin.package` where it is",
+        )
+    elif not folder.resolve().is_relative_to(file.path.parent.resolve()):
+        yield _Amiss(f"{folder.as_posix()} leads out of its folder", where, "put the plugin's sources themselves there")
+    elif not any((folder / name).is_file() for name in ("pyproject.toml", "setup.py")):
+        yield _Amiss(
+            f"{folder.as_posix()} is no Python project: it has neither pyproject.toml nor setup.py",
+            where,
+            "name the folder that has one of them",
+        )
+
+
+def _container(file: DeviceFile, _: date) -> Iterator[_Amiss]:
+    container = file.device.runner.container
+    if container is not None and container.options is not None and _NETWORK.search(container.options):
+        yield _Amiss(
+            "the container's options set the network, which GitHub Actions refuses",
+            file.place("runner", "container", "options"),
+            "leave `--network` out",
+        )
+
+
+def _limits(file: DeviceFile, _: date) -> Iterator[_Amiss]:
+    limits, build = file.device.limits, file.device.build
+    if limits.suite_minutes > limits.job_minutes:
+        yield _Amiss(
+            f"a suite may take {limits.suite_minutes} minutes and the whole job {limits.job_minutes}, so that a suite "
+            "that hangs would end the job before anything is reported",
+            file.place("limits"),
+            "give `limits.job_minutes` more than `limits.suite_minutes`",
+        )
+    if build.timeout_minutes > limits.job_minutes:
+        yield _Amiss(
+            f"building may take {build.timeout_minutes} minutes and the whole job {limits.job_minutes}, so that a "
+            "build that hangs would end the job before anything is reported",
+            file.place("limits"),
+            "give `limits.job_minutes` more than `build.timeout_minutes`",
+        )
+    labels = file.device.runner.labels
+    if limits.job_minutes > HOSTED_MINUTES and len(labels) == 1 and HOSTED.fullmatch(labels[0]):
+        yield _Amiss(
+            f"GitHub ends a job on its machine {labels[0]} after {HOSTED_MINUTES} minutes, and this one may take "
+            f"{limits.job_minutes}",
+            file.place("limits", "job_minutes"),
+            f"let `limits.job_minutes` be at most {HOSTED_MINUTES}, or run on a machine of your own",
+        )
+
+
+def _secrets(file: DeviceFile, _: date) -> Iterator[_Amiss]:
+    device = file.device
+    fix = "take it out, and make it invalid if it was real: whatever was in a public file is known"
+    for group, values in (("environment", device.environment), ("build", device.build.environment)):
+        for name, value in values.items():
+            keys = (group, name) if group == "environment" else (group, "environment", name)
+            if value and (_SECRET_NAME.search(name) or _SECRET_ADDRESS.search(value)):
+                what = f"the variable {name} looks like a secret, and this file is public"
+                yield _Amiss(what, file.place(*keys), fix)
+    addresses = (
+        (("plugin", "git", "url"), device.plugin.git.url if device.plugin.git else None),
+        (("plugin", "index_url"), device.plugin.index_url),
+        (("plugin", "package"), device.plugin.package),
+        *((("links", key), getattr(device.links, key)) for key in type(device.links).model_fields),
+    )
+    for place, address in addresses:
+        if address and _SECRET_ADDRESS.search(address):
+            where = file.place(*place)
+            yield _Amiss(f"`{'.'.join(place)}` holds a password, and this file is public", where, fix)
+
+
+def _known_failures(file: DeviceFile, today: date) -> Iterator[_Amiss]:
+    for entry in file.device.known_failures:
+        if entry.expired(today):
+            yield _Amiss(
+                f"the known failure {entry.id} expired on {entry.expires}, so that its tests are failures again",
+                file.place("known_failures"),
+                "look whether they still fail: give the entry another day, or take it out",
+                CheckState.WARNING,
+            )
+
+
+_READING = ("file", "syntax", "keys")
+_NAME, _LISTS = "name", "lists in its folder"
+_LOOKS: dict[str, _Look] = {
+    "plugin": _plugin,
+    "container": _container,
+    "time-outs": _limits,
+    "no secrets": _secrets,
+    "known failures": _known_failures,
+}
+CHECKS = (*_READING, _NAME, _LISTS, *_LOOKS)
+"""What is looked at in every device file, in order."""

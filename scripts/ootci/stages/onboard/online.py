@@ -1,0 +1,96 @@
+"""The checks of a device file that ask the network: links, and the handles of maintainers on GitHub.
+
+A network that fails is never the file's fault: it is a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import quote
+
+from ootci.adapters.github_rest import GithubRest
+from ootci.adapters.web_links import LinkUnclear, leads_somewhere
+from ootci.errors import GithubRefused, GithubUnreachable
+from ootci.model.device import DeviceFile
+from ootci.model.review import CheckResult, CheckState
+
+ONLINE = ("links", "handles")
+"""What is looked at, in order."""
+MAX_LINKS = 30
+AT_ONCE = 8
+PATIENCE_SECONDS = 2.0
+"""Waited for GitHub's rate limit: whoever looks a handle up without a token meets it soon."""
+
+
+def check_online(file: DeviceFile | None, rest: GithubRest | None = None) -> tuple[CheckResult, ...]:
+    """Ask for every link and handle of a device file; None stands for a file that cannot be read."""
+    if file is None:
+        return tuple(CheckResult(check=name, state=CheckState.NOT_MADE) for name in ONLINE)
+    return _links(file), _handles(file, rest or GithubRest(None, patience=PATIENCE_SECONDS))
+
+
+def _links(file: DeviceFile) -> CheckResult:
+    places = dict(list(_addresses(file))[:MAX_LINKS])
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        found = list(zip(places, pool.map(_state, places), strict=True))
+    wrong = [(f"nothing is at {address}", places[address]) for address, why in found if why == ""]
+    unclear = [(f"nobody can tell whether {address} is right: {why}", places[address]) for address, why in found if why]
+    return _told("links", wrong, unclear, "write the address as it is now, or leave it out")
+
+
+def _state(address: str) -> str | None:
+    """None where something is there, nothing where not, and why where nobody can tell."""
+    try:
+        return None if leads_somewhere(address) else ""
+    except LinkUnclear as unclear:
+        return str(unclear)
+
+
+def _addresses(file: DeviceFile) -> Iterator[tuple[str, str]]:
+    """Every address of the file, and where it stands; each once."""
+    device = file.device
+    listed: list[tuple[str | None, tuple[str | int, ...]]] = [
+        (getattr(device.links, key), ("links", key)) for key in type(device.links).model_fields
+    ]
+    git = device.plugin.git.url if device.plugin.git else None
+    listed.append((git if git and git.startswith(("https://", "http://")) else None, ("plugin", "git", "url")))
+    listed.append((device.plugin.index_url, ("plugin", "index_url")))
+    listed += [(entry.issue, ("known_failures",)) for entry in device.known_failures]
+    listed += [(entry.link, ("bad_ranges",)) for entry in device.bad_ranges]
+    seen: set[str] = set()
+    for address, keys in listed:
+        if address and address not in seen:
+            seen.add(address)
+            yield address, file.place(*keys)
+
+
+def _handles(file: DeviceFile, rest: GithubRest) -> CheckResult:
+    place = file.place("maintainers")
+    unknown: list[tuple[str, str]] = []
+    unclear: list[tuple[str, str]] = []
+    for handle in file.device.maintainers:
+        # Who is in a team is known to its members only, so of a team its organization is looked up.
+        owner = handle.removeprefix("@").partition("/")[0]
+        try:
+            if rest.find(f"/users/{quote(owner)}") is None:
+                unknown.append((f"GitHub knows nobody by the handle {handle}", place))
+        except (GithubRefused, GithubUnreachable) as error:
+            # Whoever did not answer once is not asked for all the others.
+            unclear.append((f"nobody can tell whether {handle} is on GitHub: {error.what}", place))
+            break
+    return _told("handles", unknown, unclear, "write the handle of somebody who answers for the device")
+
+
+def _told(name: str, wrong: list[tuple[str, str]], unclear: list[tuple[str, str]], fix: str) -> CheckResult:
+    if not wrong and not unclear:
+        return CheckResult(check=name, state=CheckState.PASSED)
+    what, where = (wrong or unclear)[0]
+    more = len(wrong or unclear) - 1
+    return CheckResult(
+        check=name,
+        state=CheckState.FAILED if wrong else CheckState.WARNING,
+        what=(what + (f" (and {more} more)" if more else ""))[:2000],
+        where=where,
+        fix=fix if wrong else "look at it again when the network answers",
+    )

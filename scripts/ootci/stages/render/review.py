@@ -1,0 +1,95 @@
+"""What came of the checks of device files, in sentences: for a terminal, a step's summary and a comment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ootci.model.review import Change, CheckResult, CheckState, FileReview, Review, score
+
+from .markdown import MARKS, Sheet, safe
+from .text import one_line
+
+LIMIT_BYTES = 60_000
+"""A comment on GitHub holds 65,536 characters; whoever posts it adds lines of their own."""
+
+_CHANGES = {
+    Change.ADDED: "new",
+    Change.CHANGED: "changed",
+    Change.RENAMED: "renamed",
+    Change.REMOVED: "removed",
+    Change.OTHER: "other files",
+}
+_WORDS = {CheckState.FAILED: "failed", CheckState.WARNING: "warning"}
+_NO_MENTIONS: Mapping[str, Sequence[str]] = {}
+
+
+def review_lines(review: Review) -> list[str]:
+    """What was found in each file, in lines of text: the score, and each failed check with how to mend it."""
+    lines: list[str] = []
+    for file in review.files:
+        lines.append(one_line(f"{file.path}: {_how(file)}", 2000))
+        for item in file.checks:
+            if item.state in _WORDS:
+                error = f" ({item.error})" if item.error else ""
+                said = one_line(f"{item.check}: {_WORDS[item.state]}{error}: {item.what}", 2000)
+                lines += [f"  {said}", f"    where: {one_line(item.where or '')}"]
+                lines.append(f"    what to do: {one_line(item.fix or '')}")
+        lines += [f"  {one_line(text)}" for text in (*file.notes, *file.dry_run)]
+    lines += [one_line(text) for text in review.notes]
+    if review.checks and len(review.files) > 1:
+        lines.append(f"{score(review.checks)}, in {len(review.files)} files")
+    return lines
+
+
+def review_answer(
+    review: Review, mentions: Mapping[str, Sequence[str]] = _NO_MENTIONS, foot: Sequence[str] = (), before: str = ""
+) -> str:
+    """The same in markdown.
+
+    Args:
+        review: what was found; every text in it may be a stranger's.
+        mentions: whom to mention for a file, by its path: GitHub handles that somebody else than the file vouches for.
+        foot: lines of our own that stand at its end, however much is cut.
+        before: a line of our own that stands before all.
+
+    """
+    sheet = Sheet(LIMIT_BYTES, "\n".join(["", *foot]) if foot else "")
+    if before:
+        sheet.add(before)
+    mark = MARKS["good"] if review.is_good else MARKS["bad"]
+    said = score(review.checks) if review.checks else "nothing to check"
+    sheet.add(f"### {mark} Device files: {said}", "")
+    sheet.groups((list(_file(file, mentions.get(file.path, ()))) for file in review.files), "file")
+    sheet.groups(([safe(text, 1000), ""] for text in review.notes), "note")
+    return sheet.text()
+
+
+def _how(file: FileReview) -> str:
+    name = f" ({_CHANGES[file.change]})" if file.change else ""
+    return (f"{score(file.checks)}{name}" if file.checks else f"no checks{name}").strip()
+
+
+def _file(file: FileReview, mentions: Sequence[str]) -> Iterator[str]:
+    yield f"**{safe(file.path)}**: {safe(_how(file))}."
+    yield ""
+    amiss = [item for item in file.checks if item.state in _WORDS]
+    if amiss and mentions:
+        yield f"{' '.join(mentions)}: how to mend it:"
+        yield ""
+    yield from (_sentence(item) for item in amiss)
+    if amiss:
+        yield ""
+    yield from (f"{safe(text, 1000)}\n" for text in file.notes)
+    if file.dry_run:
+        yield "A nightly would run:"
+        yield ""
+        yield from (f"- {safe(text, 1000)}" for text in file.dry_run)
+        yield ""
+
+
+def _sentence(item: CheckResult) -> str:
+    mark = MARKS["bad"] if item.state is CheckState.FAILED else MARKS["warn"]
+    error = f" ({safe(item.error)})" if item.error else ""
+    where = f", {safe(item.where)}" if item.where else ""
+    fix = f" What to do: {safe(item.fix, 1000)}." if item.fix else ""
+    return f"- {mark} {safe(item.check)}{error}{where}: {safe(item.what or '', 1000)}.{fix}"

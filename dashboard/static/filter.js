@@ -9,7 +9,8 @@
 (() => {
   const table = document.querySelector("table[data-filter]");
   const place = document.querySelector("[data-controls]");
-  if (!table || !place) return;
+  // One row is seen at a glance.
+  if (!table || !place || table.tBodies[0].rows.length < 2) return;
   const main = table.dataset;
   const rows = [...table.tBodies[0].rows];
   const texts = rows.map((row) => ("head" in main ? row.cells[0] : row).textContent.toLowerCase());

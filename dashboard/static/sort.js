@@ -3,7 +3,7 @@
 (() => {
   document.querySelectorAll("table.sortable").forEach((table, number) => {
     // Where the heads are out of sight, a button there would be, too.
-    if (getComputedStyle(table.tHead).position === "absolute") return;
+    if (table.tBodies[0].rows.length < 2 || getComputedStyle(table.tHead).position === "absolute") return;
     const name = number ? `sort${number + 1}` : "sort";
     const heads = [...table.tHead.rows[0].cells];
     for (const head of heads.filter((head) => !head.classList.contains("no-sort"))) {

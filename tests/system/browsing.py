@@ -76,6 +76,12 @@ def visit(context: BrowserContext, address: str, at: datetime = NOW + timedelta(
     return seen
 
 
+def address(page: Page) -> str:
+    """What the address bar says now; Playwright's own ``page.url`` hears of what a script puts there a moment later."""
+    said: str = page.evaluate("location.href")
+    return said
+
+
 def violations(page: Page, axe: str) -> list[str]:
     """What axe finds on a page, with everything that is folded away opened first."""
     page.evaluate("document.querySelectorAll('details').forEach((item) => { item.open = true; })")

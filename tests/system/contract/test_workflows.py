@@ -78,7 +78,8 @@ def test_a_rule_finds_a_single_mistake(name: str, path: str, old: str, new: str)
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_a_rule_copes_with_what_another_one_finds(rule: Rule) -> None:
     for _, path, old, new in MISTAKES:
-        list(rule(_parse({**GOOD, path: GOOD[path].replace(old, new, 1)})))
+        found = list(rule(_parse({**GOOD, path: GOOD[path].replace(old, new, 1)})))
+        assert all(isinstance(row, str) for row in found)
 
 
 def test_a_workflow_in_a_folder_of_its_own_is_found() -> None:

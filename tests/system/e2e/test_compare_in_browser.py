@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from browsing import NARROW, serving, violations, visit
+from browsing import NARROW, address, serving, violations, visit
 from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -231,7 +231,7 @@ def test_the_script_finds_what_the_tool_finds_between_any_two_runs(
 
 def state(page: Page) -> dict[str, str]:
     """What the address says."""
-    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+    return {name: values[0] for name, values in parse_qs(urlsplit(address(page)).query).items()}
 
 
 def test_the_address_says_what_is_compared_and_back_and_forward_work(page: Page, compared: Compared) -> None:

@@ -66,15 +66,18 @@ class Commands:
         present = self.environment if self.environment.exists() else None
         env = device_environment(present, {**self.variables, **(extra or {})})
         begin = self.log_file.stat().st_size if self.log_file.exists() else 0
-        done = run(
-            command, cwd=cwd, env=env, log_file=self.log_file, timeout=self.timeout, on_line=self.progress.update
-        )
+        done = run(command, cwd=cwd, env=env, log_file=self.log_file, timeout=self.timeout, on_line=self._show)
         if not done.ok:
             raise StepFailed(f"{what}: {self._reason(done, begin)}", _excerpt(done), timed_out=done.timed_out)
 
     def pip(self, what: str, *arguments: str, extra: Mapping[str, str] | None = None) -> None:
         """Run pip in the device's environment; raises as :meth:`run`."""
         self.run(what, pip_command(self.environment, *arguments), cwd=self.environment, extra=extra)
+
+    def _show(self, line: str) -> None:
+        """Show what a command is at; what it indents is a remark, after which pip may say nothing for a minute."""
+        if not line[:1].isspace():
+            self.progress.update(line)
 
     def _reason(self, done: Finished, begin: int) -> str:
         """The first line of output that tells of an error, which is where a compiler says what is wrong."""

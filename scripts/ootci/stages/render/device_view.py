@@ -65,6 +65,7 @@ class DevicePage:
     glance: Glance
     run_href: str | None
     changes: tuple[ChangeGroup, ...]
+    has_run_before: bool
     torch_changed: str
     plugin_changed: str
     nights: tuple[NightRow, ...]
@@ -142,6 +143,7 @@ def device_page(
         glance=glance(verdict, view, device.bad_ranges),
         run_href=f"{page.folder}/index.html" if page else None,
         changes=changes,
+        has_run_before=len(hrefs) > 1,
         torch_changed=changed(verdict.torch_changed),
         plugin_changed=changed(verdict.plugin_changed),
         nights=night_rows(verdict, hrefs, device.bad_ranges),

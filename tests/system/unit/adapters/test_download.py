@@ -37,7 +37,7 @@ def _download(server: TorchServer, folder: Path, sha256: str | None = DIGEST, se
     return file
 
 
-def _refused(server: TorchServer, folder: Path, why: str, sha256: str | None = DIGEST, seconds: float = 60) -> None:
+def _expect_refusal(server: TorchServer, folder: Path, why: str, sha256: str | None = DIGEST, seconds: float = 60) -> None:
     with pytest.raises(DownloadProblem, match=why):
         download(server.address + PATH, folder / NAME, sha256=sha256, seconds=seconds)
     assert {path.name for path in folder.iterdir()} - {"index"} == set(), "a file that cannot be used was left"
@@ -72,17 +72,17 @@ def test_halves_of_two_files_are_never_put_together(
 
 def test_a_download_that_always_breaks_off_at_the_start_is_given_up(server: TorchServer, tmp_path: Path) -> None:
     server.stays[NAME], server.parts = Fault.HALF, False
-    _refused(server, tmp_path, "did not answer whole", None)
+    _expect_refusal(server, tmp_path, "did not answer whole", None)
     assert len(server.asked) == ATTEMPTS
 
 
 def test_a_wrong_checksum_is_refused_with_both(server: TorchServer, tmp_path: Path) -> None:
-    _refused(server, tmp_path, f"its SHA-256 is {DIGEST}, stated is {'0' * 64}", "0" * 64)
+    _expect_refusal(server, tmp_path, f"its SHA-256 is {DIGEST}, stated is {'0' * 64}", "0" * 64)
 
 
 def test_a_trickle_is_given_up_when_the_time_is_over(server: TorchServer, tmp_path: Path) -> None:
     server.stays[NAME] = Fault.TRICKLE
-    _refused(server, tmp_path, "is too slow", seconds=0.3)
+    _expect_refusal(server, tmp_path, "is too slow", seconds=0.3)
     assert len(server.asked) == 1
     with pytest.raises(DownloadProblem, match="is too slow"):
         read(server.address + PATH, at_most=1 << 30, seconds=0.1)
@@ -93,7 +93,7 @@ def test_a_server_that_says_nothing_is_given_up(
 ) -> None:
     monkeypatch.setattr(module, "TIMEOUT_SECONDS", (5, 0.1))
     server.stays[NAME] = Fault.SILENT
-    _refused(server, tmp_path, "did not answer|cannot be reached")
+    _expect_refusal(server, tmp_path, "did not answer|cannot be reached")
 
 
 def test_a_busy_server_is_asked_again(server: TorchServer, tmp_path: Path) -> None:
@@ -103,13 +103,13 @@ def test_a_busy_server_is_asked_again(server: TorchServer, tmp_path: Path) -> No
 
 def test_a_server_that_stays_busy_is_given_up(server: TorchServer, tmp_path: Path) -> None:
     server.stays[NAME] = Fault.BUSY
-    _refused(server, tmp_path, "answered 503")
+    _expect_refusal(server, tmp_path, "answered 503")
     assert len(server.asked) == ATTEMPTS
 
 
 def test_what_is_gone_is_asked_for_once(server: TorchServer, tmp_path: Path) -> None:
     server.stays[NAME] = Fault.GONE
-    _refused(server, tmp_path, "answered 404")
+    _expect_refusal(server, tmp_path, "answered 404")
     assert len(server.asked) == 1
 
 

@@ -194,14 +194,15 @@ def test_hang_shows_its_stack_when_asked(suites: SmallSuites) -> None:
         '''
 def test_hangs():
     """It hangs."""
+    open("hanging", "w").close()
     time.sleep(300)
 ''',
     )
-    stacks = suites.log.with_name("stacks.txt")
+    stacks, hanging = suites.log.with_name("stacks.txt"), suites.folder / "hanging"
     command = suites.command("--stack-file", str(stacks), "-p", "no:faulthandler")
     process = subprocess.Popen(command, cwd=suites.folder, env=suites.environment(), stdout=subprocess.DEVNULL)
     try:
-        _wait_until(lambda: any(event["event"] == "test_start" for event in read_events(suites.log)))
+        _wait_until(hanging.exists)
         process.send_signal(signal.SIGUSR1)
         _wait_until(lambda: stacks.exists() and "test_hangs" in stacks.read_text(encoding="utf-8"))
         assert process.poll() is None
@@ -211,7 +212,7 @@ def test_hangs():
     assert "session_end" not in {event["event"] for event in read_events(suites.log)}
 
 
-def _wait_until(condition: object, seconds: float = 30) -> None:
+def _wait_until(condition: object, seconds: float = 120) -> None:
     assert callable(condition)
     end = time.monotonic() + seconds
     while not condition():

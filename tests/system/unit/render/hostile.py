@@ -73,30 +73,36 @@ def hostile_run(honest: Run, long: str = LONG) -> Run:
                 SuiteReport(suite=text, required=False, state=ReportState.TRUNCATED, detail=text, counts=counts),
             ),
             "operators": tuple(OperatorCount(operator=text, fallback=10**15) for _ in range(500)),
-            "outcomes": tuple(
-                Outcome(
-                    id=f"{number}{text}",
-                    suite=text,
-                    outcome=OUTCOMES[number % len(OUTCOMES)],
-                    capability=text,
-                    title=text,
-                    duration=-1e9,
-                    message=text,
-                    text=text,
-                )
-                for number in range(40)
-            )
-            + tuple(
-                Outcome(
-                    id=f"ops/test_forward.py::test_forward[add{number}-float{number}]",
-                    suite="ops",
-                    outcome=OUTCOMES[number % len(OUTCOMES)],
-                    message=f"{number}{text}",
-                )
-                for number in range(10)
-            ),
+            "outcomes": _outcomes(text),
         }
     )
+
+
+def _outcomes(text: str) -> tuple[Outcome, ...]:
+    """Tests with hostile ids, and operators' tests with hostile messages."""
+    tests = (
+        Outcome(
+            id=f"{number}{text}",
+            suite=text,
+            outcome=OUTCOMES[number % len(OUTCOMES)],
+            capability=text,
+            title=text,
+            duration=-1e9,
+            message=text,
+            text=text,
+        )
+        for number in range(40)
+    )
+    operators = (
+        Outcome(
+            id=f"ops/test_forward.py::test_forward[add{number}-float{number}]",
+            suite="ops",
+            outcome=OUTCOMES[number % len(OUTCOMES)],
+            message=f"{number}{text}",
+        )
+        for number in range(10)
+    )
+    return (*tests, *operators)
 
 
 def _claiming(plan: Plan) -> Plan:

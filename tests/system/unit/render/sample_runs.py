@@ -97,39 +97,7 @@ def run(device: str, number: int, verdict: VerdictName, attempt: int = 1) -> Run
     started = FIRST_NIGHT + timedelta(days=number, minutes=3 + 4 * attempt)
     wanted = request(device, number)
     broke_at = BROKE_AT.get(verdict)
-    stages, outcomes = [], []
-    broken = False
-    for position, name in enumerate(
-        (
-            StageName.FETCH,
-            StageName.BUILD,
-            StageName.IMPORT,
-            StageName.CHECK,
-            StageName.SMOKE,
-            StageName.INTEGRATION,
-            StageName.OPS,
-        )
-    ):
-        if name is StageName.OPS and device not in TESTED:
-            continue
-        if broken:
-            stages.append(StageResult(name=name, status=StageStatus.NOT_RUN, reason=f"{broke_at.value} did not pass"))
-            continue
-        tests = operator_outcomes(device, verdict) if name is StageName.OPS else _outcomes(device, name, verdict)
-        failed = name is broke_at or any(item.is_failure for item in tests)
-        broken = failed and name not in (StageName.SMOKE, StageName.INTEGRATION, StageName.OPS)
-        outcomes += tests
-        stages.append(
-            StageResult(
-                name=name,
-                status=StageStatus.FAILED if failed else StageStatus.PASSED,
-                started_at=started + timedelta(seconds=40 * position),
-                duration=(31.2, 148.0, 4.4, 2.1, 9.7, 84.0, 203.0)[position],
-                reason=_stage_reason(name) if failed else None,
-                excerpt=BUILD_LOG if failed and name is StageName.BUILD else None,
-                cached=name is StageName.FETCH and number % 3 == 0,
-            )
-        )
+    stages, outcomes = _stages(device, number, verdict, started)
     fetched = broke_at is not StageName.FETCH
     return Run(
         id=f"{plan_id(number)}-{device}",
@@ -162,6 +130,48 @@ def run(device: str, number: int, verdict: VerdictName, attempt: int = 1) -> Run
         url="https://github.com/example/pytorch-integration-tests/actions/runs/1234567890",
         links=Links(report="report.xml", log=f"logs/{broke_at.value}.log" if broke_at else None),
     )
+
+
+def _stages(
+    device: str, number: int, verdict: VerdictName, started: datetime
+) -> tuple[list[StageResult], list[Outcome]]:
+    """The stages of a run up to the one that broke, and what its tests came to."""
+    broke_at = BROKE_AT.get(verdict)
+    stages: list[StageResult] = []
+    outcomes: list[Outcome] = []
+    broken = False
+    for position, name in enumerate(
+        (
+            StageName.FETCH,
+            StageName.BUILD,
+            StageName.IMPORT,
+            StageName.CHECK,
+            StageName.SMOKE,
+            StageName.INTEGRATION,
+            StageName.OPS,
+        )
+    ):
+        if name is StageName.OPS and device not in TESTED:
+            continue
+        if broken:
+            stages.append(StageResult(name=name, status=StageStatus.NOT_RUN, reason=f"{broke_at.value} did not pass"))
+            continue
+        tests = operator_outcomes(device, verdict) if name is StageName.OPS else _outcomes(device, name, verdict)
+        failed = name is broke_at or any(item.is_failure for item in tests)
+        broken = failed and name not in (StageName.SMOKE, StageName.INTEGRATION, StageName.OPS)
+        outcomes += tests
+        stages.append(
+            StageResult(
+                name=name,
+                status=StageStatus.FAILED if failed else StageStatus.PASSED,
+                started_at=started + timedelta(seconds=40 * position),
+                duration=(31.2, 148.0, 4.4, 2.1, 9.7, 84.0, 203.0)[position],
+                reason=_stage_reason(name) if failed else None,
+                excerpt=BUILD_LOG if failed and name is StageName.BUILD else None,
+                cached=name is StageName.FETCH and number % 3 == 0,
+            )
+        )
+    return stages, outcomes
 
 
 def _stage_reason(name: StageName) -> str:

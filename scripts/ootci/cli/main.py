@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import logging
 import signal
 import sys
@@ -14,34 +15,53 @@ from types import FrameType
 import click
 
 from ootci import __version__
-from ootci.cli import (
-    alert,
-    bisect,
-    build,
-    collect,
-    device,
-    diff,
-    doctor,
-    gate,
-    history,
-    judge,
-    nightly,
-    plan,
-    relay,
-    render,
-    schema,
-    test,
-    torch_source,
-)
-from ootci.cli.context import InOrder, show_error
+from ootci.cli.context import show_error
 from ootci.errors import EXIT_INFRASTRUCTURE, EXIT_INPUT, HostFailure, OotciError
 
 GC_THRESHOLD = 100_000
 """Objects between two looks of Python's collector. A command makes records by the hundred thousand, which are no
 garbage and in no cycle, and is over soon: looking through them again and again took up to half of its time."""
 
+COMMANDS = {
+    "nightly": "nightly:nightly",
+    "plan": "plan:plan_command",
+    "torch": "torch_source:torch",
+    "build": "build:build_command",
+    "test": "test:test_command",
+    "collect": "collect:collect_command",
+    "history": "history:history",
+    "judge": "judge:judge_command",
+    "render": "render:render_command",
+    "gate": "gate:gate",
+    "relay": "relay:relay",
+    "alert": "alert:alert",
+    "watch": "alert:watch",
+    "diff": "diff:diff",
+    "bisect": "bisect:bisect",
+    "device": "device:device",
+    "schema": "schema:schema",
+    "doctor": "doctor:doctor",
+}
+"""The commands in the order in which they are listed: in which module of this package each is, and its name there."""
 
-@click.group(cls=InOrder, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+
+class _Commands(click.Group):
+    """Imports only the command that is asked for. All of them took longer than most of them have to do."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """One of them."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].partition(":")
+        command: click.Command = getattr(importlib.import_module(f"ootci.cli.{module}"), name)
+        return command
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="ootci")
 @click.option("--debug", is_flag=True, help="Print each command that is run, its folder, exit code and time.")
 def cli(debug: bool) -> None:
@@ -55,29 +75,6 @@ def cli(debug: bool) -> None:
     if debug:
         logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s")
         logging.getLogger("ootci").setLevel(logging.DEBUG)
-
-
-for command in (
-    nightly.nightly,
-    plan.plan_command,
-    torch_source.torch,
-    build.build_command,
-    test.test_command,
-    collect.collect_command,
-    history.history,
-    judge.judge_command,
-    render.render_command,
-    gate.gate,
-    relay.relay,
-    alert.alert,
-    alert.watch,
-    diff.diff,
-    bisect.bisect,
-    device.device,
-    schema.schema,
-    doctor.doctor,
-):
-    cli.add_command(command)
 
 
 @contextlib.contextmanager

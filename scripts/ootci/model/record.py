@@ -48,7 +48,13 @@ Rows = Annotated[tuple[T, ...], FailFast()]
 class Record(BaseModel):
     """A frozen, closed record: unknown keys are errors, and so are numbers that JSON cannot hold."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+        defer_build=True,  # made ready when it is first used: a command uses a few of the records that it imports
+    )
 
 
 class StageFile(Record):

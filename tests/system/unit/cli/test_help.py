@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import click
@@ -13,7 +15,10 @@ from ootci.cli.main import cli
 def _commands(command: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
     yield context.command_path, command.get_help(context)
     if isinstance(command, click.Group):
-        for name, inner in command.commands.items():
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            assert inner.name == name
             yield from _commands(inner, click.Context(inner, info_name=name, parent=context))
 
 
@@ -30,3 +35,12 @@ def test_help_is_text_for_people(path: str) -> None:
 def test_examples_keep_their_lines() -> None:
     assert "\n  ootci history export history.sqlite\n" in HELP["ootci history export"]
     assert "\n    DEVICE@latest             its newest nightly\n" in HELP["ootci diff"]
+
+
+def test_a_command_does_not_import_the_others() -> None:
+    script = "import sys; from ootci.cli.main import cli; cli(['collect', '--help'], standalone_mode=False)"
+    script += "; print('found', *(name for name in sys.modules if name.startswith('ootci.')))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    found = set(done.stdout.rpartition("\nfound ")[2].split())
+    assert "ootci.cli.collect" in found
+    assert not found & {"ootci.cli.render", "ootci.cli.plan", "ootci.adapters.github_rest"}

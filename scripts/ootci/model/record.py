@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, BinaryIO, ClassVar, TypeVar
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, FailFast, PlainSerializer, ValidationError
 
@@ -194,11 +195,18 @@ def write(record: StageFile, path: Path) -> None:
 
 def write_atomic(path: Path, content: bytes) -> None:
     """Write through a temporary file in the same folder, flushed to disk, then renamed."""
+    with open_atomic(path) as stream:
+        stream.write(content)
+
+
+@contextlib.contextmanager
+def open_atomic(path: Path) -> Iterator[BinaryIO]:
+    """As :func:`write_atomic`, for what is written piece by piece; an error in between leaves the file as it was."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         with temporary.open("wb") as stream:
-            stream.write(content)
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(path)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from junitparser import Error, Skipped, TestCase
-
-from ootci.model.build import StageResult, StageStatus
-from ootci.model.junit import ReportedCase, junit_case, write_report, xml_text
+from ootci.model.build import StageStatus
+from ootci.model.junit import ERROR, SKIPPED, JunitCase, OtherCase, TestCase, write_report
 from ootci.model.outcome import Outcome
 from ootci.model.run import ReportState, Run
 
@@ -28,12 +26,12 @@ def write_run_report(run: Run, target: Path) -> None:
     A stage that did not pass, other than by failing tests, and a suite whose report is not whole are errors of their
     own: a reader that counts failures must not take a run without tests for a good one.
     """
-    suites: dict[str, list[TestCase]] = {}
+    suites: dict[str, list[JunitCase]] = {}
     room = MAX_TEXTS
     for outcome in run.outcomes:
         room -= len(outcome.text or "")
         shown = outcome if room >= 0 else _shortened(outcome)
-        suites.setdefault(outcome.suite, []).append(junit_case(shown))
+        suites.setdefault(outcome.suite, []).append(TestCase(shown))
     if trouble := [*_stages(run), *_reports(run)]:
         suites = {STAGES: [*suites.pop(STAGES, []), *trouble], **suites}
     write_report(target, suites)
@@ -43,28 +41,17 @@ def _shortened(outcome: Outcome) -> Outcome:
     return outcome.model_copy(update={"text": excerpt(outcome.text, SHORT_TEXT)})
 
 
-def _stages(run: Run) -> Iterator[TestCase]:
+def _stages(run: Run) -> Iterator[OtherCase]:
     for stage in run.stages:
         if stage.status is StageStatus.PASSED or (stage.status is StageStatus.FAILED and stage.only_tests):
             continue
-        case = ReportedCase(stage.name.value, classname=STAGES, time=stage.duration)
-        case.result = [_stage_result(stage)]
-        yield case
+        result, text = (SKIPPED, None) if stage.status is StageStatus.NOT_RUN else (ERROR, stage.excerpt)
+        status = stage.status.value
+        yield OtherCase(stage.name.value, STAGES, stage.duration, result, stage.reason or status, status, text)
 
 
-def _stage_result(stage: StageResult) -> Error | Skipped:
-    reason = xml_text(stage.reason or stage.status.value)
-    if stage.status is StageStatus.NOT_RUN:
-        return Skipped(reason, stage.status.value)
-    error = Error(reason, stage.status.value)
-    if stage.excerpt:
-        error.text = xml_text(stage.excerpt)
-    return error
-
-
-def _reports(run: Run) -> Iterator[TestCase]:
+def _reports(run: Run) -> Iterator[OtherCase]:
     for suite in run.suites:
         if suite.state not in _SAID:
-            case = ReportedCase(f"report of {suite.suite}", classname=STAGES, time=0.0)
-            case.result = [Error(xml_text(suite.detail or suite.state.value), suite.state.value)]
-            yield case
+            state = suite.state.value
+            yield OtherCase(f"report of {suite.suite}", STAGES, 0.0, ERROR, suite.detail or state, state)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from junitparser import TestCase
-
 from ootci.model.event import Collected, CollectedTest, CollectError, TestEnd, read_events
-from ootci.model.junit import junit_case, write_report
+from ootci.model.junit import JunitCase, TestCase, write_report
 from ootci.model.outcome import FAILURES, Attempt, Outcome, OutcomeName
 
 
@@ -18,7 +16,7 @@ def write_junit(events: Path, target: Path) -> None:
     A test without an outcome is an error of the type ``not_run``; a file that could not be collected is a test, too.
     """
     collected, ends, later, broken = _from(events)
-    suites: dict[str, list[TestCase]] = {}
+    suites: dict[str, list[JunitCase]] = {}
     for test in collected.values():
         case = _case(test, ends.get(test.id), later.get(test.id, ()))
         suites.setdefault(test.suite or "unknown", []).append(case)
@@ -66,4 +64,4 @@ def _case(test: CollectedTest, end: TestEnd | None, later: Sequence[TestEnd] = (
         ran=end.ran,
         attempts=tuple(Attempt(outcome=item.outcome) for item in later),
     )
-    return junit_case(outcome, end.output)
+    return TestCase(outcome, end.output)

@@ -16,7 +16,7 @@ from unit.render.sample import sample
 from ootci.stages.render import render
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
@@ -76,6 +76,20 @@ def test_devices_are_filtered_by_keyboard_and_the_address_says_how(
         page.keyboard.press("Space")
         assert rows_shown(page) == ["Dune NPU", "Borealis B2"]
         assert address(page).endswith("?tier=gating&only=1")
+        assert seen.complaints == []
+
+
+def test_a_table_of_one_row_has_no_controls(browser: Browser, tables: Mapping[str, str]) -> None:
+    def one_row(route: Route) -> None:
+        body = route.fetch().text()
+        first = body.index("</tr>", body.index("<tbody>", body.index("data-filter"))) + len("</tr>")
+        route.fulfill(body=body[:first] + body[body.index("</tbody>", first) :], content_type="text/html")
+
+    with browser.new_context() as context:
+        context.route("**/index.html", one_row)
+        seen = visit(context, f"{tables['http']}sample/index.html")
+        assert len(rows_shown(seen.page)) == 1
+        assert seen.page.get_by_role("search").count() == seen.page.locator("table[data-filter] th button").count() == 0
         assert seen.complaints == []
 
 

@@ -37,7 +37,9 @@ def _download(server: TorchServer, folder: Path, sha256: str | None = DIGEST, se
     return file
 
 
-def _expect_refusal(server: TorchServer, folder: Path, why: str, sha256: str | None = DIGEST, seconds: float = 60) -> None:
+def _expect_refusal(
+    server: TorchServer, folder: Path, why: str, sha256: str | None = DIGEST, seconds: float = 60
+) -> None:
     with pytest.raises(DownloadProblem, match=why):
         download(server.address + PATH, folder / NAME, sha256=sha256, seconds=seconds)
     assert {path.name for path in folder.iterdir()} - {"index"} == set(), "a file that cannot be used was left"

@@ -1,9 +1,10 @@
 """Tells what this Python, its torch and the device are, in a file that survives a crash half-way.
 
-Run by the Python under test: ``python probe.py --device NAME --out env.json [--expect-devices N] [--compute]``. The
-file is written anew before and after every step that may end the process, so it always says how far things went. Exit
-codes: 0 all is well, 10 torch cannot be imported, 11 torch does not know the device, 12 the device is not available,
-has too few cards or does not compute. The reason is on stderr and in the key ``error``.
+Run by the Python under test: ``python probe.py --device NAME --out env.json [--expect-devices N] [--compute]``; without
+a device, it is about the one that a plugin registered. The file is written anew before and after every step that may
+end the process, so it always says how far things went. Exit codes: 0 all is well, 10 torch cannot be imported, 11 torch
+does not know the device, 12 the device is not available, has too few cards or does not compute. The reason is on stderr
+and in the key ``error``.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Failed(Exception):
 def main() -> int:
     """Probe, and return the exit code."""
     parser = argparse.ArgumentParser(description="Tell what this Python, its torch and the device are.")
-    parser.add_argument("--device", required=True, metavar="NAME", help="as in torch.device(NAME)")
+    parser.add_argument("--device", metavar="NAME", help="as in torch.device(NAME); that of the plugin when absent")
     parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="where the facts go, as JSON")
     parser.add_argument("--expect-devices", type=int, default=1, metavar="N", help="cards that there must be (1)")
     parser.add_argument("--compute", action="store_true", help="also let the device add two numbers")
@@ -65,14 +66,15 @@ def main() -> int:
     try:
         torch = import_torch()
         facts.add(reached="import", torch=about(torch))
-        known = look_for(torch, arguments.device, facts)
+        name = arguments.device or registered(torch)
+        known = look_for(torch, name, facts)
         count_cards(known, arguments.expect_devices, facts)
         # What comes now may end the process of a poor plugin; whoever reads the file knows that the cards are there.
         facts.add(reached="available")
         facts.device["card"] = first_card(known)
         facts.add(reached="described")
         if arguments.compute:
-            compute(torch, arguments.device)
+            compute(torch, name)
     except Failed as failed:
         facts.add(error=str(failed))
         sys.stderr.write(f"{failed}\n")
@@ -146,6 +148,22 @@ def about(torch: ModuleType) -> dict[str, object]:
         "hip": torch.version.hip,
         "build": torch.__config__.show(),
     }
+
+
+def registered(torch: ModuleType) -> str:
+    """The device that a plugin registered: under the name that PrivateUse1 was given, or as torch's accelerator.
+
+    Raises:
+        Failed: there is none.
+
+    """
+    try:
+        name = torch._C._get_privateuse1_backend_name()
+        if name != "privateuseone":
+            return str(name)
+        return str(torch.accelerator.current_accelerator().type)
+    except Exception as error:
+        raise Failed(UNKNOWN, "no installed plugin registered a device.") from error
 
 
 def look_for(torch: ModuleType, name: str, facts: Facts) -> ModuleType:

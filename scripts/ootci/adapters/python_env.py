@@ -40,7 +40,7 @@ def device_environment(environment: Path | None, extra: Mapping[str, str]) -> di
     """Environment variables of a process that runs vendor code: the host's, less secrets and our own Python's.
 
     Args:
-        environment: the virtual environment whose programs come first on PATH.
+        environment: the environment whose programs come first on PATH.
         extra: variables from the device file; they win.
 
     """
@@ -49,7 +49,9 @@ def device_environment(environment: Path | None, extra: Mapping[str, str]) -> di
     }
     path = kept.get("PATH", os.defpath)
     if environment is not None:
-        kept["VIRTUAL_ENV"] = str(environment)
+        # An environment that was given, such as a system's Python, need not be a virtual one.
+        if (environment / "pyvenv.cfg").exists():
+            kept["VIRTUAL_ENV"] = str(environment)
         kept["PATH"] = f"{environment / 'bin'}{os.pathsep}{path}"
     return {**kept, "PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1", **extra}
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 import sys
 import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -18,10 +20,12 @@ from ootci.cli.report import HEADINGS, nightly_rows, one_line, stage_lines, tabl
 from ootci.cli.test import suites_folder, suites_option
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, OotciError
 from ootci.history.store import History
+from ootci.model.build import Build
 from ootci.model.device import RegisteredDevice
 from ootci.model.plan import Plan, PlannedRun
 from ootci.model.record import read, write
 from ootci.model.run import Run
+from ootci.model.torch_build import TorchRequest
 from ootci.model.verdict import AS_EXPECTED, VerdictName, Verdicts
 from ootci.stages.build import build
 from ootci.stages.collect import collect
@@ -29,6 +33,34 @@ from ootci.stages.judge import judge
 from ootci.stages.plan import plan
 from ootci.stages.render import render
 from ootci.stages.test import suite_options, test
+
+
+@dataclass(frozen=True)
+class Night:
+    """What is run, with what, and where it goes.
+
+    Attributes:
+        registry: every registered device.
+        chosen: names of the devices to run; empty means all that are due.
+        torch: what was asked for; None leaves it to the device files.
+        suites: the suites folder.
+        folders: the work folder, the history and the site.
+        progress: told what is going on.
+        installed: the torch of an environment that is there already, in place of ``torch``.
+
+    """
+
+    registry: tuple[RegisteredDevice, ...]
+    chosen: Sequence[str]
+    torch: str | None
+    suites: Path
+    folders: Folders
+    progress: Progress
+    installed: TorchRequest | None = None
+
+
+Preparation = Callable[[RegisteredDevice, PlannedRun, Night], tuple[RegisteredDevice, Build]]
+"""Makes an environment ready for a device; says with which device file it is tested, and what came of it."""
 
 
 @click.command(short_help="Run every stage on this machine.")
@@ -45,54 +77,59 @@ def nightly(
     What has not changed since the last time is not built again.
     """
     suites = suites_folder(suites_dir)
-    progress_ = progress()
     with locked(folders.work):
-        registry = folders.registry()
-        planned = _plan(registry, chosen, torch, folders, progress_)
-        by_name = {item.device.name: item for item in registry}
-        for run in planned.runs:
-            _one_device(by_name[run.device], run, planned, folders, suites, progress_)
-        append_workspace(folders.workspace, History(folders.history), progress_.say)
-        with progress_.step("judge and render"):
-            verdicts = judge(registry, History(folders.history), clock())
-            write(verdicts, folders.workspace.verdicts)
-            render(registry, History(folders.history), verdicts, folders.site)
-        runs = _runs(planned, folders)
-    _print(planned, verdicts, runs, folders, output_format)
-    sys.exit(_exit_code(planned, verdicts))
+        night = Night(folders.registry(), chosen, torch, suites, folders, progress())
+        planned, verdicts = run_night(night, built_here)
+    report_night(planned, verdicts, folders, output_format)
+    sys.exit(exit_code(planned, verdicts))
 
 
-def _plan(
-    registry: tuple[RegisteredDevice, ...],
-    chosen: tuple[str, ...],
-    torch: str | None,
-    folders: Folders,
-    progress_: Progress,
-) -> Plan:
+def built_here(item: RegisteredDevice, run: PlannedRun, night: Night) -> tuple[RegisteredDevice, Build]:
+    """Make the device's environment and plugin on this machine."""
+    return item, build(item, run, night.folders.workspace, clock=clock, progress=night.progress)
+
+
+def run_night(night: Night, prepare: Preparation) -> tuple[Plan, Verdicts]:
+    """Run every stage; the caller holds the lock of the work folder."""
+    folders = night.folders
+    planned = _plan(night)
+    by_name = {item.device.name: item for item in night.registry}
+    for run in planned.runs:
+        _one_device(by_name[run.device], run, planned, night, prepare)
+    append_workspace(folders.workspace, History(folders.history), night.progress.say)
+    with night.progress.step("judge and render"):
+        verdicts = judge(night.registry, History(folders.history), clock())
+        write(verdicts, folders.workspace.verdicts)
+        render(night.registry, History(folders.history), verdicts, folders.site)
+    return planned, verdicts
+
+
+def _plan(night: Night) -> Plan:
     trigger, suffix = github_trigger()
-    with progress_.step("plan: looking for torch"):
+    with night.progress.step("plan: looking for torch"):
         planned = plan(
-            registry,
-            chosen=[name for name in chosen if name],
-            torch=torch or None,
+            night.registry,
+            chosen=[name for name in night.chosen if name],
+            torch=night.torch or None,
+            installed=night.installed,
             now=clock(),
             trigger=trigger,
             suffix=suffix,
-            history=History(folders.history),
-            say=progress_.say,
+            history=History(night.folders.history),
+            say=night.progress.say,
         )
-    write(planned, folders.workspace.plan)
+    write(planned, night.folders.workspace.plan)
     return planned
 
 
 def _one_device(
-    item: RegisteredDevice, run: PlannedRun, planned: Plan, folders: Folders, suites: Path, progress_: Progress
+    registered: RegisteredDevice, run: PlannedRun, planned: Plan, night: Night, prepare: Preparation
 ) -> None:
     """Build, test and collect one device. Whatever goes wrong here must not keep the next device from running."""
-    workspace = folders.workspace
+    workspace, progress_ = night.folders.workspace, night.progress
     folder = workspace.run(run.device)
     try:
-        built = build(item, run, workspace, clock=clock, progress=progress_)
+        item, built = prepare(registered, run, night)
         for line in stage_lines(built.stages):
             progress_.say(f"  {line}")
         shutil.rmtree(folder.shards, ignore_errors=True)
@@ -101,7 +138,7 @@ def _one_device(
             item.device,
             built,
             folder,
-            suites,
+            night.suites,
             clock=clock,
             progress=progress_,
             planned=run,
@@ -123,7 +160,9 @@ def _runs(planned: Plan, folders: Folders) -> dict[str, Run]:
     return {device: run for device, run in runs.items() if run.plan_id == planned.id}
 
 
-def _print(planned: Plan, verdicts: Verdicts, runs: dict[str, Run], folders: Folders, output_format: str) -> None:
+def report_night(planned: Plan, verdicts: Verdicts, folders: Folders, output_format: str) -> None:
+    """Print the row of every device that ran, what was tested and why it is as it is, and where the page is."""
+    runs = _runs(planned, folders)
     mine = [item for item in verdicts.devices if any(run.device == item.device for run in planned.runs)]
     click.echo(table(HEADINGS, nightly_rows(mine, runs), output_format))
     if output_format == "json":
@@ -139,7 +178,8 @@ def _print(planned: Plan, verdicts: Verdicts, runs: dict[str, Run], folders: Fol
     click.echo(f"\npage: {folders.site / 'index.html'}")
 
 
-def _exit_code(planned: Plan, verdicts: Verdicts) -> int:
+def exit_code(planned: Plan, verdicts: Verdicts) -> int:
+    """What the devices that ran make of the exit code."""
     ran = {run.device for run in planned.runs}
     bad = {item.verdict for item in verdicts.devices if item.device in ran} - AS_EXPECTED
     if not bad:

@@ -18,6 +18,8 @@ class Channel(str, Enum):
     RELEASE = "release"
     SOURCE = "source"
     WHEEL = "wheel"
+    INSTALLED = "installed"
+    """An environment that was given, with what is installed in it."""
 
 
 class TorchRequest(Record):
@@ -25,7 +27,7 @@ class TorchRequest(Record):
 
     wanted: str
     """What was asked for, as it was written: ``nightly``, ``nightly@`` and a date, a release version, a wheel's file
-    name, or which pull request or commit of PyTorch."""
+    name, which pull request or commit of PyTorch, or ``installed``."""
     wanted_channel: Channel
     """The channel that was asked for."""
     channel: Channel

@@ -35,13 +35,17 @@ BEHAVIOURS = (
 )
 
 
-def write_wheel(folder: Path, name: str, version: str, files: dict[str, str]) -> Path:
+def write_wheel(
+    folder: Path, name: str, version: str, files: dict[str, str], *, requires: str = "", entry_points: str = ""
+) -> Path:
     """A pure Python wheel made of texts (PyPA specification, binary distribution format)."""
     info = f"{name}-{version}.dist-info"
     contents = {
         **files,
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        + (f"Requires-Dist: {requires}\n" if requires else ""),
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/entry_points.txt": entry_points,
     }
     records = []
     for path, text in contents.items():
@@ -99,6 +103,25 @@ limits:
         encoding="utf-8",
     )
     return file
+
+
+def install(site: Path, name: str, *, torch: str = "0.1.0+stub") -> Path:
+    """Put the stand-ins for torch and for a plugin into a folder that PYTHONPATH can name, as pip would."""
+    plugin = (_SOURCES / "plugin" / "torch_plugin.py").read_text(encoding="utf-8")
+    wheels = (
+        stub_torch_wheel(site.parent / "wheels", torch),
+        write_wheel(
+            site.parent / "wheels",
+            f"torch_{name}",
+            "1.0",
+            {f"torch_{name}/__init__.py": plugin.replace("DEVICE_NAME", name)},
+            entry_points=f"[torch.backends]\n{name} = torch_{name}:autoload\n",
+        ),
+    )
+    for wheel in wheels:
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(site)
+    return site
 
 
 def write_suites(folder: Path) -> Path:

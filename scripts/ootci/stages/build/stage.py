@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import platform
 import shutil
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from ootci.adapters import python_env
 from ootci.adapters.process import ask
 from ootci.adapters.terminal import Progress
-from ootci.errors import OotciError
 from ootci.model.build import Build, PluginBuild, StageName, StageResult, StageStatus
 from ootci.model.device import RegisteredDevice
 from ootci.model.plan import PlannedRun
@@ -21,42 +18,11 @@ from ootci.model.record import write
 from ootci.model.torch_build import TorchBuild
 from ootci.model.workspace import Workspace
 
-from .commands import Commands, StepFailed
+from .commands import Commands
 from .fetch import fetch
 from .plugin import build_plugin, fetched_plugin
 from .ready import machine_is_ready
-
-
-@dataclass
-class _Timed:
-    clock: Callable[[], datetime]
-    progress: Progress
-    device: str
-
-    def stage(self, name: StageName, log: Path, work: Callable[[], bool]) -> StageResult:
-        """Run one stage; ``work`` says whether an earlier product was used again."""
-        started_at, started = self.clock(), time.monotonic()
-        status, reason, excerpt, cached = StageStatus.PASSED, None, None, False
-        try:
-            with self.progress.step(f"{self.device}: {name.value}"):
-                cached = work()
-        except StepFailed as failure:
-            status = StageStatus.TIMED_OUT if failure.timed_out else StageStatus.FAILED
-            reason, excerpt = failure.reason, failure.excerpt
-        except OotciError as error:
-            status, reason = StageStatus.FAILED, f"{error.what} ({error.where})"
-        except OSError as error:
-            status, reason = StageStatus.FAILED, f"the machine refused: {error.strerror or error}"
-        return StageResult(
-            name=name,
-            status=status,
-            started_at=started_at,
-            duration=round(time.monotonic() - started, 3),
-            reason=reason,
-            excerpt=excerpt,
-            log=log.name if log.exists() else None,
-            cached=cached,
-        )
+from .timed import Timed
 
 
 def build(
@@ -85,7 +51,7 @@ def build(
     folder.logs.mkdir(parents=True)
     environment = workspace.environment(run.device)
     commands = _commands(item, environment, progress)
-    timed = _Timed(clock, progress, run.device)
+    timed = Timed(clock, progress, run.device)
     log = folder.logs / "fetch.log"
     fetching = commands.into(log)
     stages = [timed.stage(StageName.FETCH, log, lambda: _fetch(item, run, workspace, fetching))]

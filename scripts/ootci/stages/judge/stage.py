@@ -52,7 +52,7 @@ def judge(
         runs = history.stored_runs(item.device.name)
         # Unless somebody wants them, the nights of one device are forgotten before the next one is looked at.
         course = (Courses() if courses is None else courses).of(item.device.name, plans, runs)
-        judged.append(_device(item.device, course, runs, now))
+        judged.append(_device(item, course, runs, now, plans[-1] if plans else None))
     devices = tuple(verdict for verdict, _ in judged)
     newest = plans[-1] if plans else None
     clusters = together(registry, newest, {verdict.device: failing for verdict, failing in judged})
@@ -78,10 +78,11 @@ def _stale(newest: Plan | None, now: datetime) -> str | None:
 
 
 def _device(
-    device: Device, course: Course, runs: Sequence[StoredRun], now: datetime
+    item: RegisteredDevice, course: Course, runs: Sequence[StoredRun], now: datetime, newest: Plan | None
 ) -> tuple[DeviceVerdict, tuple[Failing, ...]]:
-    nights, run, before = course.nights, course.run, course.before
-    judged = _today(device, course.judged, nights, runs, now)
+    device, nights, run, before = item.device, course.nights, course.run, course.before
+    asked_for = _ran_although_paused(item, newest)
+    judged = _today(device, course.judged, nights, runs, now, asked_for=asked_for)
     last = course.reported[-1].plan if course.reported else None
     reviews, claims = review_known(last, device.name, run), review_unsupported(last, device.name, run)
     known = known_ids(last, run)
@@ -125,11 +126,26 @@ def _since_the_run_before(course: Course) -> Spell | None:
     return spell_between(before.mark, course.reported[-1].mark)
 
 
+def _ran_although_paused(item: RegisteredDevice, newest: Plan | None) -> bool:
+    """Whether somebody asked the newest nightly for a paused device by its name: its file was paused then as it is now.
+
+    The checksum tells that from a device that was paused after it had run.
+    """
+    planned = newest.expected(item.device.name) if newest else None
+    return item.device.paused is not None and planned is not None and planned.device_sha256 == item.sha256
+
+
 def _today(
-    device: Device, judged: Judged | None, nights: Sequence[Night], runs: Sequence[StoredRun], now: datetime
+    device: Device,
+    judged: Judged | None,
+    nights: Sequence[Night],
+    runs: Sequence[StoredRun],
+    now: datetime,
+    *,
+    asked_for: bool,
 ) -> Judged:
     """The newest night's verdict, unless the device is paused now, never ran, or has been silent for too long."""
-    if device.paused is not None:
+    if device.paused is not None and not asked_for:
         return Judged(VerdictName.PAUSED, device.paused.reason)
     if judged is None:
         return Judged(VerdictName.NEVER_RAN, "registered, but no nightly has run it yet")

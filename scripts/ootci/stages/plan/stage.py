@@ -56,6 +56,7 @@ def plan(
     *,
     chosen: Sequence[str],
     torch: str | None,
+    installed: TorchRequest | None = None,
     now: datetime,
     trigger: Trigger,
     suffix: str | None = None,
@@ -70,6 +71,7 @@ def plan(
         chosen: names of the devices to run; empty means all that are not paused.
         torch: ``nightly``, a version, or a path of a wheel, for all devices; None leaves it to the device files. Of
             what is proposed it can only be a wheel.
+        installed: the torch of an environment that is there already; ``torch`` and the device files are not asked.
         now: the nightly's time; its date is part of the plan's id.
         trigger: what started the nightly.
         suffix: makes the plan's id unique within a day; the time of day when absent.
@@ -101,7 +103,9 @@ def plan(
         else:
             key = (torch, device.torch)
             if key not in resolved:
-                resolved[key] = resolve_proposed(torch, proposed.what) if proposed else resolve(torch, device.torch)
+                resolved[key] = installed or (
+                    resolve_proposed(torch, proposed.what) if proposed else resolve(torch, device.torch)
+                )
                 if told := resolved[key].deviation:
                     say(f"torch: {told}")
             failing = failing_before(history.newest_stored(device.name)) if history else None

@@ -38,6 +38,12 @@ class __config__:
         return "a torch without weight"
 
 
+class _C:
+    @staticmethod
+    def _get_privateuse1_backend_name():
+        return next((name for name in _modules if name != "cpu"), "privateuseone")
+
+
 class accelerator:
     @staticmethod
     def synchronize():

@@ -47,12 +47,17 @@ def test_the_rest_of_the_host_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "VIRTUAL_ENV" not in found
 
 
-def test_the_environment_s_programs_come_first_and_the_device_file_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("virtual", [True, False])
+def test_the_environment_s_programs_come_first_and_the_device_file_wins(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, virtual: bool
+) -> None:
     monkeypatch.setenv("PATH", "/usr/bin")
     monkeypatch.setenv("VIRTUAL_ENV", "/ours")
-    found = device_environment(Path("/envs/dev"), {"PYTHONUNBUFFERED": "0", "A": "b"})
-    assert found["PATH"] == f"/envs/dev/bin{os.pathsep}/usr/bin"
-    assert found["VIRTUAL_ENV"] == "/envs/dev"
+    if virtual:
+        (tmp_path / "pyvenv.cfg").touch()
+    found = device_environment(tmp_path, {"PYTHONUNBUFFERED": "0", "A": "b"})
+    assert found["PATH"] == f"{tmp_path / 'bin'}{os.pathsep}/usr/bin"
+    assert found.get("VIRTUAL_ENV") == (str(tmp_path) if virtual else None)
     assert (found["PYTHONUNBUFFERED"], found["A"]) == ("0", "b")
 
 

@@ -293,9 +293,19 @@ def test_a_pause_shows_its_reason_and_ends_with_the_next_nightly(tmp_path: Path)
     resumed = _one(tmp_path, plan(2), run(2))
     assert resumed.verdict is V.OK
     assert [item.verdict for item in resumed.history] == [V.OK, V.PAUSED, V.OK]
-    now_paused = _judge(tmp_path, devices=(device(paused={"reason": "again"}),), now=night(2))
+    later = device(paused={"reason": "again"}).model_copy(update={"sha256": "1" * 64})
+    now_paused = _judge(tmp_path, devices=(later,), now=night(2))
     assert (now_paused.devices[0].verdict, now_paused.devices[0].reason) == (V.PAUSED, "again")
     assert now_paused.devices[0].since is None
+
+
+def test_a_paused_device_that_was_asked_for_by_name_has_the_verdict_of_its_run(tmp_path: Path) -> None:
+    paused = device(paused={"reason": "no runner"})
+    _judge(tmp_path, plan(0), run(0, stages={"import": "failed"}), devices=(paused,))
+    found = _judge(tmp_path, devices=(paused, device("two")), now=night(0))
+    assert (found.devices[0].verdict, found.gate.blocking) == (V.IMPORT_BROKEN, ("two",))
+    _judge(tmp_path, plan(1, (), {"dev": "no runner"}), devices=(paused,))
+    assert _judge(tmp_path, devices=(paused,), now=night(1)).devices[0].verdict is V.PAUSED
 
 
 def test_a_paused_device_neither_blocks_nor_counts(tmp_path: Path) -> None:

@@ -1,0 +1,177 @@
+"""``ootci device new``: a first device file, from a few answers and from what an installed plugin says of itself."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import click
+from pydantic import TypeAdapter, ValidationError
+
+from ootci.adapters.interpreter import program
+from ootci.cli.device_text import Answers, Source, device_text
+from ootci.cli.installed_plugin import FoundPlugin, look_for_plugin
+from ootci.errors import BadOption
+from ootci.model.device import DEFAULT_FOLDER, load_device
+from ootci.model.device.values import MEANINGS, Handle, Name, Requirement, Text
+from ootci.resources import device_schema_file
+
+_FLAGS = {
+    "name": "--name",
+    "display_name": "--display-name",
+    "vendor": "--vendor",
+    "maintainers": "--maintainer",
+    "distribution": "--distribution",
+    "source": "--git, --path or --package",
+}
+
+
+@dataclass
+class _Interview:
+    """Takes answers from flags, asks for the others where somebody is there to answer, and notes what is missing."""
+
+    asks: bool
+    missing: list[str] = field(default_factory=list)
+
+    def answer(self, key: str, given: str | None, question: str, check: Callable[[str], str], offer: str | None) -> str:
+        """One answer: the flag's, else the person's, else what was found out."""
+        if given is not None:
+            return check(given)
+        if self.asks:
+            return str(click.prompt(question, default=offer, value_proc=check, err=True))
+        if offer is None:
+            self.missing.append(_FLAGS[key])
+        return offer or ""
+
+
+def _is_a(kind: Any) -> Callable[[str], str]:
+    def check(text: str) -> str:
+        try:
+            return str(TypeAdapter(kind).validate_python(text.strip()))
+        except ValidationError as error:
+            pattern = error.errors()[0].get("ctx", {}).get("pattern", "")
+            raise click.UsageError(f"{text!r} should be {MEANINGS.get(pattern, 'a short text')}") from None
+
+    return check
+
+
+def _handles(text: str) -> str:
+    return " ".join(_is_a(Handle)(handle) for handle in text.replace(",", " ").split() or [""])
+
+
+def _count(text: str) -> str:
+    if not text.strip().isdecimal() or not 1 <= int(text) <= 1024:
+        raise click.UsageError(f"{text!r} should be a number of cards from 1 to 1024")
+    return text.strip()
+
+
+@click.command("new", short_help="Write a first device file.")
+@click.option("--name", help="As in torch.device(NAME).")
+@click.option("--display-name", metavar="TEXT", help="The name for people.")
+@click.option("--vendor", metavar="TEXT", help="Who makes the device.")
+@click.option("--maintainer", "maintainers", multiple=True, metavar="@HANDLE", help="May be given more than once.")
+@click.option("--distribution", metavar="NAME", help="The plugin's package, as `pip show` knows it.")
+@click.option("--git", metavar="URL", help="The plugin is built from this repository.")
+@click.option("--path", metavar="DIR", help="The plugin is built from this folder, relative to the device file.")
+@click.option(
+    "--package", metavar="REQUIREMENT", help="The plugin is installed ready-made, by this requirement of pip."
+)
+@click.option("--devices", "count", metavar="N", help="Cards that there are on the machine.")
+@click.option(
+    "--python",
+    metavar="PYTHON",
+    help="A Python beside which the plugin is installed: names and the number of cards are taken from there.",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The file to write, named as the device; in devices/ when absent, or here where that is missing.",
+)
+@click.option("--force", is_flag=True, help="Overwrite the file if it is there already.")
+def new(
+    name: str | None,
+    display_name: str | None,
+    vendor: str | None,
+    maintainers: tuple[str, ...],
+    distribution: str | None,
+    git: str | None,
+    path: str | None,
+    package: str | None,
+    count: str | None,
+    python: str | None,
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Write a first device file, with comments on what to add; prints its path.
+
+    On a terminal it asks for what the options do not say, and offers what it found out.
+    """
+    interview = _Interview(asks=sys.stdin.isatty())
+    found = FoundPlugin() if python is None else look_for_plugin(program(python))
+    for line in found.told:
+        click.echo(line, err=True)
+    ask = interview.answer
+    name = ask("name", name, "name of the device, as in torch.device(...)", _is_a(Name), found.device)
+    display_name = ask("display_name", display_name, "its name for people", _is_a(Text), name.capitalize() or None)
+    vendor = ask("vendor", vendor, "who makes it", _is_a(Text), None)
+    given = " ".join(maintainers) or None
+    handles = ask("maintainers", given, "GitHub handles of who answers for it, such as @me", _handles, None)
+    of_pip = _is_a(Requirement)
+    distribution = ask("distribution", distribution, "its package, as `pip show` knows it", of_pip, found.distribution)
+    source = _source(interview, {"git": git, "path": path, "package": package})
+    count = ask("devices", count, "cards on the machine", _count, str(found.count or 1))
+    if interview.missing:
+        raise BadOption(
+            f"nobody is there to ask for {', '.join(interview.missing)}",
+            where="ootci device new",
+            fix="give the options, or run it on a terminal",
+        )
+    answers = Answers(name, display_name, vendor, tuple(handles.split()), distribution, source, int(count))
+    file = output or (DEFAULT_FOLDER if DEFAULT_FOLDER.is_dir() else Path()) / f"{name}.yaml"
+    if file.exists() and not force and not (interview.asks and click.confirm(f"overwrite {file}?", err=True)):
+        raise BadOption("the file is there already", where=str(file), fix="give another --output, or --force")
+    _write(file, device_text(answers, found))
+    _say_what_is_next(file, answers)
+
+
+def _source(interview: _Interview, given: dict[str, str | None]) -> Source:
+    named = [(kind, text) for kind, text in given.items() if text is not None]
+    if len(named) > 1:
+        raise BadOption(
+            "the plugin comes from one place",
+            where=" ".join(f"--{kind}" for kind, _ in named),
+            fix="give one of --git, --path and --package",
+        )
+    if named:
+        return Source(*named[0])
+    text = interview.answer(
+        "source", None, "where it comes from: a git address, a folder, or a requirement of pip", _is_a(Text), None
+    )
+    if "://" in text or text.startswith("git@"):
+        return Source("git", text)
+    return Source("path" if Path(text).is_dir() else "package", text)
+
+
+def _write(file: Path, text: str) -> None:
+    """Write the file if it is a valid one."""
+    with TemporaryDirectory() as draft:
+        trial = Path(draft, file.name)
+        trial.write_text(text, encoding="utf-8")
+        load_device(trial)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+
+
+def _say_what_is_next(file: Path, answers: Answers) -> None:
+    click.echo(str(file))
+    if answers.source.kind == "path" and not (file.parent / answers.source.text).is_dir():
+        click.echo(f"note: there is no folder {file.parent / answers.source.text} yet", err=True)
+    schema = file.parent / device_schema_file().name
+    if not schema.exists():
+        click.echo(f"for your editor: ootci device schema > {schema}", err=True)
+    click.echo(f"next: ootci device check {file} && ootci device run {file}", err=True)

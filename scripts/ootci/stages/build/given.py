@@ -1,0 +1,116 @@
+"""An environment that is there already, with torch and the plugin in it, in place of one that is made."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+from ootci.adapters.interpreter import Installed
+from ootci.adapters.terminal import Progress
+from ootci.model.build import Build, PluginBuild, StageName
+from ootci.model.device import RegisteredDevice
+from ootci.model.plan import PlannedRun
+from ootci.model.record import write
+from ootci.model.torch_build import TorchBuild
+from ootci.model.workspace import Workspace
+
+from .commands import Commands, StepFailed
+from .fetch import SUITE_REQUIREMENTS
+from .ready import machine_is_ready
+from .timed import Timed
+from .upstream import fetch_upstream
+
+
+@dataclass(frozen=True)
+class GivenEnvironment:
+    """An environment that somebody else set up.
+
+    Attributes:
+        python: its interpreter.
+        installed: what is installed beside it.
+
+    """
+
+    python: Path
+    installed: Installed
+
+
+def take_environment(
+    item: RegisteredDevice,
+    run: PlannedRun,
+    given: GivenEnvironment,
+    workspace: Workspace,
+    *,
+    clock: Callable[[], datetime],
+    progress: Progress,
+) -> Build:
+    """Look whether an environment has what a run needs, and write build.json. Nothing is installed or changed in it.
+
+    Args:
+        item: the device and its file.
+        run: the planned run.
+        given: the environment.
+        workspace: the work folder.
+        clock: gives the aware current time.
+        progress: told what is going on.
+
+    """
+    folder = workspace.run(run.device)
+    shutil.rmtree(folder.path, ignore_errors=True)
+    folder.logs.mkdir(parents=True)
+    timed = Timed(clock, progress, run.device)
+    log, log_of_build = folder.logs / "fetch.log", folder.logs / "build.log"
+    seconds = item.device.build.timeout_minutes * 60
+    commands = Commands(given.python.parent.parent, {**item.device.environment}, seconds, progress, log)
+    versions, installed = given.installed.versions, given.installed
+    torch = versions.get("torch")
+    distribution = item.device.plugin.distribution
+
+    def look() -> bool:
+        machine_is_ready(item.device.check, workspace, commands)
+        if run.torch.unavailable_reason:
+            raise StepFailed(run.torch.unavailable_reason)
+        _suites_can_run(installed)
+        if any(suite.name == "upstream" for suite in item.device.suites):
+            fetch_upstream(installed.torch_git_version, workspace, commands)
+        return True
+
+    def plugin_is_there() -> bool:
+        if versions.get(distribution) is None:
+            raise StepFailed(f"`{distribution}` (`plugin.distribution`) is not installed in the environment given")
+        return True
+
+    stages = (
+        timed.stage(StageName.FETCH, log, look),
+        timed.stage(StageName.BUILD, log_of_build, plugin_is_there),
+    )
+    result = Build(
+        run_id=run.run_id,
+        device=run.device,
+        stages=stages,
+        torch_request=run.torch,
+        torch=TorchBuild(version=torch, git_version=installed.torch_git_version) if torch else None,
+        plugin=PluginBuild(
+            package=distribution, version=versions.get(distribution), source="installed in the environment given"
+        ),
+        python=str(given.python),
+        python_version=installed.python_version,
+    )
+    write(result, folder.build)
+    return result
+
+
+def _suites_can_run(installed: Installed) -> None:
+    for text in SUITE_REQUIREMENTS:
+        needed = Requirement(text)
+        version = installed.versions.get(needed.name)
+        if version is None or not needed.specifier.contains(version, prereleases=True):
+            found = f"has {needed.name} {version}" if version else f"has no {needed.name}"
+            raise StepFailed(
+                f"the environment given {found}, the suites need {text}: `python -m pip install '{text}'` in it"
+            )

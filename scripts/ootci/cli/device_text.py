@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
-
-import yaml
 
 from ootci.cli.installed_plugin import FoundPlugin
 
@@ -91,5 +91,6 @@ def _source(source: Source) -> str:
 
 
 def _scalar(text: str) -> str:
-    written: str = yaml.safe_dump(text, allow_unicode=True, width=10_000, default_flow_style=True)
-    return written.removesuffix("\n").removesuffix("\n...")
+    """A YAML scalar: in double quotes, in which YAML reads JSON, unless it is a plain word that can be nothing else."""
+    plain = re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{3,}", text) and text.lower() not in ("true", "false", "null")
+    return text if plain else json.dumps(text, ensure_ascii=False)

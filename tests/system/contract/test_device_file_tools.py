@@ -37,6 +37,9 @@ def repository(tmp_path: Path) -> Path:
     config = {"repos": [{"repo": "local", "hooks": [{**hook, "language": "system"}]}]}
     (tmp_path / ".pre-commit-config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
     (tmp_path / "devices" / "_all").mkdir(parents=True)
+    for name in ("dev", "bad"):
+        (tmp_path / "devices" / name).mkdir()
+        (tmp_path / "devices" / name / "pyproject.toml").touch()
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
     return tmp_path
 

@@ -63,31 +63,14 @@ def take_environment(
     folder = workspace.run(run.device)
     shutil.rmtree(folder.path, ignore_errors=True)
     folder.logs.mkdir(parents=True)
-    timed = Timed(clock, progress, run.device)
-    log, log_of_build = folder.logs / "fetch.log", folder.logs / "build.log"
+    timed, log = Timed(clock, progress, run.device), folder.logs / "fetch.log"
     seconds = item.device.build.timeout_minutes * 60
     commands = Commands(given.python.parent.parent, {**item.device.environment}, seconds, progress, log)
-    versions, installed = given.installed.versions, given.installed
-    torch = versions.get("torch")
-    distribution = item.device.plugin.distribution
-
-    def look() -> bool:
-        machine_is_ready(item.device.check, workspace, commands)
-        if run.torch.unavailable_reason:
-            raise StepFailed(run.torch.unavailable_reason)
-        _suites_can_run(installed)
-        if any(suite.name == "upstream" for suite in item.device.suites):
-            fetch_upstream(installed.torch_git_version, workspace, commands)
-        return True
-
-    def plugin_is_there() -> bool:
-        if versions.get(distribution) is None:
-            raise StepFailed(f"`{distribution}` (`plugin.distribution`) is not installed in the environment given")
-        return True
-
+    installed, distribution = given.installed, item.device.plugin.distribution
+    torch, version = installed.versions.get("torch"), installed.versions.get(distribution)
     stages = (
-        timed.stage(StageName.FETCH, log, look),
-        timed.stage(StageName.BUILD, log_of_build, plugin_is_there),
+        timed.stage(StageName.FETCH, log, lambda: _look(item, run, installed, workspace, commands)),
+        timed.stage(StageName.BUILD, folder.logs / "build.log", lambda: _require_plugin(distribution, version)),
     )
     result = Build(
         run_id=run.run_id,
@@ -95,14 +78,30 @@ def take_environment(
         stages=stages,
         torch_request=run.torch,
         torch=TorchBuild(version=torch, git_version=installed.torch_git_version) if torch else None,
-        plugin=PluginBuild(
-            package=distribution, version=versions.get(distribution), source="installed in the environment given"
-        ),
+        plugin=PluginBuild(package=distribution, version=version, source="installed in the environment given"),
         python=str(given.python),
         python_version=installed.python_version,
     )
     write(result, folder.build)
     return result
+
+
+def _look(
+    item: RegisteredDevice, run: PlannedRun, installed: Installed, workspace: Workspace, commands: Commands
+) -> bool:
+    machine_is_ready(item.device.check, workspace, commands)
+    if run.torch.unavailable_reason:
+        raise StepFailed(run.torch.unavailable_reason)
+    _suites_can_run(installed)
+    if any(suite.name == "upstream" for suite in item.device.suites):
+        fetch_upstream(installed.torch_git_version, workspace, commands)
+    return True
+
+
+def _require_plugin(distribution: str, version: str | None) -> bool:
+    if version is None:
+        raise StepFailed(f"`{distribution}` (`plugin.distribution`) is not installed in the environment given")
+    return True
 
 
 def _suites_can_run(installed: Installed) -> None:

@@ -103,9 +103,7 @@ def plan(
         else:
             key = (torch, device.torch)
             if key not in resolved:
-                resolved[key] = installed or (
-                    resolve_proposed(torch, proposed.what) if proposed else resolve(torch, device.torch)
-                )
+                resolved[key] = installed or _resolved(torch, device.torch, proposed)
                 if told := resolved[key].deviation:
                     say(f"torch: {told}")
             failing = failing_before(history.newest_stored(device.name)) if history else None
@@ -113,6 +111,10 @@ def plan(
     if proposed is not None:
         trigger = trigger.model_copy(update={"event": proposed.event or trigger.event, "proposal": proposed.what})
     return Plan(id=plan_id, created_at=now, trigger=trigger, runs=tuple(runs), left_out=tuple(left_out))
+
+
+def _resolved(torch: str | None, settings: Torch, proposed: Proposed | None) -> TorchRequest:
+    return resolve_proposed(torch, proposed.what) if proposed else resolve(torch, settings)
 
 
 def _not_now(device: Device, proposed: Proposed | None, now: datetime) -> str | None:

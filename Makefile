@@ -46,11 +46,15 @@ site: $(VENV)/tool ## Render the invented sample site and serve it on loopback: 
 screenshot: $(VENV)/development ## Take the README's screenshot again, from the sample site
 	$(BIN)/python tests/system/screenshot.py
 
-requirements: ## Pin the development requirements again
+requirements: ## Pin the requirements again, those of development and the tool's own
 	$(PYTHON) -m venv .ootci/requirements
 	.ootci/requirements/bin/python -m pip --disable-pip-version-check install --quiet --upgrade . -r requirements-dev.in
 	(head -1 requirements-dev.txt; .ootci/requirements/bin/python -m pip freeze --exclude ootci) > requirements-dev.new
 	mv requirements-dev.new requirements-dev.txt
+	.ootci/requirements/bin/python -m pip --disable-pip-version-check install --quiet --upgrade uv
+	(head -2 requirements.txt; .ootci/requirements/bin/uv pip compile --quiet --universal --generate-hashes \
+		--no-annotate --no-header --no-python-downloads pyproject.toml) > requirements.new
+	mv requirements.new requirements.txt
 
 doctor: $(VENV)/tool ## Say what is missing on this machine
 	@$(BIN)/ootci doctor

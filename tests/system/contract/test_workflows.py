@@ -30,6 +30,7 @@ RULES: tuple[Rule, ...] = (
     workflow_rules.calls_the_tool,
     workflow_rules.pins_actions,
     workflow_rules.shares_no_cache,
+    workflow_rules.installs_with_checksums,
     workflow_rules.leaves_no_credentials,
     workflow_rules.checks_out_its_own_commit,
     workflow_rules.finishes_every_leg,

@@ -169,9 +169,9 @@ inputs:
 runs:
   using: composite
   steps:
-    - name: Install ootci
+    - name: Install what ootci needs
       shell: bash
-      run: python -m pip install .
+      run: "python -m pip install --only-binary=:all: --require-hashes --requirement requirements.txt"
 """
 
 GOOD = {
@@ -204,6 +204,8 @@ MISTAKES: tuple[tuple[str, str, str, str], ...] = (
     ("pins_actions", DEVICE, PIN, "actions/checkout@" + "f" * 40 + " # v1.2.3"),
     ("shares_no_cache", DEVICE, UPLOAD, UPLOAD.replace("upload-artifact", "cache")),
     ("shares_no_cache", NIGHTLY, 'python-version: "3.11"', 'python-version: "3.11"\n          cache: pip'),
+    ("installs_with_checksums", SETUP, " --require-hashes", ""),
+    ("installs_with_checksums", SETUP, " --only-binary=:all:", ""),
     ("leaves_no_credentials", DEVICE, "persist-credentials: false", "fetch-depth: 1"),
     ("leaves_no_credentials", NIGHTLY, "persist-credentials: false", "persist-credentials: true"),
     ("checks_out_its_own_commit", DEVICE, "${{ job.workflow_repository }}", "${{ github.repository }}"),

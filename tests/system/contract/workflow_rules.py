@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +17,8 @@ MAX_RUN_LINES = 3
 LEVELS = ("none", "read", "write")
 
 NOT_THE_TOOL = {
-    "Install ootci": "there is no tool to call before it is installed",
+    "Install what ootci needs": "there is no tool to call before it is installed",
+    "Put ootci on PATH": "neither is there before it is found",
 }
 """Steps whose `run:` calls neither `ootci` nor `.ci/run`, by name, and why."""
 
@@ -37,6 +39,7 @@ class File:
     content: Mapped
 
     @classmethod
+    @functools.cache  # the same good files, with a mistake in one of them, are read for every rule
     def parse(cls, path: str, text: str) -> File:
         """Parse a file."""
         content = yaml.safe_load(text)
@@ -164,6 +167,14 @@ def shares_no_cache(files: Files) -> Iterator[str]:
         for step in file.steps:
             if str(step.get("uses", "")).startswith("actions/cache") or "cache" in step.get("with", {}):
                 yield f"{file.path}: `{step.get('name')}` takes what another job may have saved"
+
+
+def installs_with_checksums(files: Files) -> Iterator[str]:
+    """pip takes wheels with the checksums that stand in the repository, and runs no build of a package."""
+    for file, step in _runs(files):
+        words = set(step["run"].split())
+        if "pip" in words and not {"--require-hashes", "--only-binary=:all:"} <= words:
+            yield f"{file.path}: `{step.get('name')}` installs what anybody may have put into the index"
 
 
 def leaves_no_credentials(files: Files) -> Iterator[str]:

@@ -13,7 +13,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import tomllib
 from misbehaving import stub_torch_wheel
 
 NIGHTLY = "2.15.0.dev20261120+cpu"
@@ -24,11 +23,10 @@ SUITES_NEED = "pytest>=8.2"
 
 
 def wheelhouse(project: Path, folder: Path) -> dict[str, str]:
-    """Download what a project needs to be installed, once; gives the environment variables that make pip use it."""
-    settings = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))
-    wanted = [str(project), *settings["build-system"]["requires"], SUITES_NEED]
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--dest", str(folder), *wanted]
-    subprocess.run(command, capture_output=True, check=True)
+    """Download what workflows install, once; gives the environment variables that make pip use it."""
+    for wanted in (["--require-hashes", f"--requirement={project / 'requirements.txt'}"], [SUITES_NEED]):
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:", "--dest", str(folder)]
+        subprocess.run([*command, *wanted], capture_output=True, check=True)
     return {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}
 
 

@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help nightly test bench performance lint lint-device schema site screenshot requirements doctor clean
+.PHONY: help nightly test bench performance lint lint-device schema docs site screenshot requirements doctor clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,7 +27,7 @@ performance: $(VENV)/development ## Write docs/performance.md again, from what m
 
 lint: $(VENV)/development ## Run the linters and type checkers
 	$(BIN)/ruff check .
-	$(BIN)/ruff format --check scripts tests
+	$(BIN)/ruff format --check scripts tests docs
 	$(BIN)/mypy
 
 # torch is typed in parts only, so what it leaves out is not asked of the suites.
@@ -38,6 +38,10 @@ lint-device: $(VENV)/development ## Check the types of the device suites against
 
 schema: $(VENV)/tool ## Write devices/device.schema.json again, from the model
 	$(BIN)/ootci device schema > devices/device.schema.json
+
+docs: $(VENV)/development ## Build the documentation site into .ootci/docs
+	$(BIN)/mkdocs build --strict --quiet
+	@echo "documentation: $(abspath .ootci/docs/index.html)"
 
 # Without exec, a shell would say that Ctrl-C ended it.
 site: $(VENV)/tool ## Render the invented sample site and serve it on loopback: make site [NIGHTS=90] [SERVE=no]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 VOID = frozenset({"meta", "link", "br", "hr", "img", "input"})
 
@@ -100,3 +102,32 @@ def parse(html: str) -> Element:
 def read(path: Path) -> Element:
     """The tree of a page in a file."""
     return parse(path.read_text(encoding="utf-8"))
+
+
+def addresses(page: Element) -> list[tuple[Element, str]]:
+    """Everything that a page leads to or takes in."""
+    return [
+        (item, item.attributes[name]) for item in page.walk() for name in ("href", "src") if name in item.attributes
+    ]
+
+
+def follow(site: Path, pages: Mapping[Path, Element]) -> int:
+    """Follow every relative link to a file, and every fragment to an element; how many there were."""
+    followed = 0
+    ids = {
+        path: {item.attributes["id"] for item in page.walk() if "id" in item.attributes} for path, page in pages.items()
+    }
+    for path, page in pages.items():
+        for _, address in addresses(page):
+            parts = urlsplit(address)
+            if parts.scheme:
+                continue
+            assert not parts.netloc
+            assert not address.startswith("/"), f"{path}: {address} would not work under a sub-path"
+            target = Path(os.path.normpath(path.parent / unquote(parts.path))) if parts.path else path
+            assert target.is_relative_to(site), f"{path}: {address} leaves the site"
+            assert target.is_file(), f"{path}: {address} leads nowhere"
+            if parts.fragment:
+                assert unquote(parts.fragment) in ids[target], f"{path}: {address} has no such element"
+            followed += 1
+    return followed

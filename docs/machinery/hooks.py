@@ -1,0 +1,75 @@
+"""What MkDocs calls while it builds the site: pages made from the code, links into the repository, the looks."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import reference
+import repository
+import tour
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).parents[2]
+LOOKS = ROOT / "dashboard" / "static"
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that are made, and those of the repository that any page links to."""
+    for name, content in reference.files(ROOT).items():
+        files.append(File.generated(config, name, content=content))
+    for name in ("style.css", "icon.svg"):
+        files.append(File.generated(config, f"static/{name}", abs_src_path=str(LOOKS / name)))
+    waiting = [(file.src_uri, _text(file)) for file in files.documentation_pages()]
+    known = {source for source, _ in waiting}
+    while waiting:
+        source, text = waiting.pop()
+        for path in repository.targets(text, source):
+            page = repository.page_of(path, ROOT)
+            content = None if page in known or path.startswith(("..", "docs")) else repository.shown(path, ROOT)
+            if content is not None:
+                known.add(page)
+                files.append(File.generated(config, page, content=content))
+                waiting.append((page, content if path.endswith(".md") or page.endswith("/README.md") else ""))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Lead links to the repository to the site's own pages."""
+    if _is_code(page.file.src_uri):
+        return markdown
+    known = frozenset(file.src_uri for file in files.documentation_pages())
+    return repository.linked_in_site(tour.with_steps(markdown, ROOT), page.file.src_uri, ROOT, known)
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Make tables that can be scrolled and read aloud, without styles of their own."""
+    html = re.sub(r' align="(right|center|left)"', lambda found: ' class="n"' if found[1] == "right" else "", html)
+    html = re.sub(r"<th(?=[ >])", '<th scope="col"', html)
+    html = html.replace("<table>", '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>')
+    return html.replace("</table>", "</table></div>")
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Leave code out of the search: MkDocs' plugin, which has run before, takes everything."""
+    path = Path(config.site_dir) / "search" / "search_index.json"
+    index = json.loads(path.read_text(encoding="utf-8"))
+    prefix = f"{repository.FOLDER}/"
+    index["docs"] = [
+        entry
+        for entry in index["docs"]
+        if not entry["location"].startswith(prefix) or entry["location"].partition("#")[0].endswith("index.html")
+    ]
+    path.write_text(json.dumps(index, separators=(",", ":")), encoding="utf-8")
+
+
+def _text(file: File) -> str:
+    return tour.with_steps(file.content_string, ROOT)
+
+
+def _is_code(source: str) -> bool:
+    place = source.removeprefix(f"{repository.FOLDER}/").removesuffix(".md")
+    return place != source and not (ROOT / f"{place}.md").is_file() and (ROOT / place).is_file()

@@ -1,0 +1,92 @@
+"""The documentation site: it builds without a warning, its links lead somewhere, nothing comes from outside."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from commands import run_command
+from unit.render.pages import Element, addresses, follow, read
+
+from ootci.model.schema import api_schemas, schemas
+
+
+@pytest.fixture(scope="module")
+def documentation(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built as `make docs` builds it."""
+    site = tmp_path_factory.mktemp("documentation") / "site"
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(site)]
+    built = run_command(command, root, {"PYTHONPATH": str(root / "scripts")})
+    assert (built.code, built.out + built.err) == (0, "")
+    return site
+
+
+@pytest.fixture(scope="module")
+def pages(documentation: Path) -> dict[Path, Element]:
+    return {path: read(path) for path in sorted(documentation.rglob("*.html"))}
+
+
+def test_every_link_leads_to_a_file_and_every_fragment_to_an_element(
+    documentation: Path, pages: dict[Path, Element]
+) -> None:
+    assert follow(documentation, pages) > 3000
+
+
+def test_nothing_is_fetched_from_elsewhere(pages: dict[Path, Element]) -> None:
+    for path, page in pages.items():
+        for element, address in addresses(page):
+            scheme = urlsplit(address).scheme
+            assert scheme in ("", "http", "https"), f"{path}: {address}"
+            assert not scheme or element.tag == "a", f"{path}: <{element.tag}> would fetch {address}"
+
+
+def test_pages_forbid_what_they_do_not_use(pages: dict[Path, Element]) -> None:
+    for path, page in pages.items():
+        policy = page.one("meta", http_equiv="Content-Security-Policy").attributes["content"]
+        assert policy.startswith("default-src 'none'; "), path
+        assert "unsafe" not in policy, path
+        assert ("script-src" in policy) == bool(page.find("script")) == (path.name == "search.html"), path
+        for element in page.walk():
+            assert "style" not in element.attributes, path
+            assert not any(name.startswith("on") for name in element.attributes), path
+
+
+def test_styles_and_scripts_fetch_nothing_from_elsewhere(documentation: Path) -> None:
+    for path in documentation.rglob("*.css"):
+        assert not re.search(r"url\(|@import", path.read_text(encoding="utf-8")), path
+    found = [path for path in documentation.rglob("*.js") if path.name != "lunr.js"]
+    assert {path.name for path in found} == {"base.js", "main.js", "worker.js"}
+    for path in found:
+        without_comments = re.sub(r"(?m)(^|\s)//.*$", "", path.read_text(encoding="utf-8"))
+        assert not re.search(r"https?:|['\"]//", without_comments), path
+
+
+def test_every_page_has_one_heading_landmarks_and_distinct_ids(pages: dict[Path, Element]) -> None:
+    for path, page in pages.items():
+        assert page.one("html").attributes["lang"] == "en", path
+        assert page.one("h1").text, path
+        assert page.one("main").attributes["id"] == "main", path
+        ids = [element.attributes["id"] for element in page.walk() if "id" in element.attributes]
+        assert len(ids) == len(set(ids)), path
+        for header in page.find("th"):
+            assert header.attributes.get("scope") == "col", path
+
+
+def test_every_page_is_written(pages: dict[Path, Element], documentation: Path) -> None:
+    """Nothing in the list of pages is a stub."""
+    for link in pages[documentation / "index.html"].one("nav", class_="contents").find("a"):
+        text = pages[documentation / link.attributes["href"]].one("main").text
+        assert len(text) > 600, link.attributes["href"]
+
+
+def test_the_schemas_are_beside_their_page(documentation: Path) -> None:
+    for folder, texts in (("", schemas()), ("api", api_schemas())):
+        published = {
+            path.read_text(encoding="utf-8")
+            for path in (documentation / "reference/schemas" / folder).glob("*")
+            if path.is_file()
+        }
+        assert published == set(texts.values())

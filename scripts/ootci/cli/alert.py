@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from ootci.adapters.github_issues import ACTIONS_BOT, GithubIssues
 from ootci.adapters.github_rest import GithubRest
-from ootci.cli.context import Folders, folder_options
-from ootci.cli.report import one_line
+from ootci.cli.context import Folders, folder_options, format_option
+from ootci.cli.report import one_line, told
 from ootci.errors import EXIT_INFRASTRUCTURE, BadOption, GithubRefused, NightlyStale
 from ootci.model.device import RegisteredDevice
 from ootci.model.record import read
@@ -60,6 +61,7 @@ TOKEN_VARIABLE = "GITHUB_TOKEN"  # noqa: S105 - the name of a variable
     help="New issues at most; the rest wait for the next run.",
 )
 @click.option("--address", metavar="URL", help="Where the site is published: issues link to the devices' pages.")
+@format_option
 @folder_options("devices", "work")
 def alert(
     wanted: bool | None,
@@ -68,6 +70,7 @@ def alert(
     good_nights: int,
     limit: int,
     address: str | None,
+    output_format: str,
     folders: Folders,
 ) -> None:
     """Make GitHub's issues say what verdicts.json says.
@@ -103,18 +106,38 @@ def alert(
         # A fork has no issues, and its nightly is to run all the same.
         click.echo(f"as if there were no issues yet, since they cannot be read: {one_line(error.what)}", err=True)
         decision = _decided(verdicts, texts, rules, None)
-    click.echo(f"{'changing' if really else 'dry run, nothing is changed on'} {name or 'no repository'}: {why}")
+    say = _Said(output_format)
+    say(f"{'changing' if really else 'dry run, nothing is changed on'} {name or 'no repository'}: {why}")
+    refused = 0
     if not really or issues is None:
-        _say(decision, "would ")
-        return
-    refused = apply(decision.actions, issues, _print)
-    if any(action.act is Act.OPEN for action in decision.actions):
-        # Another run may have made the same issue meanwhile; of two the older stays.
-        again = _decided(verdicts, texts, rules, issues)
-        refused += apply(tuple(one for one in again.actions if one.act is Act.DUPLICATE), issues, _print)
-    _say(Decision((), decision.left, decision.notes), "")
+        _say(decision, "would ", say)
+    else:
+        refused = apply(decision.actions, issues, say)
+        if any(action.act is Act.OPEN for action in decision.actions):
+            # Another run may have made the same issue meanwhile; of two the older stays.
+            again = _decided(verdicts, texts, rules, issues)
+            refused += apply(tuple(one for one in again.actions if one.act is Act.DUPLICATE), issues, say)
+        _say(Decision((), decision.left, decision.notes), "", say)
+    say.end({"changed": really, "repository": name or None, "refused": refused})
     if refused:
         raise click.exceptions.Exit(EXIT_INFRASTRUCTURE)
+
+
+class _Said:
+    """What is said of what is done: at once for people, together at the end for machines."""
+
+    def __init__(self, output_format: str) -> None:
+        self._format = output_format
+        self._lines: list[str] = []
+
+    def __call__(self, text: str) -> None:
+        self._lines.append(one_line(text))
+        if self._format != "json":
+            click.echo(self._lines[-1])
+
+    def end(self, facts: dict[str, object]) -> None:
+        if self._format == "json":
+            click.echo(told("", {**facts, "said": self._lines}, self._format))
 
 
 def _repository(given: str | None) -> str:
@@ -156,20 +179,16 @@ def _decided(verdicts: Verdicts, texts: AlertTexts, rules: Rules, issues: Github
     return decide(conditions(verdicts, remembered), own, texts, rules)
 
 
-def _say(decision: Decision, would: str) -> None:
+def _say(decision: Decision, would: str, say: Callable[[str], None]) -> None:
     for action in decision.actions:
-        _print(would + action.sentence)
+        say(would + action.sentence)
     for note in decision.notes:
-        _print(note)
+        say(note)
     if decision.left:
         count = f"{len(decision.left)} more issue{'s' if len(decision.left) > 1 else ''}"
-        _print(f"{count} left for the next run, as one makes no more than its limit: {', '.join(decision.left)}")
+        say(f"{count} left for the next run, as one makes no more than its limit: {', '.join(decision.left)}")
     if would and not decision.actions:
-        _print("nothing would be done")
-
-
-def _print(text: str) -> None:
-    click.echo(one_line(text))
+        say("nothing would be done")
 
 
 @click.command("watch", short_help="Say whether the nightly still runs.")
@@ -177,8 +196,9 @@ def _print(text: str) -> None:
     "--github-output", type=click.Path(path_type=Path), help="Append `nightly`: fresh, stale or never, to this file."
 )
 @click.option("--exit-zero", is_flag=True, help="Exit 0 also when it does not.")
+@format_option
 @folder_options("work")
-def watch(github_output: Path | None, exit_zero: bool, folders: Folders) -> None:
+def watch(github_output: Path | None, exit_zero: bool, output_format: str, folders: Folders) -> None:
     """Say whether the newest nightly is young enough, as verdicts.json says. Exit code 3 when it is not.
 
     It is for a workflow of its own, at another time than the nightly: who does not run cannot say so.
@@ -188,11 +208,11 @@ def watch(github_output: Path | None, exit_zero: bool, folders: Folders) -> None
     if github_output is not None:
         with github_output.open("a", encoding="utf-8") as stream:
             stream.write(f"nightly={state}\n")
-    if state == "fresh":
-        click.echo(f"the nightly runs: the newest is {verdicts.plan_id}")
+    reason = None if state == "fresh" else verdicts.stale_reason or "the history holds no nightly at all"
+    text = f"the nightly does not run: {reason}" if reason else f"the nightly runs: the newest is {verdicts.plan_id}"
+    click.echo(told(text, {"nightly": state, "plan_id": verdicts.plan_id, "reason": reason}, output_format))
+    if reason is None:
         return
-    reason = verdicts.stale_reason or "the history holds no nightly at all"
-    click.echo(f"the nightly does not run: {reason}")
     if not exit_zero:
         raise NightlyStale(
             reason,

@@ -1,21 +1,43 @@
-"""Saying something so that GitHub shows it on the page of a workflow run."""
+"""Errors and warnings on stderr; on GitHub Actions the page of the workflow run shows them, too."""
 
 from __future__ import annotations
 
 import os
+import re
 
 import click
 
 from ootci.adapters.terminal import plain
 from ootci.errors import OotciError
 
+_PLACE = re.compile(r"(?P<file>[^\s:]+\.ya?ml)(?::(?P<line>[0-9]+))?")
+"""Where an error of a file is, as errors say it: ``devices/x.yaml:12``."""
+
+
+def show_error(error: OotciError) -> None:
+    """Print an error in its three parts, on stderr."""
+    _show("error", "red", error)
+
 
 def show_warning(subject: str, error: OotciError) -> None:
-    """Print an error that stops nothing, on stderr: in its three parts, and on GitHub Actions as an annotation, too."""
-    click.echo(f"{click.style(f'warning {error.id}', fg='yellow', bold=True)}: {subject}: {error}", err=True)
+    """Print an error that stops nothing, on stderr: in its three parts."""
+    _show("warning", "yellow", error, subject)
+
+
+def _show(level: str, colour: str, error: OotciError, subject: str = "") -> None:
+    """Say it to people, and under GitHub Actions to the runner.
+
+    Colours only on a terminal, and not where NO_COLOR is set; source: https://no-color.org.
+    """
+    head = click.style(f"{level} {error.id}", fg=colour, bold=True)
+    about = f"{subject}: " if subject else ""
+    click.echo(f"{head}: {about}{error}", err=True, color=False if os.environ.get("NO_COLOR") else None)
     if os.environ.get("GITHUB_ACTIONS") == "true":
-        text = f"{subject}: {error.what}. What to do: {error.fix}"
-        click.echo(f"::warning title={_property(error.id)}::{_data(text)}", err=True)
+        place = _PLACE.fullmatch(error.where)
+        found = {key: value for key, value in place.groupdict().items() if value} if place else {}
+        properties = ",".join(f"{key}={_property(value)}" for key, value in {**found, "title": error.id}.items())
+        at = "" if found else f" ({error.where})"
+        click.echo(f"::{level} {properties}::{_data(f'{about}{error.what}{at}. What to do: {error.fix}')}", err=True)
 
 
 def _data(text: str) -> str:

@@ -7,8 +7,8 @@ import sys
 import click
 
 from ootci.adapters.folder_lock import locked
-from ootci.cli.context import Folders, clock, exit_zero_option, folder_options, progress
-from ootci.cli.report import stage_lines
+from ootci.cli.context import Folders, clock, exit_zero_option, folder_options, format_option, progress
+from ootci.cli.report import stages_text
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE
 from ootci.model.build import StageStatus
 from ootci.model.plan import Plan
@@ -19,8 +19,9 @@ from ootci.stages.build import build
 @click.command("build", short_help="Make the environment and the plugin.")
 @click.argument("device")
 @exit_zero_option
+@format_option
 @folder_options("devices", "work")
-def build_command(device: str, exit_zero: bool, folders: Folders) -> None:
+def build_command(device: str, exit_zero: bool, output_format: str, folders: Folders) -> None:
     """Make DEVICE's environment with torch in it, and build its plugin; writes build.json."""
     workspace = folders.workspace
     plan = read(Plan, workspace.plan)
@@ -28,8 +29,7 @@ def build_command(device: str, exit_zero: bool, folders: Folders) -> None:
     run = plan.run_of(device)
     with locked(folders.work):
         result = build(item, run, workspace, clock=clock, progress=progress())
-    for line in stage_lines(result.stages):
-        click.echo(line)
+    click.echo(stages_text(result.stages, output_format))
     fetch_failed = result.stages[0].status is not StageStatus.PASSED
     failed = any(stage.status is not StageStatus.PASSED for stage in result.stages)
     code = EXIT_INFRASTRUCTURE if fetch_failed else EXIT_DEVICE if failed else EXIT_FINE

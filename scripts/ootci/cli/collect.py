@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from ootci.cli.context import Folders, attempt_number, clock, folder_options
+from ootci.cli.context import Folders, attempt_number, clock, folder_options, format_option
+from ootci.cli.report import table
 from ootci.cli.share import locked_run, take_shares
 from ootci.model.plan import Plan
 from ootci.model.record import read
@@ -21,18 +22,25 @@ from ootci.stages.collect import collect
     metavar="DIR",
     help="Folder of the artifacts that other machines made of their shares; the newest attempt of each is taken.",
 )
+@format_option
 @folder_options("devices", "work")
-def collect_command(device: str, shares: Path | None, folders: Folders) -> None:
+def collect_command(device: str, shares: Path | None, output_format: str, folders: Folders) -> None:
     """Put together what the stages left behind for DEVICE; writes run.json."""
     workspace = folders.workspace
     item = folders.device(device)
     with locked_run(workspace, device):
         if shares is not None:
             for shard in take_shares(shares, workspace, device):
-                click.echo(f"{device}: {shard}")
+                click.echo(f"{device}: {shard}", err=True)
         plan, folder = read(Plan, workspace.plan), workspace.run(device)
         run = collect(item.device, plan, folder, now=clock(), attempt=attempt_number())
-    for report in run.suites:
-        counts = report.counts
-        text = f"{counts.pass_rate} executed tests passed, {counts.failures} failed"
-        click.echo(f"{device} {report.suite}: {report.state.value}, {text}")
+    if output_format == "text":
+        for report in run.suites:
+            text = f"{report.counts.pass_rate} executed tests passed, {report.counts.failures} failed"
+            click.echo(f"{device} {report.suite}: {report.state.value}, {text}")
+        return
+    rows = [
+        (one.suite, one.state.value, str(one.counts.passed), str(one.counts.executed), str(one.counts.failures))
+        for one in run.suites
+    ]
+    click.echo(table(("suite", "report", "passed", "executed", "failed"), rows, output_format))

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import click
 
 from ootci.adapters.terminal import Progress
-from ootci.errors import OotciError
 from ootci.model.device import DEFAULT_FOLDER, RegisteredDevice, find_device, load_registry
 from ootci.model.workspace import Workspace
 
@@ -126,8 +125,3 @@ exit_zero_option = click.option(
 def progress() -> Progress:
     """Progress on stderr."""
     return Progress()
-
-
-def show_error(error: OotciError) -> None:
-    """Print an error in its three parts, on stderr."""
-    click.echo(f"{click.style(f'error {error.id}', fg='red', bold=True)}: {error}", err=True)

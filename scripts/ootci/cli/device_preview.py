@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from ootci.cli.context import Folders, clock, folder_options
+from ootci.cli.context import Folders, clock, folder_options, format_option
+from ootci.cli.report import told
 from ootci.errors import BadOption
 from ootci.history.store import History
 from ootci.model.device import RegisteredDevice, load_device
@@ -36,8 +37,9 @@ from ootci.stages.render import render
     metavar="FILE",
     help="A run.json of the device, to be shown as if it were the newest nightly's.",
 )
+@format_option
 @folder_options("history")
-def preview(file: Path, output: Path, run_file: Path | None, folders: Folders) -> None:
+def preview(file: Path, output: Path, run_file: Path | None, output_format: str, folders: Folders) -> None:
     """Render the row, the page and the entry in the registry that a device FILE would get.
 
     Every page says that it is a preview. What has been reported of the device is shown where the history folder holds
@@ -46,12 +48,13 @@ def preview(file: Path, output: Path, run_file: Path | None, folders: Folders) -
     item = load_device(file)
     show_preview(item, output, run_file, folders.history)
     name = item.device.name
-    for what, page in (
-        ("row", f"index.html#{name}"),
-        ("page", f"d/{name}/index.html"),
-        ("registry", f"devices/index.html#{name}"),
-    ):
-        click.echo(f"{what}: {output / page}")
+    places = {"row": f"index.html#{name}", "page": f"d/{name}/index.html", "registry": f"devices/index.html#{name}"}
+    pages = {what: str(output / place) for what, place in places.items()}
+    if output_format == "json":
+        click.echo(told("", pages, output_format))
+        return
+    for what, page in pages.items():
+        click.echo(f"{what}: {page}")
 
 
 def show_preview(item: RegisteredDevice, output: Path, run_file: Path | None, history: Path) -> None:

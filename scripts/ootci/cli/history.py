@@ -10,8 +10,8 @@ from ootci.adapters.data_branch import DataBranch
 from ootci.adapters.folder_lock import held
 from ootci.adapters.remote_git import origin
 from ootci.cli import history_export, history_query, history_upkeep
-from ootci.cli.context import Folders, InOrder, attempt_number, folder_options
-from ootci.cli.report import bytes_text
+from ootci.cli.context import Folders, InOrder, attempt_number, folder_options, format_option
+from ootci.cli.report import bytes_text, told
 from ootci.errors import BadOption, OotciError, StageFileMissing
 from ootci.history.join import join
 from ootci.history.layout import UNFINISHED
@@ -103,44 +103,51 @@ def _remote(given: str | None) -> str:
 
 
 @history.command(short_help="Add the work folder's plan and runs.")
+@format_option
 @folder_options("work", "history")
-def append(folders: Folders) -> None:
+def append(output_format: str, folders: Folders) -> None:
     """Add the work folder's plan.json and every run.json to the history."""
     added, known = append_workspace(
         folders.workspace, History(folders.history), lambda text: click.echo(text, err=True)
     )
-    click.echo(f"runs appended: {added}; there already: {known}")
+    text = f"runs appended: {added}; there already: {known}"
+    click.echo(told(text, {"appended": added, "there_already": known}, output_format))
 
 
 @history.command(short_help="Get the data branch.")
 @remote_option
 @branch_option
+@format_option
 @folder_options("history")
-def fetch(remote: str | None, branch: str, folders: Folders) -> None:
+def fetch(remote: str | None, branch: str, output_format: str, folders: Folders) -> None:
     """Make the history folder a checkout of the data branch; what was appended and not published stays."""
     found = _data_branch(folders, remote, branch).fetch()
-    click.echo(f"fetched the branch {branch}" if found else f"the branch {branch} does not exist yet; starting empty")
+    text = f"fetched the branch {branch}" if found else f"the branch {branch} does not exist yet; starting empty"
+    click.echo(told(text, {"branch": branch, "exists": found}, output_format))
 
 
 @history.command(short_help="Push what was appended to the data branch.")
 @remote_option
 @branch_option
+@format_option
 @folder_options("work", "history")
-def publish(remote: str | None, branch: str, folders: Folders) -> None:
+def publish(remote: str | None, branch: str, output_format: str, folders: Folders) -> None:
     """Commit what was appended and push it to the data branch."""
     try:
         message = f"Nightly {read(Plan, folders.workspace.plan).id}"
     except StageFileMissing:
         message = "Append runs"
     pushed = _data_branch(folders, remote, branch).publish(message)
-    click.echo(f"pushed to the branch {branch}" if pushed else "nothing to push")
+    text = f"pushed to the branch {branch}" if pushed else "nothing to push"
+    click.echo(told(text, {"branch": branch, "pushed": pushed}, output_format))
 
 
 @history.command(short_help="Make the data branch's past one commit.")
 @remote_option
 @branch_option
+@format_option
 @folder_options("history")
-def squash(remote: str | None, branch: str, folders: Folders) -> None:
+def squash(remote: str | None, branch: str, output_format: str, folders: Folders) -> None:
     """Make the data branch's past one commit, with the files that it has now.
 
     The history itself stays as it is; what goes are the older states of its files in git, details that `gc` removed
@@ -148,7 +155,9 @@ def squash(remote: str | None, branch: str, folders: Folders) -> None:
     """
     done = _data_branch(folders, remote, branch).squash("The history so far")
     count = "1 commit" if done.commits == 1 else f"{done.commits} commits"
-    click.echo(f"squashed {count}: {bytes_text(done.before)} before, {bytes_text(done.after)} now")
+    text = f"squashed {count}: {bytes_text(done.before)} before, {bytes_text(done.after)} now"
+    facts = {"commits": done.commits, "bytes_before": done.before, "bytes": done.after}
+    click.echo(told(text, facts, output_format))
 
 
 for command in (

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from ootci.adapters.table_files import write_parquet, write_sqlite
-from ootci.cli.context import Folders, folder_options
+from ootci.cli.context import Folders, folder_options, format_option
+from ootci.cli.report import told
 from ootci.history.export import TABLES, exported
 from ootci.history.reader import HistoryReader
 
@@ -25,8 +26,16 @@ SQLITE = (".sqlite", ".sqlite3", ".db")
     help="Only nightlies planned on that UTC day or later.",
 )
 @click.option("--all-outcomes", "everything", is_flag=True, help="Also tests that passed, were skipped or unsupported.")
+@format_option
 @folder_options("history")
-def export(target: Path, names: tuple[str, ...], since: datetime | None, everything: bool, folders: Folders) -> None:
+def export(
+    target: Path,
+    names: tuple[str, ...],
+    since: datetime | None,
+    everything: bool,
+    output_format: str,
+    folders: Folders,
+) -> None:
     """Write the history as tables that other tools read: nightlies, runs, stages, outcomes.
 
     TARGET is an SQLite file when it ends in .sqlite, .sqlite3 or .db, else a folder that gets a Parquet file for each
@@ -42,4 +51,5 @@ def export(target: Path, names: tuple[str, ...], since: datetime | None, everyth
     rows = exported(history, devices=names, since=start, everything=everything)
     tables = {name: [(column, kind.value) for column, kind in columns] for name, columns in TABLES.items()}
     counts = (write_sqlite if target.suffix in SQLITE else write_parquet)(target, tables, rows)
-    click.echo(f"{target}: " + ", ".join(f"{count} {name}" for name, count in counts.items()))
+    text = f"{target}: " + ", ".join(f"{count} {name}" for name, count in counts.items())
+    click.echo(told(text, {"target": str(target), **counts}, output_format))

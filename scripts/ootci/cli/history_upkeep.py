@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
 
@@ -9,7 +10,7 @@ import click
 
 from ootci.adapters.folder_lock import held
 from ootci.cli.context import Folders, folder_options, format_option
-from ootci.cli.report import bytes_text
+from ootci.cli.report import bytes_text, told
 from ootci.errors import EXIT_FINE, EXIT_INFRASTRUCTURE, StageFileMissing
 from ootci.history.gc import MEASURES_RUNS, TEXTS_NIGHTS, Removed, old_details, remove
 from ootci.history.reader import HistoryReader
@@ -28,13 +29,16 @@ def _must_exist(folders: Folders) -> None:
 
 
 @click.command(short_help="Convert a history of an earlier format.")
+@format_option
 @folder_options("history")
-def upgrade(folders: Folders) -> None:
+def upgrade(output_format: str, folders: Folders) -> None:
     """Convert a history of an earlier format; repeat it when it was ended half-way."""
     _must_exist(folders)
     with held(folders.history):
         done = upgrade_history(folders.history)
-    click.echo(f"upgraded: {done.plans} nightlies, {done.runs} runs" if done else "nothing to upgrade")
+    text = f"upgraded: {done.plans} nightlies, {done.runs} runs" if done else "nothing to upgrade"
+    facts = {"nightlies": done.plans if done else 0, "runs": done.runs if done else 0}
+    click.echo(told(text, facts, output_format))
 
 
 @click.command(short_help="Read everything back; say what is wrong.")
@@ -86,8 +90,9 @@ def _verify_lines(report: Report, bullet: str) -> list[str]:
     help="Keep durations and operator counts, and texts of any age, of so many of a device's newest runs.",
 )
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@format_option
 @folder_options("history")
-def gc(texts_nights: int, measures_runs: int, dry_run: bool, folders: Folders) -> None:
+def gc(texts_nights: int, measures_runs: int, dry_run: bool, output_format: str, folders: Folders) -> None:
     """Remove old details: texts of failures, durations, operator counts.
 
     What came of every test, and which failures were alike, stays for good.
@@ -95,10 +100,15 @@ def gc(texts_nights: int, measures_runs: int, dry_run: bool, folders: Folders) -
     _must_exist(folders)
     with held(folders.history):
         found = old_details(HistoryReader(folders.history), texts_nights, measures_runs)
-        for file in found:
-            click.echo(f"{file.path.relative_to(folders.history)}  {bytes_text(file.size)}")
         if not dry_run:
             remove(found, folders.history)
+    files = [(str(file.path.relative_to(folders.history)), file.size) for file in found]
+    if output_format == "json":
+        listed = [{"file": name, "bytes": size} for name, size in files]
+        click.echo(json.dumps({"removed": not dry_run, "files": listed}, indent=1))
+        return
+    for name, size in files:
+        click.echo(f"{name}  {bytes_text(size)}")
     click.echo(f"{'would remove' if dry_run else 'removed'} {_summary(found)}")
 
 

@@ -6,6 +6,7 @@ import contextlib
 import gc
 import importlib
 import logging
+import os
 import signal
 import sys
 import traceback
@@ -15,7 +16,7 @@ from types import FrameType
 import click
 
 from ootci import __version__
-from ootci.cli.context import show_error
+from ootci.cli.annotation import show_error
 from ootci.errors import EXIT_INFRASTRUCTURE, EXIT_INPUT, HostFailure, OotciError
 
 GC_THRESHOLD = 100_000
@@ -41,6 +42,7 @@ COMMANDS = {
     "device": "device:device",
     "schema": "schema:schema",
     "doctor": "doctor:doctor",
+    "completion": "completion:completion",
 }
 """The commands in the order in which they are listed: in which module of this package each is, and its name there."""
 
@@ -103,7 +105,8 @@ def main() -> None:
     gc.set_threshold(GC_THRESHOLD)
     try:
         with _signals_interrupt():
-            code = cli.main(standalone_mode=False)
+            # https://no-color.org; click itself looks only whether there is a terminal.
+            code = cli.main(standalone_mode=False, color=False if os.environ.get("NO_COLOR") else None)
     except OotciError as error:
         show_error(error)
         code = error.exit_code

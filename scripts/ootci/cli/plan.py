@@ -8,8 +8,9 @@ from pathlib import Path
 
 import click
 
-from ootci.cli.context import Folders, attempt_number, clock, folder_options, progress
+from ootci.cli.context import Folders, attempt_number, clock, folder_options, format_option, progress
 from ootci.cli.proposal import payload_option, proposed, pull_request_option
+from ootci.cli.report import table
 from ootci.history.durations import measured
 from ootci.history.store import History
 from ootci.model.device import Device, RegisteredDevice, find_device
@@ -55,6 +56,7 @@ def github_trigger() -> tuple[Trigger, str | None]:
 @click.option("--url", metavar="URL", help="Page of the workflow run; made from GitHub's variables when absent.")
 @click.option("--plan-suffix", metavar="TEXT", help="Makes the plan's id unique within a day; GITHUB_RUN_ID or time.")
 @click.option("--github-output", type=click.Path(path_type=Path), help="Append what a workflow needs to this file.")
+@format_option
 @folder_options("devices", "work", "history")
 def plan_command(
     chosen: tuple[str, ...],
@@ -65,6 +67,7 @@ def plan_command(
     url: str | None,
     plan_suffix: str | None,
     github_output: Path | None,
+    output_format: str,
     folders: Folders,
 ) -> None:
     """Decide which devices run on which torch; writes plan.json, and durations.json for shares.
@@ -98,10 +101,24 @@ def plan_command(
     if github_output is not None:
         with github_output.open("a", encoding="utf-8") as stream:
             stream.write(_outputs(result, registry))
-    for run in result.runs:
-        click.echo(f"{run.device}: torch {run.torch.version or 'none'} ({run.torch.channel.value})")
-    for left in result.left_out:
-        click.echo(f"{left.device}: left out, {left.reason}")
+    if output_format == "json":
+        click.echo(result.to_json(), nl=False)
+    elif output_format == "markdown":
+        click.echo(_table(result))
+    else:
+        for run in result.runs:
+            click.echo(f"{run.device}: torch {run.torch.version or 'none'} ({run.torch.channel.value})")
+        for left in result.left_out:
+            click.echo(f"{left.device}: left out, {left.reason}")
+
+
+def _table(result: Plan) -> str:
+    rows = [
+        (run.device, run.torch.version or "none", run.torch.channel.value, run.torch.fallback_reason or "")
+        for run in result.runs
+    ]
+    rows += [(left.device, "", "", f"left out: {left.reason}") for left in result.left_out]
+    return table(("device", "torch", "channel", "note"), rows, "markdown")
 
 
 def _outputs(result: Plan, registry: tuple[RegisteredDevice, ...]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from pydantic import ValidationError
 
 from ootci.adapters.crcr import Relay
 from ootci.cli.annotation import show_warning
-from ootci.cli.context import Folders, attempt_number, clock, folder_options
+from ootci.cli.context import Folders, attempt_number, clock, folder_options, format_option
 from ootci.cli.proposal import delivered, payload_option
 from ootci.cli.reported import reported_runs
 from ootci.errors import BadOption, OotciError, RelayOutOfOrder
@@ -60,6 +61,7 @@ def relay() -> None:
 @click.option("--cancelled", is_flag=True, help="Whoever did not report was cancelled.")
 @click.option("--strict", is_flag=True, help="Fail when a report was not taken, instead of warning.")
 @click.option("--dry-run", is_flag=True, help="Print what would be sent.")
+@format_option
 @folder_options("devices", "work", "history")
 def report(
     devices_chosen: tuple[str, ...],
@@ -76,6 +78,7 @@ def report(
     cancelled: bool,
     strict: bool,
     dry_run: bool,
+    output_format: str,
     folders: Folders,
 ) -> None:
     """Report the runs of the plan's devices, or of the DEVICEs named, to PyTorch's cross-repository CI relay.
@@ -97,14 +100,18 @@ def report(
     except ValidationError as error:
         raise _unfit(error) from error
     if dry_run:
+        if output_format == "json":
+            click.echo(json.dumps([item.model_dump(mode="json") for item in reports], indent=1))
+            return
         for item in reports:
             click.echo(item.model_dump_json(indent=1))
         return
-    _hand_in(reports, Relay(_required(address, "--relay"), patience, os.environ), strict)
+    _hand_in(reports, Relay(_required(address, "--relay"), patience, os.environ), strict, output_format)
 
 
-def _hand_in(reports: Sequence[RelayReport], to: Relay, strict: bool) -> None:
+def _hand_in(reports: Sequence[RelayReport], to: Relay, strict: bool, output_format: str) -> None:
     failed: OotciError | None = None
+    taken: list[dict[str, str | None]] = []
     for item in reports:
         name = item.workflow.job_name
         try:
@@ -113,8 +120,12 @@ def _hand_in(reports: Sequence[RelayReport], to: Relay, strict: bool) -> None:
             failed = failed or error
             show_warning(f"{name} is not reported", error)
         else:
-            ending = f", {item.workflow.conclusion.value}" if item.workflow.conclusion else ""
-            click.echo(f"{name}: reported {item.workflow.status.value}{ending}; {said}")
+            status, end = item.workflow.status.value, item.workflow.conclusion
+            taken.append({"device": name, "status": status, "conclusion": end.value if end else None, "answer": said})
+            if output_format != "json":
+                click.echo(f"{name}: reported {status}{f', {end.value}' if end else ''}; {said}")
+    if output_format == "json":
+        click.echo(json.dumps(taken, indent=1))
     if failed is not None and strict:
         raise failed
 

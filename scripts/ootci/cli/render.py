@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from ootci.cli.context import Folders, folder_options
+from ootci.cli.context import Folders, folder_options, format_option
+from ootci.cli.report import told
 from ootci.history.store import History
 from ootci.model.record import read
 from ootci.model.verdict import Verdicts
@@ -26,8 +27,9 @@ from ootci.stages.render import render, step_summary
     help="Where the site is published: pages name their own address, and sitemap.xml lists them all. Default: neither.",
 )
 @click.option("--anew", is_flag=True, help="Make every page again. Default: only those of which something has changed.")
+@format_option
 @folder_options("devices", "work", "history", "site")
-def render_command(summary: Path | None, address: str | None, anew: bool, folders: Folders) -> None:
+def render_command(summary: Path | None, address: str | None, anew: bool, output_format: str, folders: Folders) -> None:
     """Render the dashboard from the history and verdicts.json."""
     verdicts = read(Verdicts, folders.workspace.verdicts)
     registry = folders.registry()
@@ -35,4 +37,5 @@ def render_command(summary: Path | None, address: str | None, anew: bool, folder
     if summary is not None:
         with summary.open("a", encoding="utf-8") as stream:
             stream.write(step_summary(verdicts, registry))
-    click.echo(str(folders.site / "index.html"))
+    page = str(folders.site / "index.html")
+    click.echo(told(page, {"page": page}, output_format))

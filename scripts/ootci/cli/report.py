@@ -110,6 +110,22 @@ def nightly_rows(verdicts: Sequence[DeviceVerdict], runs: dict[str, Run]) -> lis
     return rows
 
 
+STAGE_HEADINGS = ("stage", "status", "seconds", "reason")
+
+
+def stages_text(stages: Sequence[StageResult], output_format: str) -> str:
+    """What came of stages: lines for people, a table in markdown, or JSON."""
+    if output_format == "text":
+        return "\n".join(stage_lines(stages))
+    rows = [(one.name.value, one.status.value, f"{one.duration:.1f}", one.reason or "") for one in stages]
+    return table(STAGE_HEADINGS, rows, output_format)
+
+
+def told(sentence: str, facts: Mapping[str, object], output_format: str) -> str:
+    """One thing that was done: a sentence for people, the facts behind it for machines."""
+    return json.dumps(facts, indent=1) if output_format == "json" else one_line(sentence)
+
+
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], output_format: str) -> str:
     """Rows as aligned text, as markdown, or as JSON (a list of objects by heading)."""
     if output_format == "json":

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from ootci.cli.context import Folders, clock, exit_zero_option, folder_options, progress
-from ootci.cli.report import stage_lines
+from ootci.cli.context import Folders, clock, exit_zero_option, folder_options, format_option, progress
+from ootci.cli.report import stages_text
 from ootci.cli.share import locked_run, share_of
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, BadOption
 from ootci.model.build import Build, StageName, StageStatus
@@ -55,8 +55,16 @@ def _planned(plan: Path, device: str) -> PlannedRun | None:
 @exit_zero_option
 @suites_option
 @click.option("--shard", metavar="I/N", help="Run the I-th of N shares of the tests; `ootci collect` joins them.")
+@format_option
 @folder_options("devices", "work")
-def test_command(device: str, exit_zero: bool, suites_dir: Path | None, shard: str | None, folders: Folders) -> None:
+def test_command(
+    device: str,
+    exit_zero: bool,
+    suites_dir: Path | None,
+    shard: str | None,
+    output_format: str,
+    folders: Folders,
+) -> None:
     """Run import, check and the suites on DEVICE; writes junit.xml, events.jsonl and env.json."""
     workspace, item = folders.workspace, folders.device(device)
     suites = suites_folder(suites_dir)
@@ -74,8 +82,7 @@ def test_command(device: str, exit_zero: bool, suites_dir: Path | None, shard: s
             options=suite_options(item, build, workspace),
             choice=choice,
         )
-    for line in stage_lines(stages):
-        click.echo(line)
+    click.echo(stages_text(stages, output_format))
     bad = {stage.name for stage in stages if stage.status is not StageStatus.PASSED}
     code = EXIT_INFRASTRUCTURE if StageName.CHECK in bad else EXIT_DEVICE if bad else EXIT_FINE
     sys.exit(EXIT_FINE if exit_zero else code)

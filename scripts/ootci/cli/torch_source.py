@@ -9,7 +9,9 @@ import click
 
 from ootci.adapters import git
 from ootci.adapters.folder_lock import locked
-from ootci.cli.context import Folders, clock, exit_zero_option, folder_options, progress, show_error
+from ootci.cli.annotation import show_error
+from ootci.cli.context import Folders, clock, exit_zero_option, folder_options, format_option, progress
+from ootci.cli.report import told
 from ootci.errors import EXIT_FINE, BadOption, TorchNotBuilt
 from ootci.model.plan import Plan
 from ootci.model.record import read, write
@@ -29,6 +31,7 @@ def torch() -> None:
 @click.option("--remote", metavar="URL", help="The repository; OOTCI_PYTORCH_GIT or PyTorch's own when absent.")
 @click.option("--minutes", type=click.IntRange(1, 1440), default=330, show_default=True, help="Time-out of the build.")
 @exit_zero_option
+@format_option
 @folder_options("work")
 def build(
     ref: str | None,
@@ -37,6 +40,7 @@ def build(
     remote: str | None,
     minutes: int,
     exit_zero: bool,
+    output_format: str,
     folders: Folders,
 ) -> None:
     """Build a wheel of torch, once for all devices; writes it and torch.json into the work folder's torch/.
@@ -57,7 +61,9 @@ def build(
         sys.exit(EXIT_FINE)
     if plan is not None:
         write(with_built(plan, folders.workspace.torch_wheels / built.wheel, None), folders.workspace.plan)
-    click.echo(f"{folders.workspace.torch_wheels / built.wheel}: torch {built.version}, {built}")
+    wheel = str(folders.workspace.torch_wheels / built.wheel)
+    facts = {"path": wheel, **built.model_dump(mode="json")}
+    click.echo(told(f"{wheel}: torch {built.version}, {built}", facts, output_format))
 
 
 def _wanted(ref: str | None, number: str | None, plan: Plan | None, remote: str) -> Wanted:

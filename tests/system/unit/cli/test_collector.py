@@ -10,7 +10,7 @@ from ootci.cli.main import GC_THRESHOLD
 _SAY = """
 import gc
 from ootci.cli import main
-main.cli.main = lambda standalone_mode: print(gc.get_threshold()[0])
+main.cli.main = lambda **_: print(gc.get_threshold()[0])
 main.main()
 """
 

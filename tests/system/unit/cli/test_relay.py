@@ -350,7 +350,8 @@ def test_a_delivery_that_is_none_is_refused_in_a_sentence(
     ran = report("dev", "--status", "in_progress", delivery=delivery or {"event_type": None})
     assert (ran.code, relay.state.asked) == (2, 0)
     assert "error RELAY-001: what the relay delivered is not valid: " in ran.err
-    assert not any(line.startswith("::") for line in ran.err.splitlines())
+    (command,) = [line for line in ran.err.splitlines() if line.startswith("::")]
+    assert command.startswith("::error title=RELAY-001::")
 
 
 @pytest.mark.parametrize("text", [b"", b"\x00\xff", b"[" * 100_000, b'{"client_payload": ' + b" " * (2 << 20), None])

@@ -1,0 +1,113 @@
+"""What every command prints, to whom: data on stdout, colours to terminals, annotations to GitHub's runners."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from ootci.cli.main import cli
+
+OOTCI = (sys.executable, "-c", "import sys; sys.argv[0] = 'ootci'; from ootci.cli.main import main; main()")
+PRINTS_ONE_FORM = {
+    "ootci completion": "a script for a shell",
+    "ootci device new": "the path of the file that it wrote",
+    "ootci device schema": "JSON Schema",
+    "ootci device show": "JSON",
+    "ootci schema": "JSON Schema",
+}
+"""Commands without --format, and what they print."""
+
+
+def _leaves(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
+    if not isinstance(command, click.Group):
+        yield path, command
+        return
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        inner = command.get_command(context, name)
+        assert inner is not None
+        yield from _leaves(inner, f"{path} {name}")
+
+
+def test_every_command_prints_json_when_asked() -> None:
+    without = {
+        path
+        for path, command in _leaves(cli, "ootci")
+        if not any("--format" in option.opts for option in command.params)
+    }
+    assert without == set(PRINTS_ONE_FORM)
+
+
+def _run(*arguments: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("GITHUB_") and name != "NO_COLOR"}
+    return subprocess.run(
+        [*OOTCI, *arguments], cwd=cwd, env={**clean, **variables}, capture_output=True, text=True, check=False
+    )
+
+
+def _on_a_terminal(*arguments: str, cwd: Path, **variables: str) -> str:
+    mine, theirs = pty.openpty()
+    clean = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "GITHUB_ACTIONS", "CI")}
+    try:
+        subprocess.run(
+            [*OOTCI, *arguments], cwd=cwd, env={**clean, "TERM": "xterm", **variables}, stdout=theirs, stderr=theirs,
+            check=False,
+        )  # fmt: skip
+        return os.read(mine, 65536).decode()
+    finally:
+        os.close(mine)
+        os.close(theirs)
+
+
+def test_colours_are_for_terminals_that_want_them(tmp_path: Path) -> None:
+    assert "\x1b[" in _on_a_terminal("judge", cwd=tmp_path)
+    assert "\x1b[" not in _on_a_terminal("judge", cwd=tmp_path, NO_COLOR="1")
+    assert "\x1b[" not in _run("judge", cwd=tmp_path).stderr
+
+
+def test_an_error_is_an_annotation_at_its_line_under_github_actions_only(tmp_path: Path) -> None:
+    devices = tmp_path / "devices"
+    devices.mkdir()
+    (devices / "a.yaml").write_text("schema_version: 1\nname: [\n", encoding="utf-8")
+    plain = _run("device", "list", cwd=tmp_path)
+    assert (plain.returncode, plain.stdout) == (2, "")
+    assert "::" not in plain.stderr
+    seen = _run("device", "list", cwd=tmp_path, GITHUB_ACTIONS="true")
+    assert seen.stderr.startswith(plain.stderr)
+    (command,) = [line for line in seen.stderr.splitlines() if line.startswith("::")]
+    assert command.startswith("::error file=devices/a.yaml,line=3,title=DEV-003::")
+    assert "What to do: " in command
+
+
+@pytest.mark.parametrize(("words", "offered"), [("ootci ga", "gate"), ("ootci history sq", "squash")])
+def test_a_shell_is_told_what_could_follow(tmp_path: Path, words: str, offered: str) -> None:
+    asked = {"_OOTCI_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    assert _run(cwd=tmp_path, **asked).stdout == f"plain,{offered}\n"
+
+
+def test_the_script_for_bash_completes_in_bash(tmp_path: Path) -> None:
+    script = _run("completion", "bash", cwd=tmp_path).stdout
+    (tmp_path / "ootci").write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{OOTCI[2]}" "$@"\n', encoding="utf-8")
+    (tmp_path / "ootci").chmod(0o755)
+    asked = "COMP_WORDS=(ootci hist); COMP_CWORD=1; _ootci_completion ootci; echo ${COMPREPLY[*]}"
+    done = subprocess.run(
+        ["bash", "-c", f"{script}\n{asked}"], cwd=tmp_path, capture_output=True, text=True, check=True,
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+    )  # fmt: skip
+    assert done.stdout == "history\n"
+
+
+def test_what_is_done_is_told_to_machines(tmp_path: Path) -> None:
+    done = _run("history", "upgrade", "--format", "json", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    (tmp_path / "data").mkdir()
+    done = _run("history", "gc", "--format", "json", cwd=tmp_path)
+    assert (done.returncode, json.loads(done.stdout)) == (0, {"removed": True, "files": []}), done.stderr

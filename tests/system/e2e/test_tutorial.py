@@ -1,0 +1,83 @@
+"""The tutorial's commands, typed as they stand on the page, by a vendor whose plugin is a stand-in."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from misbehaving import write_device, write_suites
+from torch_server import serve_torch_index
+
+from commands import Ran, run_command  # isort: skip
+
+ROOT = Path(__file__).parents[3]
+TEXT = (ROOT / "docs" / "tutorial" / "add-your-device.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(console|text)\n(.*?)^```$", TEXT, re.M | re.S)
+ADDRESS = "https://github.com/my-company/"
+
+
+def _checkout(folder: Path) -> None:
+    """A checkout whose tool is this one, and whose suites are short."""
+    shutil.copytree(ROOT / "scripts", folder / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "dashboard", folder / "dashboard")
+    write_suites(folder / "tests" / "device")
+    (folder / "devices").mkdir()
+    for name in ("Makefile", "pyproject.toml", "requirements.txt", ".gitignore", "devices/device.schema.json"):
+        shutil.copy(ROOT / name, folder / name)
+    tool = folder / ".venv" / "bin" / "ootci"
+    tool.parent.mkdir(parents=True)
+    tool.write_text(f'#!/bin/sh\nPYTHONPATH={folder}/scripts exec {sys.executable} -m ootci "$@"\n', encoding="utf-8")
+    tool.chmod(0o755)
+    (folder / ".venv" / "tool").touch()  # what `make` asks for: set up and up to date
+
+
+def _repository(folder: Path) -> Path:
+    """The vendor's plugin, in a git repository."""
+    write_device(folder, "mydevice", "passes")
+    repository = (folder / "mydevice").rename(folder / "torch-mydevice.git")
+    for command in (["git", "init", "--quiet"], ["git", "add", "--all"], ["git", "commit", "--quiet", "-m", "plugin"]):
+        assert run_command(command, repository, IDENTITY).code == 0
+    return repository
+
+
+IDENTITY = {f"GIT_{who}_{what}": "me@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+
+
+@pytest.fixture(scope="module")
+def typed(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """Every command of the page, one after the other, in one shell."""
+    folder = tmp_path_factory.mktemp("tutorial")
+    _checkout(folder / "checkout")
+    vendor = _repository(folder / "vendor").parent
+    elsewhere = {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": f"url.file://{vendor}/.insteadOf",
+        "GIT_CONFIG_VALUE_0": ADDRESS,
+    }
+    assert run_command(["git", "init", "--quiet"], folder / "checkout").code == 0
+    script = "set -e\n" + "".join(block for kind, block in BLOCKS if kind == "console")
+    with serve_torch_index(folder / "index") as index:
+        index.add("nightly", "2.15.0.dev20261122+cpu")
+        env = {**IDENTITY, **elsewhere, **index.variables}
+        return run_command(["bash", "-c", script], folder / "checkout", env, timeout=900)
+
+
+def test_every_command_of_the_page_works(typed: Ran) -> None:
+    assert typed.code == 0, typed.out + typed.err
+
+
+def test_what_the_page_shows_is_printed_in_that_order(typed: Ran) -> None:
+    shown = [line for kind, block in BLOCKS if kind == "text" for line in block.splitlines()]
+    assert len(shown) > 4
+    place = 0
+    for line in shown:
+        place = typed.out.find(line, place)
+        assert place >= 0, f"not printed, or not here: {line}\n{typed.out}"
+
+
+def test_the_page_has_as_many_steps_as_a_vendor_has_time() -> None:
+    assert len(re.findall(r"^## \d\. ", TEXT, re.M)) == 6
+    assert len([line for kind, block in BLOCKS if kind == "console" for line in block.splitlines()]) < 12

@@ -47,6 +47,11 @@ class FailureRow:
     attempts: tuple[AttemptRow, ...]
     nights: str | None
 
+    @property
+    def says_more(self) -> bool:
+        """Whether it, or a later attempt, said anything that is still kept."""
+        return self.text is not None or any(attempt.text is not None for attempt in self.attempts)
+
 
 _NEW = (ChangeName.REGRESSION, ChangeName.NEW_FAILURE)
 

@@ -18,6 +18,8 @@ TEXT_LIMIT = 8_000
 """No text that a template prints is longer than this."""
 MARKED_LINES = 60
 
+_SYMBOL = re.compile(r'<symbol id="([^"]+)".*?</symbol>\n')
+_USED = re.compile(r'<use [^>]*?href="#([^"]+)"')
 _ERROR_LINE = re.compile(r"^E( |$)|\b(?:error|FAILED):")
 
 
@@ -44,7 +46,14 @@ def templates(folder: Path) -> Environment:
 
 def page(environment: Environment, template: str, values: Mapping[str, object]) -> bytes:
     """One page."""
-    return environment.get_template(template).render(values).encode("utf-8")
+    return _with_used_symbols(environment.get_template(template).render(values)).encode("utf-8")
+
+
+def _with_used_symbols(text: str) -> str:
+    """The page without the symbols that nothing on it shows: of thousands of pages each has but a few."""
+    used = set(_USED.findall(text))
+    end = text.find('<a class="skip"')
+    return _SYMBOL.sub(lambda found: found[0] if found[1] in used else "", text[:end]) + text[end:]
 
 
 def marked(text: str) -> Markup:

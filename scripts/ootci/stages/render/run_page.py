@@ -24,8 +24,9 @@ from .run_files import run_path
 from .run_view import run_view
 
 NAMED_NIGHTS = TEXTS_NIGHTS
-"""So long the page of a run names the tests that neither passed nor failed; then it counts them, or the pages of a few
-years would be more than GitHub Pages takes. The run's file in the API has them all, for good."""
+"""So long the page of a run says everything. Then it counts what works and the tests that neither passed nor failed,
+and only names failures of which nothing more is known, or the pages of a few years would be more than GitHub Pages
+takes. The run's file in the API has every test, for good."""
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,11 @@ class TestList:
 
 @dataclass(frozen=True)
 class RunView:
-    """A run as its page shows it; ``reported`` says whether any test did."""
+    """A run as its page shows it.
+
+    ``reported`` says whether any test did, ``capabilities_counted`` how many capabilities are not named because they
+    work.
+    """
 
     run: Run
     reported: bool
@@ -99,9 +103,11 @@ class RunView:
     suites: tuple[CountRow, ...]
     capabilities: tuple[CountRow, ...]
     capabilities_more: int
+    capabilities_counted: int
     failures_total: int
     failures_known: int
     failures: tuple[FailureRow, ...]
+    named_failures: tuple[FailureRow, ...]
     other_failures: TestList | None
     lists: tuple[TestList, ...]
     operators: OperatorsView | None
@@ -127,13 +133,15 @@ def run_view(
         place: where the nights of a test are shown, as an address from the top.
         changes: how its tests differ from the run before, as the judge found; without them no failure is called new.
         whole: the room of the page.
-        is_short: whether tests that neither passed nor failed are counted only, and not named.
+        is_short: whether the page is that of an old run: what works, and tests that neither passed nor failed, are
+            counted only, and failures of which nothing more is known are only named.
 
     """
     known = known_ids(plan, stored)
     stages, facts = _stages(run, whole.part(LOGS)), _facts(run, whole.part(FACTS))
     counts = whole.part(COUNTS)
-    suites, every = _counted(_suites(run), counts), capability_rows(run.capabilities)
+    suites, all_of_them = _counted(_suites(run), counts), capability_rows(run.capabilities)
+    every = [row for row in all_of_them if not (is_short and row.state is CapabilityState.WORKS)]
     capabilities = _counted(every[:CAPABILITIES_LIMIT], counts)
     claims = claims_view(review_known(plan, run.device, stored), review_unsupported(plan, run.device, stored), whole)
     failing, rows = failures(run, {change.id: change.change for change in changes}, known, place, whole.part(TEXTS))
@@ -147,9 +155,11 @@ def run_view(
         suites=suites,
         capabilities=capabilities,
         capabilities_more=len(every) - len(capabilities),
+        capabilities_counted=len(all_of_them) - len(every),
         failures_total=len(failing),
         failures_known=len(known),
-        failures=rows,
+        failures=tuple(row for row in rows if not is_short or row.says_more),
+        named_failures=tuple(row for row in rows if is_short and not row.says_more),
         other_failures=_named(_OTHER_FAILURES, failing[len(rows) :], whole.part(NAMES)),
         lists=_lists(run.outcomes, whole.part(0 if is_short else 2 * NAMES)),
         operators=operators_view(run.operators, whole),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from unit.render.pages import Element, read
 from unit.render.sample import Sample
 from unit.render.sample_runs import NIGHTS, plan_id
 
+from ootci.history.store import History
 from ootci.stages.render import render, run_page
 
 
@@ -112,3 +114,34 @@ def test_the_page_of_an_old_run_counts_what_it_named_and_leads_to_the_file_that_
             assert (tmp_path / "site" / file).is_file()
         else:
             assert after.text == before.text
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_the_page_of_an_old_run_shows_what_is_kept_and_counts_what_works(
+    sampled: Sample, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_kept: bool
+) -> None:
+    monkeypatch.setattr(run_page, "NAMED_NIGHTS", -1)
+    shutil.copytree(sampled.history.folder, tmp_path / "history")
+    if not is_kept:
+        shutil.rmtree(tmp_path / "history" / "details")
+    render(sampled.registry, History(tmp_path / "history"), sampled.verdicts, tmp_path / "site")
+    before, after = page(site, "borealis", NIGHTS - 1), page(tmp_path / "site", "borealis", NIGHTS - 1)
+    failing = [row.find("code")[0].text for row in before.find("details", class_="failure")]
+    assert len(failing) == 3
+    section = after.find("section", aria_labelledby="failures")[0]
+    assert [item.find("code")[0].text for item in section.find("details" if is_kept else "li")] == failing
+    assert ("no text of these is kept" in section.text) is not is_kept
+    assert len(section.find("pre", class_="command")) == (3 if is_kept else 0)
+    states = [row.text for row in before.find("section", aria_labelledby="capabilities")[0].find("tr")[1:]]
+    works = [row for row in states if " works " in row]
+    shown = after.find("section", aria_labelledby="capabilities")[0]
+    assert [row.text for row in shown.find("tr")[1:]] == [row for row in states if row not in works]
+    assert works
+    assert f"{len(works)} capabilit" in shown.text
+
+
+def test_a_page_carries_the_symbols_that_it_shows_and_no_others(site: Path) -> None:
+    for path in (site / "index.html", site / "diff" / "index.html", site / "d" / "borealis" / "index.html"):
+        shown = {use.attributes["href"] for use in read(path).find("use")}
+        carried = {f"#{symbol.attributes['id']}" for symbol in read(path).find("symbol")}
+        assert carried == shown, path

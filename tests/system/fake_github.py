@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TypeVar
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 TOKEN = "a-token-that-nobody-may-see"  # noqa: S105 - it opens nothing
@@ -53,8 +54,8 @@ class FakeGithub(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, handler: type[Handler] | None = None) -> None:
+        super().__init__(("127.0.0.1", 0), handler or Handler)
         self.issues: dict[int, dict[str, object]] = {}
         self.moments: list[Moment] = []
         self.asked: list[str] = []
@@ -103,17 +104,19 @@ class FakeGithub(ThreadingHTTPServer):
         return json.dumps([*self.issues.values(), *self.asked])
 
 
-class _Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
+    """Answers as GitHub does."""
+
     server: FakeGithub
 
     def do_GET(self) -> None:
-        self._meet("GET", self._list)
+        self._meet("GET", self.list)
 
     def do_POST(self) -> None:
-        self._meet("POST", self._post)
+        self._meet("POST", self.post)
 
     def do_PATCH(self) -> None:
-        self._meet("PATCH", self._patch)
+        self._meet("PATCH", self.patch)
 
     def _meet(self, method: str, right: Callable[[], None]) -> None:
         self.server.asked.append(f"{method} {self.path}")
@@ -126,25 +129,25 @@ class _Handler(BaseHTTPRequestHandler):
                 self.silent = True
                 right()
             self.silent = False
-            self._send(moment.status, moment.body, moment.headers)
+            self.send(moment.status, moment.body, moment.headers)
             return
         self.silent = False
         if self.headers.get("Authorization") not in (
             (f"Bearer {TOKEN}", None) if method == "GET" else (f"Bearer {TOKEN}",)
         ):
-            self._say(401, {"message": "Bad credentials"})
+            self.say(401, {"message": "Bad credentials"})
             return
         right()
 
-    def _list(self) -> None:
+    def list(self) -> None:
         parts = urlsplit(self.path)
         query = {key: values[0] for key, values in parse_qs(parts.query).items()}
         if parts.path.startswith("/users/"):
             name = parts.path.removeprefix("/users/")
-            self._say(*((200, {"login": name}) if name in self.server.users else (404, {"message": "Not Found"})))
+            self.say(*((200, {"login": name}) if name in self.server.users else (404, {"message": "Not Found"})))
             return
         if parts.path != f"/repos/{REPOSITORY}/issues":
-            self._say(404, {"message": "Not Found"})
+            self.say(404, {"message": "Not Found"})
             return
         wanted = set(filter(None, query.get("labels", "").split(",")))
         state = query.get("state", "open")
@@ -156,43 +159,43 @@ class _Handler(BaseHTTPRequestHandler):
         size, page = min(int(query["per_page"]), self.server.page), int(query.get("page", "1"))
         following = f"{self.server.url}{parts.path}?{urlencode({**query, 'page': page + 1})}"
         more = {"Link": f'<{following}>; rel="next"'} if len(found) > page * size else {}
-        self._say(200, found[(page - 1) * size : page * size], more)
+        self.say(200, found[(page - 1) * size : page * size], more)
 
-    def _post(self) -> None:
+    def post(self) -> None:
         comment = re.fullmatch(rf"/repos/{REPOSITORY}/issues/(\d+)/comments", self.path)
         if len(str(self.given["body"])) > MAX_BODY:
-            self._say(422, {"message": "body is too long"})
+            self.say(422, {"message": "body is too long"})
         elif comment is None and self.path == f"/repos/{REPOSITORY}/issues":
             number = self.server.add(self.given["title"], self.given["body"], tuple(self.given["labels"]))
             self.server.on_create()
-            self._say(201, self.server.issues[number])
+            self.say(201, self.server.issues[number])
         elif comment is None:
-            self._say(404, {"message": "Not Found"})
+            self.say(404, {"message": "Not Found"})
         elif self.server.issues[int(comment[1])]["locked"]:
-            self._say(403, {"message": "Unable to create comment because issue is locked."})
+            self.say(403, {"message": "Unable to create comment because issue is locked."})
         else:
             self.server.comments(int(comment[1])).append(self.given["body"])
-            self._say(201, {})
+            self.say(201, {})
 
-    def _patch(self) -> None:
+    def patch(self) -> None:
         number = int(self.path.rpartition("/")[2])
         issue = self.server.issues.get(number)
         if issue is None:
-            self._say(410, {"message": "This issue was deleted"})
+            self.say(410, {"message": "This issue was deleted"})
             return
         if len(str(self.given.get("body", ""))) > MAX_BODY:
-            self._say(422, {"message": "body is too long"})
+            self.say(422, {"message": "body is too long"})
             return
         if self.given.get("state", issue["state"]) == issue["state"]:
             self.given.pop("state_reason", None)
         issue.update(self.given)
-        self._say(200, issue)
+        self.say(200, issue)
 
-    def _say(self, status: int, body: object, headers: dict[str, str] | None = None) -> None:
+    def say(self, status: int, body: object, headers: dict[str, str] | None = None) -> None:
         if not self.silent:
-            self._send(status, json.dumps(body), headers or {})
+            self.send(status, json.dumps(body), headers or {})
 
-    def _send(self, status: int, text: str, headers: dict[str, str]) -> None:
+    def send(self, status: int, text: str, headers: dict[str, str]) -> None:
         content = text.encode()
         self.send_response(status)
         for name, value in {"Content-Type": "application/json", "Content-Length": str(len(content)), **headers}.items():
@@ -207,7 +210,17 @@ class _Handler(BaseHTTPRequestHandler):
 @contextlib.contextmanager
 def fake_github() -> Iterator[FakeGithub]:
     """Run the server on a free port."""
-    with FakeGithub() as server:
+    with running(FakeGithub()) as server:
+        yield server
+
+
+S = TypeVar("S", bound=FakeGithub)
+
+
+@contextlib.contextmanager
+def running(made: S) -> Iterator[S]:
+    """Run a server."""
+    with made as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from ootci.adapters.process import ask
@@ -108,3 +109,45 @@ def clone_command(url: str, ref: str, folder: Path, *, submodules: bool) -> list
     if submodules:
         commands.append(["git", "submodule", "update", "--quiet", "--init", "--recursive", "--depth=1"])
     return commands
+
+
+@dataclass(frozen=True)
+class ChangedFile:
+    """A file that a commit changed.
+
+    Attributes:
+        status: the first letter of git's word for it: A, M, D, R (renamed), C (copied) or T (of another kind).
+        path: where it is, or was where it is gone, with ``/`` between folders.
+        before: where it was before, if it was renamed or copied.
+
+    """
+
+    status: str
+    path: str
+    before: str | None = None
+
+
+def changed_files(folder: Path) -> tuple[ChangedFile, ...]:
+    """What the commit of a checkout changed since its first parent: of a merge all that it brings.
+
+    Nothing that the commit holds is run: git asks no filter, no driver and no hook for names.
+
+    Raises:
+        HostFailure: git does not say, for instance because the parent was not fetched.
+
+    """
+    # Short files of one form are much alike without being the same file under another name.
+    command = ["git", "diff-tree", "-r", "-M85%", "-z", "--no-commit-id", "--name-status", "HEAD^1", "HEAD"]
+    said = ask(command, cwd=folder)
+    if said is None or said.exit_code != 0:
+        raise HostFailure(
+            "git does not say what is proposed",
+            where=str(folder),
+            fix="check the proposal out together with the commit that it is based on (`fetch-depth: 2`)",
+        )
+    parts = iter(said.out.split("\0")[:-1])
+    found = []
+    for status in parts:
+        before = next(parts) if status[:1] in ("R", "C") else None
+        found.append(ChangedFile(status[:1], next(parts), before))
+    return tuple(found)

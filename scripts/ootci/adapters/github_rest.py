@@ -96,6 +96,18 @@ class GithubRest:
         """
         return self._ask("GET", self._api + path, parameters or {}, None, may_miss=True)[0]
 
+    def points_to(self, path: str) -> str:
+        """The address that GitHub redirects to; it is for whoever knows it, so it is not followed with the token.
+
+        Raises:
+            GithubUnreachable, GithubRefused: as for :meth:`pages`; also where it redirects to nowhere.
+
+        """
+        address = self._ask("GET", self._api + path, {}, None, redirected=True)[1]
+        if not address.startswith(("https://", f"{self._api}/")):
+            raise _odd(f"GET {path}", "it leads nowhere")
+        return address
+
     def change(self, method: str, path: str, body: Mapping[str, object]) -> object:
         """Make or change something, and give what GitHub says it is now.
 
@@ -118,8 +130,9 @@ class GithubRest:
         body: Mapping[str, object] | None,
         *,
         may_miss: bool = False,
+        redirected: bool = False,
     ) -> tuple[object, str]:
-        """What was answered, and the address of the next page, empty where this is the last."""
+        """What was answered, and the address of the next page, empty where this is the last; or of a redirection."""
         place = f"{method} {urlsplit(url).path}"
         reason = ""
         for attempt in range(ATTEMPTS):
@@ -129,6 +142,8 @@ class GithubRest:
                 reason = f"GitHub did not answer ({type(error).__name__})"
                 self._wait(2.0**attempt)
                 continue
+            if redirected and status in (302, 307):
+                return None, headers.get("Location", "")
             if status < 300:
                 return _parsed(text, place), following
             if status == 404 and may_miss:

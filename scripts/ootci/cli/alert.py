@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,8 +11,9 @@ import click
 from ootci.adapters.github_issues import ACTIONS_BOT, GithubIssues
 from ootci.adapters.github_rest import GithubRest
 from ootci.cli.context import Folders, folder_options, format_option
+from ootci.cli.home import decided, named_repository, token_to_write
 from ootci.cli.report import one_line, told
-from ootci.errors import EXIT_INFRASTRUCTURE, BadOption, GithubRefused, NightlyStale
+from ootci.errors import EXIT_INFRASTRUCTURE, GithubRefused, NightlyStale
 from ootci.model.device import RegisteredDevice
 from ootci.model.record import read
 from ootci.model.verdict import Verdicts
@@ -31,10 +31,7 @@ from ootci.stages.alert import (
 )
 from ootci.stages.render import AlertTexts, site_address
 
-HOME = "pytorch/pytorch-integration-tests"
-"""The repository whose nightlies write issues without being asked; another is named by ``OOTCI_HOME``."""
 LABEL = "ootci-alert"
-TOKEN_VARIABLE = "GITHUB_TOKEN"  # noqa: S105 - the name of a variable
 
 
 @click.command("alert", short_help="Open, rewrite and close issues.")
@@ -83,17 +80,9 @@ def alert(
     Nothing is changed outside the main branch of the home repository, unless --apply is given. The home repository is
     the one that OOTCI_HOME names. GITHUB_TOKEN has to be allowed to write issues.
     """
-    name = _repository(repository)
-    really, why = (wanted, "as asked for") if wanted is not None else _at_home(name)
-    if really and not name:
-        raise BadOption("no repository is named", where="--repository", fix="name one: --repository owner/name")
-    token = os.environ.get(TOKEN_VARIABLE) or None
-    if really and token is None:
-        raise BadOption(
-            "there is no token to write issues with",
-            where=TOKEN_VARIABLE,
-            fix="set it to a token that may write the repository's issues, or ask for --dry-run",
-        )
+    name = named_repository(repository)
+    really, why = decided(wanted, name)
+    token = token_to_write(really, name, "issues")
     verdicts, registry = read(Verdicts, folders.workspace.verdicts), folders.registry()
     rules = Rules(good_nights=good_nights, new_issues=limit)
     issues = GithubIssues(GithubRest(token), name, LABEL, author) if name else None
@@ -138,25 +127,6 @@ class _Said:
     def end(self, facts: dict[str, object]) -> None:
         if self._format == "json":
             click.echo(told("", {**facts, "said": self._lines}, self._format))
-
-
-def _repository(given: str | None) -> str:
-    name = given or os.environ.get("GITHUB_REPOSITORY") or ""
-    if name and not re.fullmatch(r"[A-Za-z0-9-]{1,39}/(?!\.\.?$)[A-Za-z0-9_.-]{1,100}", name):
-        raise BadOption(f"`{name}` is no repository", where="--repository", fix="write it as owner/name")
-    return name
-
-
-def _at_home(name: str) -> tuple[bool, str]:
-    """Whether this is a run of the home repository's main branch, and why."""
-    home, ref = os.environ.get("OOTCI_HOME") or HOME, os.environ.get("GITHUB_REF", "")
-    if os.environ.get("GITHUB_ACTIONS") != "true":
-        return False, "this is no workflow; --apply does it all the same"
-    if name != home or os.environ.get("GITHUB_REPOSITORY") != home:
-        return False, f"it is not {home}; --apply does it all the same"
-    if ref != "refs/heads/main":
-        return False, f"this is {ref or 'no branch'} and not the main branch; --apply does it all the same"
-    return True, "this is its main branch"
 
 
 def _texts(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ootci.cli import device_check, device_new, device_preview, device_run
+from ootci.cli import device_answer, device_check, device_new, device_preview, device_review, device_run
 from ootci.cli.context import Folders, InOrder, folder_options, format_option
 from ootci.cli.report import table
 from ootci.model.schema import device_schema
@@ -51,3 +51,5 @@ device.add_command(device_new.new)
 device.add_command(device_check.check)
 device.add_command(device_preview.preview)
 device.add_command(device_run.run)
+device.add_command(device_review.review)
+device.add_command(device_answer.answer)

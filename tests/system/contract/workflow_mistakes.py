@@ -4,6 +4,7 @@ from __future__ import annotations
 
 PIN = "actions/checkout@0123456789abcdef0123456789abcdef01234567 # v1.2.3"
 UPLOAD = "actions/upload-artifact@76543210fedcba9876543210fedcba9876543210 # v3.2.1"
+DOWNLOAD = "actions/download-artifact@02468ace13579bdf02468ace13579bdf02468ace # v4.3.2"
 DEPLOY = "actions/deploy-pages@13579bdf02468ace13579bdf02468ace13579bdf # v2.3.1"
 
 CALLER = f"""\
@@ -162,6 +163,63 @@ jobs:
         run: .ci/run
 """
 
+REVIEW = f"""\
+name: device-file
+on:
+  pull_request:
+permissions: {{}}
+jobs:
+  review:
+    name: review
+    runs-on: ubuntu-latest
+    timeout-minutes: 5
+    permissions:
+      contents: read # to check out
+    steps:
+      - name: Check out our own
+        uses: {PIN}
+        with:
+          ref: ${{{{ github.event.pull_request.base.sha }}}}
+          persist-credentials: false
+      - name: Check out what is proposed
+        uses: {PIN}
+        with:
+          path: proposed
+          persist-credentials: false
+      - name: Review
+        shell: bash
+        run: ootci device review proposed
+"""
+
+ANSWER = f"""\
+name: answer
+on:
+  workflow_run:
+    workflows: [device-file]
+    types: [completed]
+permissions: {{}}
+jobs:
+  answer:
+    name: answer
+    if: github.event.workflow_run.event == 'pull_request'
+    runs-on: ubuntu-latest
+    timeout-minutes: 5
+    permissions:
+      contents: read # to check out
+      actions: read # to download
+      pull-requests: write # to comment
+    steps:
+      - name: Check out our own
+        uses: {PIN}
+        with:
+          persist-credentials: false
+      - name: Answer
+        shell: bash
+        env:
+          GITHUB_TOKEN: ${{{{ github.token }}}}
+        run: ootci device answer
+"""
+
 ACTION = """\
 name: setup
 inputs:
@@ -178,10 +236,12 @@ GOOD = {
     "workflows/nightly.yml": CALLER,
     "workflows/device.yml": CALLEE,
     "workflows/ci.yml": CHECKS,
+    "workflows/device-file.yml": REVIEW,
+    "workflows/answer.yml": ANSWER,
     "actions/setup/action.yml": ACTION,
 }
 
-NIGHTLY, DEVICE, CI, SETUP = GOOD
+NIGHTLY, DEVICE, CI, PROPOSED, ANSWERED, SETUP = GOOD
 
 MISTAKES: tuple[tuple[str, str, str, str], ...] = (
     ("starts_with_no_permission", NIGHTLY, "permissions: {}", "permissions: {contents: read}"),
@@ -238,6 +298,33 @@ MISTAKES: tuple[tuple[str, str, str, str], ...] = (
     ("is_safe_for_forks", CI, "runs-on: ubuntu-latest", "runs-on: [self-hosted, npu]"),
     ("is_safe_for_forks", CI, "contents: read", "contents: write"),
     ("is_safe_for_forks", CI, "run: .ci/run", "env: {TOKEN: '${{ secrets.TOKEN }}'}\n        run: .ci/run"),
+    (
+        "looks_at_proposals_with_our_own_tool",
+        PROPOSED,
+        "          ref: ${{ github.event.pull_request.base.sha }}\n",
+        "",
+    ),
+    ("looks_at_proposals_with_our_own_tool", PROPOSED, ".base.sha", ".head.sha"),
+    ("looks_at_proposals_with_our_own_tool", PROPOSED, "path: proposed", "ref: main"),
+    ("looks_at_proposals_with_our_own_tool", PROPOSED, "contents: read", "packages: read"),
+    ("asks_for_what_it_needs", ANSWERED, "      actions: read # to download\n", ""),
+    ("asks_for_what_it_needs", ANSWERED, "pull-requests: write", "issues: write"),
+    ("asks_for_what_it_needs", ANSWERED, "GITHUB_TOKEN", "TOKEN"),
+    ("takes_a_strangers_run_for_data", ANSWERED, "    if: github.event.workflow_run.event == 'pull_request'\n", ""),
+    ("takes_a_strangers_run_for_data", ANSWERED, "event == 'pull_request'", "event != 'push'"),
+    (
+        "takes_a_strangers_run_for_data",
+        ANSWERED,
+        "          persist",
+        "          ref: ${{ github.event.workflow_run.head_sha }}\n          persist",
+    ),
+    (
+        "takes_a_strangers_run_for_data",
+        ANSWERED,
+        "      - name: Answer",
+        f"      - name: Download\n        uses: {DOWNLOAD}\n      - name: Answer",
+    ),
+    ("takes_a_strangers_run_for_data", ANSWERED, "ootci device answer", "ootci device review ."),
     ("local_calls_lead_somewhere", NIGHTLY, "uses: ./.github/actions/setup", "uses: ./.github/actions/set-up"),
     ("local_calls_lead_somewhere", NIGHTLY, "workflows/device.yml", "workflows/devices.yml"),
     ("calls_fit", NIGHTLY, "      device-name: ${{ matrix.device }}\n", ""),

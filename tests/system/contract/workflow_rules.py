@@ -238,7 +238,9 @@ def asks_for_what_it_needs(files: Files) -> Iterator[str]:
                     if re.search(sign, used, re.M) and permissions.get(scope) not in levels:
                         yield f"{file.path}: job {name} needs `{scope}: {levels[0]}` for `{step.get('name')}`"
                 run = step.get("run", "")
-                if re.search(f"{_PUSH}|{_ALERT}", run, re.M) and "GITHUB_TOKEN" not in (step.get("env") or {}):
+                if re.search(f"{_PUSH}|{_ALERT}|{_ANSWER}", run, re.M) and "GITHUB_TOKEN" not in (
+                    step.get("env") or {}
+                ):
                     yield f"{file.path}: `{step.get('name')}` has no GITHUB_TOKEN to write with"
 
 
@@ -289,6 +291,51 @@ def is_safe_for_forks(files: Files) -> Iterator[str]:
                 yield f"{file.path}: job {name} gives a pull request more than reading"
 
 
+def looks_at_proposals_with_our_own_tool(files: Files) -> Iterator[str]:
+    """Device files of a pull request are looked at by the base branch's tool; they lie in a folder of their own."""
+    base = "${{ github.event.pull_request.base.sha }}"
+    for file in files.values():
+        if file.trigger("pull_request") is None:
+            continue
+        for name, job in file.jobs.items():
+            if not any(re.search(_REVIEW, step.get("run", ""), re.M) for step in _of(job)):
+                continue
+            checkouts = [step.get("with", {}) for step in _of(job) if _action(step) == "actions/checkout"]
+            if [given.get("ref") for given in checkouts if "path" not in given] != [base]:
+                yield f"{file.path}: job {name} may look at a proposal with the proposal's own tool"
+            if set(_permissions(job).items()) - {("contents", "read")}:
+                yield f"{file.path}: job {name} looks at a stranger's files and has more than `contents: read`"
+
+
+def takes_a_strangers_run_for_data(files: Files) -> Iterator[str]:
+    """What runs after another workflow's run has rights that the other had not.
+
+    So it checks out nothing that the event names, leaves what the other run made to `ootci`, which reads it within
+    limits, and runs for the one event that it is meant for.
+    """
+    for file in files.values():
+        if file.trigger("workflow_run") is None:
+            continue
+        for name, job in file.jobs.items():
+            if not re.search(r"(^|\{\{ )github\.event\.workflow_run\.event == '\w+'( &&|$)", _condition(job)):
+                yield f"{file.path}: job {name} runs after a run of any event"
+            for step in _of(job):
+                if _action(step) == "actions/checkout" and {"ref", "repository"} & step.get("with", {}).keys():
+                    yield f"{file.path}: `{step.get('name')}` may check out a stranger's code"
+                if _action(step) == "actions/download-artifact":
+                    yield f"{file.path}: `{step.get('name')}` unpacks whatever a stranger has packed"
+                if re.search(r"^ootci (build|test|nightly|device review)\b", step.get("run", ""), re.M):
+                    yield f"{file.path}: `{step.get('name')}` looks at more than what the other run has found"
+
+
+def _condition(job: Mapped) -> str:
+    return " ".join(str(job.get("if", "")).split())
+
+
+def _action(step: Mapped) -> str:
+    return str(step.get("uses", "")).partition("@")[0]
+
+
 def _permissions(job: Mapped) -> Mapped:
     """A job's single permissions; that all are given at once is for `says_why_it_widens` to say."""
     found = job.get("permissions", {})
@@ -319,10 +366,14 @@ def _text_of_job(file: File, name: str) -> str:
 
 _PUSH = r"^ootci history publish\b"
 _ALERT = r"^ootci alert\b"
+_ANSWER = r"^ootci device answer\b"
+_REVIEW = r"^ootci device review\b"
 _NEEDED = (
     (r"^actions/checkout@", "contents", ("read", "write")),
     (_PUSH, "contents", ("write",)),
     (_ALERT, "issues", ("write",)),
+    (_ANSWER, "pull-requests", ("write",)),
+    (_ANSWER, "actions", ("read", "write")),
     (r"^actions/deploy-pages@", "pages", ("write",)),
     (r"^actions/deploy-pages@", "id-token", ("write",)),
     (r"^ootci relay report\b", "id-token", ("write",)),

@@ -73,6 +73,11 @@ class Repository:
         _git(self.checkout, *author, "commit", "--quiet", "--message=as tested")
         _git(self.checkout, "push", "--quiet", str(self.remote), "main")
 
+    def reset(self, commit: str) -> None:
+        """Make a commit of the past the newest one, in both."""
+        _git(self.checkout, "reset", "--quiet", "--hard", commit)
+        _git(self.checkout, "push", "--quiet", "--force", str(self.remote), "main")
+
     @property
     def sha(self) -> str:
         """The commit that the checkout stands at."""

@@ -7,6 +7,8 @@ from .plugin import BuildSettings, GitSource, Plugin, Torch
 from .registry import (
     BAD_RANGES,
     DEFAULT_FOLDER,
+    KNOWN_FAILURES,
+    UPSTREAM_LIST,
     DeviceFile,
     find_device,
     load_bad_ranges,
@@ -22,7 +24,9 @@ from .running import Check, Container, Limits, Runner, Suite
 __all__ = [
     "BAD_RANGES",
     "DEFAULT_FOLDER",
+    "KNOWN_FAILURES",
     "LONGEST_RANGE",
+    "UPSTREAM_LIST",
     "BadRange",
     "BuildSettings",
     "Cadence",

@@ -15,7 +15,15 @@ from ootci.errors import (
     DeviceFileUnreadable,
     OotciError,
 )
-from ootci.model.device import DeviceFile, RegisteredDevice, read_device, require_name, with_lists
+from ootci.model.device import (
+    KNOWN_FAILURES,
+    UPSTREAM_LIST,
+    DeviceFile,
+    RegisteredDevice,
+    read_device,
+    require_name,
+    with_lists,
+)
 from ootci.model.review import CheckResult, CheckState
 
 HOSTED = re.compile(r"(ubuntu|windows|macos)-(latest|\d[\w.-]*)")
@@ -47,6 +55,11 @@ class Checked:
     file: DeviceFile | None = None
     registered: RegisteredDevice | None = None
 
+    @property
+    def is_named_right(self) -> bool:
+        """Whether the file has the name of its device."""
+        return any(item.check == _NAME and item.state is CheckState.PASSED for item in self.results)
+
 
 @dataclass(frozen=True)
 class _Amiss:
@@ -69,7 +82,7 @@ def check_file(path: Path, today: date) -> Checked:
     """
     results: list[CheckResult] = []
     try:
-        _require_no_link(path)
+        require_no_link(path)
         file = read_device(path)
     except OotciError as error:
         failed = _READING.index(_name_of(error))
@@ -85,6 +98,8 @@ def check_file(path: Path, today: date) -> Checked:
     except DeviceFileMisnamed as error:
         results.append(_result(_NAME, error))
     try:
+        for name in ("", KNOWN_FAILURES, UPSTREAM_LIST):
+            require_no_link(path.parent / file.device.name / name)
         registered = with_lists(file)
         results.append(CheckResult(check=_LISTS, state=CheckState.PASSED))
     except OotciError as error:
@@ -95,7 +110,13 @@ def check_file(path: Path, today: date) -> Checked:
     return Checked(path, tuple(results), whole, registered)
 
 
-def _require_no_link(path: Path) -> None:
+def require_no_link(path: Path) -> None:
+    """Refuse a symbolic link in the place of a file.
+
+    Raises:
+        DeviceFileUnreadable: it is one.
+
+    """
     if path.is_symlink():
         raise DeviceFileUnreadable(
             "it is a symbolic link, which leads elsewhere on another machine",

@@ -1,0 +1,108 @@
+"""Pull requests of a repository on GitHub: which one stands at a commit, what it changes, and our comment under it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from ootci.adapters.github_issues import ACTIONS_BOT
+from ootci.adapters.github_rest import GithubRest
+from ootci.errors import GithubRefused
+
+
+@dataclass(frozen=True)
+class Pull:
+    """A pull request.
+
+    Attributes:
+        number: its number.
+        author: login of whoever opened it; empty where they have left.
+
+    """
+
+    number: int
+    author: str
+
+
+class GithubPulls:
+    """The pull requests of one repository.
+
+    Args:
+        rest: the client.
+        repository: ``owner/name``.
+        author: our login.
+
+    """
+
+    def __init__(self, rest: GithubRest, repository: str, author: str = ACTIONS_BOT) -> None:
+        self._rest = rest
+        self._path = f"/repos/{quote(repository)}"
+        self._author = author
+
+    def at(self, repository: str, branch: str, commit: str) -> tuple[Pull, ...]:
+        """The open pull requests from a branch whose newest commit is that one.
+
+        Args:
+            repository: where the branch is, ``owner/name``; often a fork.
+            branch: its name.
+            commit: the full commit.
+
+        Raises:
+            GithubUnreachable, GithubRefused: see the client.
+
+        """
+        wanted = {"state": "open", "head": f"{repository.partition('/')[0]}:{branch}"}
+        found = []
+        for item in self._rest.pages(f"{self._path}/pulls", wanted):
+            head = _within(item, "head")
+            if _within(head, "sha") == commit and _within(head, "repo", "full_name") == repository:
+                found.append(Pull(_number(item), str(_within(item, "user", "login") or "")))
+        return tuple(found)
+
+    def files(self, number: int) -> Iterator[str]:
+        """The paths that a pull request changes, those of before too where it renames.
+
+        Raises:
+            GithubUnreachable, GithubRefused: see the client.
+
+        """
+        for item in self._rest.pages(f"{self._path}/pulls/{number}/files", {}):
+            for key in ("filename", "previous_filename"):
+                if (name := _within(item, key)) is not None:
+                    yield str(name)
+
+    def answer(self, number: int, marker: str, body: str) -> str:
+        """Make our one comment with a marker say something, and say what was done to it.
+
+        Raises:
+            GithubUnreachable, GithubRefused: see the client.
+
+        """
+        comments = f"{self._path}/issues/{number}/comments"
+        for item in self._rest.pages(comments, {}):
+            text = str(_within(item, "body") or "").replace("\r\n", "\n")
+            # A stranger can write whatever we write, but not in our name.
+            if _within(item, "user", "login") == self._author and text.startswith(marker):
+                if text.strip() == body.strip():
+                    return "left as it is"
+                self._rest.change("PATCH", f"{self._path}/issues/comments/{_number(item, 'id')}", {"body": body})
+                return "rewritten"
+        self._rest.change("POST", comments, {"body": body})
+        return "written"
+
+
+def _within(item: object, *keys: str) -> object:
+    """What lies within nested objects; None where it is not there, as the fork of somebody who deleted it."""
+    for key in keys:
+        item = item.get(key) if isinstance(item, dict) else None
+    return item
+
+
+def _number(item: object, key: str = "number") -> int:
+    found = _within(item, key)
+    if not isinstance(found, int):
+        raise GithubRefused(
+            f"GitHub's answer is not as it should be: it has no {key}", where="pull requests", fix="see what answers"
+        )
+    return found

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sys
 import tarfile
 import zipfile
@@ -59,12 +61,17 @@ def installed(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Insta
     (sdist,), (wheel,) = (folder / "dist").glob("*.tar.gz"), (folder / "dist").glob("*.whl")
     environment, empty = folder / "environment", folder / "empty"
     empty.mkdir()
-    made = run_command([sys.executable, "-m", "venv", str(environment)], folder)
-    assert made.code == 0, made.err
-    pip = [str(environment / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    done = run_command([*pip, str(wheel)], folder)
-    assert done.code == 0, done.err
+    _install(wheel, sys.executable, environment)
     return Installed(checkout, sdist, wheel, environment, empty)
+
+
+def _install(wheel: Path, python: str, environment: Path) -> None:
+    """Install a wheel into a new environment of that Python; ours has a pip, which saves making one for each."""
+    made = run_command([python, "-m", "venv", "--without-pip", str(environment)], environment.parent)
+    assert made.code == 0, made.err
+    pip = [sys.executable, "-m", "pip", "--python", str(environment / "bin" / "python"), "--disable-pip-version-check"]
+    done = run_command([*pip, "install", "--quiet", "--no-compile", str(wheel)], environment.parent)
+    assert done.code == 0, done.err
 
 
 def _tracked(checkout: Path, folder: str) -> set[str]:
@@ -118,6 +125,30 @@ def test_the_source_distribution_can_be_built_again_and_holds_no_test_of_ours(in
     assert any(name.endswith("/LICENSE") for name in names)
     assert any(name.endswith("/tests/device/conftest.py") for name in names)
     assert not [name for name in names if "/tests/system" in name]
+
+
+def _python(version: str) -> str | None:
+    """That version of Python: on PATH, or one of pyenv's."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    for candidate in (shutil.which(f"python{version}"), *map(str, sorted(pyenv.glob(f"{version}.*/bin/python")))):
+        # A shim of pyenv lies on PATH also for versions that are not switched on.
+        if candidate and run_command([candidate, "-c", "import venv"], Path.cwd()).code == 0:
+            return candidate
+    return None
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("version", ["3.10", "3.12", "3.13"])
+def test_the_wheel_works_on_every_python_that_it_is_for(installed: Installed, version: str, tmp_path: Path) -> None:
+    python = _python(version)
+    if python is None:
+        pytest.skip(f"there is no Python {version} on this machine")
+    environment, device_file = tmp_path / "environment", installed.checkout / "devices" / "openreg.yaml"
+    _install(installed.wheel, python, environment)
+    ootci = str(environment / "bin" / "ootci")
+    assert run_command([ootci, "--version"], tmp_path).out == f"ootci, version {__version__}\n"
+    shown = run_command([ootci, "device", "preview", str(device_file)], tmp_path)
+    assert (shown.code, (tmp_path / "preview" / "index.html").is_file()) == (0, True), shown.err
 
 
 def test_the_installed_tool_reports_in_an_empty_folder_what_is_missing_there(installed: Installed) -> None:

@@ -20,7 +20,7 @@ NOT_THE_TOOL = {
     "Install what ootci needs": "there is no tool to call before it is installed",
     "Put ootci on PATH": "neither is there before it is found",
 }
-"""Steps whose `run:` calls neither `ootci` nor `.ci/run`, by name, and why."""
+"""Steps whose `run:` calls neither `ootci` nor what is in `.ci`, by name, and why."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def runs_no_expression(files: Files) -> Iterator[str]:
 def calls_the_tool(files: Files) -> Iterator[str]:
     """Every `run:` calls `ootci` or `.ci/run`."""
     for file, step in _runs(files):
-        if step.get("name") not in NOT_THE_TOOL and not re.search(r"^(ootci |\.ci/run\b)", step["run"], re.M):
+        if step.get("name") not in NOT_THE_TOOL and not re.search(r"^(ootci |\.ci/(run|release)\b)", step["run"], re.M):
             yield f"{file.path}: `{step.get('name')}` does something that `ootci` should do"
 
 

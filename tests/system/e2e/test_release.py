@@ -1,0 +1,124 @@
+"""A release: its script by hand, and its workflow file, run as it is by act, as a rehearsal and with a tag."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+from commands import Ran, run_command
+from e2e.act_runner import Repository, run_workflow
+
+from ootci import __version__
+
+TAG = f"v{__version__}"
+NOTES = f"## {__version__} - 2026-11-22\n\n- What is new in it.\n"
+
+
+def _release(repository: Repository, *arguments: str, path: Path | None = None) -> Ran:
+    env = {**os.environ, "PATH": f"{path}:{os.environ['PATH']}"} if path else dict(os.environ)
+    return run_command(["bash", ".ci/release", *arguments], repository.checkout, env)
+
+
+def _with_notes(repository: Repository) -> Repository:
+    changelog = repository.checkout / "CHANGELOG.md"
+    changelog.write_text(f"{changelog.read_text(encoding='utf-8')}\n{NOTES}", encoding="utf-8")
+    return repository
+
+
+def _gh(folder: Path) -> Path:
+    """A stand-in for GitHub's command line that writes down how it was called; the folder that it is in."""
+    folder.mkdir()
+    (folder / "gh").write_text(f'#!/bin/sh\necho "$GH_TOKEN $@" >> {folder}/called\n', encoding="utf-8")
+    (folder / "gh").chmod(0o755)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    return Repository.copy(tmp_path_factory.mktemp("repository"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("build", "v99.0.0"), f"the tag is v99.0.0 and the version is {__version__}"),
+        (("build", TAG), f'there is nothing under "## {__version__}"'),
+        (("publish",), f'the tag is "" and the version is {__version__}'),
+        (("publish", "v99.0.0"), f'the tag is "v99.0.0" and the version is {__version__}'),
+        ((), 'it is not clear what to do: ""'),
+    ],
+)
+def test_what_does_not_fit_is_refused(repository: Repository, arguments: tuple[str, ...], said: str) -> None:
+    ran = _release(repository, *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f"error: {said}\n  where: ")
+    assert "\n  what to do: " in ran.err
+
+
+def test_what_was_changed_after_it_was_built_is_not_published(repository: Repository, tmp_path: Path) -> None:
+    dist = repository.checkout / "dist"
+    dist.mkdir()
+    wheel = dist / f"ootci-{__version__}-py3-none-any.whl"
+    wheel.write_bytes(b"as built")
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    (dist / "SHA256SUMS").write_text(f"{digest}  ./{wheel.name}\n", encoding="utf-8")
+    wheel.write_bytes(b"as changed")
+    gh = _gh(tmp_path / "bin")
+    assert _release(repository, "publish", TAG, path=gh).code != 0
+    assert not (gh / "called").exists()
+    wheel.write_bytes(b"as built")
+    ran = _release(repository, "publish", TAG, path=gh)
+    assert (ran.code, (gh / "called").exists()) == (0, True), ran.err
+
+
+@pytest.mark.act
+@pytest.mark.long
+def test_a_rehearsal_builds_everything_and_publishes_nothing(tmp_path: Path) -> None:
+    repository = Repository.copy(tmp_path)
+    repository.commit()
+    gh = _gh(tmp_path / "bin")
+    path = {"PATH": f"{gh}:{os.environ['PATH']}"}
+    run = run_workflow(
+        repository, tmp_path / "run", workflow="release.yml", event="workflow_dispatch", environment=path
+    )
+    assert (run.exit_code, run.jobs) == (0, {"build": "success"}), run.digest
+    # act itself asks gh for a token.
+    assert "release" not in (gh / "called").read_text(encoding="utf-8")
+    kept = tmp_path / "run" / "store" / "artifacts" / "dist"
+    wheel = kept / f"ootci-{__version__}-py3-none-any.whl"
+    with zipfile.ZipFile(wheel) as archive:
+        assert "ootci/cli/main.py" in archive.namelist()
+    sums = (kept / "SHA256SUMS").read_text(encoding="utf-8")
+    assert f"{hashlib.sha256(wheel.read_bytes()).hexdigest()}  ./{wheel.name}\n" in sums
+    assert (kept / "NOTES.md").read_text(encoding="utf-8").lstrip().startswith("### Added")
+
+
+@pytest.mark.act
+@pytest.mark.long
+def test_a_tag_is_built_attested_and_published(tmp_path: Path) -> None:
+    repository = _with_notes(Repository.copy(tmp_path))
+    repository.commit()
+    gh = _gh(tmp_path / "bin")
+    run = run_workflow(
+        repository,
+        tmp_path / "run",
+        workflow="release.yml",
+        event="push",
+        environment={"PATH": f"{gh}:{os.environ['PATH']}"},
+        token="a-token",  # noqa: S106 - nobody's
+        payload={"ref": f"refs/tags/{TAG}"},
+    )
+    assert (run.exit_code, run.jobs) == (0, {"build": "success", "publish": "success"}), run.digest
+    store = tmp_path / "run" / "store"
+    assert (store / "artifacts" / "dist" / "NOTES.md").read_text(encoding="utf-8").strip() == "- What is new in it."
+    attested = (store / "attested").read_text(encoding="utf-8").splitlines()
+    assert sorted(line.split()[1] for line in attested) == [
+        f"dist/ootci-{__version__}-py3-none-any.whl",
+        f"dist/ootci-{__version__}.tar.gz",
+    ]
+    called = (gh / "called").read_text(encoding="utf-8").splitlines()[-1]
+    assert called.startswith(f"a-token release create {TAG} --verify-tag --title ootci {__version__} ")
+    assert f"dist/ootci-{__version__}-py3-none-any.whl" in called

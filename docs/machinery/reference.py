@@ -21,7 +21,7 @@ def files(root: Path) -> dict[str, str]:
     return {
         "reference/device-file.md": reference_device_file.page(root),
         "reference/command-line.md": reference_command_line.page(),
-        "reference/errors.md": reference_errors.page(root),
+        "reference/errors.md": reference_errors.page(),
         "reference/workflows.md": reference_workflows.page(root),
         **reference_schemas.files(),
     }

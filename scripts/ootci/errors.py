@@ -18,6 +18,9 @@ EXIT_INFRASTRUCTURE = 3
 class OotciError(Exception):
     """Base of all errors that are shown to people.
 
+    A class says what its errors have in common: ``meaning``, and ``remedy``, what mends most of them. The catalogue in
+    the documentation is made of both.
+
     Args:
         what: what happened, one sentence without a full stop.
         where: the place, such as ``devices/x.yaml:12`` or a URL.
@@ -28,6 +31,7 @@ class OotciError(Exception):
     id: ClassVar[str]
     exit_code: ClassVar[int]
     meaning: ClassVar[str]
+    remedy: ClassVar[str]
 
     def __init__(self, what: str, *, where: str, fix: str) -> None:
         super().__init__(what)
@@ -54,198 +58,277 @@ class InfrastructureError(OotciError):
 class DeviceFileUnreadable(InputError):
     id = "DEV-001"
     meaning = "The device file cannot be read: it is missing, not a regular file, or not UTF-8 text."
+    remedy = (
+        "Check the path: it is looked for from the current folder. It has to be a plain file, no link and no "
+        "folder, and text in UTF-8."
+    )
 
 
 class DeviceFileTooLarge(InputError):
     id = "DEV-002"
     meaning = "The device file is larger than a device file can sensibly be."
+    remedy = (
+        "A device file has a few hundred lines at most. Move long lists of known failures into the device's folder, "
+        "and remove what does not belong there."
+    )
 
 
 class DeviceFileSyntax(InputError):
     id = "DEV-003"
     meaning = "The device file is not valid YAML."
+    remedy = (
+        "Look at the line that is named. Mostly it is indentation, a tab, or text with a colon in it that needs quotes."
+    )
 
 
 class DeviceFileDuplicateKey(InputError):
     id = "DEV-004"
     meaning = "The same key stands twice in one mapping, so that one of the two values would be lost."
+    remedy = "Keep one of the two and remove the other; both lines are named."
 
 
 class DeviceFileTooComplex(InputError):
     id = "DEV-005"
     meaning = "The device file expands to more values, or nests deeper, than a device file can sensibly do."
+    remedy = (
+        "Write values out instead of repeating them by anchors and aliases, and nest no deeper than the worked "
+        "example does."
+    )
 
 
 class DeviceFileInvalid(InputError):
     id = "DEV-006"
     meaning = "The device file is valid YAML but not a valid device: an unknown key, a missing key or a wrong value."
+    remedy = (
+        "The message names the key and the line. Compare with devices/openreg.yaml, or let an editor complete the "
+        "keys with the schema."
+    )
 
 
 class DeviceFileMisnamed(InputError):
     id = "DEV-007"
     meaning = "The file's name and the device's `name` differ."
+    remedy = "Rename the file or change the key, so that `devices/x.yaml` has `name: x`."
 
 
 class NoSuchDevice(InputError):
     id = "DEV-008"
     meaning = "No device file has that name."
+    remedy = "Use a name that `ootci device list` shows, or say with `--devices` where the device files are."
 
 
 class NoDevices(InputError):
     id = "DEV-009"
     meaning = "The devices folder does not exist or holds no device file."
+    remedy = "Run the command in a checkout, or name the folder with `--devices` or OOTCI_DEVICES."
 
 
 class StageFileMissing(InputError):
     id = "FILE-001"
     meaning = "A stage was started without the file that the stage before it writes."
+    remedy = (
+        "Run the stage before it first; `ootci nightly` runs them all. With another work folder, give every command "
+        "the same `--work`."
+    )
 
 
 class StageFileInvalid(InputError):
     id = "FILE-002"
     meaning = "A file that another stage wrote does not follow its schema."
+    remedy = (
+        "Run the stage again that writes the file. Where it was written by hand or by another program, compare it "
+        "with `ootci schema`."
+    )
 
 
 class StageFileVersion(InputError):
     id = "FILE-003"
     meaning = "A file that another stage wrote has a schema version that this version of the tool does not read."
+    remedy = (
+        "Install the version of the tool that wrote the file, or a newer one; or run the stage again that writes it."
+    )
 
 
 class StageFileTooLarge(InputError):
     id = "FILE-004"
     meaning = "A file that another stage wrote is larger than any that the tool writes."
+    remedy = (
+        "Something else wrote the file, or a suite reported without end. Look into it, remove it, and run its stage "
+        "again."
+    )
 
 
 class BadOption(InputError):
     id = "CLI-001"
     meaning = "An option has a value that cannot be used."
+    remedy = "The message says which values there are; `--help` has them all."
 
 
 class TorchWheelMissing(InputError):
     id = "TORCH-002"
     meaning = "TORCH names a wheel file that does not exist or is not a torch wheel."
+    remedy = "Check the path, and that the file is a wheel of torch, with its name as it was built."
 
 
 class TorchNotBuilt(InfrastructureError):
     id = "TORCH-004"
     meaning = "No wheel of torch came of a ref or pull request: its sources cannot be had, or do not build."
+    remedy = (
+        "Read the log that is named. Give a ref that exists, and see that the machine has what PyTorch needs to be "
+        "built."
+    )
 
 
 class NothingToBisect(InputError):
     id = "BIS-001"
     meaning = "The history shows no nightly on which the test passed and a later one on which it failed."
+    remedy = "Name both ends with `--good` and `--bad`, or fetch the history with `ootci history fetch`."
 
 
 class NightlyMissing(InputError):
     id = "BIS-002"
     meaning = "A nightly was named that the package index does not have, or two in the wrong order."
+    remedy = "Name nightlies that the index still has, the good one before the bad one."
 
 
 class BisectionChanged(InputError):
     id = "BIS-003"
     meaning = "What a bisection holds fixed, the plugin or the device file, has changed since it began."
+    remedy = "Put back what has changed, or begin again with `--restart`."
 
 
 class NoSuchRun(InputError):
     id = "RUN-001"
     meaning = "A run was named that the history does not hold, or a name that fits more than one."
+    remedy = "Name a run as the message shows; `ootci history fetch` gets the newest ones."
 
 
 class PullRequestMissing(InputError):
     id = "PULL-001"
     meaning = "PyTorch's repository has no pull request of that number that could be merged."
+    remedy = "Name an open pull request that has no conflicts."
 
 
 class NotANightly(InputError):
     id = "HIST-006"
     meaning = "A plan tests a pull request or another commit of PyTorch; the history keeps nightlies only."
+    remedy = "Append plans of nightlies only. For a pull request, `ootci gate --pull-request` gives the answer."
 
 
 class PyTorchUnreachable(InfrastructureError):
     id = "PULL-002"
     meaning = "PyTorch's repository cannot be asked about a pull request."
+    remedy = "See whether the machine reaches the repository; OOTCI_PYTORCH_GIT names another one."
 
 
 class IndexUnreachable(InfrastructureError):
     id = "TORCH-003"
     meaning = "PyTorch's package index cannot be reached, or lists no torch for this Python and machine."
+    remedy = (
+        "Try again later, or name a mirror with OOTCI_NIGHTLY_INDEX. A Python that is too new or too old has no wheels."
+    )
 
 
 class ToolMissing(InfrastructureError):
     id = "HOST-001"
     meaning = "A program that the stage needs is not on this machine."
+    remedy = "Install the program, or put it on PATH; `ootci doctor` says what is missing."
 
 
 class HostFailure(InfrastructureError):
     id = "HOST-002"
     meaning = "The machine refused something that the tool needs: a folder, a file, disk space."
+    remedy = "See what the message names: rights, a folder where a file should be, or a full disk."
 
 
 class Busy(InfrastructureError):
     id = "HOST-003"
     meaning = "Another run of the tool holds the lock of the same folder."
+    remedy = "Wait until the other process ends, or give each a folder of its own with `--work`."
 
 
 class DeviceAbsent(InfrastructureError):
     id = "HOST-004"
     meaning = "The device is not there on this machine, or its check failed."
+    remedy = "Look after the card, its driver and its check command on this machine, and run the same command again."
 
 
 class HistoryConflict(InputError):
     id = "HIST-001"
     meaning = "The history already holds a different record under the same identity; history is never rewritten."
+    remedy = (
+        "Find out which of the two is true. What is published stays: give the other one an identity of its own, as "
+        "another attempt has."
+    )
 
 
 class HistoryCorrupt(InfrastructureError):
     id = "HIST-002"
     meaning = "A record of the history cannot be read back."
+    remedy = (
+        "Get the history anew from its branch with `ootci history fetch` into another folder, and see with `ootci "
+        "history verify` that it is whole."
+    )
 
 
 class HistoryUnreachable(InfrastructureError):
     id = "HIST-003"
     meaning = "The data branch cannot be fetched from, or pushed to, its remote."
+    remedy = "Check the address, the network and the rights of the token. Nothing is lost: repeat the command."
 
 
 class HistoryOutdated(InputError):
     id = "HIST-004"
     meaning = "The history folder is of a version of the format before the one that this tool reads."
+    remedy = "Convert it once with `ootci history upgrade`."
 
 
 class NotInHistory(InputError):
     id = "HIST-005"
     meaning = "A device or a test was named of which the history holds nothing."
+    remedy = "Check the spelling; `ootci device list` has the devices, and a test may be named with `*` in it."
 
 
 class DeliveryInvalid(InputError):
     id = "RELAY-001"
     meaning = "What PyTorch's cross-repository CI relay delivered cannot be read, or is no pull request and no push."
+    remedy = "Give with `--payload` the file that holds what was delivered, as it was delivered."
 
 
 class RelayRefused(InputError):
     id = "RELAY-002"
     meaning = "The relay takes no reports of whoever sends one, or there is no token to say who that is."
+    remedy = (
+        "Let the job have `permissions: id-token: write`, or put a token into OOTCI_RELAY_TOKEN; the relay's "
+        "maintainers have to allow the repository."
+    )
 
 
 class RelayOutOfOrder(RelayRefused):
     id = "RELAY-004"
     meaning = "The relay refuses a report because of what came before it, or did not come before it."
+    remedy = "Report `in_progress` once and then `completed` once. What was reported already needs nothing."
 
 
 class RelayUnreachable(InfrastructureError):
     id = "RELAY-003"
     meaning = "The relay, or who gives out the token for it, does not answer, or answers that it cannot just now."
+    remedy = "Run it again later; a longer `--patience` waits longer. No device is red because of it."
 
 
 class NightlyStale(InfrastructureError):
     id = "NIGHT-001"
     meaning = "The newest nightly is too old, or there has been none: what runs it every night is broken."
+    remedy = "Look at the workflow that runs the nightly: was it disabled, did it fail, is a runner gone?"
 
 
 class GithubUnreachable(InfrastructureError):
     id = "HUB-001"
     meaning = "GitHub's API did not answer, or its rate limit is used up for longer than one waits."
+    remedy = "Run it again later; what has been done is not done twice."
 
 
 class GithubRefused(InfrastructureError):
     id = "HUB-002"
     meaning = "GitHub's API refused a request, or answered something that cannot be used."
+    remedy = "Check the token: whether it is still good, and what it is allowed to do."

@@ -19,6 +19,13 @@ def pytorch_repository() -> str:
     return os.environ.get("OOTCI_PYTORCH_GIT", PYTORCH)
 
 
+def reason(said: str) -> str:
+    """The line in which git says why it failed: its first fatal one, else its last that is no hint."""
+    lines = [line.strip() for line in said.splitlines() if line.strip() and not line.startswith("hint:")]
+    fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
+    return (fatal or lines[-1:] or ["no message"])[0]
+
+
 def refs_of(url: str, *names: str) -> dict[str, str]:
     """The commits of a repository's refs, by their full names; a ref that is not there is left out.
 
@@ -28,9 +35,9 @@ def refs_of(url: str, *names: str) -> dict[str, str]:
     """
     listed = ask(["git", "ls-remote", "--", url, *names], env={**os.environ, "GIT_TERMINAL_PROMPT": "0"})
     if listed is None or listed.exit_code != 0:
-        said = listed.err.strip().splitlines()[-1:] if listed else ["there is no git"]
+        said = reason(listed.err) if listed else "there is no git"
         raise PyTorchUnreachable(
-            f"the repository cannot be asked: {''.join(said)}",
+            f"the repository cannot be asked: {said}",
             where=url,
             fix="check the network, and OOTCI_PYTORCH_GIT",
         )

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ootci.adapters.git import reason
 from ootci.adapters.process import Answer, ask
 from ootci.errors import HistoryUnreachable, ToolMissing
 
@@ -147,8 +148,7 @@ class RemoteGit:
 
     def failed(self, what: str, answer: Answer | None) -> HistoryUnreachable:
         """The error that says how git failed."""
-        lines = [line for line in (answer.err if answer else "").splitlines() if line and not line.startswith("hint:")]
-        said = lines[-1].replace(self.remote, _bare(self.remote)) if lines else "no message"
+        said = reason(answer.err if answer else "").replace(self.remote, _bare(self.remote))
         return HistoryUnreachable(
             f"git {what} failed: {said}",
             where=self.place,

@@ -41,6 +41,7 @@ COMMANDS = {
     "bisect": "bisect:bisect",
     "device": "device:device",
     "schema": "schema:schema",
+    "explain": "explain:explain",
     "doctor": "doctor:doctor",
     "completion": "completion:completion",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -82,18 +82,26 @@ def details_of(run: Run, rows: Sequence[int]) -> tuple[Texts, Measures]:
     return texts, Measures(order=order, durations=durations, operators=run.operators)
 
 
-def whole(run: StoredRun, texts: Texts | None, measures: Measures | None, *, passed: bool = True) -> Run:
+def whole(
+    run: StoredRun, texts: Texts | None, measures: Measures | None, *, passed_of: Collection[str] | None = None
+) -> Run:
     """The run as it was reported, as far as its details are still kept; without measures in the order of the table.
 
-    With ``passed=False`` without the tests that passed, which are most of them; they are counted all the same.
+    Args:
+        run: the run without details.
+        texts: what it says.
+        measures: what was measured.
+        passed_of: the suites of which tests that passed are wanted, too, which most did; all suites when absent. They
+            are counted all the same.
+
     """
     said, measured = texts or Texts(), measures or Measures()
-    rows = run.rows()
+    rows, tests, states = run.rows(), run.tests.tests, run.states
     durations = measured.durations or (0.0,) * len(rows)
     outcomes = {
         rank: _outcome(run, row, said.tests.get(rank), said.attempts.get(rank), durations[rank])
         for rank, row in enumerate(rows)
-        if passed or run.outcome(row) is not OutcomeName.PASSED
+        if passed_of is None or outcome_of(states[row]) is not OutcomeName.PASSED or tests[row].suite in passed_of
     }
     stages = tuple(
         stage.model_copy(update={"excerpt": said.excerpts[place]}) if place in said.excerpts else stage

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from functools import cached_property
 from itertools import chain
@@ -102,15 +102,15 @@ class HistoryReader:
         """
         return (self.whole(run) for run in self.newest_stored(device))
 
-    def whole(self, run: StoredRun, *, passed: bool = True) -> Run:
-        """A run with the details that are still kept, and with ``passed=False`` without the tests that passed.
+    def whole(self, run: StoredRun, *, passed_of: Collection[str] | None = None) -> Run:
+        """A run with the details that are still kept; of the tests that passed those of some suites, or all.
 
         Raises:
             HistoryCorrupt: the details cannot be read back.
 
         """
         texts = read_details(Texts, self.details_path(run, Texts))
-        return whole(run, texts, read_details(Measures, self.details_path(run, Measures)), passed=passed)
+        return whole(run, texts, read_details(Measures, self.details_path(run, Measures)), passed_of=passed_of)
 
     def details_fingerprint(self, run: StoredRun) -> str:
         """A digest of the details of a run that are still kept, without reading what they say."""

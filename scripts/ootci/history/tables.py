@@ -6,10 +6,9 @@ import hashlib
 import json
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ootci.errors import HistoryCorrupt
 from ootci.model.outcome import Outcome
@@ -19,9 +18,12 @@ from .lines import read_lines
 RESTORE = "restore the file from the data branch's git history"
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 def compact(value: object) -> bytes:
     """A JSON value on one line: same value, same bytes."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    return _encode(value).encode("utf-8", "surrogatepass")
 
 
 class ValueTable:
@@ -90,8 +92,7 @@ class ValueTable:
         self._saved = len(self._lines)
 
 
-@dataclass(frozen=True)
-class Test:
+class Test(NamedTuple):
     """What a run says of a test besides its outcome."""
 
     id: str
@@ -124,10 +125,12 @@ class TestTable:
         self._digests = [b""]
         self._capabilities: list[str | None] = []
         self._masks: dict[frozenset[str], tuple[int, bytes]] = {}
+        self._by_id: dict[str, list[int]] = {}
+        self._known = 0
 
     @cached_property
-    def _rows(self) -> dict[tuple[str | None, ...], int]:
-        return {(test.id, test.suite, test.capability, test.title): row for row, test in enumerate(self.tests)}
+    def _rows(self) -> dict[Test, int]:
+        return {test: row for row, test in enumerate(self.tests)}
 
     def __len__(self) -> int:
         return len(self.tests)
@@ -137,6 +140,9 @@ class TestTable:
 
     def rows_of_id(self, test_id: str) -> tuple[int, ...]:
         """Every row that a test has had."""
+        for row in range(self._known, len(self.tests)):
+            self._by_id.setdefault(self.tests[row].id, []).append(row)
+        self._known = len(self.tests)
         return tuple(self._by_id.get(test_id, ()))
 
     @property
@@ -153,55 +159,47 @@ class TestTable:
             self._masks[suites] = (len(self.tests), mask)
         return mask
 
-    @cached_property
-    def _by_id(self) -> dict[str, list[int]]:
-        rows: dict[str, list[int]] = {}
-        for row, test in enumerate(self.tests):
-            rows.setdefault(test.id, []).append(row)
-        return rows
-
     def rows_of(self, outcomes: Iterable[Outcome]) -> list[int]:
         """The row of each test of a run; tests that are new get one.
 
         The file gets them from whoever writes what is ``unsaved``.
         """
-        rows = []
+        rows, known, tests = [], self._rows, self.tests
         for item in outcomes:
-            key = (item.id, item.suite, item.capability, item.title)
-            row = self._rows.get(key)
+            test = Test(item.id, item.suite, item.capability, item.title)
+            row = known.get(test)
             if row is None:
-                row = self._rows[key] = len(self.tests)
-                test = Test(item.id, item.suite, item.capability, item.title)
-                self._by_id.setdefault(test.id, []).append(row)
-                self.tests.append(test)
+                row = known[test] = len(tests)
+                tests.append(test)
             rows.append(row)
         return rows
 
     def checksum(self, size: int) -> int:
         """The checksum of the first rows."""
-        while len(self._checksums) <= size:
-            self._checksums.append(zlib.crc32(self._written()[len(self._checksums) - 1], self._checksums[-1]))
-        return self._checksums[size]
+        known = self._checksums
+        for line in self._written(len(known) - 1, size):
+            known.append(zlib.crc32(line, known[-1]))
+        return known[size]
 
     def digest(self, size: int) -> bytes:
         """As the checksum, but such that no other rows have the same."""
-        while len(self._digests) <= size:
-            line = self._written()[len(self._digests) - 1]
-            self._digests.append(hashlib.sha256(self._digests[-1] + line).digest())
-        return self._digests[size]
+        known = self._digests
+        for line in self._written(len(known) - 1, size):
+            known.append(hashlib.sha256(known[-1] + line).digest())
+        return known[size]
 
     def unsaved(self) -> list[bytes]:
         """The lines that are not in the file yet."""
-        return self._written()[self._saved :]
+        return self._written(self._saved, len(self.tests))
 
     def saved(self) -> None:
         """Say that they are there now."""
-        self._saved = len(self._written())
+        self._saved = len(self.tests)
 
-    def _written(self) -> list[bytes]:
-        """A line for each row; a table in memory never needs one."""
+    def _written(self, first: int, end: int) -> list[bytes]:
+        """The lines of some rows; a table in memory never needs one."""
         self._lines += [compact(_columns(test)) for test in self.tests[len(self._lines) :]]
-        return self._lines
+        return self._lines[first:end]
 
 
 def _columns(test: Test) -> Sequence[str | None]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from enum import Enum
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from ootci.model.record import Record, Rows
+from ootci.model.record import Record, Rows, compact_record
 
 
 class OutcomeName(str, Enum):
@@ -59,7 +60,8 @@ class Attempt(Record):
     """The failure's head and tail, capped."""
 
 
-class Outcome(Record):
+@compact_record
+class Outcome:
     """One test of one run. Everything in it came from a device run and is hostile until escaped."""
 
     id: str
@@ -82,6 +84,10 @@ class Outcome(Record):
     """`fallback` when any operator ran on the CPU during the test, else `native`; absent where nobody counted."""
     attempts: Annotated[Rows[Attempt], Field(exclude_if=lambda attempts: not attempts)] = ()
     """Later attempts in the same run, in order. The first is the outcome itself, and no later one changes it."""
+
+    def model_copy(self, *, update: Mapping[str, Any]) -> Outcome:
+        """A copy with other values, as of any record."""
+        return replace(self, **update)
 
     @property
     def is_flaky(self) -> bool:

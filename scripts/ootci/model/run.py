@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Any, ClassVar
 
-from pydantic import Field, field_validator
+from pydantic import Field, TypeAdapter, field_validator
 
 from ootci.model.build import PluginBuild, StageName, StageResult
 from ootci.model.capability import CapabilityState
@@ -128,10 +128,10 @@ class Environment(Record):
 
 def _from_1(record: dict[str, Any]) -> None:
     """Version 1 counted no capabilities, and did not refuse two tests of one id."""
-    ids = Ids()
+    ids, kind = Ids(), TypeAdapter(Outcome)
     for outcome in record.get("outcomes", ()):
         outcome["id"] = ids.add(outcome["id"])
-    found = CapabilityCounts.of(Outcome.model_validate(outcome) for outcome in record.get("outcomes", ()))
+    found = CapabilityCounts.of(kind.validate_python(outcome) for outcome in record.get("outcomes", ()))
     record["capabilities"] = [counts.model_dump(mode="json") for counts in found]
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import Any
 
 from ootci.model.ids import short_id
 from ootci.model.outcome import Attempt, Outcome, OutcomeName, way
@@ -73,10 +72,8 @@ def plain_case(attributes: Mapping[str, str], suite: str) -> Outcome:
     """
     if "status" in attributes:
         return Case(attributes, suite).outcome()
-    # Only what differs from the defaults is given, because pydantic remembers what was.
-    return Outcome(
-        id=_id(attributes, None), suite=suite, outcome=OutcomeName.PASSED, duration=_seconds(attributes.get("time"))
-    )
+    duration = _seconds(attributes.get("time"))
+    return Outcome(id=_id(attributes, None), suite=suite, outcome=OutcomeName.PASSED, duration=duration)
 
 
 class _Again:
@@ -184,21 +181,18 @@ class Case:
             first, *later = attempts
             result, message, text = first.outcome, first.message, first.text
             attempts = (*later, Attempt(outcome=OutcomeName.PASSED))
-        # Few capabilities and titles belong to many tests, so each is held once.
-        said: dict[str, Any] = {
-            "capability": sys.intern(properties.get("capability", "")[:MAX_NAME]) or None,
-            "title": sys.intern(properties.get("title", "")[:MAX_MESSAGE]) or None,
-            "message": one_line(message),
-            "text": text,
-            "ran": way(properties.get("ran")),
-            "attempts": attempts,
-        }
         return Outcome(
             id=_id(self._attributes, properties.get("id")),
             suite=self._suite,
             outcome=result,
+            # Few capabilities and titles belong to many tests, so each is held once.
+            capability=sys.intern(properties.get("capability", "")[:MAX_NAME]) or None,
+            title=sys.intern(properties.get("title", "")[:MAX_MESSAGE]) or None,
             duration=_seconds(self._attributes.get("time")),
-            **{key: value for key, value in said.items() if value},
+            message=one_line(message),
+            text=text or None,
+            ran=way(properties.get("ran")),
+            attempts=attempts,
         )
 
     def _by_element(self) -> tuple[OutcomeName, str | None]:

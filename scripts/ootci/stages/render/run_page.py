@@ -92,7 +92,7 @@ class RunSources:
         """All that the page shows. Nothing of the verdicts is in it, so that it stays the same from night to night."""
         base = self._bases.get(page.run.plan_id)
         changes = changes_between(base, page.stored) if base is not None else ()
-        run = self._history.whole(page.stored, passed=False)
+        run = self._history.whole(page.stored, passed_of=())
         is_short, whole = self._is_short(page), Room(WHOLE)
         view = run_view(
             run, page.stored, self._plans.get(run.plan_id), self._place, changes, is_short=is_short, whole=whole

@@ -15,6 +15,7 @@ from ootci.history.beginnings import TURNS
 from ootci.history.flakiness import SAMPLE
 from ootci.history.named import KEPT, named_failures
 from ootci.history.not_passing import not_passing
+from ootci.history.operators import SUITE as OPERATORS_SUITE
 from ootci.history.operators import operators_of
 from ootci.history.store import History
 from ootci.history.trends import trend
@@ -170,7 +171,7 @@ class _Pages:
         if pages:
             self._gather(device, verdict, pages)
         judged = judged_page(pages, verdict)
-        run = self._history.whole(judged.stored) if judged is not None else None
+        run = self._history.whole(judged.stored, passed_of=(OPERATORS_SUITE,)) if judged is not None else None
         plan = self._plans.get(run.plan_id) if run is not None else None
         if run is not None:
             self._durations[name], self._capabilities[name] = run.duration, run.capabilities

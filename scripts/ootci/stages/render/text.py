@@ -27,6 +27,8 @@ def clean(text: str) -> str:
     A right-to-left override becomes the visible ``<U+202E>``: it can reorder nothing, and a reader sees that it was
     there. Tabs and newlines stay.
     """
+    if text.isascii() and text.isprintable():
+        return text
     text = _SURROGATE.sub("\ufffd", plain(text.replace("\r\n", "\n")))
     return _DECEIVING.sub(lambda match: f"<U+{ord(match.group()):04X}>", text)
 

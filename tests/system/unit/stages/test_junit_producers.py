@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from pydantic import TypeAdapter
 
+from ootci.model.outcome import Outcome
 from ootci.model.run import ReportState
 from ootci.stages.collect.junit import read_junit
 
@@ -18,7 +20,7 @@ def test_a_producer_is_understood(case: str, pytestconfig: pytest.Config) -> Non
     report = read_junit(CASES / case / "report.xml")
     assert report.state is ReportState.COMPLETE, report.detail
     golden = CASES / case / "outcomes.json"
-    outcomes = [outcome.model_dump(mode="json", exclude_defaults=True) for outcome in report.outcomes]
+    outcomes = TypeAdapter(list[Outcome]).dump_python(list(report.outcomes), mode="json", exclude_defaults=True)
     if pytestconfig.getoption("--update-golden"):
         golden.write_text(json.dumps(outcomes, indent=1) + "\n", encoding="utf-8")
     assert outcomes == json.loads(golden.read_text(encoding="utf-8"))

@@ -105,7 +105,7 @@ SECTIONS: dict[str, Section] = {
         "200,000 test cases in 20 reports of pytest's format, 2 % failures with 40 lines of text, 8 % skipped. Ratios "
         "are to expat building a tuple for each case, which is the least that a reader in Python does. The memory of "
         "ootci's rows is that of the whole program, most of it before the first report is read. `ootci collect` writes "
-        "run.json and, through junitparser, report.xml, which takes most of its time.",
+        "run.json and report.xml besides.",
         _reading,
     ),
     "ingest_large": Section(

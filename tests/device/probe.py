@@ -75,6 +75,7 @@ def main() -> int:
         facts.add(reached="described")
         if arguments.compute:
             compute(torch, name)
+            facts.add(reached="computed")
     except Failed as failed:
         facts.add(error=str(failed))
         sys.stderr.write(f"{failed}\n")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import secrets
 import shlex
 import signal
 import subprocess
@@ -25,6 +26,8 @@ log = logging.getLogger(__name__)
 MAX_LOG_BYTES = 8 * 1024 * 1024
 TAIL_BYTES = 16 * 1024
 GRACE_SECONDS = 5.0
+RUN_MARK = "OOTCI_COMMAND_RUN"
+"""The environment variable by which whatever a command started is found again."""
 
 
 @dataclass(frozen=True)
@@ -191,13 +194,14 @@ def run(
     timeout: float,
     on_line: Callable[[str], None] | None = None,
 ) -> Finished:
-    """Run a command to its end, or end it after ``timeout`` seconds.
+    """Run a command to its end, or end it after ``timeout`` seconds, and then whatever it left behind.
 
     Raises:
         ToolMissing: the program does not exist or is not executable.
 
     """
-    process = Process(command, cwd=cwd, env=env, log_file=log_file, on_line=on_line)
+    mark = secrets.token_hex(16)
+    process = Process(command, cwd=cwd, env={**env, RUN_MARK: mark}, log_file=log_file, on_line=on_line)
     timed_out = False
     try:
         if process.wait(timeout) is None:
@@ -206,6 +210,10 @@ def run(
     except BaseException:
         process.stop()
         raise
+    finally:
+        # A daemon that it started is in no group of its, and may keep its output open.
+        if left := end_all_with(RUN_MARK, mark):
+            log.debug("%d process(es) that `%s` had left behind were ended", left, command[0])
     return process.finish(timed_out=timed_out)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import csv
 import os
 import sys
 from collections.abc import Mapping
@@ -64,6 +65,25 @@ def installed_version(environment: Path, distribution: str) -> str | None:
         if canonicalize_name(name) == wanted:
             return version
     return None
+
+
+def overwritten_files(environment: Path, distribution: str) -> dict[str, tuple[str, ...]]:
+    """Files of a distribution that others installed over, by the name of the other; pip lets them do so.
+
+    Read from what each says it installed (PyPA specification, "Recording installed projects").
+    """
+    wanted, files = canonicalize_name(distribution), {}
+    for info in environment.glob("lib/python3.*/site-packages/*.dist-info"):
+        name = info.name.removesuffix(".dist-info").rpartition("-")[0]
+        try:
+            rows = list(csv.reader((info / "RECORD").read_text(encoding="utf-8").splitlines()))
+        except (OSError, UnicodeDecodeError, csv.Error):
+            continue
+        files[canonicalize_name(name)] = {
+            os.path.normpath(row[0]) for row in rows if row and not row[0].endswith(".pyc")
+        }
+    own = files.pop(wanted, set())
+    return {name: tuple(sorted(others & own)) for name, others in sorted(files.items()) if others & own}
 
 
 def torch_git_version(environment: Path) -> str | None:

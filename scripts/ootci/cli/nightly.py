@@ -173,6 +173,9 @@ def report_night(planned: Plan, verdicts: Verdicts, folders: Folders, output_for
         request = item.torch_request
         if item.torch is not None:
             click.echo(f"  torch {one_line(item.torch.version)} (git {one_line(item.torch.git_version or 'unknown')})")
+        plugin = runs[item.device].plugin if item.device in runs else None
+        if plugin is not None:
+            click.echo(f"  plugin {one_line(plugin.package)} {one_line(plugin.version or 'that could not be built')}")
         if request is not None and request.fallback_reason:
             click.echo(f"  FALLBACK: {one_line(request.deviation or '')}")
     click.echo(f"\npage: {folders.site / 'index.html'}")

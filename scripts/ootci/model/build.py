@@ -8,6 +8,9 @@ from typing import ClassVar
 from ootci.model.record import Record, StageFile, Time
 from ootci.model.torch_build import TorchBuild, TorchRequest
 
+NOTHING_COLLECTED = "no tests were collected"
+"""The reason of a suite's stage in which nothing went wrong but that there was no test."""
+
 
 class StageName(str, Enum):
     """The stages of a device run, in order."""

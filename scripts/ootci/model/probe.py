@@ -109,7 +109,8 @@ class Probe(_Facts):
     """env.json as a whole."""
 
     reached: str | None = None
-    """The last step that was reached: ``python``, ``import``, ``device``, ``available`` or ``described``."""
+    """The last step that was reached: ``python``, ``import``, ``device``, ``available``, ``described`` or, where it was
+    asked to compute, ``computed``."""
     error: str | None = None
     """Why the probe did not get to its end."""
     python: PythonFacts = PythonFacts()

@@ -29,8 +29,10 @@ def check_known(name: str) -> None:
     try:
         import torch
     except Exception as error:
+        # torch names the plugin that broke; what went wrong in it is the cause.
+        cause = f" (because of {type(error.__cause__).__name__}: {error.__cause__})" if error.__cause__ else ""
         raise usage_error(
-            f"`import torch` failed: {type(error).__name__}: {error}",
+            f"`import torch` failed: {type(error).__name__}: {error}{cause}",
             where,
             "repair the installation of torch and of the plugin; TORCH_DEVICE_BACKEND_AUTOLOAD=0 leaves the plugin out",
         ) from error

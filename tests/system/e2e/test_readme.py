@@ -135,5 +135,5 @@ def test_a_fault_of_the_reference_device_is_seen(
     assert tested.code == 0, tested.err
     for command in (["collect", "openreg"], ["history", "append"], ["judge"]):
         assert ootci(*command, cwd=tmp_path).code == 0
-    (judged,) = _json(work / "verdicts.json")["devices"]
+    (judged,) = [item for item in _json(work / "verdicts.json")["devices"] if item["device"] == "openreg"]
     assert judged["verdict"] == verdict, judged["reason"]

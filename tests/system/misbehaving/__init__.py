@@ -34,6 +34,20 @@ BEHAVIOURS = (
     "crash-late",
 )
 
+IN_PLACE = (
+    "library-missing",
+    "import-raises",
+    "import-exits",
+    "import-quits",
+    "import-crashes",
+    "exits-at-once",
+    "prints-megabytes",
+    "leaves-daemons",
+    "leaves-a-lock",
+    "changes-folder",
+)
+"""Those that need no environment of their own, and are run in one that is there."""
+
 
 def write_wheel(
     folder: Path, name: str, version: str, files: dict[str, str], *, requires: str = "", entry_points: str = ""
@@ -76,7 +90,7 @@ def stub_torch_wheel(folder: Path, version: str = "0.1.0+stub", commit: str = CO
 
 def write_device(devices: Path, name: str, behaviour: str, *, extra: str = "") -> Path:
     """A device file and the plugin that it names; ``extra`` is YAML that is appended."""
-    if behaviour not in BEHAVIOURS:
+    if behaviour not in (*BEHAVIOURS, *IN_PLACE):
         raise ValueError(f"no such behaviour: {behaviour}")
     devices.mkdir(parents=True, exist_ok=True)
     plugin = devices / name
@@ -96,6 +110,7 @@ plugin:
   path: {name}
 environment:
   FAKE_BEHAVIOUR: {behaviour}
+  FAKE_FOLDER: {devices.resolve()}
 limits:
   suite_minutes: 2
   test_seconds: {3 if behaviour == "hang" else 60}
@@ -105,20 +120,23 @@ limits:
     return file
 
 
+def plugin_wheel(folder: Path, name: str, *, requires: str = "", files: dict[str, str] | None = None) -> Path:
+    """A stand-in's wheel as an index would have it, with what else it brings."""
+    plugin = (_SOURCES / "plugin" / "torch_plugin.py").read_text(encoding="utf-8")
+    return write_wheel(
+        folder,
+        f"torch_{name}",
+        "1.0",
+        {f"torch_{name}/__init__.py": plugin.replace("DEVICE_NAME", name), **(files or {})},
+        requires=requires,
+        entry_points=f"[torch.backends]\n{name} = torch_{name}:autoload\n",
+    )
+
+
 def install(site: Path, name: str, *, torch: str = "0.1.0+stub") -> Path:
     """Put the stand-ins for torch and for a plugin into a folder that PYTHONPATH can name, as pip would."""
-    plugin = (_SOURCES / "plugin" / "torch_plugin.py").read_text(encoding="utf-8")
-    wheels = (
-        stub_torch_wheel(site.parent / "wheels", torch),
-        write_wheel(
-            site.parent / "wheels",
-            f"torch_{name}",
-            "1.0",
-            {f"torch_{name}/__init__.py": plugin.replace("DEVICE_NAME", name)},
-            entry_points=f"[torch.backends]\n{name} = torch_{name}:autoload\n",
-        ),
-    )
-    for wheel in wheels:
+    wheels = site.parent / "wheels"
+    for wheel in (stub_torch_wheel(wheels, torch), plugin_wheel(wheels, name)):
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(site)
     return site

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -18,6 +19,9 @@ from ootci.model.workspace import Workspace
 
 from .commands import Commands, StepFailed
 from .stamp import Stamp, digest
+
+_OTHER_TORCH = re.compile(r"^ *(\S+ \S+) depends on (torch(?![\w-]).*)$", re.MULTILINE)
+"""What pip says of a package that asks for a torch that the constraint rules out."""
 
 
 def build_plugin(
@@ -133,10 +137,15 @@ def _install_package(item: RegisteredDevice, torch: TorchBuild | None, commands:
     plugin, environment = item.device.plugin, commands.environment
     index = ["--extra-index-url", plugin.index_url] if plugin.index_url else []
     constraint = environment / "torch-constraint.txt"
-    commands.pip(
-        "the plugin's package cannot be installed",
-        "install", "--upgrade", "-c", str(constraint), *index, str(plugin.package),
-    )  # fmt: skip
+    what = "the plugin's package cannot be installed"
+    try:
+        commands.pip(what, "install", "--upgrade", "-c", str(constraint), *index, str(plugin.package))
+    except StepFailed as failed:
+        asks = _OTHER_TORCH.search(failed.excerpt or "")
+        if asks is None or torch is None:
+            raise
+        reason = f"{what} beside torch {torch.version}: {asks[1]} depends on {asks[2]}"
+        raise StepFailed(reason, failed.excerpt) from failed
     _torch_unchanged(environment, torch)
     version = python_env.installed_version(environment, plugin.distribution)
     if version is None:
@@ -150,3 +159,7 @@ def _torch_unchanged(environment: Path, torch: TorchBuild | None) -> None:
         # The stamp goes, so that the next run starts from a clean environment.
         Stamp().save(environment)
         raise StepFailed(f"installing the plugin replaced torch {torch.version} by {now or 'nothing'}")
+    for name, files in python_env.overwritten_files(environment, "torch").items():
+        Stamp().save(environment)
+        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+        raise StepFailed(f"{name} was installed over files of torch: {files[0]}{more}")

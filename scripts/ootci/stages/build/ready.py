@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shutil
 
+from ootci.errors import ToolMissing
 from ootci.model.device import Check
 from ootci.model.workspace import Workspace
 
@@ -20,7 +21,6 @@ def machine_is_ready(check: Check, workspace: Workspace, commands: Commands) -> 
 
     Raises:
         StepFailed: with what is missing. It is the machine's fault and not the plugin's.
-        ToolMissing: there is no such program as the check command.
 
     """
     free = shutil.disk_usage(workspace.path).free / GIB
@@ -28,4 +28,10 @@ def machine_is_ready(check: Check, workspace: Workspace, commands: Commands) -> 
         raise StepFailed(f"the machine has {free:.1f} GiB free, a device's environment needs {MIN_FREE_GIB:.0f}")
     if check.command is not None:
         asking = dataclasses.replace(commands, timeout=float(check.timeout_seconds))
-        asking.run("the machine is not ready: the check command failed", check.command, cwd=workspace.path)
+        try:
+            asking.run("the machine is not ready: the check command failed", check.command, cwd=workspace.path)
+        except ToolMissing as missing:
+            raise StepFailed(
+                f"the machine is not ready: {missing.what}; install the device's driver and tools here, or run it on a "
+                "machine that has the card (`check.command` and `runner` in the device file)"
+            ) from missing

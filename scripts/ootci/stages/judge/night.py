@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ootci.history.claims import disclaimed, expired_ids, known_ids
 from ootci.history.compare import new_failures
 from ootci.history.stored import Failure, StoredRun
-from ootci.model.build import StageName, StageResult, StageStatus
+from ootci.model.build import NOTHING_COLLECTED, StageName, StageResult, StageStatus
 from ootci.model.outcome import Counts
 from ootci.model.plan import Plan
 from ootci.model.run import ReportState, Run
@@ -103,8 +103,10 @@ def _no_data(run: Run) -> Judged | None:
         if report.required and report.state is ReportState.NO_TESTS:
             stage = _stage(run, report.suite)
             if stage is None or stage.status is not StageStatus.CRASHED:
-                name = stage.name if stage else None
-                return Judged(VerdictName.NO_DATA, f"{report.suite}: zero tests were collected", name)
+                name, why = (stage.name, stage.reason) if stage else (None, None)
+                text = f"{report.suite}: zero tests were collected"
+                # A stage that has no more to say than that says so in words of its own.
+                return Judged(VerdictName.NO_DATA, text if why in (None, NOTHING_COLLECTED) else f"{text}: {why}", name)
     return None
 
 

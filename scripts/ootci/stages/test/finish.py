@@ -39,6 +39,18 @@ def excerpt_of(done: Finished) -> str:
     return cut(plain(done.tail))
 
 
+def last_line(done: Finished) -> str:
+    """The last thing that a process printed, on one line."""
+    lines = [line for line in plain(done.tail).splitlines() if line.strip()]
+    return lines[-1].strip()[:500] if lines else "nothing was printed"
+
+
+def first_error(done: Finished) -> str:
+    """The first line with which pytest says why it could not begin; the last line where it does not."""
+    lines = (line.strip() for line in plain(done.tail).splitlines())
+    return next((line[:500] for line in lines if line.startswith("ERROR: ")), last_line(done))
+
+
 def cut(text: str) -> str:
     """The end of a text, and how much of it is missing."""
     missing = len(text) - EXCERPT_CHARACTERS

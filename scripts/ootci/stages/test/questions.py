@@ -14,7 +14,7 @@ from ootci.model.device import Device
 from ootci.model.probe import read_probe
 from ootci.model.workspace import RunFolder
 
-from .finish import PASSED, Finish, excerpt_of, status_of
+from .finish import PASSED, Finish, excerpt_of, last_line, status_of
 
 PROBE_NO_TORCH, PROBE_UNKNOWN, PROBE_UNAVAILABLE = 10, 11, 12
 """Exit codes of ``tests/device/probe.py``."""
@@ -50,12 +50,13 @@ class Questions:
         command = [self.python, str(self.suites / "probe.py"), "--device", self.device.name]
         command += ["--out", str(self.folder.env), "--expect-devices", str(self.device.check.devices)]
         done = self._run(command, "import.log")
-        if done.ok:
+        reached = read_probe(self.folder.env).reached
+        if done.ok and reached == "described":
             return PASSED, PASSED
-        if read_probe(self.folder.env).reached == "available":
+        if reached == "available":
             # It died while it described its card, with torch imported and the cards counted: a test's business.
             return PASSED, PASSED
-        error = _said(self.folder.env) or _last_line(done)
+        error = _said(self.folder.env) or last_line(done)
         if done.exit_code == PROBE_UNAVAILABLE and not done.timed_out:
             return PASSED, Finish(StageStatus.FAILED, error, None, "import.log")
         failed = Finish(status_of(done), _import_failure(done, error), excerpt_of(done), "import.log")
@@ -67,7 +68,9 @@ class Questions:
         said.unlink(missing_ok=True)
         command = [self.python, str(self.suites / "probe.py"), "--device", self.device.name, "--compute"]
         done = self._run([*command, "--out", str(said)], "answer.log")
-        return None if done.ok else f"{_said(said) or _last_line(done)} ({done.ending})"
+        # A plugin can end the process with exit code 0, too, long before anything was computed.
+        computed = done.ok and read_probe(said).reached == "computed"
+        return None if computed else f"{_said(said) or last_line(done)} ({done.ending})"
 
     def hardware(self) -> Finish:
         """Run the device file's check command, if there is one."""
@@ -95,16 +98,23 @@ class Questions:
 
 def _import_failure(done: Finished, error: str) -> str:
     if done.exit_code in (PROBE_NO_TORCH, PROBE_UNKNOWN) and not done.timed_out:
-        return error
+        return f"{error}{_remedy(error)}"
     # The probe died inside `import torch`, so that it could not say why; the last line of output may.
-    return f"`import torch` did not survive: {done.ending}; {error}"
+    return f"`import torch` did not survive: {done.ending}; {error}{_remedy(error)}"
+
+
+def _remedy(error: str) -> str:
+    """What to do about an import that the dynamic loader ended; nothing where the error is of another kind."""
+    if missing := re.search(r"(\S+): cannot open shared object file", error):
+        return (
+            f". What to do: install what {missing[1]} belongs to, the device's driver or runtime, or say where it is "
+            "with LD_LIBRARY_PATH under `environment` in the device file"
+        )
+    if "undefined symbol" in error:
+        return ". What to do: build the plugin anew against this torch, or take the release made for it"
+    return ""
 
 
 def _said(env_file: Path) -> str | None:
     error = read_probe(env_file).error
     return plain(error).strip()[:500] if error else None
-
-
-def _last_line(done: Finished) -> str:
-    lines = [line for line in plain(done.tail).splitlines() if line.strip()]
-    return lines[-1].strip()[:500] if lines else "nothing was printed"

@@ -12,7 +12,7 @@ from pathlib import Path
 from ootci.adapters.python_env import device_environment
 from ootci.adapters.terminal import Progress
 from ootci.errors import HostFailure, ToolMissing
-from ootci.model.build import Build, StageName, StageResult, StageStatus
+from ootci.model.build import NOTHING_COLLECTED, Build, StageName, StageResult, StageStatus
 from ootci.model.device import Device, Suite
 from ootci.model.event import StageEnd, StageStart, append_event
 from ootci.model.plan import PlannedRun
@@ -116,7 +116,7 @@ class _Stages:
             status = StageStatus.FAILED if end.watch.exit_status is not None else StageStatus.CRASHED
             return Finish(status, end.reason, cut(end.tail), log)
         if not end.watch.collected:
-            return Finish(StageStatus.FAILED, "no tests were collected", cut(end.tail), log)
+            return Finish(StageStatus.FAILED, NOTHING_COLLECTED, cut(end.tail), log)
         if end.failed:
             reason = f"{len(end.failed)} of {len(end.watch.collected)} tests failed"
             reason += f", {flaky} of them passed when run again" if flaky else ""

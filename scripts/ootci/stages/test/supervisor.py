@@ -21,6 +21,7 @@ from ootci.model.event import TestEnd, append_event
 from ootci.model.outcome import FAILURES, OutcomeName
 
 from .ending import ending
+from .finish import first_error, last_line
 from .pool import Pool
 from .suite_run import SuiteRun
 from .watch import Watch
@@ -34,6 +35,9 @@ MARK = "OOTCI_SUITE_RUN"
 """The environment variable by which whatever a suite started is found again."""
 PYTEST_ORDERLY = frozenset({0, 1})
 """pytest's exit codes that say that the tests ran: all passed, or some failed (pytest documentation, exit codes)."""
+
+
+PYTEST_NO_TESTS = 5
 
 
 @dataclass(frozen=True)
@@ -127,7 +131,8 @@ class Supervisor:
             if why == "suite":
                 return self._end(f"the suite was ended after {self.run.suite_seconds:.0f} s", finished, timed_out=True)
             if not self.watch.collected:
-                return self._end(f"pytest ended before it had collected any test: {finished.ending}", finished)
+                said = f"{finished.ending}; {last_line(finished)}"
+                return self._end(f"pytest ended before it had collected any test: {said}", finished)
             only = self.watch.remaining()
             if not only:
                 ending = f"every test reported, and then the process ended with {finished.ending}"
@@ -227,6 +232,8 @@ class Supervisor:
             return f"{len(self.watch.collect_errors)} file(s) could not be collected, first {path}: {message}"
         if self.watch.exit_status not in PYTEST_ORDERLY and self.watch.collected:
             return f"pytest ended with exit status {self.watch.exit_status}"
+        if self.watch.exit_status not in (*PYTEST_ORDERLY, PYTEST_NO_TESTS) and not self.watch.collected:
+            return f"pytest ended with exit status {self.watch.exit_status}; {first_error(finished)}"
         if self.watch.collected and (left := len(self.watch.remaining())):
             return f"pytest ended by itself before {left} of {len(self.watch.collected)} tests had run"
         if self.watch.exit_status != finished.exit_code and not finished.timed_out:

@@ -1,5 +1,6 @@
 """A plugin that behaves as FAKE_BEHAVIOUR says."""
 
+import ctypes
 import os
 import signal
 import sys
@@ -44,6 +45,48 @@ def act(moment):
     return not (BEHAVIOUR == "smoke-fails" and moment == "second") and not (BEHAVIOUR == "fails" and moment == "views")
 
 
+def start_daemon():
+    """Leave a process behind that nobody can reach through its group, and that keeps what it inherited open."""
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            Path(os.environ["FAKE_FOLDER"], f"daemon-{os.getpid()}").touch()
+            time.sleep(600)
+        os._exit(0)
+
+
+def take_lock():
+    """Take a lock that is never given back."""
+    lock = Path(os.environ["FAKE_FOLDER"], "card.lock")
+    if lock.exists():
+        raise OSError(f"the card is in use: {lock.name} is there already")
+    lock.touch()
+
+
+def print_megabytes():
+    line = "warning: " + "x" * 1014 + "\n"
+    for _ in range(9 * 1024):
+        sys.stderr.write(line)
+
+
+def on_import():
+    """What goes wrong once torch loads the plugin, besides what the first tests of this kind do."""
+    if BEHAVIOUR == "library-missing":
+        ctypes.CDLL("libnosuchruntime.so.3")
+    if BEHAVIOUR == "import-exits" or (BEHAVIOUR == "exits-at-once" and "pytest" in sys.modules):
+        print("goodbye", flush=True)
+        os._exit(0)
+    if BEHAVIOUR == "import-quits":
+        sys.exit("no licence found")
+    actions = {
+        "prints-megabytes": print_megabytes,
+        "leaves-daemons": start_daemon,
+        "leaves-a-lock": take_lock,
+        "changes-folder": lambda: os.chdir("/"),
+    }
+    actions.get(BEHAVIOUR, lambda: None)()
+
+
 def torch_broke_it(moment):
     """Whether this torch is one from which on the second test fails: FAKE_BREAKS_FROM names the first."""
     import torch
@@ -61,6 +104,7 @@ def autoload():
         raise OSError("libfakeruntime.so: cannot open shared object file: No such file or directory")
     if BEHAVIOUR == "import-crashes" or (BEHAVIOUR == "crash-before-junit" and "pytest" in sys.modules):
         crash()
+    on_import()
     missing = BEHAVIOUR == "card-missing"
     module = types.SimpleNamespace(is_available=lambda: not missing, device_count=lambda: 0 if missing else 1, act=act)
     torch._register_device_module("DEVICE_NAME", module)

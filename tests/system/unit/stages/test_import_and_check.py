@@ -56,6 +56,24 @@ def test_an_import_that_kills_the_process_is_a_crash_with_its_last_words(tmp_pat
     assert stages["import"].reason == "`import torch` did not survive: killed by SIGSEGV; last words"
 
 
+def test_an_import_that_ends_the_process_with_exit_code_0_is_no_import(tmp_path: Path) -> None:
+    stages = _run(tmp_path, f"{_env(tmp_path, '')}; echo bye; exit 0")
+    assert _statuses(stages) == ["failed", "not_run", "not_run", "not_run"]
+    assert stages["import"].reason == "`import torch` did not survive: exit code 0; bye"
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        ("libx.so.1: cannot open shared object file: No such file", "install what libx.so.1 belongs to"),
+        ("/a/b.so: undefined symbol: _ZN3c10", "build the plugin anew against this torch"),
+    ],
+)
+def test_what_the_loader_says_comes_with_what_to_do(tmp_path: Path, error: str, remedy: str) -> None:
+    reason = str(_run(tmp_path, f"{_env(tmp_path, error)}; exit 10")["import"].reason)
+    assert reason.startswith(f"{error}. What to do: {remedy}")
+
+
 def test_an_import_that_hangs_is_timed_out(tmp_path: Path) -> None:
     stages = _run(tmp_path, "sleep 30", {"timeout_seconds": 1})
     assert _statuses(stages)[0] == "timed_out"
@@ -114,7 +132,9 @@ def test_a_suite_is_asked_for_its_dtypes_and_told_what_is_declared(tmp_path: Pat
     asked = tmp_path / "asked"
     suites = [{"name": "smoke"}, {"name": "ops", "dtypes": ["float32", "bool"]}]
     claims = [{"capability": "quantization", "reason": "no integer units"}]
-    _run(tmp_path, f'echo "$@" >> {asked}', suites=suites, unsupported=claims)
+    facts = json.dumps({"reached": "described"})
+    script = f"echo \"$@\" >> {asked}; echo '{facts}' > {tmp_path}/run/env.json"
+    _run(tmp_path, script, suites=suites, unsupported=claims)
     _, smoke, ops = asked.read_text(encoding="utf-8").splitlines()
     assert "--ops-dtypes" not in smoke
     assert "--ops-dtypes=float32,bool" in ops

@@ -286,8 +286,8 @@ def test_pytest_that_stops_early_in_an_orderly_way_is_told(suite: SuiteRun) -> N
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
-        (["print oops", "exit 0"], "pytest ended before it had collected any test: exit code 0"),
-        (["crash"], "pytest ended before it had collected any test: killed by SIGSEGV"),
+        (["print oops", "exit 0"], "pytest ended before it had collected any test: exit code 0; oops"),
+        (["crash"], "pytest ended before it had collected any test: killed by SIGSEGV; nothing was printed"),
         (["broken smoke/x.py", "finish 2"], "1 file(s) could not be collected, first smoke/x.py: SyntaxError: no"),
         (["collect a", "finish 3"], "pytest ended with exit status 3"),
     ],

@@ -1,0 +1,98 @@
+"""Plugins that break what they are loaded into: each ends in its true row, and nothing of it is left behind.
+
+All of them run in one environment that is there (``ootci device run --python``), so that none has to be made.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from misbehaving import IN_PLACE, install, write_device, write_suites
+
+from ootci.adapters.process import MAX_LOG_BYTES
+
+from commands import Ran, Tool  # isort: skip
+
+pytestmark = pytest.mark.long
+
+EXPECTED = {
+    "library-missing": (
+        "IMPORT_BROKEN",
+        "import",
+        "OSError: libnosuchruntime.so.3: cannot open shared object file: No such file or directory). What to do: "
+        "install what libnosuchruntime.so.3 belongs to, the device's driver or runtime, or say where it is with",
+    ),
+    "import-raises": ("IMPORT_BROKEN", "import", "Failed to load the backend extension: dev (because of OSError: libf"),
+    "import-exits": ("IMPORT_BROKEN", "import", "`import torch` did not survive: exit code 0; goodbye"),
+    "import-quits": ("IMPORT_BROKEN", "import", "`import torch` did not survive: exit code 1; no licence found"),
+    "import-crashes": ("IMPORT_BROKEN", "import", "`import torch` did not survive: killed by SIGSEGV"),
+    "exits-at-once": ("SMOKE_BROKEN", "smoke", "pytest ended before it had collected any test: exit code 0; goodbye"),
+    "prints-megabytes": ("OK", None, "5 of 5 executed tests passed"),
+    "leaves-daemons": ("OK", None, "5 of 5 executed tests passed"),
+    "leaves-a-lock": (
+        "NO_DATA",
+        "smoke",
+        "zero tests were collected: pytest ended with exit status 4; ERROR: `import torch` failed: RuntimeError: "
+        "Failed to load the backend extension: dev (because of OSError: the card is in use: card.lock is there already)",
+    ),
+    "changes-folder": ("OK", None, "5 of 5 executed tests passed"),
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """An environment with a torch without weight and the plugin, and the suites."""
+
+    folder: Path
+
+    def run(self, ootci: Tool, folder: Path) -> Ran:
+        """Run the device file of a folder in it."""
+        asked = ("device", "run", "dev.yaml", "--python", sys.executable, "--suites", str(self.folder / "suites"))
+        return ootci(*asked, cwd=folder, env={"PYTHONPATH": str(self.folder / "site-packages")})
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    folder = tmp_path_factory.mktemp("place")
+    install(folder / "site-packages", "dev")
+    write_suites(folder / "suites")
+    return Place(folder)
+
+
+def _verdict(folder: Path) -> dict[str, Any]:
+    (found,) = json.loads((folder / ".ootci" / "verdicts.json").read_text(encoding="utf-8"))["devices"]
+    assert isinstance(found, dict)
+    return found
+
+
+def _alive(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+@pytest.mark.parametrize("behaviour", IN_PLACE)
+def test_it_ends_in_its_true_row(ootci: Tool, place: Place, tmp_path: Path, behaviour: str) -> None:
+    write_device(tmp_path, "dev", behaviour)
+    ran = place.run(ootci, tmp_path)
+    verdict, broke_at, reason = EXPECTED[behaviour]
+    found = _verdict(tmp_path)
+    assert (found["verdict"], found["broke_at"]) == (verdict, broke_at), found["reason"]
+    assert reason in found["reason"]
+    assert ran.code == (0 if verdict == "OK" else 1), ran.err
+    assert "Traceback" not in ran.err
+    assert f"dev: {verdict}: " in ran.out
+    assert "  torch 0.1.0+stub (git 0123456789abcdef0123456789abcdef01234567)\n  plugin torch-dev 1.0\n" in ran.out
+    assert "d/dev/index.html" in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    daemons = [int(path.name.partition("-")[2]) for path in tmp_path.glob("daemon-*")]
+    assert bool(daemons) == (behaviour == "leaves-daemons")
+    assert [pid for pid in daemons if _alive(pid)] == []
+    logs = [path.stat().st_size for path in (tmp_path / ".ootci" / "runs" / "dev" / "logs").iterdir()]
+    assert max(logs) < MAX_LOG_BYTES + 100_000
+    assert (max(logs) >= MAX_LOG_BYTES) == (behaviour == "prints-megabytes")

@@ -39,7 +39,7 @@ EXPECTED = {
         "NO_DATA",
         "smoke",
         "zero tests were collected: pytest ended with exit status 4; ERROR: `import torch` failed: RuntimeError: "
-        "Failed to load the backend extension: dev (because of OSError: the card is in use: card.lock is there already)",
+        "Failed to load the backend extension: dev (because of OSError: the card is in use: card.lock is there",
     ),
     "changes-folder": ("OK", None, "5 of 5 executed tests passed"),
 }

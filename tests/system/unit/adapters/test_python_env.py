@@ -11,6 +11,7 @@ from ootci.adapters.python_env import (
     base_python,
     device_environment,
     installed_version,
+    overwritten_files,
     pip_command,
     torch_git_version,
 )
@@ -110,3 +111,18 @@ def test_a_torch_that_is_broken_has_no_commit(tmp_path: Path, content: bytes) ->
     folder.mkdir()
     (folder / "version.py").write_bytes(content)
     assert torch_git_version(tmp_path) is None
+
+
+def test_files_that_others_installed_over_are_found_by_what_each_says(tmp_path: Path) -> None:
+    site = tmp_path / "lib" / "python3.11" / "site-packages"
+    said = {
+        "torch-2.13.0": "torch/version.py,sha256=x,1\ntorch/__pycache__/version.cpython-311.pyc,,\nbin/a,,\n",
+        "torch_dev-1.0": "torch_dev/__init__.py,,\ntorch/../torch/version.py,,\n",
+        "numpy-2.0": 'numpy/__init__.py,,\n"odd, name.py",,\ntorch/__pycache__/version.cpython-311.pyc,,\n',
+    }
+    for name, record in said.items():
+        (site / f"{name}.dist-info").mkdir(parents=True)
+        (site / f"{name}.dist-info" / "RECORD").write_text(record, encoding="utf-8")
+    (site / "broken-1.0.dist-info").mkdir()
+    assert overwritten_files(tmp_path, "torch") == {"torch-dev": ("torch/version.py",)}
+    assert overwritten_files(tmp_path / "none", "torch") == {}

@@ -22,7 +22,7 @@ def fingerprint(run: StoredRun) -> str:
             run.tests.digest(len(states)),
             states,
             repr(sorted(run.attempts.items())).encode(),
-            *(f"{row} {run.signatures[row].model_dump_json()}".encode() for row in sorted(run.signatures)),
+            repr([(row, vars(run.signatures[row])) for row in sorted(run.signatures)]).encode("utf-8", "surrogatepass"),
         )
     )
 

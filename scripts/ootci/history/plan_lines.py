@@ -14,7 +14,7 @@ from ootci.errors import HistoryCorrupt
 from ootci.model.plan import Plan
 from ootci.model.record import check_version, upgrade, utc_text
 
-from .tables import RESTORE, ValueTable, compact
+from .tables import RESTORE, UNSEALED, ValueTable, compact
 
 _START = b'{"plan":'
 _DECODER = json.JSONDecoder()
@@ -33,9 +33,10 @@ def write_plan(plan: Plan, values: ValueTable) -> bytes:
     for run in record.pop("runs"):
         own = [run.pop("run_id"), run.pop("device")]
         runs.append([*own, values.number_of(run.pop("torch")), values.number_of(run)])
-    line = {"plan": record.pop("id"), "at": utc_text(plan.created_at), "version": plan.schema_version}
+    line: dict[str, Any] = {"plan": record.pop("id"), "at": utc_text(plan.created_at), "version": plan.schema_version}
     del record["created_at"]
-    return _sealed({**line, "values": values.number_of(record), "runs": runs}, values)
+    line |= {"values": values.number_of(record), "runs": runs}
+    return _sealed(compact(line), line, values)
 
 
 def plan_id_of(text: bytes, where: str) -> str:
@@ -65,7 +66,7 @@ def read_plan(text: bytes, values: ValueTable, where: str) -> Plan:
     try:
         line = json.loads(text)
         check_version(Plan, line["version"], where=where)
-        if _sealed({key: value for key, value in line.items() if key != "crc"}, values) != text:
+        if _sealed(text[:UNSEALED] + b"}", line, values) != text:
             raise ValueError("the checksum is wrong")
         runs = [
             {**values.value(rest), "torch": values.value(torch), "run_id": run_id, "device": device}
@@ -87,7 +88,6 @@ def read_plan(text: bytes, values: ValueTable, where: str) -> Plan:
         raise HistoryCorrupt(f"the plan cannot be read back: {error}", where=where, fix=RESTORE) from error
 
 
-def _sealed(line: dict[str, Any], values: ValueTable) -> bytes:
-    text = compact(line)
+def _sealed(text: bytes, line: dict[str, Any], values: ValueTable) -> bytes:
     numbers = [line["values"], *(number for run in line["runs"] for number in run[2:])]
     return text[:-1] + b',"crc":"%08x"}' % values.checksum(numbers, zlib.crc32(text))

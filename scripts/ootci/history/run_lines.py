@@ -25,7 +25,7 @@ from ootci.model.signature import Signature
 
 from .states import decode, encode, row_text, rows_of
 from .stored import StoredRun
-from .tables import RESTORE, TestTable, ValueTable, compact
+from .tables import RESTORE, UNSEALED, TestTable, ValueTable, compact
 
 _OWN = (
     "schema_version",
@@ -65,7 +65,7 @@ def write_line(run: StoredRun, tests: TestTable, values: ValueTable, bases: Mapp
     )
     line["counts"] = [suite.get("counts", {}) for suite in head.get("suites", [])]
     line |= _tests(run, values, bases)
-    return _sealed(line, run.states, tests, values)
+    return _sealed(compact(line), line, run.states, tests, values)
 
 
 def _stages(run: Run, stages: list[dict[str, Any]], values: ValueTable) -> tuple[int, list[list[float | None]]]:
@@ -124,7 +124,8 @@ def open_line(text: bytes, tests: TestTable, values: ValueTable, earlier: Sequen
         check_version(Run, line["version"], where=where)
         base = earlier[line["base"]] if "base" in line else b""
         states = decode(base, line["tests"], len(tests))
-        if _sealed({key: value for key, value in line.items() if key != "crc"}, states, tests, values) != text:
+        # As it stands there, because writing it again takes as long as reading it.
+        if _sealed(text[:UNSEALED] + b"}", line, states, tests, values) != text:
             raise ValueError("the checksum is wrong")
         return Line(line, states)
 
@@ -145,7 +146,7 @@ def read_line(device: str, line: Line, tests: TestTable, values: ValueTable, whe
         signatures = {
             row: signature
             for key, rows in line.says.get("signatures", {}).items()
-            for signature in (Signature.model_validate(values.value(int(key))),)
+            for signature in (values.record(Signature, int(key)),)
             for row in rows_of(rows)
         }
         return StoredRun(_head(device, line.says, values, where), tests, line.states, attempts, signatures)
@@ -192,9 +193,8 @@ def _head(device: str, line: dict[str, Any], values: ValueTable, where: str) -> 
     return Run.model_validate(head)
 
 
-def _sealed(line: dict[str, Any], states: bytes, tests: TestTable, values: ValueTable) -> bytes:
-    """The line with a checksum of itself, of its tests and of the values that it names."""
-    text = compact(line)
+def _sealed(text: bytes, line: dict[str, Any], states: bytes, tests: TestTable, values: ValueTable) -> bytes:
+    """The text of a line with a checksum of itself, of its tests and of the values that it names."""
     # Rows that came into the table later are absent from the run, and do not change its checksum.
     own = states.rstrip(b"\0")
     numbers = [*line["values"].values(), line["stages"], line["suites"], *map(int, line.get("signatures", {}))]

@@ -8,15 +8,21 @@ import zlib
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ootci.errors import HistoryCorrupt
 from ootci.model.outcome import Outcome
+from ootci.model.record import Record
 
 from .lines import read_lines
 
+Shared = TypeVar("Shared", bound=Record)
+
 RESTORE = "restore the file from the data branch's git history"
 
+
+UNSEALED = -len(',"crc":"00000000"}')
+"""Where the seal of a line begins, which ends it."""
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -41,6 +47,7 @@ class ValueTable:
         self._lines = read_lines(path)
         self._saved = len(self._lines)
         self._values: dict[int, Any] = {}
+        self._records: dict[int, Record] = {}
 
     @cached_property
     def _numbers(self) -> dict[bytes, int]:
@@ -71,6 +78,19 @@ class ValueTable:
             self._values[number] = _json(self._lines[number], self.path, number)
         return self._values[number]
 
+    def record(self, kind: type[Shared], number: int) -> Shared:
+        """The value of a number as a record, made once for all who name it.
+
+        Raises:
+            HistoryCorrupt: there is no such value, or it is no JSON.
+            ValidationError: it is no such record.
+
+        """
+        found = self._records.get(number)
+        if not isinstance(found, kind):
+            found = self._records[number] = kind.model_validate(self.value(number))
+        return found
+
     def checksum(self, numbers: Iterable[int], start: int) -> int:
         """The checksum ``start`` continued with the lines of values, in order.
 
@@ -79,7 +99,8 @@ class ValueTable:
 
         """
         for number in numbers:
-            self.value(number)
+            if number not in self._values:
+                self.value(number)
             start = zlib.crc32(self._lines[number], start)
         return start
 

@@ -3,8 +3,9 @@
 With ``--front``, how soon the front page of many devices can be used.
 
 Invented devices with ten thousand tests each, see ``tests/system/simulator``; a test that fails says a dozen lines.
-Each rendering is a process of its own. Seconds are of the processor and without starting Python; a year and a week
-take turns.
+Each rendering is a process of its own. Seconds are of the processor and without starting Python; a year, a quarter and
+a week take turns. Strips, trends and rankings look back 90 nights at most, so that a quarter has them full and a week
+has not: what a year takes longer than a quarter grows with the history.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ from ootci.model.verdict import Verdicts  # noqa: E402
 from ootci.stages.judge import judge  # noqa: E402
 from ootci.stages.render import render  # noqa: E402
 
-DEVICES, NIGHTS, WEEK, TESTS, TURNS = 10, 365, 7, 10_000, 3
+DEVICES, NIGHTS, TESTS, TURNS = 10, 365, 10_000, 3
+SPANS = {"quarter": 100, "week": 7}
+"""Nights behind the update that is held against one with all of them behind it."""
 FRONT_DEVICES, FRONT_NIGHTS, FRONT_TESTS = 50, 15, 200
 TEXT = "\n".join(
     f"E       assert tensor[{number}] == expected  # of the dozen that a test says" for number in range(12)
@@ -129,7 +132,7 @@ def rows(devices: int = DEVICES, nights: int = NIGHTS, tests: int = TESTS, turns
         registry = folder / "registry.json"
         registry.write_text(json.dumps([item.model_dump(mode="json") for item in fleet.registry()]))
         anew: dict[str, Cost] = {}
-        for span, first in (("year", 0), ("week", last - WEEK)):
+        for span, first in {"year": 0, **{name: max(0, last - behind) for name, behind in SPANS.items()}}.items():
             place = folder / span
             place.mkdir()
             fleet.fill(place / "history", range(first, last), last)
@@ -139,7 +142,7 @@ def rows(devices: int = DEVICES, nights: int = NIGHTS, tests: int = TESTS, turns
             with history.together():
                 fleet.append(last, history, last)
             fleet.judge(place / "history", last, place / "after.json")
-        update: dict[str, list[Cost]] = {"year": [], "week": []}
+        update: dict[str, list[Cost]] = {"year": [], **{span: [] for span in SPANS}}
         for _ in range(turns):
             for span, costs in update.items():
                 site = folder / "turn" / "site"

@@ -67,8 +67,7 @@ def _site(rows: Mapping[str, Any]) -> Iterable[str]:
     yield "| --- | ---: | ---: | ---: | ---: |"
     costs = {
         "everything anew, a year": rows["anew"],
-        "a night's update, a year behind it": rows["update"]["year"],
-        "a night's update, a week behind it": rows["update"]["week"],
+        **{f"a night's update, a {span} behind it": cost for span, cost in rows["update"].items()},
     }
     for name, cost in costs.items():
         cells = f"{cost['seconds']:.2f} | {cost['peak_mib']} | {cost['made']:,} | {cost['taken_over']:,}"
@@ -123,7 +122,8 @@ SECTIONS: dict[str, Section] = {
         "The dashboard",
         "Invented devices; every test that fails says a dozen lines, which are kept for 90 nights. A rendering takes "
         "over the pages of which nothing has changed, without reading them. What still grows with the history: reading "
-        "it, looking at each run whether its page is the same, and the pages and files that list every night.",
+        "it, looking at each run whether its page is the same, and the pages and files that list every night. Behind a "
+        "week there is less to show, too: strips, trends and rankings look back 90 nights at most.",
         _site,
     ),
     "front": Section(

@@ -18,7 +18,7 @@ from ootci.errors import BadOption, BisectionChanged, DeviceAbsent
 from ootci.model.bisection import Step, StepResult
 from ootci.model.build import Build, PluginBuild, StageName, StageResult, StageStatus
 from ootci.model.device import RegisteredDevice
-from ootci.model.outcome import FAILURES, OutcomeName
+from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
 from ootci.model.plan import Plan, Trigger
 from ootci.model.record import write
 from ootci.model.run import Run
@@ -27,8 +27,6 @@ from ootci.stages.build import build
 from ootci.stages.collect import collect
 from ootci.stages.plan import plan
 from ootci.stages.test import suite_options, test
-
-_GOOD = (OutcomeName.PASSED, OutcomeName.XFAILED)
 
 
 def with_one_suite(item: RegisteredDevice, test_id: str) -> RegisteredDevice:
@@ -162,7 +160,7 @@ class Stepper:
                 choice=(f"--id={self.test_id}",),
             )
             runs.append(collect(item.device, planned, folder, now=clock()))
-            if self._outcome(runs[-1]) not in _GOOD:
+            if self._outcome(runs[-1]) not in AS_THEY_SHOULD:
                 break
         return runs
 
@@ -187,7 +185,7 @@ class Stepper:
         message = next((item.message for item in last.outcomes if item.id == self.test_id), None)
         if outcome in FAILURES:
             return StepResult.BAD, message
-        if outcome in _GOOD:
+        if outcome in AS_THEY_SHOULD:
             return StepResult.GOOD, None
         return StepResult.UNTESTABLE, f"{outcome.value}: {message}" if message else outcome.value
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ootci.cli.report import one_line, table
-from ootci.history.difference import NEW_FAILURES
 from ootci.model.difference import CLASSES, Difference, RunFacts, TestDifference
-from ootci.model.verdict import ChangeName
+from ootci.model.verdict import NEW_FAILURES, ChangeName
 
 SHOWN = 20
 """So many tests of each class are printed, unless all are asked for."""

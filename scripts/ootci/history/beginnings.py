@@ -8,14 +8,14 @@ from functools import cached_property
 
 from ootci.model.build import StageName, StageResult, StageStatus
 from ootci.model.cluster import Cause
-from ootci.model.outcome import FAILURES, OutcomeName
+from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.signature import Signature
 from ootci.model.spell import Mark, Spell
 
 from .clusters import Failing
 from .signature import signature_of_stage
-from .spell import PASSES, Seen, spell_of
+from .spell import Seen, spell_of
 from .stored import StoredRun
 
 TURNS = 2
@@ -129,7 +129,7 @@ def _turns(nights: Sequence[Reported], test_id: str) -> int:
         flaky = row is not None and night.run.is_flaky(row)
         if outcome in FAILURES:
             turns, failed = turns + flaky, not flaky
-        elif failed and outcome in PASSES:
+        elif failed and outcome in AS_THEY_SHOULD:
             turns, failed = turns + 1, False
     return turns
 

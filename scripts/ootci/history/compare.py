@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 
-from ootci.model.outcome import FAILURES, OutcomeName
+from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
 from ootci.model.verdict import Change, ChangeName
 
 from .states import changed_rows
 from .stored import Failure, StoredRun
-
-_GOOD = frozenset({OutcomeName.PASSED, OutcomeName.XFAILED})
 
 
 def changes_between(before: StoredRun | None, after: StoredRun, known: Container[str] = ()) -> tuple[Change, ...]:
@@ -83,11 +81,11 @@ def _change(before: OutcomeName | None, after: OutcomeName, comparable: bool) ->
     if after in FAILURES:
         if before in FAILURES:
             return ChangeName.STILL_FAILING
-        return ChangeName.REGRESSION if before in _GOOD else ChangeName.NEW_FAILURE
+        return ChangeName.REGRESSION if before in AS_THEY_SHOULD else ChangeName.NEW_FAILURE
     if before is None:
         return ChangeName.APPEARED if comparable else None
     if before in FAILURES:
-        return ChangeName.FIXED if after in _GOOD else None
-    if after in _GOOD and before not in _GOOD:
+        return ChangeName.FIXED if after in AS_THEY_SHOULD else None
+    if after in AS_THEY_SHOULD and before not in AS_THEY_SHOULD:
         return ChangeName.NEW_PASS
     return None

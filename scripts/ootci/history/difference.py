@@ -12,9 +12,7 @@ from ootci.model.difference import Difference, RunFacts, TestDifference
 from ootci.model.outcome import NOT_EXECUTED, Outcome
 from ootci.model.run import ReportState, Run
 from ootci.model.torch_build import commits_between
-from ootci.model.verdict import ChangeName
-
-NEW_FAILURES = (ChangeName.REGRESSION, ChangeName.NEW_FAILURE)
+from ootci.model.verdict import NEW_FAILURES
 
 
 def difference(before: Run, after: Run, known: Container[str] = ()) -> Difference:

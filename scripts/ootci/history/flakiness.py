@@ -16,11 +16,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ootci.model.device import Device, bad_range
-from ootci.model.outcome import FAILURES, OutcomeName
+from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
 from ootci.model.plan import Plan
 
 from .beginnings import LATELY, TURNS
-from .spell import PASSES
 from .states import failing_rows
 from .stored import StoredRun
 
@@ -87,7 +86,7 @@ def _counted(nights: Sequence[StoredRun], test_id: str) -> FlakyTest | None:
         if outcome in FAILURES:
             failed, sample, last = failed + 1, sample + 1, run.head.plan_id
             turns, again, failing = turns + passed_again, again + passed_again, not passed_again
-        elif outcome in PASSES:
+        elif outcome in AS_THEY_SHOULD:
             turns, sample, failing = turns + failing, sample + 1, False
     if sample < SAMPLE or (not again and turns < TURNS):
         return None

@@ -11,11 +11,10 @@ from packaging.version import InvalidVersion, Version
 from ootci.errors import NothingToBisect
 from ootci.history.store import History
 from ootci.history.stored import StoredRun
-from ootci.model.outcome import FAILURES, OutcomeName
+from ootci.model.outcome import AS_THEY_SHOULD, FAILURES
 from ootci.model.run import Run
 from ootci.model.torch_build import Channel
 
-_GOOD = frozenset({OutcomeName.PASSED, OutcomeName.XFAILED})
 _INSTEAD = "or name both nightlies with --good and --bad"
 
 
@@ -99,7 +98,7 @@ def _says(run: StoredRun, test: str) -> bool | None:
         return None
     if run.outcome(row) in FAILURES:
         return False
-    return True if run.outcome(row) in _GOOD else None
+    return True if run.outcome(row) in AS_THEY_SHOULD else None
 
 
 def _on_another_torch(history: History, passed: Run, failed: Run, test: str) -> Run:

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ootci.model.outcome import FAILURES, OutcomeName
+from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
 from ootci.model.spell import Mark, Spell
 from ootci.model.torch_build import TorchBuild, commits_between
-
-PASSES = frozenset({OutcomeName.PASSED, OutcomeName.XFAILED})
-"""Outcomes that end a row of failures. Any other says nothing, neither good nor bad."""
 
 _DIRTY = "-dirty"
 
@@ -39,7 +36,7 @@ def spell_of(newest_first: Iterable[Seen]) -> Spell | None:
     for seen in newest_first:
         if seen.outcome in FAILURES:
             first_failed = seen.mark
-        elif seen.outcome in PASSES:
+        elif seen.outcome in AS_THEY_SHOULD:
             return spell_between(seen.mark, first_failed) if first_failed is not None else None
     return spell_between(None, first_failed) if first_failed is not None else None
 

@@ -31,6 +31,9 @@ class OutcomeName(str, Enum):
 FAILURES = frozenset({OutcomeName.FAILED, OutcomeName.ERROR, OutcomeName.CRASHED, OutcomeName.TIMED_OUT})
 """The outcomes that say that the device did something wrong."""
 
+AS_THEY_SHOULD = frozenset({OutcomeName.PASSED, OutcomeName.XFAILED})
+"""The outcomes of tests that came out as they should; they end a row of failures."""
+
 NOT_EXECUTED = frozenset({OutcomeName.SKIPPED, OutcomeName.UNSUPPORTED, OutcomeName.NOT_RUN})
 """The outcomes of tests whose body was never entered."""
 

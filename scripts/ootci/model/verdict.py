@@ -63,6 +63,10 @@ class ChangeName(str, Enum):
     DISAPPEARED = "disappeared"
 
 
+NEW_FAILURES = frozenset({ChangeName.REGRESSION, ChangeName.NEW_FAILURE})
+"""The changes of tests that fail and did not fail in the run before."""
+
+
 class Change(Record):
     """One test that differs from the run before, or that keeps failing."""
 

@@ -6,12 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 from ootci.model.cluster import Cluster
 from ootci.model.device import RegisteredDevice
-from ootci.model.verdict import AS_EXPECTED, Blocker, ChangeName, DeviceVerdict, Gate
+from ootci.model.verdict import AS_EXPECTED, NEW_FAILURES, Blocker, DeviceVerdict, Gate
 
 NAMED = 5
 """Newly failing tests that the gate names of each device; the others are counted."""
-
-_NEW = (ChangeName.REGRESSION, ChangeName.NEW_FAILURE)
 
 
 def decide(
@@ -86,7 +84,7 @@ def _blocker(item: DeviceVerdict, clusters: Sequence[Cluster], advisory: tuple[s
     new = [
         change.id
         for change in item.changes
-        if change.change in _NEW and not change.known and not change.id.startswith(advisory)
+        if change.change in NEW_FAILURES and not change.known and not change.id.startswith(advisory)
     ]
     return Blocker(
         device=item.device,

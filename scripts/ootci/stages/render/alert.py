@@ -8,7 +8,7 @@ from types import MappingProxyType
 from ootci.model.alert import Alert, Condition, Standing
 from ootci.model.cluster import Cause, Cluster
 from ootci.model.device import RegisteredDevice
-from ootci.model.verdict import Change, ChangeName, DeviceVerdict, Verdicts
+from ootci.model.verdict import NEW_FAILURES, Change, DeviceVerdict, Verdicts
 
 from .failures import reproduce
 from .links import web_address
@@ -32,7 +32,6 @@ _TITLES: Mapping[Condition, str] = MappingProxyType(
         Condition.SILENT: "does not report",
     }
 )
-_NEW = (ChangeName.REGRESSION, ChangeName.NEW_FAILURE)
 
 
 class AlertTexts:
@@ -230,7 +229,7 @@ class AlertTexts:
 
 
 def _is_new(change: Change) -> bool:
-    return change.change in _NEW and not change.known
+    return change.change in NEW_FAILURES and not change.known
 
 
 def _text(cluster: Cluster) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ootci.model.outcome import Outcome
 from ootci.model.run import Run
-from ootci.model.verdict import ChangeName, KnownFailureState
+from ootci.model.verdict import NEW_FAILURES, ChangeName, KnownFailureState
 
 from .room import Room
 from .status import CHANGES, KNOWN, OUTCOMES, Status
@@ -53,9 +53,6 @@ class FailureRow:
         return self.text is not None or any(attempt.text is not None for attempt in self.attempts)
 
 
-_NEW = (ChangeName.REGRESSION, ChangeName.NEW_FAILURE)
-
-
 def failures(
     run: Run,
     changes: Mapping[str, ChangeName],
@@ -65,7 +62,7 @@ def failures(
 ) -> tuple[list[Outcome], tuple[FailureRow, ...]]:
     """All failing tests, new ones first and known ones last, and the rows of those whose text has room on the page."""
     failing = [outcome for outcome in run.outcomes if outcome.is_failure]
-    failing.sort(key=lambda outcome: (outcome.id in known, changes.get(outcome.id) not in _NEW))
+    failing.sort(key=lambda outcome: (outcome.id in known, changes.get(outcome.id) not in NEW_FAILURES))
     rows = []
     for outcome in failing:
         row = _failure(outcome, run.device, changes.get(outcome.id), outcome.id in known, place(outcome.id))

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.samples import run
 
-from ootci.history.difference import NEW_FAILURES, difference
+from ootci.history.difference import difference
 from ootci.model.outcome import FAILURES, Attempt, OutcomeName
 from ootci.model.run import Run
 from ootci.model.torch_build import TorchBuild, commits_between
-from ootci.model.verdict import ChangeName
+from ootci.model.verdict import NEW_FAILURES, ChangeName
 
 _OUTCOMES = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from([name.value for name in OutcomeName]))
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.samples import night
 
-from ootci.history.spell import PASSES, Seen, spell_between, spell_of
-from ootci.model.outcome import FAILURES, OutcomeName
+from ootci.history.spell import Seen, spell_between, spell_of
+from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
 from ootci.model.spell import Mark
 
 A, B = "a1" * 20, "b2" * 20
@@ -85,7 +85,7 @@ _NAMES = st.sampled_from([None, *(name.value for name in OutcomeName)])
 @given(st.lists(_NAMES, max_size=12))
 def test_a_row_holds_no_pass(outcomes: list[str | None]) -> None:
     spell = spell_of(_row(*outcomes))
-    passes, failures = ({name.value for name in names} for names in (PASSES, FAILURES))
+    passes, failures = ({name.value for name in names} for names in (AS_THEY_SHOULD, FAILURES))
     told = [(number, name) for number, name in enumerate(outcomes) if name in passes | failures]
     assert (spell is None) == (not told or told[-1][1] in passes)
     if spell is not None:

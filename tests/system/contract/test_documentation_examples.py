@@ -45,7 +45,7 @@ class Block:
 
 def _pages() -> list[Path]:
     pages = [page for page in sorted(DOCS.rglob("*.md")) if "machinery" not in page.parts]
-    return [*pages, ROOT / "README.md", ROOT / "workflows" / "README.md"]
+    return [*pages, ROOT / "README.md", ROOT / "scripts" / "ootci" / "README.md", ROOT / "workflows" / "README.md"]
 
 
 def _blocks() -> Iterator[Block]:

@@ -47,7 +47,7 @@ openreg_step("The smallest plugin that passes the suite smoke"
     torch_openreg/openreg/random.py)
 
 openreg_step("Factories"
-  CAPABILITIES autograd memory
+  CAPABILITIES autograd
   FILES csrc/ops/Factories.cpp)
 
 openreg_step("Operands on different devices"
@@ -62,7 +62,7 @@ openreg_step("Modules"
     csrc/ops/RecurrentCells.cpp)
 
 openreg_step("Pinned memory"
-  CAPABILITIES pinned_memory dataloader
+  CAPABILITIES memory pinned_memory dataloader
   FILES csrc/HostAllocator.cpp)
 
 openreg_step("Streams"

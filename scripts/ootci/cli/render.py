@@ -27,13 +27,21 @@ from ootci.stages.render import render, step_summary
     help="Where the site is published: pages name their own address, and sitemap.xml lists them all. Default: neither.",
 )
 @click.option("--anew", is_flag=True, help="Make every page again. Default: only those of which something has changed.")
+@click.option(
+    "--docs",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="A documentation site, as `make docs` builds it: it is put below docs/, and the pages link to it.",
+)
 @format_option
 @folder_options("devices", "work", "history", "site")
-def render_command(summary: Path | None, address: str | None, anew: bool, output_format: str, folders: Folders) -> None:
+def render_command(
+    summary: Path | None, address: str | None, anew: bool, docs: Path | None, output_format: str, folders: Folders
+) -> None:
     """Render the dashboard from the history and verdicts.json."""
     verdicts = read(Verdicts, folders.workspace.verdicts)
     registry = folders.registry()
-    render(registry, History(folders.history), verdicts, folders.site, address, anew=anew)
+    render(registry, History(folders.history), verdicts, folders.site, address, anew=anew, docs=docs)
     if summary is not None:
         with summary.open("a", encoding="utf-8") as stream:
             stream.write(step_summary(verdicts, registry))

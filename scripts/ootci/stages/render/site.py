@@ -7,6 +7,7 @@ import hashlib
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 
 from markupsafe import Markup
@@ -30,6 +31,7 @@ from .coverage import DeviceCoverage, DeviceCoveragePage, coverage_page, device_
 from .device_trends import trend_page
 from .device_view import RunPage, by_nightly, device_page, judged_page, last_report, run_pages
 from .diff_view import NewestRuns, diff_page, newest_runs
+from .documentation import documentation_files, require_documentation
 from .flaky import FlakyOfDevice, flaky_of_device, flaky_page
 from .front import front_page, verdict_of_each
 from .gone import DeviceFailures, Names
@@ -70,6 +72,7 @@ def render(
     *,
     anew: bool = False,
     preview_of: str | None = None,
+    docs: Path | None = None,
 ) -> Published:
     """Write the whole dashboard. The same inputs give the same bytes; the only clock is ``verdicts.judged_at``.
 
@@ -83,16 +86,20 @@ def render(
         address: where the site is published, if that is known; pages then name their own address, and the sitemap all.
         anew: make every page again.
         preview_of: the device file that the pages only show a preview of, and say so; None for the site itself.
+        docs: a documentation site that is put beside the pages, which then link to it.
 
     Raises:
-        BadOption: the address is none.
+        BadOption: the address is none, or the documentation.
         HistoryCorrupt: a record of the history cannot be read back.
         HostFailure: the folder cannot be written or holds something else.
 
     """
     address = site_address(address) if address else None
-    pages = _Pages(registry, history, verdicts, dashboard_folder(), address, preview_of)
-    return publish(with_sitemap(pages.files(), address), site, anew=anew)
+    if docs is not None:
+        require_documentation(docs)
+    pages = _Pages(registry, history, verdicts, dashboard_folder(), address, preview_of, has_docs=docs is not None)
+    beside = documentation_files(docs) if docs is not None else ()
+    return publish(chain(with_sitemap(pages.files(), address), beside), site, anew=anew)
 
 
 class _Pages:
@@ -106,6 +113,8 @@ class _Pages:
         looks: Path,
         address: str | None,
         preview_of: str | None,
+        *,
+        has_docs: bool,
     ) -> None:
         self._registry = registry
         self._history = history
@@ -113,7 +122,7 @@ class _Pages:
         self._looks = looks
         self._address = address
         self._environment = templates(looks / "templates")
-        self._environment.globals.update(verdicts=verdicts, address=address, preview_of=preview_of)
+        self._environment.globals.update(verdicts=verdicts, address=address, preview_of=preview_of, docs=has_docs)
         # What may be taken over cannot even ask for tonight's verdicts.
         self._lasting = templates(looks / "templates")
         self._lasting.globals.update(preview_of=preview_of)

@@ -2,35 +2,102 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import sys
+from pathlib import Path
 
 import click
 
+from ootci import __version__
 from ootci.adapters.folder_lock import locked
 from ootci.cli.context import Folders, clock, exit_zero_option, folder_options, format_option, progress
 from ootci.cli.report import stages_text
-from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE
-from ootci.model.build import StageStatus
+from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, BadOption
+from ootci.model.build import Build, StageStatus
+from ootci.model.device import RegisteredDevice
+from ootci.model.handover import Provenance
 from ootci.model.plan import Plan
 from ootci.model.record import read
-from ootci.stages.build import build
+from ootci.stages.build import build, hand_over, take_over
 
 
 @click.command("build", short_help="Make the environment and the plugin.")
 @click.argument("device")
 @exit_zero_option
+@click.option(
+    "--hand-over",
+    "handed_to",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Also write the wheel, its checksum and what came of building into this folder, for another machine.",
+)
+@click.option(
+    "--take-over",
+    "handed",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Install what --hand-over wrote elsewhere, for the same plan, instead of building.",
+)
+@click.option("--checksum", metavar="SHA256", help="With --take-over: what --hand-over said of its handover.json.")
+@click.option("--github-output", type=click.Path(path_type=Path), help="Append `handover`, the checksum, to this file.")
 @format_option
 @folder_options("devices", "work")
-def build_command(device: str, exit_zero: bool, output_format: str, folders: Folders) -> None:
+def build_command(
+    device: str,
+    exit_zero: bool,
+    handed_to: Path | None,
+    handed: Path | None,
+    checksum: str | None,
+    github_output: Path | None,
+    output_format: str,
+    folders: Folders,
+) -> None:
     """Make DEVICE's environment with torch in it, and build its plugin; writes build.json."""
     workspace = folders.workspace
     plan = read(Plan, workspace.plan)
     item = folders.device(device)
     run = plan.run_of(device)
+    _require_sources(item, handed_to, handed)
     with locked(folders.work):
-        result = build(item, run, workspace, clock=clock, progress=progress())
+        if handed is not None:
+            result = take_over(item, run, handed, checksum or None, workspace, clock=clock, progress=progress())
+        else:
+            result = build(item, run, workspace, clock=clock, progress=progress(), tests=handed_to is None)
+        if handed_to is not None:
+            told = hand_over(result, workspace, handed_to, _provenance(plan))
+            click.echo(f"{device}: handed over, {told}", err=True)
+            if github_output is not None:
+                with github_output.open("a", encoding="utf-8") as stream:
+                    stream.write(f"handover={told}\n")
     click.echo(stages_text(result.stages, output_format))
+    sys.exit(EXIT_FINE if exit_zero else _exit_code(result))
+
+
+def _exit_code(result: Build) -> int:
     fetch_failed = result.stages[0].status is not StageStatus.PASSED
     failed = any(stage.status is not StageStatus.PASSED for stage in result.stages)
-    code = EXIT_INFRASTRUCTURE if fetch_failed else EXIT_DEVICE if failed else EXIT_FINE
-    sys.exit(EXIT_FINE if exit_zero else code)
+    return EXIT_INFRASTRUCTURE if fetch_failed else EXIT_DEVICE if failed else EXIT_FINE
+
+
+def _require_sources(item: RegisteredDevice, handed_to: Path | None, handed: Path | None) -> None:
+    if handed_to is not None and handed is not None:
+        raise BadOption("a build is handed over or taken over", where="--hand-over --take-over", fix="leave one out")
+    if (handed_to or handed) is not None and item.device.plugin.package is not None:
+        raise BadOption(
+            "a plugin that comes as a package is not built, so that there is nothing to hand over",
+            where=str(item.path),
+            fix="leave --hand-over and --take-over out",
+        )
+
+
+def _provenance(plan: Plan) -> Provenance:
+    on_github = os.environ.get("GITHUB_ACTIONS") == "true"
+    return Provenance(
+        url=plan.trigger.url,
+        commit=os.environ.get("GITHUB_SHA") if on_github else None,
+        runner=os.environ.get("RUNNER_NAME") if on_github else None,
+        machine=platform.machine(),
+        os=platform.platform(),
+        ootci=__version__,
+    )

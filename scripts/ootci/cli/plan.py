@@ -13,7 +13,7 @@ from ootci.cli.proposal import payload_option, proposed, pull_request_option
 from ootci.cli.report import table
 from ootci.history.durations import measured
 from ootci.history.store import History
-from ootci.model.device import Device, RegisteredDevice, find_device
+from ootci.model.device import Container, Device, RegisteredDevice, find_device
 from ootci.model.durations import Durations
 from ootci.model.plan import Plan, Trigger
 from ootci.model.record import write
@@ -131,17 +131,30 @@ def _outputs(result: Plan, registry: tuple[RegisteredDevice, ...]) -> str:
 
 def _job(device: Device) -> dict[str, object]:
     """What a workflow has to know of a device's job before it begins."""
-    runner, container = device.runner, device.runner.container
-    volumes = [f"--volume {volume}" for volume in container.volumes] if container else []
+    runner = device.runner
     return {
         "device": device.name,
         "runner": list(runner.labels),
         "timeout-minutes": device.limits.job_minutes,
-        # GitHub runs a job whose container has no image on the machine itself. Volumes are options here, because a
-        # workflow can only list those that it knows beforehand.
-        "container": {
-            "image": container.image if container else "",
-            "options": " ".join([container.options or "", *volumes]).strip() if container else "",
-        },
+        "container": _container(runner.container),
+        "build": _build_job(device),
         "shares": [{"index": index, "count": runner.shares} for index in range(1, runner.shares + 1)],
     }
+
+
+def _container(container: Container | None) -> dict[str, str]:
+    # GitHub runs a job whose container has no image on the machine itself. Volumes are options here, because a
+    # workflow can only list those that it knows beforehand.
+    if container is None:
+        return {"image": "", "options": ""}
+    volumes = [f"--volume {volume}" for volume in container.volumes]
+    return {"image": container.image, "options": " ".join([container.options or "", *volumes]).strip()}
+
+
+def _build_job(device: Device) -> dict[str, object] | None:
+    """Where the plugin is built, in a job of its own; None where the job that tests builds it, or nobody does."""
+    chosen = device.build.runner
+    if device.plugin.package is not None or (chosen is None and device.runner.shares == 1):
+        return None
+    place = chosen or device.runner
+    return {"runner": list(place.labels), "container": _container(place.container)}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+from pydantic import Field
 
 from ootci.model.record import Record, StageFile, Time
 from ootci.model.torch_build import TorchBuild, TorchRequest
@@ -102,3 +104,5 @@ class Build(StageFile):
     """Its version."""
     compiler: str | None = None
     """First line of the C++ compiler's version, where there is a compiler."""
+    built_on: Annotated[str | None, Field(exclude_if=lambda place: place is None)] = None
+    """The machine that built the plugin, where it was another one than this."""

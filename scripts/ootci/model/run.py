@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, TypeAdapter, field_validator
 
@@ -113,6 +113,8 @@ class Environment(Record):
     """Processors that the machine has."""
     compiler: str | None = None
     """C++ compiler."""
+    built_on: Annotated[str | None, Field(exclude_if=lambda place: place is None)] = None
+    """The machine that built the plugin, where it was another one."""
     runner: str | None = None
     """Runner's name under GitHub Actions."""
     devices: int | None = None

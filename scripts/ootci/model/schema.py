@@ -13,6 +13,7 @@ from ootci.model.device import Device
 from ootci.model.difference import Difference
 from ootci.model.durations import Durations
 from ootci.model.event import Event
+from ootci.model.handover import Handover
 from ootci.model.plan import Plan
 from ootci.model.probe import Probe
 from ootci.model.published import (
@@ -39,7 +40,17 @@ from ootci.model.verdict import Verdicts
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
 
-STAGE_FILES: tuple[type[StageFile], ...] = (Plan, Durations, TorchSource, Build, Run, Verdicts, Bisection, Review)
+STAGE_FILES: tuple[type[StageFile], ...] = (
+    Plan,
+    Durations,
+    TorchSource,
+    Build,
+    Handover,
+    Run,
+    Verdicts,
+    Bisection,
+    Review,
+)
 """The files in which the stages meet, in the order of the data's way, the one in which a bisection is kept, and the one
 in which device files are reviewed."""
 

@@ -103,14 +103,15 @@ def test_the_gate_fails_on_a_device_that_is_not_as_expected(
 OWN_MACHINE = """check: {command: [sh, -c, 'test ! -e "$CARD_IS_GONE"']}
 runner: {labels: [self-hosted, mycard], shares: 2}
 """
+OWN_BUILDER = "build: {runner: {labels: [builder]}}\n"
 SHARES = (f"device/{DEVICE} 1 of 2-1", f"device/{DEVICE} 2 of 2-2")
 """act adds the number of a matrix's leg."""
 
 
-def test_on_the_vendors_machine_the_tests_are_shared_out_and_put_together(
+def test_built_once_elsewhere_the_tests_are_shared_out_on_the_vendors_machine_and_put_together(
     ours: Repository, index: Mapping[str, str], tmp_path: Path
 ) -> None:
-    vendor = _vendor(tmp_path, "self-hosted-container.yml", extra=OWN_MACHINE)
+    vendor = _vendor(tmp_path, "self-hosted-container.yml", extra=OWN_MACHINE + OWN_BUILDER)
     run = run_workflow(
         vendor,
         tmp_path / "run",
@@ -118,13 +119,14 @@ def test_on_the_vendors_machine_the_tests_are_shared_out_and_put_together(
         event="schedule",
         environment={**index, "CARD_IS_GONE": str(tmp_path / "gone")},
         called=ours,
-        labels=("ubuntu-latest", "mycard"),
+        labels=("ubuntu-latest", "mycard", "builder"),
     )
-    jobs = dict.fromkeys(("device/plan", *SHARES, "device/collect", "device/gate"), "success")
+    jobs = dict.fromkeys(("device/plan", "device/build", *SHARES, "device/collect", "device/gate"), "success")
     assert (run.exit_code, run.jobs) == (0, jobs), run.digest
     artifacts = run.store / "artifacts"
     assert {path.name for path in artifacts.iterdir()} == {
         f"plan-{DEVICE}-1",
+        f"built-{DEVICE}-1",
         f"share-{DEVICE}-1-of-2-1",
         f"share-{DEVICE}-2-of-2-1",
         f"run-{DEVICE}-1",
@@ -132,7 +134,14 @@ def test_on_the_vendors_machine_the_tests_are_shared_out_and_put_together(
     share = artifacts / f"share-{DEVICE}-2-of-2-1"
     kept = {path.name for path in (share / "shards" / "2-of-2").iterdir()}
     assert kept == {"build.json", "env.json", "events.jsonl", "junit.xml", "seconds.json", "logs"}
-    outcomes = _report(run, f"run-{DEVICE}-1")["outcomes"]
+    handed = json.loads((artifacts / f"built-{DEVICE}-1" / "handover.json").read_text(encoding="utf-8"))
+    report = _report(run, f"run-{DEVICE}-1")
+    assert handed["provenance"]["url"] == report["url"]
+    plugin, place, outcomes = report["plugin"], report["environment"], report["outcomes"]
+    assert isinstance(plugin, dict)
+    assert isinstance(place, dict)
+    assert [(wheel["name"], wheel["sha256"]) for wheel in handed["wheels"]] == [(plugin["wheel"], plugin["sha256"])]
+    assert handed["provenance"]["machine"] in str(place["built_on"])
     assert isinstance(outcomes, list)
     assert len({item["id"] for item in outcomes}) == len(outcomes) == 5
     assert {item["outcome"] for item in outcomes} == {"passed"}
@@ -152,7 +161,7 @@ def test_a_lost_card_is_the_machines_fault_and_nothing_is_built(
         called=ours,
         labels=("ubuntu-latest", "mycard"),
     )
-    jobs = dict.fromkeys(("device/plan", *SHARES, "device/collect"), "success")
+    jobs = dict.fromkeys(("device/plan", "device/build", *SHARES, "device/collect"), "success")
     assert run.jobs == {**jobs, "device/gate": "failure"}, run.digest
     assert f"{DEVICE} (INFRA)" in run.digest
     stages = {stage["name"]: stage["status"] for stage in _stages(run)}

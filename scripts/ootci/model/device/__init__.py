@@ -19,7 +19,7 @@ from .registry import (
     upstream_list,
     with_lists,
 )
-from .running import Check, Container, Limits, Runner, Suite
+from .running import BuildRunner, Check, Container, Limits, Runner, Suite
 
 __all__ = [
     "BAD_RANGES",
@@ -28,6 +28,7 @@ __all__ = [
     "LONGEST_RANGE",
     "UPSTREAM_LIST",
     "BadRange",
+    "BuildRunner",
     "BuildSettings",
     "Cadence",
     "Check",

@@ -9,6 +9,7 @@ from pydantic import Field, StringConstraints, model_validator
 from ootci.model.record import Record
 from ootci.model.torch_build import Channel
 
+from .running import BuildRunner
 from .values import RelativePath, Requirement, Text, Url, Variable
 
 
@@ -74,3 +75,5 @@ class BuildSettings(Record):
     """Parallel compile jobs (`MAX_JOBS`, `CMAKE_BUILD_PARALLEL_LEVEL`); the number of processors when absent."""
     timeout_minutes: Annotated[int, Field(ge=1, le=720)] = 60
     """Time-out of fetching and of building, each."""
+    runner: BuildRunner | None = None
+    """Where GitHub Actions builds it; on the device's own machine when absent."""

@@ -22,6 +22,15 @@ class Container(Record):
     """What of the machine is mounted, as `source:target`, with `:ro` behind it where it is only read."""
 
 
+class BuildRunner(Record):
+    """Where GitHub Actions builds the plugin, where that is another machine than the device's."""
+
+    labels: Annotated[tuple[Label, ...], Field(min_length=1)]
+    """Runner labels (`runs-on`). It needs no device, but the processor and the Python of the device's machine."""
+    container: Container | None = None
+    """Container on that machine; none when absent."""
+
+
 class Runner(Record):
     """Where GitHub Actions runs the device's job."""
 
@@ -30,7 +39,8 @@ class Runner(Record):
     container: Container | None = None
     """Container on that machine; none when absent."""
     shares: Annotated[int, Field(ge=1, le=64)] = 1
-    """So many jobs run the tests at once, each a share that takes about as long; each needs a machine."""
+    """So many jobs run the tests at once, each a share that takes about as long; each needs a machine. The plugin is
+    built once for all of them."""
 
 
 class Check(Record):

@@ -23,8 +23,24 @@ KEPT_DOWNLOADS = 3
 """Wheels of torch that stay in the work folder; they have up to a gigabyte each."""
 
 
-def fetch(item: RegisteredDevice, run: PlannedRun, workspace: Workspace, commands: Commands) -> bool:
+def fetch(
+    item: RegisteredDevice,
+    run: PlannedRun,
+    workspace: Workspace,
+    commands: Commands,
+    *,
+    builds: bool = True,
+    tests: bool = True,
+) -> bool:
     """Make the environment with torch and all requirements, unless it is there already; get the plugin's sources.
+
+    Args:
+        item: the device and its file.
+        run: the planned run.
+        workspace: the work folder.
+        commands: runs the commands.
+        builds: whether the plugin is built on this machine.
+        tests: whether the device is tested on this machine.
 
     Returns:
         Whether the environment of an earlier run was used again.
@@ -37,7 +53,7 @@ def fetch(item: RegisteredDevice, run: PlannedRun, workspace: Workspace, command
     device, environment = item.device, workspace.environment(run.device)
     if run.torch.unavailable_reason:
         raise StepFailed(run.torch.unavailable_reason)
-    building = device.build.requirements if device.plugin.package is None else ()
+    building = device.build.requirements if builds and device.plugin.package is None else ()
     requirements = (*SUITE_REQUIREMENTS, *device.plugin.requirements, *building)
     pinned = [run.torch.version, run.torch.url, run.torch.sha256, run.torch.commit]
     key = digest(python_env.base_python(), pinned, requirements, device.plugin.index_url)
@@ -52,11 +68,11 @@ def fetch(item: RegisteredDevice, run: PlannedRun, workspace: Workspace, command
         _check_commit(run.torch, python_env.torch_git_version(environment))
         _install_requirements(requirements, device.plugin.index_url, run.torch, commands)
         Stamp(fetch=key).save(environment)
-    if device.plugin.git is not None:
+    if builds and device.plugin.git is not None:
         _clone(item, workspace, commands)
-    if any(suite.name == "upstream" for suite in device.suites):
+    if tests and any(suite.name == "upstream" for suite in device.suites):
         fetch_upstream(python_env.torch_git_version(environment), workspace, commands)
-    return cached and device.plugin.git is None
+    return cached and not (builds and device.plugin.git is not None)
 
 
 def _install_torch(torch: TorchRequest, workspace: Workspace, commands: Commands) -> None:

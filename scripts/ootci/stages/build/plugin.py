@@ -53,8 +53,7 @@ def build_plugin(
         _build_wheel(item, copy, wheels, commands)
         found = sorted(wheels.glob("*.whl"))
     wheel = _only_wheel(found, device.plugin.distribution)
-    commands.pip("the plugin's wheel cannot be installed", "install", "--no-deps", "--force-reinstall", str(wheel))
-    _torch_unchanged(environment, torch)
+    install_wheel(wheel, torch, commands)
     plugin = fetched.model_copy(
         update={
             "version": str(parse_wheel_filename(wheel.name)[1]),
@@ -64,6 +63,17 @@ def build_plugin(
     )
     Stamp(fetch=stamp.fetch, build=key, plugin=plugin).save(environment)
     return plugin, False
+
+
+def install_wheel(wheel: Path, torch: TorchBuild | None, commands: Commands) -> None:
+    """Install the plugin's wheel, whatever was installed before.
+
+    Raises:
+        StepFailed: it cannot be installed, or changed the torch under test.
+
+    """
+    commands.pip("the plugin's wheel cannot be installed", "install", "--no-deps", "--force-reinstall", str(wheel))
+    require_same_torch(commands.environment, torch)
 
 
 def fetched_plugin(item: RegisteredDevice, workspace: Workspace) -> PluginBuild | None:
@@ -146,14 +156,20 @@ def _install_package(item: RegisteredDevice, torch: TorchBuild | None, commands:
             raise
         reason = f"{what} beside torch {torch.version}: {asks[1]} depends on {asks[2]}"
         raise StepFailed(reason, failed.excerpt) from failed
-    _torch_unchanged(environment, torch)
+    require_same_torch(environment, torch)
     version = python_env.installed_version(environment, plugin.distribution)
     if version is None:
         raise StepFailed(f"`{plugin.package}` was installed, but brought no distribution `{plugin.distribution}`")
     return PluginBuild(package=plugin.distribution, version=version, source=str(plugin.package)), False
 
 
-def _torch_unchanged(environment: Path, torch: TorchBuild | None) -> None:
+def require_same_torch(environment: Path, torch: TorchBuild | None) -> None:
+    """Look whether the torch that was installed before is still there.
+
+    Raises:
+        StepFailed: it was replaced.
+
+    """
     now = python_env.installed_version(environment, "torch")
     if torch is not None and now != torch.version:
         # The stamp goes, so that the next run starts from a clean environment.

@@ -12,7 +12,7 @@ from ootci.adapters import python_env
 from ootci.adapters.process import ask
 from ootci.adapters.terminal import Progress
 from ootci.model.build import Build, PluginBuild, StageName, StageResult, StageStatus
-from ootci.model.device import RegisteredDevice
+from ootci.model.device import Check, RegisteredDevice
 from ootci.model.plan import PlannedRun
 from ootci.model.record import write
 from ootci.model.torch_build import TorchBuild
@@ -32,6 +32,7 @@ def build(
     *,
     clock: Callable[[], datetime],
     progress: Progress,
+    tests: bool = True,
 ) -> Build:
     """Make the device's environment and plugin, and write build.json. A failure is a result, not an exception.
 
@@ -43,6 +44,7 @@ def build(
         workspace: the work folder.
         clock: gives the aware current time.
         progress: told what is going on.
+        tests: whether the device is tested on this machine; another one is not asked for the device's hardware.
 
     """
     folder = workspace.run(run.device)
@@ -50,13 +52,13 @@ def build(
         shutil.rmtree(folder.path)
     folder.logs.mkdir(parents=True)
     environment = workspace.environment(run.device)
-    commands = _commands(item, environment, progress)
+    commands = commands_for(item, environment, progress)
     timed = Timed(clock, progress, run.device)
     log = folder.logs / "fetch.log"
     fetching = commands.into(log)
-    stages = [timed.stage(StageName.FETCH, log, lambda: _fetch(item, run, workspace, fetching))]
+    stages = [timed.stage(StageName.FETCH, log, lambda: _fetch(item, run, workspace, fetching, tests))]
     fetched = stages[0].status is StageStatus.PASSED
-    torch = _torch(environment, None if fetched else run.torch.version or "none")
+    torch = torch_in(environment, None if fetched else run.torch.version or "none")
     plugin: PluginBuild | None = None
     if fetched:
         log_of_build = folder.logs / "build.log"
@@ -80,18 +82,19 @@ def build(
         plugin=plugin,
         python=str(python_env.interpreter(environment)) if torch else None,
         python_version=platform.python_version(),
-        compiler=_compiler(),
+        compiler=compiler(),
     )
     write(result, folder.build)
     return result
 
 
-def _fetch(item: RegisteredDevice, run: PlannedRun, workspace: Workspace, commands: Commands) -> bool:
-    machine_is_ready(item.device.check, workspace, commands)
-    return fetch(item, run, workspace, commands)
+def _fetch(item: RegisteredDevice, run: PlannedRun, workspace: Workspace, commands: Commands, tests: bool) -> bool:
+    check = item.device.check if tests or item.device.build.runner is None else Check()
+    machine_is_ready(check, workspace, commands)
+    return fetch(item, run, workspace, commands, tests=tests)
 
 
-def _torch(environment: Path, only: str | None) -> TorchBuild | None:
+def torch_in(environment: Path, only: str | None) -> TorchBuild | None:
     """The torch that is installed; None when there is none, or another than ``only``: that of an earlier run."""
     version = python_env.installed_version(environment, "torch")
     if version is None or only not in (None, version):
@@ -99,7 +102,8 @@ def _torch(environment: Path, only: str | None) -> TorchBuild | None:
     return TorchBuild(version=version, git_version=python_env.torch_git_version(environment))
 
 
-def _commands(item: RegisteredDevice, environment: Path, progress: Progress) -> Commands:
+def commands_for(item: RegisteredDevice, environment: Path, progress: Progress) -> Commands:
+    """What runs the commands of a device."""
     return Commands(
         environment=environment,
         variables={**item.device.environment},
@@ -108,6 +112,7 @@ def _commands(item: RegisteredDevice, environment: Path, progress: Progress) -> 
     )
 
 
-def _compiler() -> str | None:
+def compiler() -> str | None:
+    """First line of the C++ compiler's version; None where there is no compiler."""
     answer = ask(["c++", "--version"])
     return answer.out.splitlines()[0] if answer and answer.exit_code == 0 and answer.out else None

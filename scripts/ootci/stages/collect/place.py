@@ -47,6 +47,7 @@ def environment(
         machine=probe.os.machine,
         cpus=probe.os.cpus,
         compiler=build.compiler,
+        built_on=(build.built_on or "")[:MAX_FACT] or None,
         runner=variables.get("RUNNER_NAME") if here else None,
         devices=probe.device.count,
         image=variables.get(IMAGE, "")[: 2 * MAX_FACT] or None,

@@ -113,6 +113,7 @@ def test_the_plan_is_told_to_people_and_to_github(ootci: Tool, folder: Path) -> 
         "runner": ["ubuntu-latest"],
         "timeout-minutes": 120,
         "container": {"image": "", "options": ""},
+        "build": None,
         "shares": [{"index": 1, "count": 1}],
     }
     assert (lines["device"], json.loads(lines["job"])) == ("dev", row)
@@ -134,6 +135,7 @@ def test_a_devices_machine_is_told_to_github_as_its_file_says(ootci: Tool, folde
         "    image: registry.example.com/sdk:8\n"
         "    options: --device /dev/card0\n"
         "    volumes: ['/opt/sdk:/sdk:ro']\n"
+        "build: {runner: {labels: [large]}}\n"
         "cadence: weekly\n"
         "paused: {reason: Its machine is being moved.}\n"
     )
@@ -150,6 +152,7 @@ def test_a_devices_machine_is_told_to_github_as_its_file_says(ootci: Tool, folde
                 "image": "registry.example.com/sdk:8",
                 "options": "--device /dev/card0 --volume /opt/sdk:/sdk:ro",
             },
+            "build": {"runner": ["large"], "container": {"image": "", "options": ""}},
             "shares": [{"index": index, "count": 3} for index in (1, 2, 3)],
         }
     ]

@@ -1,0 +1,129 @@
+"""The hand-over: a build that was made on one machine, and its wheel, for another machine to test."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from ootci.adapters.download import checksum
+from ootci.errors import HostFailure, OotciError
+from ootci.model.build import Build, StageName, StageStatus
+from ootci.model.handover import HandedWheel, Handover, Provenance
+from ootci.model.plan import PlannedRun
+from ootci.model.record import read, write
+from ootci.model.torch_build import TorchBuild
+from ootci.model.workspace import Workspace
+
+from .commands import StepFailed
+
+LOGS = ("fetch.log", "build.log")
+
+
+@dataclass(frozen=True)
+class Received:
+    """A hand-over whose checksums were found right.
+
+    Attributes:
+        handover: what it says.
+        folder: where it lies.
+
+    """
+
+    handover: Handover
+    folder: Path
+
+    @property
+    def wheel(self) -> Path | None:
+        """The plugin's wheel; None when it was not built."""
+        return self.folder / self.handover.wheels[0].name if self.handover.wheels else None
+
+    def require_torch(self, here: TorchBuild | None) -> None:
+        """Look whether this machine's torch is the one that the plugin was built against.
+
+        Raises:
+            StepFailed: it is another one.
+
+        """
+        there = self.handover.build.torch
+        if there != here:
+            names = [f"{torch.version} of {torch.git_version}" if torch else "none" for torch in (there, here)]
+            raise StepFailed(f"the plugin was built against torch {names[0]}, this machine has {names[1]}")
+
+
+def hand_over(build: Build, workspace: Workspace, target: Path, provenance: Provenance) -> str:
+    """Write a build, whatever came of it, and its wheel and logs into a folder.
+
+    Returns:
+        The checksum of handover.json, which holds the others.
+
+    Raises:
+        HostFailure: the wheel is not in the work folder any more.
+
+    """
+    target.mkdir(parents=True, exist_ok=True)
+    for old in target.glob("*.whl"):
+        old.unlink()
+    wheels = []
+    if build.plugin is not None and build.plugin.wheel is not None and build.plugin.sha256 is not None:
+        found = workspace.wheels(build.device).glob(f"*/{build.plugin.wheel}")
+        wheel = next((path for path in found if checksum(path) == build.plugin.sha256), None)
+        if wheel is None:
+            raise HostFailure(
+                f"the wheel {build.plugin.wheel} that was built earlier is gone",
+                where=str(workspace.wheels(build.device)),
+                fix=f"remove {workspace.environment(build.device)} and build again",
+            )
+        shutil.copyfile(wheel, target / wheel.name)
+        wheels.append(HandedWheel(name=wheel.name, sha256=build.plugin.sha256))
+    (target / "logs").mkdir(exist_ok=True)
+    for log in LOGS:
+        if (workspace.run(build.device).logs / log).is_file():
+            shutil.copyfile(workspace.run(build.device).logs / log, target / "logs" / log)
+    # Where the environment lies on this machine is of no use on another.
+    record = Handover(build=build.model_copy(update={"python": None}), wheels=tuple(wheels), provenance=provenance)
+    write(record, target / Handover.FILE)
+    return checksum(target / Handover.FILE)
+
+
+def receive(folder: Path, stated: str | None, run: PlannedRun) -> Received:
+    """Read a hand-over and hold it against its checksums.
+
+    Args:
+        folder: where it lies, or the folder of an artifact in which it lies.
+        stated: the checksum of handover.json, as whoever wrote it told; None when nobody did.
+        run: the run that it is for.
+
+    Raises:
+        StepFailed: there is none, it is for another run, it is not what was handed over, or there was nothing to build
+            with: in no case is the plugin to blame.
+
+    """
+    folder = folder.resolve()
+    file = next((path for path in (folder / Handover.FILE, *folder.glob(f"*/{Handover.FILE}")) if path.is_file()), None)
+    if file is None:
+        raise StepFailed("nothing was handed over by the machine that builds the plugin")
+    _require(file, stated)
+    try:
+        handover = read(Handover, file)
+    except OotciError as error:
+        raise StepFailed(f"what was handed over cannot be read: {error.what}") from error
+    built = handover.build
+    if (built.run_id, built.device) != (run.run_id, run.device):
+        raise StepFailed(f"what was handed over is of the run {built.run_id}, planned is {run.run_id}")
+    if [stage.name for stage in built.stages] != [StageName.FETCH, StageName.BUILD]:
+        raise StepFailed("what was handed over does not say what came of fetching and building")
+    for wheel in handover.wheels:
+        _require(file.parent / wheel.name, wheel.sha256)
+    if built.stages[0].status is not StageStatus.PASSED:
+        raise StepFailed(f"on {handover.provenance}: {built.stages[0].reason}", built.stages[0].excerpt)
+    return Received(handover, file.parent)
+
+
+def _require(file: Path, stated: str | None) -> None:
+    if file.is_symlink() or not file.is_file():
+        raise StepFailed(f"the hand-over has no {file.name}")
+    if stated is not None and (got := checksum(file)) != stated:
+        raise StepFailed(
+            f"{file.name} is not what was handed over: its SHA-256 is {got}, the machine that builds told {stated}"
+        )

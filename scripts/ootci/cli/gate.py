@@ -70,7 +70,7 @@ def gate(
     """Say whether one may merge. Exit code 1 when one may not.
 
     Without --pull-request it reads verdicts.json: every gating device has to be as expected, or those that are asked
-    for, which may also not be paused. With it, no gating device
+    for, which may also not be paused. With it, no gating device that takes part
     may be newly broken, other than by tests that its vendor knows to fail, or that passed when they were run again.
 
     It fails closed: a gating device of which nothing is known blocks, and so does broken infrastructure.
@@ -139,4 +139,6 @@ def _of_nightly(folders: Folders, only: tuple[str, ...], overrides: dict[str, st
 def _of_runs(folders: Folders, overrides: dict[str, str]) -> PullRequestGate:
     plan = read(Plan, folders.workspace.plan)
     runs = reported_runs(folders.workspace, plan)
-    return judge_pull_request(folders.registry(), plan, runs, History(folders.history), overrides)
+    # Who names one file asks for its device, whatever its tier is.
+    one = folders.devices.is_file()
+    return judge_pull_request(folders.registry(), plan, runs, History(folders.history), overrides, any_tier=one)

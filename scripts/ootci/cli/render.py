@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -24,7 +25,8 @@ from ootci.stages.render import render, step_summary
 @click.option(
     "--address",
     metavar="URL",
-    help="Where the site is published: pages name their own address, and sitemap.xml lists them all. Default: neither.",
+    help="Where the site is published: pages name their own address, and sitemap.xml lists them all. `github-pages` is "
+    "where GitHub publishes the repository of the workflow. Default: neither.",
 )
 @click.option("--anew", is_flag=True, help="Make every page again. Default: only those of which something has changed.")
 @click.option(
@@ -41,9 +43,19 @@ def render_command(
     """Render the dashboard from the history and verdicts.json."""
     verdicts = read(Verdicts, folders.workspace.verdicts)
     registry = folders.registry()
-    render(registry, History(folders.history), verdicts, folders.site, address, anew=anew, docs=docs)
+    render(registry, History(folders.history), verdicts, folders.site, _address(address), anew=anew, docs=docs)
     if summary is not None:
         with summary.open("a", encoding="utf-8") as stream:
             stream.write(step_summary(verdicts, registry))
     page = str(folders.site / "index.html")
     click.echo(told(page, {"page": page}, output_format))
+
+
+def _address(given: str | None) -> str | None:
+    """The address that was given, or that of the repository's pages (GitHub's documentation, "About GitHub Pages")."""
+    if given != "github-pages":
+        return given
+    owner, _, name = os.environ.get("GITHUB_REPOSITORY", "").lower().partition("/")
+    if not owner or not name:
+        return None
+    return f"https://{owner}.github.io/" if name == f"{owner}.github.io" else f"https://{owner}.github.io/{name}/"

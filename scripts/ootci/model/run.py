@@ -156,8 +156,8 @@ class Run(StageFile):
     attempt: int = 1
     """1 for the first attempt; attempts are kept and the latest counts."""
     queued_at: Time | None = None
-    """When it began to wait for its machine: what the variable OOTCI_QUEUED_AT of the job says, else when the plan was
-    made, which is a little before the job could start. Null for a later attempt, whose beginning nobody told."""
+    """When it began to wait for its machine: when the plan was made, which is a little before the job could start. Null
+    for a later attempt, whose beginning nobody told."""
     started_at: Time
     """When the first stage started."""
     finished_at: Time

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from contract.workflow_rules import LEVELS, File, Files, Mapped
+from contract.workflow_rules import LEVELS, File, Files, Mapped, permissions_of
 
 _EXPRESSION = re.compile(r"\$\{\{(.*?)\}\}", re.S)
 _KEBAB = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -74,8 +74,8 @@ def callers_grant_enough(files: Files) -> Iterator[str]:
         for name, job in file.jobs.items():
             callee = _callee(files, job) if "uses" in job else None
             for inner in callee.jobs.values() if callee else ():
-                for scope, level in inner.get("permissions", {}).items():
-                    granted = job.get("permissions", {}).get(scope, "none")
+                for scope, level in permissions_of(inner).items():
+                    granted = permissions_of(job).get(scope, "none")
                     if LEVELS.index(level) > LEVELS.index(granted):
                         yield f"{file.path}: job {name} grants `{scope}: {granted}`, its callee needs `{level}`"
 

@@ -248,6 +248,13 @@ MISTAKES: tuple[tuple[str, str, str, str], ...] = (
     ("starts_with_no_permission", DEVICE, "permissions: {}\n", ""),
     ("says_why_it_widens", NIGHTLY, "contents: write # to push", "contents: write"),
     ("says_why_it_widens", CI, "permissions:\n      contents: read # to check out", "permissions: read-all"),
+    (
+        "says_why_it_widens",
+        NIGHTLY,
+        "permissions:\n      contents: read # the callee needs it",
+        "permissions: write-all",
+    ),
+    ("says_why_it_widens", DEVICE, "permissions:\n      contents: read # to check out", "permissions: read-all"),
     ("has_a_timeout", NIGHTLY, "    timeout-minutes: 5\n", ""),
     ("has_names", NIGHTLY, "      - name: Plan\n        id: plan\n", "      - id: plan\n"),
     ("has_names", CI, "    name: test\n", ""),

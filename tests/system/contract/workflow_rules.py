@@ -221,7 +221,7 @@ def gives_vendor_code_nothing(files: Files) -> Iterator[str]:
                 re.search(r"^ootci (build|test|nightly|torch build)\b", step.get("run", ""), re.M) for step in _of(job)
             ):
                 continue
-            if set(_permissions(job).items()) - {("contents", "read")}:
+            if set(permissions_of(job).items()) - {("contents", "read")}:
                 yield f"{file.path}: job {name} runs vendor code and has more than `contents: read`"
             if "environment" in job or re.search(r"\bsecrets\b|github\.token", _text_of_job(file, name)):
                 yield f"{file.path}: job {name} runs vendor code and can see a secret"
@@ -231,7 +231,7 @@ def asks_for_what_it_needs(files: Files) -> Iterator[str]:
     """A job has the permissions, and the step the token, without which its work is refused; act refuses nothing."""
     for file in files.values():
         for name, job in file.jobs.items():
-            permissions = _permissions(job)
+            permissions = permissions_of(job)
             for step in _of(job):
                 for sign, scope, levels in _NEEDED:
                     used = f"{step.get('uses', '')}\n{step.get('run', '')}"
@@ -255,8 +255,8 @@ def identifies_itself_only_where_asked(files: Files) -> Iterator[str]:
             asked = any(re.search(sign, used, re.M) for sign, scope, _ in _NEEDED if scope == "id-token")
             callee = files.get(str(job.get("uses", "")).removeprefix("./.github/"))
             called = callee.jobs.values() if callee else ()
-            asked = asked or any("id-token" in _permissions(inner) for inner in called)
-            if "id-token" in _permissions(job) and not asked:
+            asked = asked or any("id-token" in permissions_of(inner) for inner in called)
+            if "id-token" in permissions_of(job) and not asked:
                 yield f"{file.path}: job {name} can say who it is to nobody who asks"
 
 
@@ -272,7 +272,7 @@ def speaks_for_main_only(files: Files) -> Iterator[str]:
     """A job that writes issues runs for the main branch only: what another one finds is nobody's concern."""
     for file in files.values():
         for name, job in file.jobs.items():
-            writes = _permissions(job).get("issues") == "write"
+            writes = permissions_of(job).get("issues") == "write"
             if writes and not re.search(r"(&& |\{\{ )github\.ref == 'refs/heads/main' (&&|\}\})", str(job.get("if"))):
                 yield f"{file.path}: job {name} writes issues and may run for another branch than main"
 
@@ -287,7 +287,7 @@ def is_safe_for_forks(files: Files) -> Iterator[str]:
         for name, job in file.jobs.items():
             if not re.fullmatch(r"ubuntu-[\w.]+", str(job.get("runs-on"))):
                 yield f"{file.path}: job {name} may bring a pull request to a runner that is not GitHub's"
-            if "write" in _permissions(job).values() or _SECRET.search(_text_of_job(file, name)):
+            if "write" in permissions_of(job).values() or _SECRET.search(_text_of_job(file, name)):
                 yield f"{file.path}: job {name} gives a pull request more than reading"
 
 
@@ -303,7 +303,7 @@ def looks_at_proposals_with_our_own_tool(files: Files) -> Iterator[str]:
             checkouts = [step.get("with", {}) for step in _of(job) if _action(step) == "actions/checkout"]
             if [given.get("ref") for given in checkouts if "path" not in given] != [base]:
                 yield f"{file.path}: job {name} may look at a proposal with the proposal's own tool"
-            if set(_permissions(job).items()) - {("contents", "read")}:
+            if set(permissions_of(job).items()) - {("contents", "read")}:
                 yield f"{file.path}: job {name} looks at a stranger's files and has more than `contents: read`"
 
 
@@ -336,7 +336,7 @@ def _action(step: Mapped) -> str:
     return str(step.get("uses", "")).partition("@")[0]
 
 
-def _permissions(job: Mapped) -> Mapped:
+def permissions_of(job: Mapped) -> Mapped:
     """A job's single permissions; that all are given at once is for `says_why_it_widens` to say."""
     found = job.get("permissions", {})
     return found if isinstance(found, dict) else {}

@@ -98,6 +98,7 @@ def test_schedule_judges_every_device(scheduled: tuple[Repository, ActRun]) -> N
 def test_schedule_puts_every_device_on_the_page(scheduled: tuple[Repository, ActRun]) -> None:
     _, run = scheduled
     page = (run.store / "pages" / "index.html").read_text(encoding="utf-8")
+    assert '<link rel="canonical" href="https://example.github.io/repository/' in page
     rows = {row[1]: row[0] for row in re.finditer(r'<tr[^>]* id="(\w+)".*?</tr>', page, re.S)}
     assert rows.keys() == {"good", "bad", "broken", "silent"}
     for name, verdict in _verdicts(run).items():

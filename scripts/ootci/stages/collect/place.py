@@ -6,23 +6,19 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from pydantic import TypeAdapter, ValidationError
-
 from ootci import __version__
 from ootci.model.build import Build, StageResult, StageStatus
 from ootci.model.commit import full_commit
 from ootci.model.device import Device
 from ootci.model.plan import Plan
 from ootci.model.probe import Probe
-from ootci.model.record import Time
 from ootci.model.run import Environment, Links
 from ootci.model.workspace import RunFolder
 
-QUEUED_AT, IMAGE = "OOTCI_QUEUED_AT", "OOTCI_IMAGE"
-"""Variables by which a workflow says when its job was queued (ISO 8601) and in which image it runs."""
+IMAGE = "OOTCI_IMAGE"
+"""The variable by which a workflow says in which image its job runs."""
 MAX_FACTS = 50
 MAX_FACT = 200
-_TIME: TypeAdapter[datetime] = TypeAdapter(Time)
 
 
 def environment(
@@ -56,13 +52,11 @@ def environment(
     )
 
 
-def queued_at(plan: Plan, attempt: int, started: datetime, variables: Mapping[str, str]) -> datetime | None:
-    """When the run began to wait; None when nobody says so, or two clocks disagree."""
-    try:
-        said: datetime | None = _TIME.validate_python(variables[QUEUED_AT])
-    except (KeyError, ValidationError):
-        said = plan.created_at if attempt == 1 else None
-    return said if said is not None and said <= started else None
+def queued_at(plan: Plan, attempt: int, started: datetime) -> datetime | None:
+    """When the run began to wait: when the plan was made, which is the last that GitHub tells a job of without being
+    asked. None for a later attempt, and when two clocks disagree.
+    """
+    return plan.created_at if attempt == 1 and plan.created_at <= started else None
 
 
 def links(device: Device, build: Build, stages: Sequence[StageResult], folder: RunFolder) -> Links:

@@ -65,7 +65,7 @@ def collect(
         plan_id=plan.id,
         device=device.name,
         attempt=attempt,
-        queued_at=queued_at(plan, attempt, started, variables),
+        queued_at=queued_at(plan, attempt, started),
         started_at=started,
         finished_at=finished,
         torch_request=_without_paths(planned),

@@ -35,6 +35,8 @@ def judge_pull_request(
     runs: Mapping[str, Run],
     history: History,
     overrides: Mapping[str, str],
+    *,
+    any_tier: bool = False,
 ) -> PullRequestGate:
     """Hold the runs of a pull request against each device's newest nightly.
 
@@ -44,12 +46,13 @@ def judge_pull_request(
         runs: what was reported, by device.
         history: past nightlies.
         overrides: why a device shall not block, by name.
+        any_tier: ask every device of the plan, whatever its tier is.
 
     Raises:
         HistoryCorrupt: a record of the history cannot be read back.
 
     """
-    gating = {item.device.name for item in registry if item.device.gates}
+    gating = {item.device.name for item in registry if any_tier or item.device.gates}
     effects = tuple(
         _effect(plan, planned.device, runs.get(planned.device), history, planned.device in gating)
         for planned in plan.runs
@@ -61,7 +64,7 @@ def judge_pull_request(
     if not effects:
         reason = "no device is tested on it"
     elif not asked:
-        reason = "no gating device was tested, so nothing speaks for merging"
+        reason = "no gating device takes part in it"
     elif blocking:
         reason = f"{len(blocking)} of {names_of(len(asked))} say no: " + ", ".join(
             f"{item.device} ({item.effect.value.replace('_', ' ')})" for item in blocking
@@ -69,7 +72,7 @@ def judge_pull_request(
     else:
         reason = f"none of {names_of(len(asked))} is newly broken"
     return PullRequestGate(
-        may_merge=not effects or (bool(asked) and not blocking),
+        may_merge=not blocking,
         reason=reason,
         blocking=tuple(item.device for item in blocking),
         overridden=overridden,

@@ -91,6 +91,7 @@ def run_facts(run: Run) -> tuple[Fact, ...]:
         _optional("processors", f"{place.cpus}, {place.machine or 'of unknown kind'}" if place.cpus else place.machine),
         _optional("cards", str(place.devices) if place.devices is not None else None),
         _optional("runner", place.runner),
+        _optional("built on", place.built_on),
         _optional("image", place.image),
         *(_optional(label, place.device_facts.get(key)) for key, label in _BELOW_THE_PLUGIN.items()),
     ]

@@ -94,6 +94,16 @@ def test_an_advisory_device_never_closes_it(ootci: Tool, folder: Path) -> None:
     assert "- three: newly broken, advisory, 1 failing as before: 1 test of smoke failed" in out
 
 
+def test_where_only_advisory_devices_take_part_nobody_closes_it_but_who_asks_for_one(ootci: Tool, folder: Path) -> None:
+    write(plan(9, NAMES[2:]), folder / ".ootci" / "plan.json")
+    _report(folder, run(9, "three", smoke={"one": "failed"}, integration=USUAL))
+    code, out, _ = _ask(ootci, folder)
+    assert (code, out.splitlines()[0]) == (0, "may one merge: yes (no gating device takes part in it)")
+    code, out, _ = _ask(ootci, folder, "--devices", "devices/three.yaml")
+    assert code == 1
+    assert out.startswith("may one merge: no (1 of 1 gating device")
+
+
 def test_flaky_tests_are_told_apart(ootci: Tool, folder: Path) -> None:
     made = run(9, "dev", integration={**USUAL, "good": "failed"})
     again = (Attempt(outcome=OutcomeName.PASSED),)

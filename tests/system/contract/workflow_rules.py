@@ -377,5 +377,7 @@ _NEEDED = (
     (r"^actions/deploy-pages@", "pages", ("write",)),
     (r"^actions/deploy-pages@", "id-token", ("write",)),
     (r"^ootci relay report\b", "id-token", ("write",)),
+    (r"^actions/attest-build-provenance@", "id-token", ("write",)),
+    (r"^actions/attest-build-provenance@", "attestations", ("write",)),
 )
 _SECRET = re.compile(r"\bsecrets\.\w+|\bsecrets: inherit\b|\bgithub\.token\b")

@@ -41,6 +41,7 @@ def templates(folder: Path) -> Environment:
     environment.filters.update(
         iso=utc_text, moment=moment, day=day, duration=duration, many=many, one_line=one_line, marked=marked
     )
+    environment.globals.update(preview_of=None, docs=False)
     return environment
 
 

@@ -268,6 +268,8 @@ def test_a_page_that_may_be_taken_over_cannot_show_tonight(place: Place) -> None
         judge(place.night.registry, place.history, place.night.now),
         looks.parent,
         None,
+        None,
+        has_docs=False,
     )
     assert "verdicts" not in pages._lasting.globals
     assert "address" not in pages._lasting.globals

@@ -39,8 +39,9 @@ lint-device: $(VENV)/development ## Check the types of the device suites against
 schema: $(VENV)/tool ## Write devices/device.schema.json again, from the model
 	$(BIN)/ootci device schema > devices/device.schema.json
 
+# Not --quiet: MkDocs would then count no warning, and not be strict.
 docs: $(VENV)/development ## Build the documentation site into .ootci/docs
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict
 	@echo "documentation: $(abspath .ootci/docs/index.html)"
 
 # Without exec, a shell would say that Ctrl-C ended it.

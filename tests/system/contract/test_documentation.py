@@ -16,11 +16,11 @@ from ootci.model.schema import api_schemas, schemas
 
 @pytest.fixture(scope="module")
 def documentation(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built as `make docs` builds it."""
+    """The site, built as `make docs` builds it. With --quiet MkDocs counts no warning, and is not strict."""
     site = tmp_path_factory.mktemp("documentation") / "site"
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(site)]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(site)]
     built = run_command(command, root, {"PYTHONPATH": str(root / "scripts")})
-    assert (built.code, built.out + built.err) == (0, "")
+    assert (built.code, "WARNING" in built.err) == (0, False), built.err
     return site
 
 

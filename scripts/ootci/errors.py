@@ -253,6 +253,21 @@ class DeviceAbsent(InfrastructureError):
     remedy = "Look after the card, its driver and its check command on this machine, and run the same command again."
 
 
+class ExternalRefused(InputError):
+    id = "EXT-001"
+    meaning = "What was reported of a device that is run elsewhere is another device's, too old, or was taken before."
+    remedy = (
+        "Let every run of the vendor's nightly put its newest run.json to the address that the device file names, and "
+        "see that it ran."
+    )
+
+
+class ExternalUnreachable(InfrastructureError):
+    id = "EXT-002"
+    meaning = "The report of a device that is run elsewhere cannot be downloaded from the address in its device file."
+    remedy = "Open the address of `external.run` without being logged in; where it has moved, change the device file."
+
+
 class HistoryConflict(InputError):
     id = "HIST-001"
     meaning = "The history already holds a different record under the same identity; history is never rewritten."

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import requests
 import urllib3
@@ -42,9 +43,12 @@ class _Answer:
     status: int
     headers: Mapping[str, str]
     pieces: Iterator[bytes]
+    addresses: tuple[str, ...]
 
 
-def read(url: str, *, at_most: int, seconds: float, headers: Mapping[str, str] | None = None) -> tuple[bytes, str]:
+def read(
+    url: str, *, at_most: int, seconds: float, headers: Mapping[str, str] | None = None, private: bool = False
+) -> tuple[bytes, str]:
     """The content of a page, or with a ``Range`` header a part of a file; and its ``Content-Range``.
 
     Both are empty where the server hands out whole files only.
@@ -54,6 +58,8 @@ def read(url: str, *, at_most: int, seconds: float, headers: Mapping[str, str] |
         at_most: bytes; a longer answer is a problem.
         seconds: the time for each of the attempts.
         headers: sent along.
+        private: whether nobody on the way may change it: no address that it is redirected to is without TLS, except on
+            this machine.
 
     Raises:
         DownloadProblem: there is no such page, it is too long, or the server stays broken.
@@ -63,6 +69,8 @@ def read(url: str, *, at_most: int, seconds: float, headers: Mapping[str, str] |
         try:
             with _get(url, headers or {}, time.monotonic() + seconds) as answer:
                 content = b""
+                if private and any(map(_is_open, answer.addresses)):
+                    raise DownloadProblem(f"{url} leads to an address without TLS")
                 if headers and "Range" in headers and answer.status != 206:
                     return b"", ""
                 for piece in answer.pieces:
@@ -140,7 +148,8 @@ def _get(url: str, headers: Mapping[str, str], until: float) -> Iterator[_Answer
                 raise _Again(f"{url} answered {status}")
             if status >= 400:
                 raise DownloadProblem(f"{url} answered {status}")
-            yield _Answer(status, response.headers, _pieces(url, response, until))
+            addresses = (*(earlier.url for earlier in response.history), response.url)
+            yield _Answer(status, response.headers, _pieces(url, response, until), addresses)
     except requests.exceptions.ConnectionError as error:
         for sign, meaning in _FOR_GOOD:
             if sign in str(error):
@@ -149,6 +158,11 @@ def _get(url: str, headers: Mapping[str, str], until: float) -> Iterator[_Answer
         raise _Again(f"{url} cannot be reached ({cause})") from error
     except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError) as error:
         raise _Again(f"{url} did not answer whole ({type(error).__name__})") from error
+
+
+def _is_open(address: str) -> bool:
+    parts = urlsplit(address)
+    return parts.scheme != "https" and parts.hostname not in ("localhost", "127.0.0.1", "::1")
 
 
 def _pieces(url: str, response: requests.Response, until: float) -> Iterator[bytes]:

@@ -30,6 +30,7 @@ COMMANDS = {
     "build": "build:build_command",
     "test": "test:test_command",
     "collect": "collect:collect_command",
+    "external": "external:external",
     "history": "history:history",
     "judge": "judge:judge_command",
     "render": "render:render_command",

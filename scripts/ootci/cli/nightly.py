@@ -14,6 +14,7 @@ import click
 from ootci.adapters.folder_lock import locked
 from ootci.adapters.terminal import Progress
 from ootci.cli.context import Folders, attempt_number, clock, folder_options, format_option, progress
+from ootci.cli.external import take_in
 from ootci.cli.history import append_workspace
 from ootci.cli.plan import device_option, github_trigger, torch_option
 from ootci.cli.report import HEADINGS, nightly_rows, one_line, stage_lines, table
@@ -94,7 +95,10 @@ def run_night(night: Night, prepare: Preparation) -> tuple[Plan, Verdicts]:
     folders = night.folders
     planned = _plan(night)
     by_name = {item.device.name: item for item in night.registry}
+    take_in(planned, night.registry, folders, night.progress.say)
     for run in planned.runs:
+        if run.external is not None:
+            continue
         _one_device(by_name[run.device], run, planned, night, prepare)
     append_workspace(folders.workspace, History(folders.history), night.progress.say)
     with night.progress.step("judge and render"):

@@ -107,7 +107,8 @@ def plan_command(
         click.echo(_table(result))
     else:
         for run in result.runs:
-            click.echo(f"{run.device}: torch {run.torch.version or 'none'} ({run.torch.channel.value})")
+            where = f", run elsewhere: {run.external}" if run.external else ""
+            click.echo(f"{run.device}: torch {run.torch.version or 'none'} ({run.torch.channel.value}){where}")
         for left in result.left_out:
             click.echo(f"{left.device}: left out, {left.reason}")
 
@@ -122,7 +123,7 @@ def _table(result: Plan) -> str:
 
 
 def _outputs(result: Plan, registry: tuple[RegisteredDevice, ...]) -> str:
-    include = [_job(find_device(registry, run.device).device) for run in result.runs]
+    include = [_job(find_device(registry, run.device).device) for run in result.runs if run.external is None]
     text = f"matrix={json.dumps({'include': include})}\nplan-id={result.id}\ncount={len(include)}\n"
     if len(include) == 1:
         text += f"device={include[0]['device']}\njob={json.dumps(include[0])}\n"

@@ -83,6 +83,8 @@ def report(
 ) -> None:
     """Report the runs of the plan's devices, or of the DEVICEs named, to PyTorch's cross-repository CI relay.
 
+    A device that is run elsewhere is left out unless it is named: whoever runs it reports it.
+
     A report of a pull request or a push answers a delivery: `in_progress` first, then `completed` with what `ootci
     gate --pull-request` says of the device. A nightly is reported once, as `completed`, with its verdict.
 
@@ -90,7 +92,9 @@ def report(
     token is in OOTCI_RELAY_TOKEN. A relay that is down or refuses is a warning, because that is not the device's fault.
     """
     plan = read(Plan, folders.workspace.plan)
-    names = [plan.run_of(name).device for name in devices_chosen] or [run.device for run in plan.runs]
+    names = [plan.run_of(name).device for name in devices_chosen] or [
+        run.device for run in plan.runs if run.external is None
+    ]
     origin = _origin(workflow, run_id, url, check_run_id, artifacts)
     try:
         if of_nightly:

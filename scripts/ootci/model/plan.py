@@ -48,6 +48,8 @@ class PlannedRun(Record):
     Null when nothing was reported before."""
     unsupported: tuple[Unsupported, ...] = ()
     """Capabilities that the device was declared not to have."""
+    external: Annotated[str | None, Field(exclude_if=lambda address: address is None)] = None
+    """Where the report is taken from, of a device that is run elsewhere; it has no job of its own."""
 
     @property
     def required_suites(self) -> frozenset[str]:

@@ -128,6 +128,17 @@ class Environment(Record):
     """Version of ootci that put the run together."""
 
 
+class TakenFrom(Record):
+    """Where a run was taken from that took place elsewhere, and when."""
+
+    address: str
+    """Address of its run.json, as the device file has it."""
+    taken_at: Time
+    """When it was taken in."""
+    run_id: str
+    """Its identity there."""
+
+
 def _from_1(record: dict[str, Any]) -> None:
     """Version 1 counted no capabilities, and did not refuse two tests of one id."""
     ids, kind = Ids(), TypeAdapter(Outcome)
@@ -182,6 +193,8 @@ class Run(StageFile):
     """Operators that the suites used, by name, where the device counts them (``torch.<name>.operator_counts()``)."""
     url: str | None = None
     """Page of the workflow run, where there is one."""
+    external: Annotated[TakenFrom | None, Field(exclude_if=lambda found: found is None)] = None
+    """Where it was taken from, of a device that is run elsewhere."""
     links: Links = Links()
     """Where more is to be found."""
 

@@ -245,7 +245,7 @@ def asks_for_what_it_needs(files: Files) -> Iterator[str]:
 
 
 def identifies_itself_only_where_asked(files: Files) -> Iterator[str]:
-    """A job can say who it is (`id-token: write`) only where it deploys pages or reports to the relay.
+    """A job can say who it is (`id-token: write`) only where it deploys pages, attests, or reports to the relay.
 
     One that calls a workflow may grant it what a job there asks for.
     """

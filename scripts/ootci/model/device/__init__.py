@@ -2,6 +2,7 @@
 
 from .bad_range import LONGEST_RANGE, BadRange, bad_range
 from .claims import KnownFailure, Unsupported
+from .external import External
 from .keys import Cadence, Device, Links, Paused, PullRequests, RegisteredDevice, Tier
 from .plugin import BuildSettings, GitSource, Plugin, Torch
 from .registry import (
@@ -35,6 +36,7 @@ __all__ = [
     "Container",
     "Device",
     "DeviceFile",
+    "External",
     "GitSource",
     "KnownFailure",
     "Limits",

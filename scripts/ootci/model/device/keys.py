@@ -13,6 +13,7 @@ from ootci.model.record import Record
 
 from .bad_range import BadRanges
 from .claims import KnownFailure, Unsupported
+from .external import External
 from .plugin import BuildSettings, Plugin, Torch
 from .running import Check, Limits, Runner, Suite
 from .values import Handle, Name, Text, Url, Variable
@@ -101,6 +102,9 @@ class Device(Record):
     """How the plugin is built from source."""
     environment: dict[Variable, str] = Field(default_factory=dict)
     """Environment variables of every process that uses the device."""
+    external: External | None = None
+    """Present when the vendor runs the device and nightlies only take in what was reported; asked for by name, it is
+    run where the nightly is."""
     runner: Runner = Runner()
     """Where GitHub Actions runs the device's job."""
     check: Check = Check()

@@ -43,7 +43,9 @@ def judge_night(device: str, plan: Plan, run: StoredRun | None, before: StoredRu
     if run is None and not ever:
         return Judged(VerdictName.NEVER_RAN, "nightlies expect it, but it has never reported")
     if run is None:
-        return Judged(VerdictName.NO_DATA, "the nightly expected a report and got none")
+        expected = plan.expected(device)
+        elsewhere = f" that is new from {expected.external}" if expected and expected.external else ""
+        return Judged(VerdictName.NO_DATA, f"the nightly expected a report{elsewhere} and got none")
     failures = _Failures.of(plan, run)
     return (
         _no_data(run.head)

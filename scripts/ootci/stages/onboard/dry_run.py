@@ -27,6 +27,8 @@ def dry_run(device: Device, plan: Plan) -> tuple[str, ...]:
         _place(device),
         f"the suites {suites}, within {device.limits.suite_minutes} minutes each",
     ]
+    if device.external is not None:
+        lines = [f"nothing: what was reported elsewhere is taken in from {device.external.run}"]
     if device.paused is not None:
         lines.insert(0, f"nothing for the time being, because it is paused: {device.paused.reason}")
     elif device.cadence is Cadence.WEEKLY:

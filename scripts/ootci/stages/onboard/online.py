@@ -55,6 +55,7 @@ def _addresses(file: DeviceFile) -> Iterator[tuple[str, str]]:
     ]
     git = device.plugin.git.url if device.plugin.git else None
     listed.append((git if git and git.startswith(("https://", "http://")) else None, ("plugin", "git", "url")))
+    listed.append((device.external.run if device.external else None, ("external", "run")))
     listed.append((device.plugin.index_url, ("plugin", "index_url")))
     listed += [(entry.issue, ("known_failures",)) for entry in device.known_failures]
     listed += [(entry.link, ("bad_ranges",)) for entry in device.bad_ranges]

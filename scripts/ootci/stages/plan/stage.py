@@ -43,6 +43,8 @@ class Proposed:
         """Why a device is not tested on it; None where it is."""
         if self.is_over:
             return "it was closed or deleted"
+        if device.external is not None:
+            return "it is run elsewhere, where its vendor tests pull requests"
         if device.pull_requests is PullRequests.NEVER:
             return "its device file asks for no pull requests"
         labelled = self.labels is None or f"{LABEL}{device.name}" in self.labels
@@ -107,7 +109,7 @@ def plan(
                 if told := resolved[key].deviation:
                     say(f"torch: {told}")
             failing = failing_before(history.newest_stored(device.name)) if history else None
-            runs.append(_planned(plan_id, item, resolved[key], failing))
+            runs.append(_planned(plan_id, item, resolved[key], failing, by_name=device.name in chosen))
     if proposed is not None:
         trigger = trigger.model_copy(update={"event": proposed.event or trigger.event, "proposal": proposed.what})
     return Plan(id=plan_id, created_at=now, trigger=trigger, runs=tuple(runs), left_out=tuple(left_out))
@@ -133,7 +135,12 @@ def _checked(suffix: str | None) -> str | None:
 
 
 def _planned(
-    plan_id: str, item: RegisteredDevice, request: TorchRequest, failing: tuple[str, ...] | None
+    plan_id: str,
+    item: RegisteredDevice,
+    request: TorchRequest,
+    failing: tuple[str, ...] | None,
+    *,
+    by_name: bool,
 ) -> PlannedRun:
     device = item.device
     return PlannedRun(
@@ -149,4 +156,6 @@ def _planned(
         known_failures=device.known_failures,
         failing_before=failing,
         unsupported=device.unsupported,
+        # Who asks for a device by its name has it there.
+        external=device.external.run if device.external and not by_name else None,
     )

@@ -11,6 +11,7 @@ from ootci.model.torch_build import TorchBuild, TorchRequest
 
 from .links import github_handle, pytorch_commit, web_address
 from .text import one_line
+from .words import duration
 
 _BELOW_THE_PLUGIN = {
     "card.name": "card",
@@ -93,6 +94,7 @@ def run_facts(run: Run) -> tuple[Fact, ...]:
         _optional("runner", place.runner),
         _optional("built on", place.built_on),
         _optional("image", place.image),
+        *_taken_from(run),
         *(_optional(label, place.device_facts.get(key)) for key, label in _BELOW_THE_PLUGIN.items()),
     ]
     return tuple(fact for fact in facts if fact is not None)
@@ -115,12 +117,26 @@ def device_facts(device: Device) -> tuple[Fact, ...]:
         Fact("variant", device.torch.variant, code=True),
         Fact("plugin", device.plugin.distribution, code=True),
         plugin_source(device.plugin),
-        Fact("runner", ", ".join(device.runner.labels), code=True),
+        *_place(device),
         Fact("cards", str(device.check.devices)),
         Fact("suites", suites),
         Fact("runs", device.cadence.value),
     ]
-    return tuple(facts)
+    return tuple(fact for fact in facts if fact is not None)
+
+
+def _place(device: Device) -> tuple[Fact | None, ...]:
+    if device.external is not None:
+        return (_address("run elsewhere", device.external.run),)
+    return (Fact("runner", ", ".join(device.runner.labels), code=True),)
+
+
+def _taken_from(run: Run) -> tuple[Fact | None, ...]:
+    """Where a run was taken from, and how old it was: nobody here saw it."""
+    if run.external is None:
+        return ()
+    age = duration((run.external.taken_at - run.finished_at).total_seconds())
+    return (_address("run elsewhere", run.external.address), Fact("age", f"{age} when it was taken in"))
 
 
 def contacts(device: Device) -> tuple[Fact, ...]:

@@ -104,7 +104,7 @@ def _row(item: RegisteredDevice, repository: str | None) -> Registered:
         torch=(device.torch.release or "pinned release") if device.torch.channel.value == "release" else "nightly",
         variant=device.torch.variant,
         cadence=device.cadence.value,
-        labels=", ".join(device.runner.labels),
+        labels="elsewhere" if device.external else ", ".join(device.runner.labels),
         suites=", ".join(suite.name + ("" if suite.required else " (advisory)") for suite in device.suites),
         claims=_claims(device),
         contacts=contacts(device),

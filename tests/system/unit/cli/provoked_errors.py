@@ -159,6 +159,19 @@ def _plan_of_a_pull_request(folder: Folder) -> Ran:
     return folder.call("history", "append")
 
 
+def _external(report: str | None) -> Provocation:
+    def provoke(folder: Folder) -> Ran:
+        server = folder.opened.enter_context(serve_torch_index(folder.path / "index"))
+        if report is not None:
+            server.files["/run.json"] = run(0, report).to_json().encode()
+        with (folder.path / "devices" / "dev.yaml").open("a", encoding="utf-8") as stream:
+            stream.write(f"external: {{run: '{server.address}/run.json'}}\n")
+        assert folder.call("plan").code == 0
+        return folder.call("external", "--strict")
+
+    return provoke
+
+
 def _relay(*troubles: Trouble, known: bool = True) -> Provocation:
     def provoke(folder: Folder) -> Ran:
         server = folder.opened.enter_context(relay_server())
@@ -243,6 +256,8 @@ PROVOCATIONS: dict[str, Provocation] = {
     "HIST-004": _old_history,
     "HIST-005": _called("history", "query", "dev", "smoke/*"),
     "HIST-006": _plan_of_a_pull_request,
+    "EXT-001": _external("another"),
+    "EXT-002": _external(None),
     "RELAY-001": _delivered_nothing,
     "RELAY-002": _relay(known=False),
     "RELAY-003": _relay(*[Trouble(503)] * 20),

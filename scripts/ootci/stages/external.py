@@ -1,0 +1,55 @@
+"""external: a report that somebody else's machine made, taken in as the run that tonight's plan expects."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from ootci.errors import ExternalRefused
+from ootci.model.device import Device
+from ootci.model.plan import Plan
+from ootci.model.record import parse
+from ootci.model.run import Run, TakenFrom
+
+AHEAD = timedelta(minutes=15)
+"""How much another machine's clock may be before ours."""
+
+
+def taken_in(device: Device, plan: Plan, content: bytes, before: Run | None, *, now: datetime, attempt: int) -> Run:
+    """The run that the plan expects, made of a report from elsewhere.
+
+    What is tested stays what the report says, and so does when; whose run it is and of which nightly is the plan's to
+    say. It is data like any other report, of which the judge believes neither known failures nor numbers of tests.
+
+    Args:
+        device: the device.
+        plan: the nightly, which expects the device's report from elsewhere.
+        content: the report.
+        before: the device's newest run in the history.
+        now: the aware time.
+        attempt: which attempt of the nightly this is.
+
+    Raises:
+        ExternalRefused: it is another device's, too old, from the future, or was taken before.
+        StageFileInvalid, StageFileVersion: it is no run.json that can be read.
+
+    """
+    planned = plan.run_of(device.name)
+    address = planned.external or ""
+    run = parse(Run, content, where=address)
+    age, limit = now - run.finished_at, device.cadence.stale_after
+    hours = limit.total_seconds() / 3600
+    if run.device != device.name:
+        what = f"it is a report of `{ascii(run.device[:40])[1:-1]}` and not of `{device.name}`"
+        raise ExternalRefused(what, where=address, fix="publish the device's own run.json there")
+    if age > limit:
+        what = f"the report is {age.total_seconds() / 3600:.0f} hours old, more than {hours:.0f}"
+        raise ExternalRefused(what, where=address, fix="see whether the vendor's own nightly still runs")
+    if age < -AHEAD or run.started_at > run.finished_at:
+        raise ExternalRefused("the report's times cannot be", where=address, fix="set that machine's clock")
+    if before is not None and (before.started_at, before.finished_at) == (run.started_at, run.finished_at):
+        what = f"there is nothing new: the report was taken in as {before.id} already"
+        raise ExternalRefused(what, where=address, fix="see whether the vendor's own nightly still runs")
+    source = TakenFrom(address=address, taken_at=now, run_id=run.id[:200])
+    return run.model_copy(
+        update={"id": planned.run_id, "plan_id": plan.id, "attempt": attempt, "queued_at": None, "external": source}
+    )

@@ -30,6 +30,7 @@ _GROUPS = {
     "RELAY": "PyTorch's relay",
     "NIGHT": "the nightly itself",
     "HUB": "GitHub",
+    "EXT": "devices that their vendors run",
 }
 """What the letters of an id stand for."""
 

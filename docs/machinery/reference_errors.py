@@ -25,7 +25,6 @@ _GROUPS = {
     "BIS": "bisection",
     "RUN": "naming a run",
     "PULL": "pull requests",
-    "EXT": "reports from elsewhere",
     "HIST": "the history",
     "HOST": "this machine",
     "RELAY": "PyTorch's relay",

@@ -11,11 +11,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from misbehaving import stub_torch_wheel
 
-NIGHTLY = "2.15.0.dev20261120+cpu"
+NIGHTLY = f"2.15.0.dev{datetime.now(timezone.utc) - timedelta(days=1):%Y%m%d}+cpu"
+"""Of yesterday: an index whose newest nightly is old is told of."""
 RELEASE = "2.13.0+cpu"
 
 

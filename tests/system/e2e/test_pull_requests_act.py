@@ -8,11 +8,12 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from deliveries import HEAD, PUSHED, pull_request, push
 from e2e.act_runner import ActRun, Repository, run_workflow
-from e2e.packages import serve_torch, wheelhouse
+from e2e.packages import NIGHTLY, serve_torch, wheelhouse
 from fake_github import REPOSITORY, TOKEN, fake_github
 from misbehaving import COMMIT, write_device, write_suites
 from pytorch_sources import pytorch_sources
@@ -22,7 +23,7 @@ pytestmark = [pytest.mark.act, pytest.mark.long]
 
 WISHES = {"good": "label", "worse": "always", "silent": "never"}
 NO_SUCH_RUNNER = "runner:\n  labels: [no-such-machine]\n"
-WHEEL = "cpu/torch/torch-2.15.0.dev20261120%2Bcpu-py3-none-any.whl"
+WHEEL = f"cpu/torch/torch-{quote(NIGHTLY)}-py3-none-any.whl"
 
 
 @pytest.fixture(scope="module")

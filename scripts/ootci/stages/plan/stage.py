@@ -105,7 +105,7 @@ def plan(
         else:
             key = (torch, device.torch)
             if key not in resolved:
-                resolved[key] = installed or _resolved(torch, device.torch, proposed)
+                resolved[key] = installed or _resolved(torch, device.torch, proposed, now)
                 if told := resolved[key].deviation:
                     say(f"torch: {told}")
             failing = failing_before(history.newest_stored(device.name)) if history else None
@@ -115,8 +115,8 @@ def plan(
     return Plan(id=plan_id, created_at=now, trigger=trigger, runs=tuple(runs), left_out=tuple(left_out))
 
 
-def _resolved(torch: str | None, settings: Torch, proposed: Proposed | None) -> TorchRequest:
-    return resolve_proposed(torch, proposed.what) if proposed else resolve(torch, settings)
+def _resolved(torch: str | None, settings: Torch, proposed: Proposed | None, now: datetime) -> TorchRequest:
+    return resolve_proposed(torch, proposed.what) if proposed else resolve(torch, settings, now.date())
 
 
 def _not_now(device: Device, proposed: Proposed | None, now: datetime) -> str | None:

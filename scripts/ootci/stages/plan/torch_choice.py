@@ -26,15 +26,18 @@ PINNED_RELEASE = "2.13.0"
 """The release that is tested when nothing newer can be had, and that the reference plugin is developed against."""
 NIGHTS_BACK = 7
 """How many days before the wanted one a nightly may be that is tested in its place."""
+STALE_DAYS = 3
+"""How many days old an index's newest nightly may be before it is no more what "the newest" was to mean."""
 _REACH = timedelta(days=NIGHTS_BACK)
 
 
-def resolve(wanted: str | None, settings: Torch) -> TorchRequest:
+def resolve(wanted: str | None, settings: Torch, today: date | None = None) -> TorchRequest:
     """The very torch for what was asked for.
 
     Args:
         wanted: ``nightly``, ``nightly@2026-11-20``, a version, or a path of a wheel; None takes the device's channel.
         settings: the device's torch settings: channel, variant, release and fallback.
+        today: the day (UTC) from which the newest nightly's age is counted; None where its age is nobody's matter.
 
     Raises:
         BadOption: ``wanted`` is none of these.
@@ -48,7 +51,7 @@ def resolve(wanted: str | None, settings: Torch) -> TorchRequest:
         wanted = Channel.NIGHTLY.value if settings.channel is Channel.NIGHTLY else release
     name, at, night = wanted.partition("@")
     if name == Channel.NIGHTLY.value:
-        return _from_nights(wanted, _date(night) if at else None, settings, release)
+        return _from_nights(wanted, _date(night) if at else None, settings, release, today)
     if not re.fullmatch(r"[0-9][0-9A-Za-z.+]*", wanted) or not _is_version(wanted):
         raise BadOption(
             f"`{wanted}` is not a torch",
@@ -174,11 +177,14 @@ def _date(text: str) -> date:
     raise BadOption(f"`{text}` is not a date", where="--torch (TORCH= with make)", fix="write it as nightly@2026-11-20")
 
 
-def _from_nights(wanted: str, night: date | None, settings: Torch, release: str) -> TorchRequest:
+def _from_nights(wanted: str, night: date | None, settings: Torch, release: str, today: date | None) -> TorchRequest:
     """The nightly of a date, or the newest; else the newest one before it that can be used, or the release."""
     problems: list[str] = []
     try:
-        for wheel in _candidates(torch_index.nights(torch_index.nightly_index(settings.variant)), night, problems):
+        nights = torch_index.nights(torch_index.nightly_index(settings.variant))
+        if night is None and (stopped := _stopped(nights[0].night, today)):
+            problems.append(stopped)
+        for wheel in _candidates(nights, night, problems):
             if problems and settings.fallback == "none":
                 break
             commit, problem = _looked_into(wheel)
@@ -201,6 +207,13 @@ def _looked_into(wheel: TorchWheel) -> tuple[str | None, str | None]:
         return full_commit(remote_wheel.torch_commit(wheel.url)), None
     except DownloadProblem as problem:
         return None, f"the file of {wheel.night} cannot be used: {problem}"
+
+
+def _stopped(newest: date | None, today: date | None) -> str | None:
+    """That an index seems to get no nightlies any more; None while it does."""
+    if newest is None or today is None or today - newest <= timedelta(days=STALE_DAYS):
+        return None
+    return f"the newest nightly of the index is of {newest}, {(today - newest).days} days ago"
 
 
 def _candidates(nights: tuple[TorchWheel, ...], night: date | None, problems: list[str]) -> Iterator[TorchWheel]:

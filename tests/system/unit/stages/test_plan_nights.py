@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,18 @@ def test_the_nightly_and_the_commit_it_says_it_is_from(server: TorchServer, want
     assert _got(found) == (LAST, OTHER, None)
     assert (found.wanted, found.channel, found.deviation) == (wanted, Channel.NIGHTLY, None)
     assert found.sha256 is not None
+
+
+@pytest.mark.parametrize("days", [0, 3, 4, 12])
+def test_an_index_that_gets_no_nightlies_any_more_is_told_of(server: TorchServer, days: int) -> None:
+    today = date(2026, 11, 20) + timedelta(days=days)
+    stopped = f"the newest nightly of the index is of 2026-11-20, {days} days ago" if days > 3 else None
+    assert _got(resolve("nightly", Torch(), today)) == (LAST, OTHER, stopped)
+    assert _got(resolve("nightly@2026-11-20", Torch(), today)) == (LAST, OTHER, None)
+    strict = resolve("nightly", Torch(fallback="none"), today)
+    assert (strict.version, strict.unavailable_reason) == (
+        (None, f"nightly wanted, and the device file allows no fallback: {stopped}") if stopped else (LAST, None)
+    )
 
 
 def test_a_night_of_the_past_is_that_very_night(server: TorchServer) -> None:

@@ -33,8 +33,10 @@ def folder(tmp_path: Path) -> Path:
     binaries.mkdir(parents=True)
     played = Path(fake_python(binaries)).rename(binaries / "played")
     python = binaries / "python"
+    imported = f"""echo '{{"reached": "described"}}' > {tmp_path}/.ootci/runs/dev/env.json; exit 0"""
     python.write_text(
-        f'#!/bin/sh\ncase "$1" in *probe.py) exit 0;; esac\necho $$ > suite.pid\nexec {played} "$@"\n', encoding="utf-8"
+        f'#!/bin/sh\ncase "$1" in *probe.py) {imported};; esac\necho $$ > suite.pid\nexec {played} "$@"\n',
+        encoding="utf-8",
     )
     python.chmod(0o755)
     write(plan(), tmp_path / ".ootci" / "plan.json")

@@ -67,6 +67,28 @@ def test_a_plugin_from_a_branch_of_a_repository_is_built_on_the_nightly(
     assert run["plugin"]["commit"] == head.stdout.strip()
 
 
+def test_a_plugin_whose_package_lies_beside_its_build_script_is_built_every_night(
+    tmp_path: Path, ootci: Tool, index: dict[str, str]
+) -> None:
+    file = write_device(tmp_path / "devices", "renewed", "passes")
+    plugin = file.with_suffix("")
+    backend = plugin / "backend.py"
+    backend.write_text("import torch\n" + backend.read_text(encoding="utf-8"), encoding="utf-8")
+    package = plugin / "torch_renewed" / "__init__.py"
+    package.parent.mkdir()
+    package.write_text("from torch_renewed import _C\n", encoding="utf-8")  # which is compiled into the wheel only
+    first, _ = _nightly(tmp_path, ootci, index)
+    assert first.code == 0, first.out + first.err
+    (plugin / "README.md").write_text("Another commit.\n", encoding="utf-8")
+    second = ootci("nightly", "--suites", "suites", cwd=tmp_path, env=index)
+    assert second.code == 0, second.out + second.err
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("distribution: torch-renewed", "distribution: torch-renwed"), encoding="utf-8")
+    third = ootci("nightly", "--suites", "suites", cwd=tmp_path, env=index)
+    assert third.code == 1, third.out + third.err
+    assert "not one wheel of `torch-renwed` (`plugin.distribution`)" in third.out
+
+
 def test_a_plugin_that_is_a_package_is_installed_ready_made(tmp_path: Path, ootci: Tool, index: dict[str, str]) -> None:
     plugin = _device(tmp_path, "packed", "  package: torch-packed==1.0\n")
     wheels = tmp_path / "wheels"

@@ -43,7 +43,7 @@ def build_plugin(
     stamp = Stamp.of(environment)
     fetched = _fetched(item, folder)
     key = digest(stamp.fetch, torch and torch.model_dump(), fetched.sources_sha256, device.build.model_dump())
-    if stamp.build == key and stamp.plugin is not None:
+    if stamp.build == key and stamp.plugin is not None and stamp.plugin.package == device.plugin.distribution:
         return stamp.plugin, True
     wheels = workspace.wheels(device.name) / key[:16]
     found = sorted(wheels.glob("*.whl"))
@@ -116,7 +116,13 @@ def _git_text(item: RegisteredDevice) -> str:
 
 def _build_wheel(item: RegisteredDevice, folder: Path, wheels: Path, commands: Commands) -> None:
     jobs = str(item.device.build.jobs or os.cpu_count() or 1)
-    variables = {"MAX_JOBS": jobs, "CMAKE_BUILD_PARALLEL_LEVEL": jobs, **item.device.build.environment}
+    variables = {
+        "MAX_JOBS": jobs,
+        "CMAKE_BUILD_PARALLEL_LEVEL": jobs,
+        # A build that imports torch would load the plugin of the run before, and find the sources in its place.
+        "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
+        **item.device.build.environment,
+    }
     unfinished = wheels.with_name(wheels.name + ".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)

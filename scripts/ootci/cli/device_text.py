@@ -52,7 +52,13 @@ maintainers: [{handles}]
 
 plugin:
   {by_hand}distribution: {_scalar(answers.distribution)}
-{_source(answers.source)}
+{_source(answers.source)}  # Further packages at run time: the suite integration needs numpy, ops needs expecttest, too.
+  requirements: [numpy, expecttest]
+
+# What building needs beside torch, which is installed beforehand: the build is not isolated.
+# build:
+#   requirements: [setuptools, ninja]
+
 # It is tested on the newest nightly of PyTorch, built for the CPU, unless you say otherwise.
 # torch:
 #   channel: release

@@ -116,7 +116,7 @@ class Stepper:
         shutil.rmtree(workspace.building(item.device.name), ignore_errors=True)
         planned = self._plan(item, nightly, started_at)
         write(planned, workspace.plan)
-        built = build(item, planned.runs[0], workspace, clock=clock, progress=self.progress)
+        built = build(item, planned.runs[0], workspace, self.suites, clock=clock, progress=self.progress)
         if built.stages[0].status is not StageStatus.PASSED:
             # A network that is gone says nothing of the nightly, and would say the same of every other one.
             NightlyIndex.of(item.device)

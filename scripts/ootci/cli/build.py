@@ -13,6 +13,7 @@ from ootci import __version__
 from ootci.adapters.folder_lock import locked
 from ootci.cli.context import Folders, clock, exit_zero_option, folder_options, format_option, progress
 from ootci.cli.report import stages_text
+from ootci.cli.test import suites_folder, suites_option
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, BadOption
 from ootci.model.build import Build, StageStatus
 from ootci.model.device import RegisteredDevice
@@ -41,6 +42,7 @@ from ootci.stages.build import build, hand_over, take_over
 )
 @click.option("--checksum", metavar="SHA256", help="With --take-over: what --hand-over said of its handover.json.")
 @click.option("--github-output", type=click.Path(path_type=Path), help="Append `handover`, the checksum, to this file.")
+@suites_option
 @format_option
 @folder_options("devices", "work")
 def build_command(
@@ -50,20 +52,21 @@ def build_command(
     handed: Path | None,
     checksum: str | None,
     github_output: Path | None,
+    suites_dir: Path | None,
     output_format: str,
     folders: Folders,
 ) -> None:
     """Make DEVICE's environment with torch in it, and build its plugin; writes build.json."""
     workspace = folders.workspace
     plan = read(Plan, workspace.plan)
-    item = folders.device(device)
+    item, suites = folders.device(device), suites_folder(suites_dir)
     run = plan.run_of(device)
     _require_sources(item, handed_to, handed)
     with locked(folders.work):
         if handed is not None:
-            result = take_over(item, run, handed, checksum or None, workspace, clock=clock, progress=progress())
+            result = take_over(item, run, handed, checksum or None, workspace, suites, clock=clock, progress=progress())
         else:
-            result = build(item, run, workspace, clock=clock, progress=progress(), tests=handed_to is None)
+            result = build(item, run, workspace, suites, clock=clock, progress=progress(), tests=handed_to is None)
         if handed_to is not None:
             told = hand_over(result, workspace, handed_to, _provenance(plan))
             click.echo(f"{device}: handed over, {told}", err=True)

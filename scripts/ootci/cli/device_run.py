@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
-from packaging.requirements import Requirement
 
 from ootci.adapters.folder_lock import locked
 from ootci.adapters.interpreter import InterpreterProblem, installed_beside, program
@@ -23,7 +22,7 @@ from ootci.model.device import DEFAULT_FOLDER, Device, RegisteredDevice, load_de
 from ootci.model.plan import Plan, PlannedRun
 from ootci.model.torch_build import Channel, TorchRequest
 from ootci.model.verdict import Verdicts
-from ootci.stages.build import SUITE_REQUIREMENTS, GivenEnvironment, take_environment
+from ootci.stages.build import GivenEnvironment, suite_requirements, take_environment
 
 
 @click.command("run", short_help="Run every stage for one device file.")
@@ -32,7 +31,7 @@ from ootci.stages.build import SUITE_REQUIREMENTS, GivenEnvironment, take_enviro
     "--python",
     metavar="PYTHON",
     help="Test in this Python's environment as it is: nothing is built, installed or changed there. It needs torch, "
-    "the plugin and pytest.",
+    "the plugin, pytest, numpy and expecttest.",
 )
 @torch_option
 @suites_option
@@ -67,7 +66,7 @@ def _in_environment(night: Night, device: Device, python: Path) -> tuple[Plan, V
     if "PYTHONPATH" in os.environ:
         as_it_is["PYTHONPATH"] = os.environ["PYTHONPATH"]
     env = device_environment(python.parent.parent, {**as_it_is, **device.environment})
-    names = ("torch", device.plugin.distribution, *(Requirement(text).name for text in SUITE_REQUIREMENTS))
+    names = ("torch", device.plugin.distribution, *(needed.name for needed in suite_requirements(night.suites)))
     try:
         given = GivenEnvironment(python, installed_beside(python, names, env))
     except InterpreterProblem as problem:
@@ -77,7 +76,7 @@ def _in_environment(night: Night, device: Device, python: Path) -> tuple[Plan, V
         variables = {**as_it_is, **item.device.environment}
         here = item.model_copy(update={"device": item.device.model_copy(update={"environment": variables})})
         workspace = night.folders.workspace
-        return here, take_environment(here, run, given, workspace, clock=clock, progress=night.progress)
+        return here, take_environment(here, run, given, workspace, night.suites, clock=clock, progress=night.progress)
 
     return run_night(replace(night, installed=_request(given)), take)
 

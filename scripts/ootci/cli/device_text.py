@@ -52,8 +52,8 @@ maintainers: [{handles}]
 
 plugin:
   {by_hand}distribution: {_scalar(answers.distribution)}
-{_source(answers.source)}  # Further packages at run time: the suite integration needs numpy, ops needs expecttest, too.
-  requirements: [numpy, expecttest]
+{_source(answers.source)}  # Further packages at run time; what the suites import is there already.
+  # requirements: [vendor-runtime]
 
 # What building needs beside torch, which is installed beforehand: the build is not isolated.
 # build:

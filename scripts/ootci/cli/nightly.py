@@ -87,7 +87,7 @@ def nightly(
 
 def built_here(item: RegisteredDevice, run: PlannedRun, night: Night) -> tuple[RegisteredDevice, Build]:
     """Make the device's environment and plugin on this machine."""
-    return item, build(item, run, night.folders.workspace, clock=clock, progress=night.progress)
+    return item, build(item, run, night.folders.workspace, night.suites, clock=clock, progress=night.progress)
 
 
 def run_night(night: Night, prepare: Preparation) -> tuple[Plan, Verdicts]:

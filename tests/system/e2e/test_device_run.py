@@ -99,6 +99,20 @@ def test_the_suites_need_pytest(ootci: Tool, folder: Path, tmp_path: Path) -> No
     assert "`python -m pip install 'pytest>=8.2'` in it" in ran.out
 
 
+def test_what_the_suites_import_is_asked_of_an_environment_that_is_there(
+    ootci: Tool, folder: Path, tmp_path: Path
+) -> None:
+    """Nothing is installed there, so that one sentence has to name all that is missing."""
+    suites = write_suites(tmp_path / "suites")
+    (suites / "requirements.txt").write_text(
+        "pytest>=8.2\n# why\nno-such-one\npluggy>=99  # nor this\n", encoding="utf-8"
+    )
+    ran = _in_place(ootci, folder, "--work", str(tmp_path / "work"), "--suites", str(suites))
+    assert ran.code == 3, ran.err
+    assert "INFRA: fetch: the environment given has no no-such-one and pluggy " in ran.out
+    assert "the suites need no-such-one and pluggy>=99: `python -m pip install 'no-such-one' 'pluggy>=99'`" in ran.out
+
+
 def test_a_python_that_does_not_start_is_told(ootci: Tool, folder: Path) -> None:
     ran = _in_place(ootci, folder, python="/bin/false")
     assert (ran.code, ran.out) == (3, "")

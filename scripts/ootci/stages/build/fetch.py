@@ -15,10 +15,9 @@ from ootci.model.workspace import Workspace
 
 from .commands import Commands, StepFailed
 from .stamp import Stamp, digest
+from .suite_requirements import suite_requirements
 from .upstream import fetch_upstream
 
-SUITE_REQUIREMENTS = ("pytest>=8.2",)
-"""What the suites need besides torch."""
 KEPT_DOWNLOADS = 3
 """Wheels of torch that stay in the work folder; they have up to a gigabyte each."""
 
@@ -28,6 +27,7 @@ def fetch(
     run: PlannedRun,
     workspace: Workspace,
     commands: Commands,
+    suites: Path,
     *,
     builds: bool = True,
     tests: bool = True,
@@ -39,6 +39,7 @@ def fetch(
         run: the planned run.
         workspace: the work folder.
         commands: runs the commands.
+        suites: the suites folder, which says what it needs.
         builds: whether the plugin is built on this machine.
         tests: whether the device is tested on this machine.
 
@@ -54,7 +55,7 @@ def fetch(
     if run.torch.unavailable_reason:
         raise StepFailed(run.torch.unavailable_reason)
     building = device.build.requirements if builds and device.plugin.package is None else ()
-    requirements = (*SUITE_REQUIREMENTS, *device.plugin.requirements, *building)
+    requirements = (*map(str, suite_requirements(suites)), *device.plugin.requirements, *building)
     pinned = [run.torch.version, run.torch.url, run.torch.sha256, run.torch.commit]
     key = digest(python_env.base_python(), pinned, requirements, device.plugin.index_url)
     stamp = Stamp.of(environment)

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from packaging.requirements import Requirement
-
 from ootci.adapters.interpreter import Installed
 from ootci.adapters.terminal import Progress
 from ootci.model.build import Build, PluginBuild, StageName
@@ -20,8 +18,8 @@ from ootci.model.torch_build import TorchBuild
 from ootci.model.workspace import Workspace
 
 from .commands import Commands, StepFailed
-from .fetch import SUITE_REQUIREMENTS
 from .ready import machine_is_ready
+from .suite_requirements import suite_requirements
 from .timed import Timed
 from .upstream import fetch_upstream
 
@@ -45,6 +43,7 @@ def take_environment(
     run: PlannedRun,
     given: GivenEnvironment,
     workspace: Workspace,
+    suites: Path,
     *,
     clock: Callable[[], datetime],
     progress: Progress,
@@ -56,6 +55,7 @@ def take_environment(
         run: the planned run.
         given: the environment.
         workspace: the work folder.
+        suites: the suites folder, which says what it needs.
         clock: gives the aware current time.
         progress: told what is going on.
 
@@ -69,7 +69,7 @@ def take_environment(
     installed, distribution = given.installed, item.device.plugin.distribution
     torch, version = installed.versions.get("torch"), installed.versions.get(distribution)
     stages = (
-        timed.stage(StageName.FETCH, log, lambda: _look(item, run, installed, workspace, commands)),
+        timed.stage(StageName.FETCH, log, lambda: _look(item, run, installed, workspace, suites, commands)),
         timed.stage(StageName.BUILD, folder.logs / "build.log", lambda: _require_plugin(distribution, version)),
     )
     result = Build(
@@ -87,12 +87,17 @@ def take_environment(
 
 
 def _look(
-    item: RegisteredDevice, run: PlannedRun, installed: Installed, workspace: Workspace, commands: Commands
+    item: RegisteredDevice,
+    run: PlannedRun,
+    installed: Installed,
+    workspace: Workspace,
+    suites: Path,
+    commands: Commands,
 ) -> bool:
     machine_is_ready(item.device.check, workspace, commands)
     if run.torch.unavailable_reason:
         raise StepFailed(run.torch.unavailable_reason)
-    _suites_can_run(installed)
+    _suites_can_run(installed, suites)
     if any(suite.name == "upstream" for suite in item.device.suites):
         fetch_upstream(installed.torch_git_version, workspace, commands)
     return True
@@ -104,12 +109,16 @@ def _require_plugin(distribution: str, version: str | None) -> bool:
     return True
 
 
-def _suites_can_run(installed: Installed) -> None:
-    for text in SUITE_REQUIREMENTS:
-        needed = Requirement(text)
+def _suites_can_run(installed: Installed, suites: Path) -> None:
+    missing, found = [], []
+    for needed in suite_requirements(suites):
         version = installed.versions.get(needed.name)
         if version is None or not needed.specifier.contains(version, prereleases=True):
-            found = f"has {needed.name} {version}" if version else f"has no {needed.name}"
-            raise StepFailed(
-                f"the environment given {found}, the suites need {text}: `python -m pip install '{text}'` in it"
-            )
+            missing.append(str(needed))
+            found.append(f"{needed.name} {version}" if version else f"no {needed.name}")
+    if missing:
+        asked = " ".join(f"'{text}'" for text in missing)
+        raise StepFailed(
+            f"the environment given has {' and '.join(found)}, the suites need {' and '.join(missing)}: "
+            f"`python -m pip install {asked}` in it"
+        )

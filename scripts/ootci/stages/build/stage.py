@@ -29,6 +29,7 @@ def build(
     item: RegisteredDevice,
     run: PlannedRun,
     workspace: Workspace,
+    suites: Path,
     *,
     clock: Callable[[], datetime],
     progress: Progress,
@@ -42,21 +43,21 @@ def build(
         item: the device and its file.
         run: the planned run; its torch is used.
         workspace: the work folder.
+        suites: the suites folder, which says what it needs.
         clock: gives the aware current time.
         progress: told what is going on.
         tests: whether the device is tested on this machine; another one is not asked for the device's hardware.
 
     """
     folder = workspace.run(run.device)
-    if folder.path.exists():
-        shutil.rmtree(folder.path)
+    shutil.rmtree(folder.path, ignore_errors=True)
     folder.logs.mkdir(parents=True)
     environment = workspace.environment(run.device)
     commands = commands_for(item, environment, progress)
     timed = Timed(clock, progress, run.device)
     log = folder.logs / "fetch.log"
     fetching = commands.into(log)
-    stages = [timed.stage(StageName.FETCH, log, lambda: _fetch(item, run, workspace, fetching, tests))]
+    stages = [timed.stage(StageName.FETCH, log, lambda: _fetch(item, run, workspace, fetching, suites, tests))]
     fetched = stages[0].status is StageStatus.PASSED
     torch = torch_in(environment, None if fetched else run.torch.version or "none")
     plugin: PluginBuild | None = None
@@ -88,10 +89,12 @@ def build(
     return result
 
 
-def _fetch(item: RegisteredDevice, run: PlannedRun, workspace: Workspace, commands: Commands, tests: bool) -> bool:
+def _fetch(
+    item: RegisteredDevice, run: PlannedRun, workspace: Workspace, commands: Commands, suites: Path, tests: bool
+) -> bool:
     check = item.device.check if tests or item.device.build.runner is None else Check()
     machine_is_ready(check, workspace, commands)
-    return fetch(item, run, workspace, commands, tests=tests)
+    return fetch(item, run, workspace, commands, suites, tests=tests)
 
 
 def torch_in(environment: Path, only: str | None) -> TorchBuild | None:

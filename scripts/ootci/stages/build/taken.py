@@ -33,6 +33,7 @@ def take_over(
     handed: Path,
     stated: str | None,
     workspace: Workspace,
+    suites: Path,
     *,
     clock: Callable[[], datetime],
     progress: Progress,
@@ -45,6 +46,7 @@ def take_over(
         handed: folder of the hand-over.
         stated: the checksum of its handover.json, where it is known.
         workspace: the work folder.
+        suites: the suites folder, which says what it needs.
         clock: gives the aware current time.
         progress: told what is going on.
 
@@ -60,7 +62,7 @@ def take_over(
         nonlocal received
         machine_is_ready(item.device.check, workspace, commands)
         found = receive(handed, stated, run)
-        cached = fetch(item, run, workspace, commands, builds=False)
+        cached = fetch(item, run, workspace, commands, suites, builds=False)
         found.require_torch(torch_in(environment, None))
         received = found
         return cached

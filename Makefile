@@ -19,8 +19,8 @@ test: lint $(VENV)/linters ## Run every check and test of this repository
 	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder --durations=25 \
 		$(PYTEST_ARGS)
 
-bench: $(VENV)/development ## Measure latencies, builds and supervision, as ratios (after make nightly)
-	@$(BIN)/python tests/system/bench/run.py
+bench: $(VENV)/development ## Measure what all of it costs, as ratios (after make nightly): make bench [ONLY="ingest pages"]
+	@$(BIN)/python tests/system/bench/run.py $(ONLY)
 
 performance: $(VENV)/development ## Write docs/performance.md again, from what make bench measured
 	$(BIN)/python tests/system/bench/performance_page.py $(wildcard .ootci/bench.json)

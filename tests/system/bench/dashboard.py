@@ -44,6 +44,7 @@ from ootci.stages.render import render  # noqa: E402
 DEVICES, NIGHTS, TESTS, TURNS = 10, 365, 10_000, 3
 SPANS = {"quarter": 100, "week": 7}
 """Nights behind the update that is held against one with all of them behind it."""
+LARGE_DEVICES = 50
 FRONT_DEVICES, FRONT_NIGHTS, FRONT_TESTS = 50, 15, 200
 TEXT = "\n".join(
     f"E       assert tensor[{number}] == expected  # of the dozen that a test says" for number in range(12)
@@ -160,6 +161,31 @@ def rows(devices: int = DEVICES, nights: int = NIGHTS, tests: int = TESTS, turns
             "ratio": round(median(ratios), 2),
             "noise": round((max(ratios) - min(ratios)) / median(ratios), 2),
             "bytes": _bytes(folder / "year" / "site"),
+        }
+
+
+def large(devices: int = LARGE_DEVICES, nights: int = NIGHTS, tests: int = TESTS) -> dict[str, object]:
+    """Render as many devices as are ever hoped for, once anew and once a night later; it takes half an hour."""
+    fleet, last = Fleet(devices, nights, tests), nights - 1
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        registry = folder / "registry.json"
+        registry.write_text(json.dumps([item.model_dump(mode="json") for item in fleet.registry()]))
+        fleet.fill(folder / "history", range(last), last)
+        fleet.judge(folder / "history", last - 1, folder / "before.json")
+        anew = _rendered(folder, "before", folder / "site", registry)
+        history = History(folder / "history")
+        with history.together():
+            fleet.append(last, history, last)
+        fleet.judge(folder / "history", last, folder / "after.json")
+        update = _rendered(folder, "after", folder / "site", registry)
+        return {
+            "devices": devices,
+            "nights": nights,
+            "tests": tests,
+            "anew": anew,
+            "update": {"year": update},
+            "bytes": _bytes(folder / "site"),
         }
 
 

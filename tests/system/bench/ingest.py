@@ -78,42 +78,49 @@ def _row(costs: list[dict[str, float]], floor: float) -> dict[str, float | int |
     }
 
 
-def pages(cases: int) -> dict[str, dict[str, float] | str]:
-    """What peers need to make a page of such a report: by name their cost, or why it was not measured.
+def pages(cases: int = CASES, files: int = FILES) -> dict[str, dict[str, float] | str]:
+    """What it costs to show reports, one of each device: by tool its cost, or why it was not measured.
 
-    junit2html is fetched into an environment that is thrown away; xunit-viewer is measured where it is installed.
+    junit2html makes a page of each report, one after the other; it is fetched into an environment that is thrown away.
+    xunit-viewer makes one page of all of them; it is measured where it is installed.
     """
     found: dict[str, dict[str, float] | str] = {}
     with tempfile.TemporaryDirectory() as folder:
-        (report,) = write_reports(Path(folder), cases, files=1)
+        reports = Path(folder) / "reports"
+        reports.mkdir()
+        paths = write_reports(reports, cases, files)
         place = Path(folder) / "venv"
         venv.create(place, with_pip=True)
         pip = [str(place / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install", "-q", "junit2html"]
         fetched = subprocess.run(pip, capture_output=True, text=True, check=False)
         page = str(Path(folder) / "page.html")
         for name in PAGES:
-            cost = _child(name, folder)
+            cost = _child(name, str(reports))
             found[name] = {"processor_s": round(cost["processor_s"], 2), "peak_mib": round(cost["peak_mib"])}
         found["junit2html"] = (
-            _outside([str(place / "bin" / "python"), "-m", "junit2htmlreport", str(report), page])
+            _outside([[str(place / "bin" / "python"), "-m", "junit2htmlreport", str(path), page] for path in paths])
             if fetched.returncode == 0
             else "not measured: it could not be installed"
         )
-        found["xunit-viewer"] = _outside(["xunit-viewer", "-r", str(report), "-o", page])
+        found["xunit-viewer"] = _outside([["xunit-viewer", "-r", str(reports), "-o", page]])
     return found
 
 
-def _outside(command: list[str]) -> dict[str, float] | str:
-    """What a command costs, from the kernel's accounts of it."""
-    try:
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    except FileNotFoundError:
-        return "not measured: it is not installed"
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        return f"not measured: it ended with exit code {process.returncode}"
-    return {"processor_s": round(usage.ru_utime + usage.ru_stime, 2), "peak_mib": round(usage.ru_maxrss / 1024)}
+def _outside(commands: Sequence[Sequence[str]]) -> dict[str, float] | str:
+    """What commands cost, one after the other, from the kernel's accounts of them; the peak is that of the largest."""
+    seconds, peak = 0.0, 0
+    for command in commands:
+        try:
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        except FileNotFoundError:
+            return "not measured: it is not installed"
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            return f"not measured: it ended with exit code {process.returncode}"
+        seconds += usage.ru_utime + usage.ru_stime
+        peak = max(peak, usage.ru_maxrss)
+    return {"processor_s": round(seconds, 2), "peak_mib": round(peak / 1024)}
 
 
 def lines(measured: dict[str, dict[str, float | int | None]]) -> list[str]:
@@ -144,7 +151,7 @@ def main() -> None:
     if arguments.json is not None:
         found: dict[str, object] = {"machine": machine(), arguments.name: measured}
         if arguments.pages:
-            found["pages"] = pages(arguments.cases)
+            found["pages"] = pages(arguments.cases, arguments.files)
         arguments.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 

@@ -128,7 +128,7 @@ def ootci_collect(paths: list[Path]) -> Callable[[], int]:
 
 
 def ootci_site(paths: list[Path]) -> Callable[[], int]:
-    """From reports to the whole site: collect, append to the history, judge and render."""
+    """From reports, one of each device, to the whole site: collect, append to the history, judge and render."""
     from unit.samples import build, device, plan
 
     from ootci.history.store import History
@@ -140,23 +140,24 @@ def ootci_site(paths: list[Path]) -> Callable[[], int]:
 
     _as_the_command_line()
     scratch = tempfile.TemporaryDirectory()
+    names = [f"dev{number:02d}" for number in range(len(paths))]
 
     def work() -> int:
-        now = datetime(2026, 11, 1, 4, 0, tzinfo=timezone.utc)
-        with scratch as name:
-            folder = Path(name)
-            run = RunFolder(folder / "run")
-            run.path.mkdir()
-            write(build(), run.build)
-            (path,) = paths
-            run.junit.symlink_to(path.resolve())
-            made = collect(device().device, plan(), run, now=now)
-            history = History(folder / "data")
-            history.append_plan(plan())
-            history.append_run(made)
-            registry = (device(),)
-            render(registry, history, judge(registry, history, now), folder / "site")
-            return len(made.outcomes)
+        now, found = datetime(2026, 11, 1, 4, 0, tzinfo=timezone.utc), 0
+        night, registry = plan(names=names), tuple(device(name) for name in names)
+        with scratch as folder:
+            history = History(Path(folder) / "data")
+            history.append_plan(night)
+            for item, path in zip(registry, paths, strict=True):
+                run = RunFolder(Path(folder) / item.device.name)
+                run.path.mkdir()
+                write(build(name=item.device.name), run.build)
+                run.junit.symlink_to(path.resolve())
+                made = collect(item.device, night, run, now=now)
+                history.append_run(made)
+                found += len(made.outcomes)
+            render(registry, history, judge(registry, history, now), Path(folder) / "site")
+            return found
 
     return work
 

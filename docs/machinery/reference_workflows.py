@@ -43,6 +43,9 @@ def _section(path: Path, text: str, how: str, trigger: dict[str, Any]) -> str:
     parts = [f"## {path.name}: {how[0].lower()}{how[1:]}", prose]
     if trigger.get("inputs"):
         parts.append(table(("Input", "What is given", "When absent", "What it is for"), _inputs(trigger["inputs"])))
+    if trigger.get("secrets"):
+        rows = [(f"`{name}`", escaped(item["description"])) for name, item in trigger["secrets"].items()]
+        parts.append(table(("Secret", "What it is for"), rows))
     if trigger.get("outputs"):
         rows = [(f"`{name}`", escaped(item["description"])) for name, item in trigger["outputs"].items()]
         parts.append(table(("Output", "What it says"), rows))

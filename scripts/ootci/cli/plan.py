@@ -138,18 +138,23 @@ def _job(device: Device) -> dict[str, object]:
         "runner": list(runner.labels),
         "timeout-minutes": device.limits.job_minutes,
         "container": _container(runner.container),
+        "credentials": device.credentials and device.credentials.model_dump(),  # names, not values
         "build": _build_job(device),
         "shares": [{"index": index, "count": runner.shares} for index in range(1, runner.shares + 1)],
     }
 
 
-def _container(container: Container | None) -> dict[str, str]:
+def _container(container: Container | None) -> dict[str, object]:
     # GitHub runs a job whose container has no image on the machine itself. Volumes are options here, because a
     # workflow can only list those that it knows beforehand.
     if container is None:
-        return {"image": "", "options": ""}
+        return {"image": "", "options": "", "credentials": False}
     volumes = [f"--volume {volume}" for volume in container.volumes]
-    return {"image": container.image, "options": " ".join([container.options or "", *volumes]).strip()}
+    return {
+        "image": container.image,
+        "options": " ".join([container.options or "", *volumes]).strip(),
+        "credentials": container.credentials is not None,
+    }
 
 
 def _build_job(device: Device) -> dict[str, object] | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from contract import workflow_calls, workflow_rules
+from contract import workflow_calls, workflow_rules, workflow_secrets
 from contract.workflow_mistakes import CHECKS, GOOD, MISTAKES
 from contract.workflow_rules import NOT_THE_TOOL, File, Rule, read_files
 
@@ -38,7 +38,10 @@ RULES: tuple[Rule, ...] = (
     workflow_rules.gives_vendor_code_nothing,
     workflow_rules.asks_for_what_it_needs,
     workflow_rules.identifies_itself_only_where_asked,
-    workflow_rules.gives_tokens_to_one_step,
+    workflow_secrets.gives_tokens_to_one_step,
+    workflow_secrets.pulls_public_images_too,
+    workflow_secrets.hands_on_what_it_was_given,
+    workflow_secrets.gives_no_secret_to_proposals,
     workflow_rules.speaks_for_main_only,
     workflow_rules.is_safe_for_forks,
     workflow_rules.looks_at_proposals_with_our_own_tool,

@@ -54,7 +54,7 @@ jobs:
       plan-artifact: plan
       job: ${{{{ toJSON(matrix) }}}}
     secrets:
-      login: x
+      login: ${{{{ secrets[matrix.login] }}}}
   publish:
     name: publish
     needs: [plan, device]
@@ -119,6 +119,10 @@ jobs:
     name: device
     runs-on: ubuntu-latest
     timeout-minutes: ${{{{ inputs.minutes }}}}
+    container:
+      image: ${{{{ inputs.job }}}}
+      credentials:
+        ${{{{ insert }}}}: ${{{{ fromJSON(inputs.job && secrets.login || '{{}}') }}}}
     permissions:
       contents: read # to check out
     outputs:
@@ -242,6 +246,8 @@ GOOD = {
 }
 
 NIGHTLY, DEVICE, CI, PROPOSED, ANSWERED, SETUP = GOOD
+HANDED = "    secrets:\n      login: ${{ secrets[matrix.login] }}\n"
+INSERTED = "        ${{ insert }}: ${{ fromJSON(inputs.job && secrets.login || '{}') }}\n"
 
 MISTAKES: tuple[tuple[str, str, str, str], ...] = (
     ("starts_with_no_permission", NIGHTLY, "permissions: {}", "permissions: {contents: read}"),
@@ -300,7 +306,17 @@ MISTAKES: tuple[tuple[str, str, str, str], ...] = (
     ("asks_for_what_it_needs", CI, ".ci/run", "ootci relay report --status completed"),
     ("identifies_itself_only_where_asked", CI, "contents: read # to", "id-token: write # to"),
     ("gives_tokens_to_one_step", NIGHTLY, "permissions: {}", "permissions: {}\nenv: {TOKEN: '${{ github.token }}'}"),
-    ("gives_tokens_to_one_step", NIGHTLY, "    secrets:\n      login: x\n", "    secrets: inherit\n"),
+    ("gives_tokens_to_one_step", NIGHTLY, HANDED, "    secrets: inherit\n"),
+    ("gives_tokens_to_one_step", DEVICE, "    permissions:", "    env: {A: '${{ secrets.login }}'}\n    permissions:"),
+    ("gives_vendor_code_nothing", DEVICE, "    permissions:", "    env: {A: '${{ secrets.login }}'}\n    permissions:"),
+    ("gives_vendor_code_nothing", DEVICE, "inputs.job }}\n", "inputs.job }}\n      env: {A: '${{ secrets.login }}'}\n"),
+    ("pulls_public_images_too", DEVICE, INSERTED, "        username: me\n        password: ${{ secrets.login }}\n"),
+    ("pulls_public_images_too", DEVICE, f"\n{INSERTED}", " ${{ fromJSON(inputs.job && secrets.login || '{}') }}\n"),
+    ("pulls_public_images_too", DEVICE, "secrets.login || '{}'", "secrets.login || 'null'"),
+    ("pulls_public_images_too", DEVICE, "inputs.job && secrets.login || '{}'", "secrets.login"),
+    ("hands_on_what_it_was_given", DEVICE, "secrets.login ||", "secrets[inputs.job] ||"),
+    ("gives_no_secret_to_proposals", NIGHTLY, "on:\n", "on:\n  repository_dispatch:\n"),
+    ("gives_no_secret_to_proposals", NIGHTLY, "on:\n", "on:\n  pull_request:\n"),
     ("is_safe_for_forks", CI, "pull_request:", "pull_request_target:"),
     ("is_safe_for_forks", CI, "runs-on: ubuntu-latest", "runs-on: [self-hosted, npu]"),
     ("is_safe_for_forks", CI, "contents: read", "contents: write"),
@@ -342,9 +358,9 @@ MISTAKES: tuple[tuple[str, str, str, str], ...] = (
     ("calls_fit", NIGHTLY, "      minutes: 5", "      minutes: ${{ toJSON(matrix.minutes) }}"),
     ("calls_fit", NIGHTLY, 'python-version: "3.11"', "python-version: 3.11"),
     ("calls_fit", NIGHTLY, 'python-version: "3.11"', 'python: "3.11"'),
-    ("calls_fit", NIGHTLY, "      login: x", "      login: x\n      token: x"),
-    ("calls_fit", NIGHTLY, "    secrets:\n      login: x\n", ""),
-    ("calls_fit", NIGHTLY, "    secrets:\n      login: x\n", "    secrets: inherit\n"),
+    ("calls_fit", NIGHTLY, HANDED, f"{HANDED}      token: x\n"),
+    ("calls_fit", NIGHTLY, HANDED, ""),
+    ("calls_fit", NIGHTLY, HANDED, "    secrets: inherit\n"),
     ("plans_and_jobs_go_together", NIGHTLY, "      job: ${{ toJSON(matrix) }}\n", ""),
     ("plans_and_jobs_go_together", NIGHTLY, "      plan-artifact: plan\n", ""),
     ("callers_grant_enough", NIGHTLY, "contents: read # the", "actions: read # the"),

@@ -223,7 +223,11 @@ def gives_vendor_code_nothing(files: Files) -> Iterator[str]:
                 continue
             if set(permissions_of(job).items()) - {("contents", "read")}:
                 yield f"{file.path}: job {name} runs vendor code and has more than `contents: read`"
-            if "environment" in job or re.search(r"\bsecrets\b|github\.token", _text_of_job(file, name)):
+            # What the runner pulls the image with is no step's; `workflow_secrets` has the rules for it.
+            steps_and_env = {key: value for key, value in job.items() if key != "container"}
+            container = {key: value for key, value in (job.get("container") or {}).items() if key != "credentials"}
+            seen = f"{steps_and_env} {container}"
+            if "environment" in job or re.search(r"\bsecrets\b|github\.token", seen):
                 yield f"{file.path}: job {name} runs vendor code and can see a secret"
 
 
@@ -260,14 +264,6 @@ def identifies_itself_only_where_asked(files: Files) -> Iterator[str]:
                 yield f"{file.path}: job {name} can say who it is to nobody who asks"
 
 
-def gives_tokens_to_one_step(files: Files) -> Iterator[str]:
-    """Secrets and the token stand in a step's own `env:` and nowhere else."""
-    for file in files.values():
-        inside = sum(len(_SECRET.findall(str(step.get("env", {})))) for step in file.steps)
-        if len(_SECRET.findall(file.text)) > inside:
-            yield f"{file.path}: a secret or the token stands outside a step's `env:`"
-
-
 def speaks_for_main_only(files: Files) -> Iterator[str]:
     """A job that writes issues runs for the main branch only: what another one finds is nobody's concern."""
     for file in files.values():
@@ -287,7 +283,7 @@ def is_safe_for_forks(files: Files) -> Iterator[str]:
         for name, job in file.jobs.items():
             if not re.fullmatch(r"ubuntu-[\w.]+", str(job.get("runs-on"))):
                 yield f"{file.path}: job {name} may bring a pull request to a runner that is not GitHub's"
-            if "write" in permissions_of(job).values() or _SECRET.search(_text_of_job(file, name)):
+            if "write" in permissions_of(job).values() or SECRET.search(_text_of_job(file, name)):
                 yield f"{file.path}: job {name} gives a pull request more than reading"
 
 
@@ -380,4 +376,5 @@ _NEEDED = (
     (r"^actions/attest-build-provenance@", "id-token", ("write",)),
     (r"^actions/attest-build-provenance@", "attestations", ("write",)),
 )
-_SECRET = re.compile(r"\bsecrets\.\w+|\bsecrets: inherit\b|\bgithub\.token\b")
+SECRET = re.compile(r"\bsecrets[.\[]|\bsecrets: inherit\b|\bgithub\.token\b")
+"""Where a secret or the token is used."""

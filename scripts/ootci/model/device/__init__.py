@@ -20,7 +20,7 @@ from .registry import (
     upstream_list,
     with_lists,
 )
-from .running import BuildRunner, Check, Container, Limits, Runner, Suite
+from .running import BuildRunner, Check, Container, Credentials, Limits, Runner, Suite
 
 __all__ = [
     "BAD_RANGES",
@@ -34,6 +34,7 @@ __all__ = [
     "Cadence",
     "Check",
     "Container",
+    "Credentials",
     "Device",
     "DeviceFile",
     "External",

@@ -15,7 +15,7 @@ from .bad_range import BadRanges
 from .claims import KnownFailure, Unsupported
 from .external import External
 from .plugin import BuildSettings, Plugin, Torch
-from .running import Check, Limits, Runner, Suite
+from .running import Check, Credentials, Limits, Runner, Suite
 from .values import Handle, Name, Text, Url, Variable
 
 
@@ -138,6 +138,12 @@ class Device(Record):
         if len(names) != len(set(names)):
             raise ValueError("a capability is named twice")
         return claims
+
+    @property
+    def credentials(self) -> Credentials | None:
+        """What the registry of its containers asks for; one pair for both."""
+        places = (self.runner.container, self.build.runner and self.build.runner.container)
+        return next((place.credentials for place in places if place and place.credentials), None)
 
     @property
     def gates(self) -> bool:

@@ -17,6 +17,7 @@ from ootci.model.record import Record
 from ootci.model.strict_yaml import Document, read_document
 
 from .bad_range import BadRange
+from .credentials import amiss
 from .keys import BadRangesFile, Device, KnownFailuresFile, RegisteredDevice, Tier
 from .sentences import invalid
 
@@ -69,7 +70,11 @@ def load_device(path: Path) -> RegisteredDevice:
 def read_device(path: Path) -> DeviceFile:
     """Read and validate a device file by itself; raises as :func:`load_device`."""
     device, document = _read(Device, path, "start from devices/openreg.yaml")
-    return DeviceFile(path, device, document.line_of)
+    found = DeviceFile(path, device, document.line_of)
+    if problem := amiss(device):
+        keys, what = problem
+        raise DeviceFileInvalid(what, where=found.place(*keys), fix="see docs/guides/container.md")
+    return found
 
 
 def require_name(found: DeviceFile) -> None:

@@ -8,7 +8,16 @@ from pydantic import Field, model_validator
 
 from ootci.model.record import Record
 
-from .values import Image, Label, Text, Volume
+from .values import Image, Label, Secret, Text, Volume
+
+
+class Credentials(Record):
+    """What the image's registry asks for, by the names of secrets in the repository that runs the workflow."""
+
+    username: Secret
+    """Name of the secret or variable that holds the user, in capitals; it begins with <NAME>_REGISTRY_."""
+    password: Secret
+    """Name of the secret that holds the password or token, in capitals; it begins with <NAME>_REGISTRY_."""
 
 
 class Container(Record):
@@ -20,6 +29,8 @@ class Container(Record):
     """Options of `docker create`, such as those that hand a card in; not `--network`, which GitHub sets."""
     volumes: Annotated[tuple[Volume, ...], Field(max_length=50)] = ()
     """What of the machine is mounted, as `source:target`, with `:ro` behind it where it is only read."""
+    credentials: Credentials | None = None
+    """Names of the secrets with which GitHub's runner pulls the image; none for a public image."""
 
 
 class BuildRunner(Record):

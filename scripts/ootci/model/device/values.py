@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
-from pydantic import AfterValidator, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 MEANINGS = {
     r"^[a-z][a-z0-9_]{0,30}$": "lower-case letters, digits and underscores, beginning with a letter, at most 31",
@@ -33,6 +34,21 @@ Image = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][A-Za-z0-9._/:@-]*$"
 Volume = Annotated[str, StringConstraints(pattern=r"^[^\s:]+:/[^\s:]+(?::[a-z,]+)?$", max_length=500)]
 Requirement = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]", min_length=1, max_length=300)]
 Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+
+_CAPITALS = r"^[A-Z][A-Z0-9_]{0,99}$"
+
+
+def _is_no_value(name: object) -> object:
+    # Not a pattern of pydantic's: its error repeats what is written, which may be the secret itself.
+    if not isinstance(name, str) or not re.fullmatch(_CAPITALS, name) or name.startswith("GITHUB_"):
+        raise ValueError(
+            "write the name of a secret of the repository, in capitals, such as MYDEVICE_REGISTRY_PASSWORD; the value "
+            "never stands in a device file, which is public"
+        )
+    return name
+
+
+Secret = Annotated[str, BeforeValidator(_is_no_value), Field(json_schema_extra={"pattern": _CAPITALS})]
 
 
 def _stays_inside(path: str) -> str:

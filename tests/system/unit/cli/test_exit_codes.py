@@ -112,7 +112,8 @@ def test_the_plan_is_told_to_people_and_to_github(ootci: Tool, folder: Path) -> 
         "device": "dev",
         "runner": ["ubuntu-latest"],
         "timeout-minutes": 120,
-        "container": {"image": "", "options": ""},
+        "container": {"image": "", "options": "", "credentials": False},
+        "credentials": None,
         "build": None,
         "shares": [{"index": 1, "count": 1}],
     }
@@ -135,6 +136,7 @@ def test_a_devices_machine_is_told_to_github_as_its_file_says(ootci: Tool, folde
         "    image: registry.example.com/sdk:8\n"
         "    options: --device /dev/card0\n"
         "    volumes: ['/opt/sdk:/sdk:ro']\n"
+        "    credentials: {username: CARD_REGISTRY_USERNAME, password: CARD_REGISTRY_TOKEN}\n"
         "build: {runner: {labels: [large]}}\n"
         "cadence: weekly\n"
         "paused: {reason: Its machine is being moved.}\n"
@@ -151,8 +153,10 @@ def test_a_devices_machine_is_told_to_github_as_its_file_says(ootci: Tool, folde
             "container": {
                 "image": "registry.example.com/sdk:8",
                 "options": "--device /dev/card0 --volume /opt/sdk:/sdk:ro",
+                "credentials": True,
             },
-            "build": {"runner": ["large"], "container": {"image": "", "options": ""}},
+            "credentials": {"username": "CARD_REGISTRY_USERNAME", "password": "CARD_REGISTRY_TOKEN"},
+            "build": {"runner": ["large"], "container": {"image": "", "options": "", "credentials": False}},
             "shares": [{"index": index, "count": 3} for index in (1, 2, 3)],
         }
     ]

@@ -117,6 +117,45 @@ def test_a_wrong_value_is_named_with_what_was_found(tmp_path: Path, appended: st
     assert _line(error) == NEXT
 
 
+CONTAINER = "runner: {container: {image: x, credentials: {username: %s, password: %s}}}"
+BUILDER = f"build: {{{CONTAINER.replace('{', '{labels: [x], ', 1)}}}"
+OWN = "DEV_REGISTRY_USERNAME", "DEV_REGISTRY_PASSWORD"
+
+
+@pytest.mark.parametrize("value", ["'hunter2'", "ghp_16C7e42F", "'12345678'", "12345678", "'${{ secrets.A }}'"])
+@pytest.mark.parametrize("key", [0, 1])
+def test_a_password_in_a_device_file_is_refused_and_not_repeated(tmp_path: Path, value: str, key: int) -> None:
+    given = [*OWN]
+    given[key] = value
+    error = _fail(tmp_path, f"{GOOD}{CONTAINER % tuple(given)}\n", DeviceFileInvalid)
+    assert "write the name of a secret of the repository" in error.what
+    assert value.strip("'") not in str(error)
+    assert _line(error) == NEXT
+
+
+@pytest.mark.parametrize(
+    ("appended", "what"),
+    [
+        (CONTAINER % ("DEV_REGISTRY_USERNAME", "OTHER_REGISTRY_PASSWORD"), "which begin with DEV_REGISTRY_"),
+        (CONTAINER % ("DEPLOY_KEY", "DEV_REGISTRY_PASSWORD"), "which begin with DEV_REGISTRY_"),
+        (CONTAINER % ("GITHUB_TOKEN", "DEV_REGISTRY_PASSWORD"), "write the name of a secret of the repository"),
+        (f"{BUILDER % OWN}\n{CONTAINER % (OWN[0], OWN[0])}", "name the same"),
+        (f"{CONTAINER % OWN}\npull_requests: label", "a stranger's code gets no secret"),
+    ],
+)
+def test_a_device_names_secrets_of_its_own_and_gives_them_to_no_stranger(
+    tmp_path: Path, appended: str, what: str
+) -> None:
+    assert what in _fail(tmp_path, f"{GOOD}{appended}\n", DeviceFileInvalid).what
+
+
+def test_what_builds_and_what_tests_may_name_one_pair(tmp_path: Path) -> None:
+    (tmp_path / "dev.yaml").write_text(f"{GOOD}{CONTAINER % OWN}\n{BUILDER % OWN}\n", encoding="utf-8")
+    named = load_device(tmp_path / "dev.yaml").device.credentials
+    assert named is not None
+    assert (named.username, named.password) == OWN
+
+
 def test_a_list_with_one_wrong_item_is_one_problem(tmp_path: Path) -> None:
     error = _fail(tmp_path, GOOD.replace("@somebody", "somebody"), DeviceFileInvalid)
     assert "maintainers.0" in error.what

@@ -1,0 +1,90 @@
+"""The secrets that a device file names reach the pull of its image and no other, says GitHub's own evaluator."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from contract.workflow_linters import are_there, evaluate
+from contract.workflow_rules import read_files
+from e2e.conftest import missing
+from unit.samples import DEVICE_YAML
+
+from commands import Tool  # isort: skip
+
+FILES = read_files(Path(__file__).parents[3] / ".github")
+OFFLINE = {"OOTCI_NIGHTLY_INDEX": "http://127.0.0.1:9", "OOTCI_RELEASE_INDEX": "http://127.0.0.1:9", "NO_PROXY": "*"}
+PRIVATE = "{{image: x, credentials: {{username: {0}_REGISTRY_USERNAME, password: {0}_REGISTRY_PASSWORD}}}}"
+DEVICES = {
+    "machine": "",
+    "public": "runner: {container: {image: x}}\n",
+    "private": f"runner: {{container: {PRIVATE.format('PRIVATE')}}}\n",
+    "forgotten": f"runner: {{container: {PRIVATE.format('FORGOTTEN')}}}\n",
+    "variable": f"runner: {{container: {PRIVATE.format('VARIABLE')}}}\n",
+    "builder": "runner: {container: {image: x}}\n"
+    f"build: {{runner: {{labels: [large], container: {PRIVATE.format('BUILDER')}}}}}\n",
+    "both": f"runner: {{shares: 2, container: {PRIVATE.format('BOTH')}}}\n",
+}
+SECRETS = {
+    "PRIVATE_REGISTRY_USERNAME": "me",
+    "PRIVATE_REGISTRY_PASSWORD": "{\"a\": 'b'}}\\ $",
+    "VARIABLE_REGISTRY_PASSWORD": "p2",
+    "BUILDER_REGISTRY_USERNAME": "him",
+    "BUILDER_REGISTRY_PASSWORD": "p3",
+    "BOTH_REGISTRY_USERNAME": "her",
+    "BOTH_REGISTRY_PASSWORD": "p4",
+}
+VARIABLES = {"VARIABLE_REGISTRY_USERNAME": "you"}
+WANTED: dict[tuple[str, str], dict[str, str]] = {
+    ("device", "private"): {"username": "me", "password": SECRETS["PRIVATE_REGISTRY_PASSWORD"]},
+    ("device", "variable"): {"username": "you", "password": "p2"},
+    ("build", "builder"): {"username": "him", "password": "p3"},
+    ("build", "both"): {"username": "her", "password": "p4"},
+    ("device", "both"): {"username": "her", "password": "p4"},
+}
+"""What pulls the image of each job; nothing for all others."""
+
+
+@pytest.fixture(scope="module")
+def evaluated() -> None:
+    if not are_there():
+        missing("npm or the linters from there", "install npm, and call `make test`")
+
+
+@pytest.mark.usefixtures("evaluated")
+def test_a_nightly_hands_each_device_the_secrets_that_its_file_names(ootci: Tool, tmp_path: Path) -> None:
+    (tmp_path / "devices").mkdir()
+    for name, extra in DEVICES.items():
+        text = f"{DEVICE_YAML.format(name=name)}{extra}"
+        (tmp_path / "devices" / f"{name}.yaml").write_text(text, encoding="utf-8")
+    ran = ootci("plan", "--github-output", "output", cwd=tmp_path, env=OFFLINE)
+    assert ran.code == 0, ran.err
+    told = dict(line.split("=", 1) for line in (tmp_path / "output").read_text(encoding="utf-8").splitlines())
+    entries = json.loads(told["matrix"])["include"]
+    assert {entry["device"] for entry in entries} == DEVICES.keys()
+
+    handed = FILES["workflows/nightly.yml"].jobs["device"]["secrets"]
+    given = _evaluate(
+        [(handed[key], {"secrets": SECRETS, "vars": VARIABLES, "matrix": entry}) for entry in entries for key in handed]
+    )
+    pairs = [dict(zip(handed, given[at : at + 2], strict=True)) for at in range(0, len(given), 2)]
+
+    places = {name: FILES["workflows/device.yml"].jobs[name]["container"] for name in ("build", "device")}
+    asked = [(job, entry, pair) for job in places for entry, pair in zip(entries, pairs, strict=True)]
+    pulled = _evaluate(
+        [
+            (
+                places[job]["credentials"]["${{ insert }}"],
+                {"inputs": {"job": json.dumps(entry)}, "needs": {}, "secrets": pair},
+            )
+            for job, entry, pair in asked
+        ]
+    )
+    found = {(job, entry["device"]): what for (job, entry, _), what in zip(asked, pulled, strict=True)}
+    assert found == {key: WANTED.get(key, {}) for key in found}
+    assert WANTED.keys() <= found.keys()
+
+
+def _evaluate(asked: list[tuple[str, dict[str, object]]]) -> list[object]:
+    return evaluate([(text.strip().removeprefix("${{").removesuffix("}}"), contexts) for text, contexts in asked])

@@ -8,9 +8,11 @@ import click
 
 from ootci.cli.context import Folders, attempt_number, clock, folder_options, format_option
 from ootci.cli.report import table
-from ootci.cli.share import locked_run, take_shares
+from ootci.cli.share import locked_run, remembered, take_shares
+from ootci.history.durations import averaged
+from ootci.model.durations import Durations
 from ootci.model.plan import Plan
-from ootci.model.record import read
+from ootci.model.record import read, write
 from ootci.stages.collect import collect
 
 
@@ -22,9 +24,17 @@ from ootci.stages.collect import collect
     metavar="DIR",
     help="Folder of the artifacts that other machines made of their shares; the newest attempt of each is taken.",
 )
+@click.option(
+    "--durations-to",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write how long the tests took, averaged with what the plan knew, for `ootci plan --durations-from`.",
+)
 @format_option
 @folder_options("devices", "work")
-def collect_command(device: str, shares: Path | None, output_format: str, folders: Folders) -> None:
+def collect_command(
+    device: str, shares: Path | None, durations_to: Path | None, output_format: str, folders: Folders
+) -> None:
     """Put together what the stages left behind for DEVICE; writes run.json."""
     workspace = folders.workspace
     item = folders.device(device)
@@ -34,6 +44,9 @@ def collect_command(device: str, shares: Path | None, output_format: str, folder
                 click.echo(f"{device}: {shard}", err=True)
         plan, folder = read(Plan, workspace.plan), workspace.run(device)
         run = collect(item.device, plan, folder, now=clock(), attempt=attempt_number())
+    if durations_to is not None:
+        before = remembered(workspace.durations).get(device, {})
+        write(Durations(devices={device: averaged(before, run)}), durations_to)
     if output_format == "text":
         for report in run.suites:
             text = f"{report.counts.pass_rate} executed tests passed, {report.counts.failures} failed"

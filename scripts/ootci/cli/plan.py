@@ -11,6 +11,7 @@ import click
 from ootci.cli.context import Folders, attempt_number, clock, folder_options, format_option, progress
 from ootci.cli.proposal import payload_option, proposed, pull_request_option
 from ootci.cli.report import table
+from ootci.cli.share import remembered
 from ootci.history.durations import measured
 from ootci.history.store import History
 from ootci.model.device import Container, Device, RegisteredDevice, find_device
@@ -55,6 +56,12 @@ def github_trigger() -> tuple[Trigger, str | None]:
 @click.option("--event", metavar="EVENT", help="What started the nightly; GITHUB_EVENT_NAME or local when absent.")
 @click.option("--url", metavar="URL", help="Page of the workflow run; made from GitHub's variables when absent.")
 @click.option("--plan-suffix", metavar="TEXT", help="Makes the plan's id unique within a day; GITHUB_RUN_ID or time.")
+@click.option(
+    "--durations-from",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A durations.json of `ootci collect --durations-to`, for devices without a history here.",
+)
 @click.option("--github-output", type=click.Path(path_type=Path), help="Append what a workflow needs to this file.")
 @format_option
 @folder_options("devices", "work", "history")
@@ -66,6 +73,7 @@ def plan_command(
     event: str | None,
     url: str | None,
     plan_suffix: str | None,
+    durations_from: Path | None,
     github_output: Path | None,
     output_format: str,
     folders: Folders,
@@ -96,7 +104,8 @@ def plan_command(
             say=progress_.say,
         )
     write(result, folders.workspace.plan)
-    seconds = {run.device: measured(past.newest_runs(run.device)) for run in result.runs}
+    known = remembered(durations_from)
+    seconds = {run.device: measured(past.newest_runs(run.device)) or known.get(run.device, {}) for run in result.runs}
     write(Durations(devices=seconds), folders.workspace.durations)
     if github_output is not None:
         with github_output.open("a", encoding="utf-8") as stream:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ootci.adapters.folder_lock import locked
+from ootci.cli.annotation import show_warning
 from ootci.errors import BadOption, OotciError
 from ootci.model.build import Build, StageStatus
 from ootci.model.durations import Durations
@@ -41,6 +42,20 @@ def share_of(workspace: Workspace, device: str, text: str | None) -> tuple[RunFo
     seconds = mine.path / "seconds.json"
     write_atomic(seconds, json.dumps(known.get(device, {})).encode())
     return mine, (f"--shard={shard.index}/{shard.count}", f"--durations-from={seconds}")
+
+
+def remembered(path: Path | None) -> dict[str, dict[str, float]]:
+    """How long tests took, by device, as somebody kept it; a file that is missing or broken is as good as none.
+
+    It may come from a cache into which others can write, and only says how tests are shared out.
+    """
+    if path is None or not path.exists():
+        return {}
+    try:
+        return read(Durations, path).devices
+    except OotciError as error:
+        show_warning("the shares may last differently long", error)
+        return {}
 
 
 @contextlib.contextmanager

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from statistics import median
 
+from ootci.model.durations import MAX_TESTS
 from ootci.model.outcome import NOT_EXECUTED
 from ootci.model.run import Run
 
 RUNS = 3
 """So many runs are looked at: one that was slow by chance does not decide."""
-MAX_TESTS = 20_000
 
 
 def measured(newest_first: Iterable[Run]) -> dict[str, float]:
@@ -24,6 +25,19 @@ def measured(newest_first: Iterable[Run]) -> dict[str, float]:
     seconds: dict[str, list[float]] = {}
     for run in islice((run for run in newest_first if run.outcomes), RUNS):
         for item in run.outcomes:
-            if item.outcome not in NOT_EXECUTED and (item.id in seconds or len(seconds) < MAX_TESTS):
+            if item.outcome in NOT_EXECUTED or not 0 <= item.duration < math.inf:
+                continue
+            if item.id in seconds or len(seconds) < MAX_TESTS:
                 seconds.setdefault(item.id, []).append(item.duration)
     return {test_id: round(median(found), 3) for test_id, found in sorted(seconds.items())}
+
+
+def averaged(before: Mapping[str, float], run: Run) -> dict[str, float]:
+    """What one run says of its tests, half and half with what was known before; the rest stays as it was.
+
+    For whoever keeps no history: what was long ago fades, and a run that was slow by chance does not decide alone.
+    """
+    now = measured([run])
+    both = {**before, **{test: round((before.get(test, took) + took) / 2, 3) for test, took in now.items()}}
+    newest_first = [*now, *(test for test in both if test not in now)]
+    return {test: both[test] for test in sorted(newest_first[:MAX_TESTS])}

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+from pydantic import Field
 
 from ootci.model.record import StageFile
+
+MAX_TESTS = 20_000
+"""Of a device; a file that was made elsewhere cannot ask for more."""
+
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class Durations(StageFile):
@@ -13,5 +20,5 @@ class Durations(StageFile):
     FILE: ClassVar[str] = "durations.json"
     WRITTEN_BY: ClassVar[str] = "ootci plan"
 
-    devices: dict[str, dict[str, float]]
+    devices: dict[str, Annotated[dict[str, Seconds], Field(max_length=MAX_TESTS)]]
     """Seconds by test id, by device; a test that was never measured is not there."""

@@ -48,4 +48,5 @@ def test_an_action_is_looked_up_once_at_a_full_commit_and_where_it_says() -> Non
     assert len({action["name"] for action in LOOKED_UP}) == len(LOOKED_UP)
     for action in LOOKED_UP:
         assert re.fullmatch(r"[0-9a-f]{40}", action["commit"])
-        assert action["tags"] == f"https://github.com/{action['name']}/releases/tag/{action['version']}"
+        repository = "/".join(action["name"].split("/")[:2])
+        assert action["tags"] == f"https://github.com/{repository}/releases/tag/{action['version']}"

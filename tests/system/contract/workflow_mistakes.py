@@ -5,6 +5,7 @@ from __future__ import annotations
 PIN = "actions/checkout@0123456789abcdef0123456789abcdef01234567 # v1.2.3"
 UPLOAD = "actions/upload-artifact@76543210fedcba9876543210fedcba9876543210 # v3.2.1"
 DOWNLOAD = "actions/download-artifact@02468ace13579bdf02468ace13579bdf02468ace # v4.3.2"
+RESTORE = "actions/cache/restore@fedcba9876543210fedcba9876543210fedcba98 # v3.4.5"
 DEPLOY = "actions/deploy-pages@13579bdf02468ace13579bdf02468ace13579bdf # v2.3.1"
 
 CALLER = f"""\
@@ -32,6 +33,11 @@ jobs:
         uses: ./.github/actions/setup
         with:
           python-version: "3.11"
+      - name: Look
+        uses: {RESTORE}
+        with:
+          path: .ootci/past/durations.json
+          key: durations
       - name: Plan
         id: plan
         shell: bash
@@ -276,6 +282,9 @@ MISTAKES: tuple[tuple[str, str, str, str], ...] = (
     ("pins_actions", DEVICE, PIN, PIN.replace("v1.2.3", "v1.2.4")),
     ("pins_actions", DEVICE, PIN, "actions/checkout@" + "f" * 40 + " # v1.2.3"),
     ("shares_no_cache", DEVICE, UPLOAD, UPLOAD.replace("upload-artifact", "cache")),
+    ("shares_no_cache", NIGHTLY, "path: .ootci/past/durations.json", "path: .ootci"),
+    ("shares_no_cache", NIGHTLY, "actions/cache/restore", "actions/cache"),
+    ("shares_no_cache", NIGHTLY, "run: ootci plan", "run: ootci build x && ootci plan"),
     ("shares_no_cache", NIGHTLY, 'python-version: "3.11"', 'python-version: "3.11"\n          cache: pip'),
     ("installs_with_checksums", SETUP, " --require-hashes", ""),
     ("installs_with_checksums", SETUP, " --only-binary=:all:", ""),

@@ -240,14 +240,16 @@ def _steps(node: object) -> Iterator[dict[str, dict[str, object]]]:
 def _stand_ins(checkout: Path) -> list[str]:
     mapped = []
     for uses, given in used_actions(checkout).items():
-        folder = STUBS / uses.partition("@")[0]
+        name, _, ref = uses.partition("@")
+        folder = STUBS / name
         if not (folder / "action.yml").is_file():
             raise UnmappedAction(f"no stand-in for `uses: {uses}`; add one to {STUBS.relative_to(ROOT)}")
         known = yaml.safe_load((folder / "action.yml").read_text(encoding="utf-8")).get("inputs", {})
         if unknown := given - set(known):
             raise UnmappedAction(f"the stand-in for {uses} has no input {', '.join(sorted(unknown))}")
-        mapped.append(f"{uses}={folder}")
-    return mapped
+        repository = "/".join(name.split("/")[:2])  # an action may lie in a folder of it
+        mapped.append(f"{repository}@{ref}={STUBS / repository}")
+    return sorted(set(mapped))
 
 
 def _environment(folder: Path, repository: Repository) -> dict[str, str]:
@@ -258,6 +260,7 @@ def _environment(folder: Path, repository: Repository) -> dict[str, str]:
         "TMPDIR": str(folder / "tmp"),
         "STUB_REMOTE": str(repository.remote),
         "STUB_STORE": str(folder / "store"),
+        "STUB_CACHE": str(folder / "kept"),
         "STUB_PYTHON": sys.executable,
         "PIP_NO_COMPILE": "1",
     }

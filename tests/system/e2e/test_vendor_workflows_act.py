@@ -14,6 +14,9 @@ from e2e.packages import NIGHTLY, RELEASE, serve_torch, wheelhouse
 from misbehaving import write_device, write_suites
 from relay_server import RelayServer, relay_server
 
+from ootci.model.durations import Durations
+from ootci.model.record import read, write
+
 pytestmark = [pytest.mark.act, pytest.mark.long]
 
 ROOT = Path(__file__).parents[3]
@@ -106,18 +109,24 @@ runner: {labels: [self-hosted, mycard], shares: 2}
 OWN_BUILDER = "build: {runner: {labels: [builder]}}\n"
 SHARES = (f"device/{DEVICE} 1 of 2-1", f"device/{DEVICE} 2 of 2-2")
 """act adds the number of a matrix's leg."""
+KEY = f"ootci-durations-{DEVICE}.yaml-"
+TOOK_LONG = "smoke/test_scripted.py::test_second"
 
 
 def test_built_once_elsewhere_the_tests_are_shared_out_on_the_vendors_machine_and_put_together(
     ours: Repository, index: Mapping[str, str], tmp_path: Path
 ) -> None:
     vendor = _vendor(tmp_path, "self-hosted-container.yml", extra=OWN_MACHINE + OWN_BUILDER)
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    took_long = {TOOK_LONG: 900.0}
+    write(Durations(devices={DEVICE: took_long, "other": {"smoke/a.py::a": 1.0}}), kept / f"{KEY}-0-1")
     run = run_workflow(
         vendor,
         tmp_path / "run",
         workflow="self-hosted-container.yml",
         event="schedule",
-        environment={**index, "CARD_IS_GONE": str(tmp_path / "gone")},
+        environment={**index, "CARD_IS_GONE": str(tmp_path / "gone"), "STUB_CACHE": str(kept)},
         called=ours,
         labels=("ubuntu-latest", "mycard", "builder"),
     )
@@ -132,8 +141,8 @@ def test_built_once_elsewhere_the_tests_are_shared_out_on_the_vendors_machine_an
         f"run-{DEVICE}-1",
     }
     share = artifacts / f"share-{DEVICE}-2-of-2-1"
-    kept = {path.name for path in (share / "shards" / "2-of-2").iterdir()}
-    assert kept == {"build.json", "env.json", "events.jsonl", "junit.xml", "seconds.json", "logs"}
+    uploaded = {path.name for path in (share / "shards" / "2-of-2").iterdir()}
+    assert uploaded == {"build.json", "env.json", "events.jsonl", "junit.xml", "seconds.json", "logs"}
     handed = json.loads((artifacts / f"built-{DEVICE}-1" / "handover.json").read_text(encoding="utf-8"))
     report = _report(run, f"run-{DEVICE}-1")
     assert handed["provenance"]["url"] == report["url"]
@@ -145,6 +154,12 @@ def test_built_once_elsewhere_the_tests_are_shared_out_on_the_vendors_machine_an
     assert isinstance(outcomes, list)
     assert len({item["id"] for item in outcomes}) == len(outcomes) == 5
     assert {item["outcome"] for item in outcomes} == {"passed"}
+    # How long its tests took last time, where we have no history of the device; and for next time.
+    assert read(Durations, artifacts / f"plan-{DEVICE}-1" / "durations.json").devices == {DEVICE: took_long}
+    known = read(Durations, kept / f"{KEY}-1-1").devices
+    assert known.keys() == {DEVICE}
+    assert known[DEVICE].keys() == {item["id"] for item in outcomes}
+    assert 450 <= known[DEVICE][TOOK_LONG] < 900
 
 
 def test_a_lost_card_is_the_machines_fault_and_nothing_is_built(

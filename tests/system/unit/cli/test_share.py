@@ -12,7 +12,7 @@ from ootci.adapters.folder_lock import locked
 from ootci.cli.share import locked_run, share_of, take_shares
 from ootci.errors import BadOption, Busy
 from ootci.model.build import Build, StageStatus
-from ootci.model.durations import Durations
+from ootci.model.durations import MAX_TESTS, Durations
 from ootci.model.record import read, write
 from ootci.model.workspace import RunFolder, Shard, Workspace
 
@@ -36,6 +36,39 @@ def test_a_share_has_a_folder_and_the_durations(workspace: Workspace) -> None:
 def test_without_durations_every_test_counts_alike(workspace: Workspace) -> None:
     folder, _ = share_of(workspace, "dev", "1/1")
     assert json.loads((folder.path / "seconds.json").read_text(encoding="utf-8")) == {}
+
+
+def test_what_somebody_kept_of_durations_says_how_tests_are_shared_out(ootci: Tool, tmp_path: Path) -> None:
+    path = tmp_path / "kept.json"
+    write(Durations(devices={"dev": {"smoke/a.py::one": 1.5}, "stranger": {"smoke/a.py::one": 9.0}}), path)
+    assert _planned(ootci, tmp_path, path).devices == {"dev": {"smoke/a.py::one": 1.5}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        '{"schema_version": 99, "devices": {}}',
+        '{"schema_version": 1, "devices": {"dev": {"a": "$(reboot)"}}}',
+        '{"schema_version": 1, "devices": {"dev": {"a": -1}}}',
+        '{"schema_version": 1, "devices": {"dev": {"a": NaN}}}',
+        json.dumps({"schema_version": 1, "devices": {"dev": dict.fromkeys(map(str, range(MAX_TESTS + 1)), 1.0)}}),
+    ],
+    ids=["nothing", "a list", "a newer version", "text", "less than nothing", "no number", "too many"],
+)
+def test_what_somebody_kept_can_be_anything_and_breaks_nothing(ootci: Tool, tmp_path: Path, text: str) -> None:
+    path = tmp_path / "kept.json"
+    path.write_text(text, encoding="utf-8")
+    assert _planned(ootci, tmp_path, path).devices == {"dev": {}}
+
+
+def _planned(ootci: Tool, folder: Path, kept: Path) -> Durations:
+    (folder / "devices").mkdir()
+    (folder / "devices" / "dev.yaml").write_text(DEVICE_YAML.format(name="dev"), encoding="utf-8")
+    ran = ootci("plan", "--torch", "2.13.0", "--durations-from", str(kept), cwd=folder)
+    assert ran.code == 0, ran.err
+    return read(Durations, folder / ".ootci" / "durations.json")
 
 
 def test_what_is_left_of_other_shares_is_removed(workspace: Workspace) -> None:

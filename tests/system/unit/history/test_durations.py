@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 from unit.samples import run
 
-from ootci.history.durations import RUNS, measured
+from ootci.history.durations import RUNS, averaged, measured
+from ootci.model.durations import MAX_TESTS, Durations
 from ootci.model.run import Run
 
 
@@ -38,3 +39,21 @@ def test_older_runs_are_not_even_read() -> None:
         pytest.fail("one run too many was read")
 
     assert measured(newest_first()) == {"smoke/test_x.py::a": 1}
+
+
+def test_a_run_counts_half_and_what_it_did_not_test_stays() -> None:
+    ran = _lasting(0, 4, a="passed", b="skipped", c="failed")
+    before = {"smoke/test_x.py::a": 2.0, "smoke/test_x.py::b": 7.0, "smoke/test_x.py::gone": 1.0}
+    assert averaged(before, ran) == {**before, "smoke/test_x.py::a": 3, "smoke/test_x.py::c": 4}
+
+
+@pytest.mark.parametrize("seconds", [-1.0, float("nan"), float("inf")])
+def test_what_is_no_time_is_not_kept(seconds: float) -> None:
+    assert measured([_lasting(0, seconds, a="passed")]) == {}
+
+
+def test_what_is_kept_has_a_bound_and_forgets_what_is_gone_first() -> None:
+    before = {f"smoke/test_x.py::{number}": 1.0 for number in range(MAX_TESTS)}
+    kept = averaged(before, _lasting(0, 3, z="passed"))
+    assert (len(kept), kept["smoke/test_x.py::z"]) == (MAX_TESTS, 3)
+    assert Durations(devices={"dev": kept})

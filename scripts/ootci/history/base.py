@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from ootci.model.plan import Plan
 from ootci.model.run import ReportState, SuiteReport
@@ -53,26 +53,61 @@ def concerns(plan: Plan, device: str) -> bool:
     )
 
 
-def bases_by_nightly(plans: Iterable[Plan], device: str, runs: Iterable[StoredRun]) -> dict[str, StoredRun]:
-    """What a device's report on each nightly is compared with; nothing where there was no report before.
+@dataclass(frozen=True)
+class BaseParts:
+    """Which runs a base is made of, told by no more than their heads.
 
-    Args:
-        plans: every nightly, oldest first.
-        device: name of the device.
-        runs: its attempts that count, in any order.
+    Attributes:
+        groups: nightlies, oldest first, each with the suites whose report of that night counts.
+        whole: whether it is the last of them as planned, with all that it reported.
 
     """
-    counting = {run.head.plan_id: run for run in runs}
-    base: StoredRun | None = None
-    found: dict[str, StoredRun] = {}
-    for plan in plans:
-        if base is not None:
-            found[plan.id] = base
-        run = counting.get(plan.id)
-        planned = as_planned(plan, run) if concerns(plan, device) else None
-        if planned is not None:
-            base = base_of(base, planned)
-    return found
+
+    groups: tuple[tuple[str, tuple[str, ...]], ...]
+    whole: bool
+
+    @property
+    def plan_id(self) -> str:
+        """The nightly of the newest of the runs, which the base has its head of."""
+        return self.groups[-1][0]
+
+
+def parts_after(before: BaseParts | None, run: StoredRun) -> BaseParts | None:
+    """Of which runs :func:`base_of` makes what the next night is compared with."""
+    reported = tuple(report.suite for report in run.head.suites)
+    complete = {report.suite for report in run.head.suites if report.state is ReportState.COMPLETE}
+    if not complete:
+        return before
+    older = tuple(
+        (plan_id, kept)
+        for plan_id, suites in (before.groups if before is not None else ())
+        if (kept := tuple(suite for suite in suites if suite not in complete))
+    )
+    newer = tuple(suite for suite in reported if suite in complete)
+    if before is None or (not older and len(newer) == len(reported)):
+        return BaseParts(((run.head.plan_id, reported),), whole=True)
+    return BaseParts((*older, (run.head.plan_id, newer)), whole=False)
+
+
+def base_from(parts: BaseParts, planned: Callable[[str], StoredRun]) -> StoredRun:
+    """The base that is made of some runs.
+
+    Args:
+        parts: which they are.
+        planned: by nightly, the attempt that counts, as it was planned.
+
+    """
+    newest = planned(parts.plan_id)
+    if parts.whole:
+        return newest
+    *older, (_, suites) = parts.groups
+    both, reports = newest.of_suites(suites), []
+    for plan_id, names in older:
+        run = planned(plan_id)
+        both = both.with_tests_of(run.of_suites(names))
+        reports += [report for report in run.head.suites if report.suite in names]
+    reports += [report for report in newest.head.suites if report.suite in suites]
+    return replace(both, head=newest.head.model_copy(update={"suites": tuple(reports)}))
 
 
 def _missing(suite: str) -> SuiteReport:

@@ -27,8 +27,8 @@ def fingerprint(run: StoredRun) -> str:
     )
 
 
-def files_fingerprint(paths: Iterable[Path]) -> str:
-    """A digest of files, each of which may be missing."""
+def files_fingerprint(paths: Iterable[Path | None]) -> str:
+    """A digest of files, each of which may be missing; None stands for one that is known to be."""
     return _digest(_content(path) for path in paths)
 
 
@@ -40,8 +40,8 @@ def _digest(parts: Iterable[bytes | None]) -> str:
     return whole.hexdigest()
 
 
-def _content(path: Path) -> bytes | None:
+def _content(path: Path | None) -> bytes | None:
     try:
-        return path.read_bytes()
+        return path.read_bytes() if path is not None else None
     except FileNotFoundError:
         return None

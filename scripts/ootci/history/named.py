@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import partial
 
 from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.plan import Plan
@@ -58,27 +59,47 @@ class NamedFailures:
     is_cut: bool
 
 
-def named_failures(plans: Sequence[Plan], counting: Mapping[str, StoredRun]) -> NamedFailures:
+@dataclass(frozen=True)
+class NightNames:
+    """What failed on one night, by name.
+
+    Attributes:
+        names: the ids of all names.
+        last: what failed of some of them, whose nights are still to be counted. It is asked for each name on the newest
+            night that has it.
+
+    """
+
+    names: Set[str]
+    last: Callable[[Collection[str]], Mapping[str, NamedFailure]]
+
+
+def night_names(run: StoredRun) -> NightNames:
+    """What failed in a run."""
+    return NightNames(_names(run), partial(_last, run))
+
+
+def named_failures(plans: Sequence[Plan], nights_of: Callable[[str], NightNames | None]) -> NamedFailures:
     """What failed on the newest nightlies.
 
     Args:
         plans: every nightly, oldest first.
-        counting: by nightly, the attempt of a device that counts.
+        nights_of: by nightly, what failed of a device; None where it did not report. Only the newest are asked for.
 
     """
     found: dict[str, NamedFailure] = {}
     nights: dict[str, int] = {}
     reported, is_cut = 0, False
     for number, plan in reversed(tuple(enumerate(plans[-KEPT:]))):
-        run = counting.get(plan.id)
-        if run is None:
+        night = nights_of(plan.id)
+        if night is None:
             continue
         reported |= 1 << number
-        names = _names(run)
+        names = night.names
         fresh = names - found.keys()
         if len(found) + len(fresh) > NAMES:
             is_cut, fresh = True, set(sorted(fresh)[: NAMES - len(found)])
-        found.update(_last(run, fresh))
+        found.update(night.last(fresh))
         for name in names & found.keys():
             nights[name] = nights.get(name, 0) | 1 << number
     complete = {
@@ -109,7 +130,7 @@ def names_of(run: StoredRun) -> Iterator[tuple[str, Signature, str]]:
             yield run.tests[row].id, run.signatures[row], NOWHERE
 
 
-def _last(run: StoredRun, names: set[str]) -> dict[str, NamedFailure]:
+def _last(run: StoredRun, names: Collection[str]) -> dict[str, NamedFailure]:
     """What failed of some names, whose nights are still to be counted."""
     items: dict[str, list[tuple[str, str]]] = {}
     signatures: dict[str, Signature] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 from collections.abc import Collection, Iterator
 from datetime import datetime
@@ -15,8 +16,19 @@ from ootci.model.run import Run
 
 from .details import Measures, Texts, read_details, whole
 from .fingerprint import files_fingerprint
-from .layout import MONTH, RUNS, check_format, details_file, device_of, values_file
+from .layout import (
+    MONTH,
+    RUNS,
+    check_format,
+    details_file,
+    details_folder,
+    device_of,
+    plans_file,
+    runs_file,
+    values_file,
+)
 from .lines import read_lines
+from .past_run import PastRun
 from .plan_lines import plan_id_of, read_plan
 from .run_file import RunFile
 from .stored import StoredRun
@@ -42,6 +54,7 @@ class HistoryReader:
         self.folder = folder
         self._values: dict[str, ValueTable] = {}
         self._plans: dict[Path, list[Plan]] = {}
+        self._detailed: dict[str, frozenset[str]] = {}
 
     def plans(self) -> tuple[Plan, ...]:
         """Every nightly, oldest first.
@@ -62,6 +75,16 @@ class HistoryReader:
         """
         runs = [run for path in self.run_files(device) for run in self.run_file(path).runs()]
         return tuple(sorted(runs, key=_age_of_run))
+
+    def past_runs(self, device: str) -> tuple[PastRun, ...]:
+        """Every attempt of a device, oldest first, each to be read when it is asked for.
+
+        Raises:
+            HistoryCorrupt: a line is no run.
+
+        """
+        runs = [run for path in self.run_files(device) for run in self.run_file(path).past()]
+        return tuple(sorted(runs, key=lambda run: run.age))
 
     def attempts_by_nightly(self, device: str) -> Iterator[tuple[StoredRun, ...]]:
         """The attempts of each nightly that a device reported on, the last attempt first, of the newest nightly first.
@@ -112,9 +135,30 @@ class HistoryReader:
         texts = read_details(Texts, self.details_path(run, Texts))
         return whole(run, texts, read_details(Measures, self.details_path(run, Measures)), passed_of=passed_of)
 
-    def details_fingerprint(self, run: StoredRun) -> str:
+    def details_fingerprint(self, run: PastRun) -> str:
         """A digest of the details of a run that are still kept, without reading what they say."""
-        return files_fingerprint((self.details_path(run, Texts), self.details_path(run, Measures)))
+        month = self.month_of(run.plan_id, run.id)
+        paths = (
+            details_file(self.folder, month, run.device, run.plan_id, run.attempt, kind.__name__.lower())
+            for kind in (Texts, Measures)
+        )
+        # Most runs are old and have none: looking for each of their files takes longer than looking at all at once.
+        return files_fingerprint(path if path.name in self._details_of(month) else None for path in paths)
+
+    def _details_of(self, month: str) -> frozenset[str]:
+        """The names of the files of details of a month's runs."""
+        if month not in self._detailed:
+            with contextlib.suppress(FileNotFoundError):
+                self._detailed[month] = frozenset(path.name for path in details_folder(self.folder, month).iterdir())
+        return self._detailed.setdefault(month, frozenset())
+
+    def sources_fingerprint(self, device: str, month: str) -> str:
+        """A digest of the files that hold a device's runs of a month's nightlies, and those nightlies.
+
+        What they say of tests are rows of the table of tests, which is not in it.
+        """
+        files = runs_file(self.folder, month, device), plans_file(self.folder, month), values_file(self.folder, month)
+        return files_fingerprint(files)
 
     def devices(self) -> tuple[str, ...]:
         """Names of all devices that ever reported, sorted."""
@@ -161,19 +205,27 @@ class HistoryReader:
             ]
         return self._plans[path]
 
+    def month_of(self, plan_id: str, run_id: str) -> str:
+        """The month of a run is that of its nightly, so that it can be found however late it arrives.
+
+        Raises:
+            HistoryConflict: the nightly is not in the history.
+
+        """
+        return self._place(plan_id, run_id)[0].parent.name
+
     def _month(self, run: Run) -> str:
-        """The month of a run is that of its nightly, so that it can be found however late it arrives."""
-        return self._place(run)[0].parent.name
+        return self.month_of(run.plan_id, run.id)
 
     def _planned(self, run: Run) -> tuple[datetime, str]:
         """How old a run's nightly is."""
-        return _age_of_plan(self._plan(*self._place(run)))
+        return _age_of_plan(self._plan(*self._place(run.plan_id, run.id)))
 
-    def _place(self, run: Run) -> tuple[Path, int]:
-        if run.plan_id in self._places:
-            return self._places[run.plan_id]
+    def _place(self, plan_id: str, run_id: str) -> tuple[Path, int]:
+        if plan_id in self._places:
+            return self._places[plan_id]
         raise HistoryConflict(
-            f"the nightly {run.plan_id} of the run {run.id} is not in the history",
+            f"the nightly {plan_id} of the run {run_id} is not in the history",
             where=str(self.folder),
             fix="append its plan.json first, with `ootci history append`",
         )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from functools import cached_property
+from datetime import datetime
+from functools import cached_property, partial
 from pathlib import Path
 
 from ootci.errors import HistoryCorrupt
 
 from .lines import read_lines
+from .past_run import PastRun
 from .run_lines import Line, open_line, read_line, write_line
 from .stored import StoredRun
 from .tables import RESTORE, TestTable, ValueTable
@@ -64,6 +66,22 @@ class RunFile:
     def runs(self) -> Iterator[StoredRun]:
         """Every run, in the order of arrival; raises as :meth:`run`."""
         return (self.run(number) for number in range(len(self.lines)))
+
+    def past(self) -> Iterator[PastRun]:
+        """Every run, in the order of arrival, each to be read when it is asked for.
+
+        Raises:
+            HistoryCorrupt: a line is no run.
+
+        """
+        for number, text in enumerate(self.lines):
+            try:
+                line = json.loads(text)
+                at = datetime.fromisoformat(str(line["at"]).replace("Z", "+00:00"))
+                named = str(line["plan"]), int(line["attempt"]), str(line["id"])
+            except (ValueError, KeyError, TypeError) as error:
+                raise HistoryCorrupt(f"the line is no run: {error!r}", where=self.where(number), fix=RESTORE) from error
+            yield PastRun(self.device, *named, at, partial(self.run, number))
 
     def add(self, run: StoredRun) -> bytes:
         """Make a run the last one and return its line, which the file gets from whoever keeps it.

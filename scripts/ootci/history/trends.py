@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, timezone
 
@@ -84,13 +84,15 @@ class TrendDay:
         return self.measured.tests if self.measured is not None else None
 
 
-def trend(device: Device, plans: Sequence[Plan], runs: Mapping[str, Run], until: datetime | None) -> list[TrendDay]:
+def trend(
+    device: Device, plans: Sequence[Plan], told: Callable[[str], Measured | None], until: datetime | None
+) -> list[TrendDay]:
     """The last ``DAYS`` days of a device, oldest first.
 
     Args:
         device: the device; nights within its ``bad_ranges`` have no values.
         plans: every nightly, oldest first.
-        runs: by nightly, the attempt that counts, without its tests.
+        told: by nightly, what the attempt that counts says; None without a report. Only the last days are asked for.
         until: when the newest nightly of any device was planned; None when there has been none.
 
     """
@@ -103,10 +105,9 @@ def trend(device: Device, plans: Sequence[Plan], runs: Mapping[str, Run], until:
         expected = plan.expected(device.name) if day in days else None
         if expected is None:
             continue
-        run, bad = runs.get(plan.id), bad_range(device.bad_ranges, plan.created_at)
-        if run is not None or days[day].measured is None:
-            measured = _measured(run, expected) if run is not None and bad is None else None
-            days[day] = TrendDay(day, plan.id, measured, bad)
+        said, bad = told(plan.id), bad_range(device.bad_ranges, plan.created_at)
+        if said is not None or days[day].measured is None:
+            days[day] = TrendDay(day, plan.id, said if bad is None else None, bad)
     return _with_sizes(list(days.values()))
 
 
@@ -114,7 +115,8 @@ def _day(moment: datetime) -> date:
     return moment.astimezone(timezone.utc).date()
 
 
-def _measured(run: Run, expected: PlannedRun) -> Measured:
+def measured(run: Run, expected: PlannedRun) -> Measured:
+    """What a run says for the trends; its tests are not asked for."""
     return Measured(
         tests=_tests(run, expected),
         duration=max(0.0, run.duration),

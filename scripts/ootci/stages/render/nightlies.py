@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ootci.history.nightly_build import build_of_nightly
@@ -155,7 +155,7 @@ def nightly_pages(
     registry: Sequence[RegisteredDevice],
     verdicts: Verdicts,
     plans: Sequence[Plan],
-    reported: Mapping[str, Mapping[str, NightReport]],
+    reported: Mapping[str, Callable[[str], NightReport | None]],
 ) -> Iterator[NightlyPage]:
     """A page for every nightly, oldest first, made one by one.
 
@@ -163,14 +163,14 @@ def nightly_pages(
         registry: every registered device, in registry order.
         verdicts: what the judge found; the verdicts of past nights are in it.
         plans: every nightly, oldest first.
-        reported: what was reported, by device and nightly.
+        reported: by device, what it reported on a nightly.
 
     """
     judged = {(device.device, night.plan_id): night.verdict for device in verdicts.devices for night in device.history}
     devices = {item.device.name: item for item in registry}
     last: tuple[Plan, TorchBuild] | None = None
     for number, plan in enumerate(plans):
-        tonight = {name: nights[plan.id] for name, nights in reported.items() if plan.id in nights}
+        tonight = {name: told for name, report in reported.items() if (told := report(plan.id)) is not None}
         build = build_of_nightly((item.request, item.torch) for item in tonight.values())
         rows = [
             _row(devices.get(run.device), run, judged.get((run.device, plan.id)), tonight.get(run.device))

@@ -22,7 +22,7 @@ class Published:
     taken_over: int
 
 
-def publish(files: Iterable[File], site: Path, *, anew: bool = False) -> Published:
+def publish(files: Iterable[File], site: Path, kept: Kept | None = None) -> Published:
     """Replace a site by the given files.
 
     The new tree is written beside the old one and takes its place by renaming, so that a failure half-way leaves the
@@ -31,7 +31,7 @@ def publish(files: Iterable[File], site: Path, *, anew: bool = False) -> Publish
     Args:
         files: the files, made one by one; their paths are relative to the site, with ``/`` between folders.
         site: the site's folder; what is in it and not among the files is gone afterwards.
-        anew: make also the files that could be taken over.
+        kept: the files of the site of before that may be taken over; None for all that it has.
 
     Raises:
         HostFailure: the folder is not a site of ours, or the machine refuses to write.
@@ -47,7 +47,7 @@ def publish(files: Iterable[File], site: Path, *, anew: bool = False) -> Publish
     mark = secrets.token_hex(4)
     fresh, old = site.with_name(f".{site.name}.{mark}.new"), site.with_name(f".{site.name}.{mark}.old")
     try:
-        published = _write(files, fresh, Kept(None if anew else site))
+        published = _write(files, fresh, Kept(site) if kept is None else kept)
         if site.exists():
             site.rename(old)
         fresh.rename(site)

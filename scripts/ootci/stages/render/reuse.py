@@ -78,6 +78,12 @@ class Kept:
         self._site = site
         self._files: Mapping[str, tuple[str, int]] = {} if site is None else _read(site / MADE_FROM)
 
+    def read(self, path: str) -> bytes | None:
+        """What a file of it holds; None where there is none."""
+        with contextlib.suppress(OSError):
+            return (self._site / path).read_bytes() if self._site is not None else None
+        return None
+
     def take(self, file: Reusable, target: str) -> int | None:
         """Put a file that is still the same into its place, unread; returns its size, None where it must be made.
 

@@ -6,16 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from ootci.history.base import bases_by_nightly
 from ootci.history.compare import changes_between
-from ootci.history.fingerprint import fingerprint
 from ootci.history.gc import TEXTS_NIGHTS
 from ootci.history.reader import HistoryReader
-from ootci.history.stored import StoredRun
 from ootci.model.device import Device
 from ootci.model.plan import Plan
 
 from .changes import against
+from .device_months import DeviceMonths
 from .device_view import RunPage, by_nightly
 from .facts import run_files
 from .machines import API
@@ -46,6 +44,7 @@ class RunSources:
         pages: the pages of all its runs.
         plans: every nightly, oldest first, by id.
         place: where the nights of a test are shown, which is made of nothing but the rows of tests up to its own.
+        months: what each month of the device comes to.
 
     """
 
@@ -56,41 +55,39 @@ class RunSources:
         pages: Sequence[RunPage],
         plans: Mapping[str, Plan],
         place: Callable[[str], str | None],
+        months: DeviceMonths,
     ) -> None:
         self._history = history
         self._place = place
-        self._fingerprints: dict[int, tuple[StoredRun, str]] = {}
+        self._months = months
         self._named = Named(device.name, device.display_name)
         self._plans = plans
         newest = max((plan.created_at for plan in plans.values()), default=None)
         self._named_since = newest - timedelta(days=NAMED_NIGHTS) if newest is not None else None
-        counting = by_nightly(pages)
-        self._paths = {plan_id: page.path for plan_id, page in counting.items()}
-        self._bases = bases_by_nightly(plans.values(), device.name, (page.stored for page in counting.values()))
+        self._paths = {plan_id: page.path for plan_id, page in by_nightly(pages).items()}
 
-    def fingerprint(self, run: StoredRun) -> str:
-        """The digest of one of the device's runs, made once: most runs are also what another is compared with."""
-        if id(run) not in self._fingerprints:
-            self._fingerprints[id(run)] = run, fingerprint(run)
-        return self._fingerprints[id(run)][1]
+    def fingerprint(self, page: RunPage) -> str:
+        """The digest of one of the device's runs."""
+        return self._months.fingerprint(page)
 
     def key(self, page: RunPage) -> tuple[str, ...]:
         """What differs as soon as :meth:`values` does, apart from the run itself and its plan."""
-        base = self._bases.get(page.run.plan_id)
+        base = self._months.base(page.past.plan_id)
         return (
-            self._history.details_fingerprint(page.stored),
-            self.fingerprint(base) if base is not None else "",
-            repr((self._named, page.folder, page.latest, base and self._paths.get(base.head.plan_id))),
+            self._history.details_fingerprint(page.past),
+            base.fingerprint if base is not None else "",
+            repr((self._named, page.folder, page.latest, base and self._paths.get(base.parts.plan_id))),
             repr(self._is_short(page)),
         )
 
     def _is_short(self, page: RunPage) -> bool:
-        plan = self._plans.get(page.run.plan_id)
+        plan = self._plans.get(page.past.plan_id)
         return plan is not None and self._named_since is not None and plan.created_at < self._named_since
 
     def values(self, page: RunPage) -> dict[str, object]:
         """All that the page shows. Nothing of the verdicts is in it, so that it stays the same from night to night."""
-        base = self._bases.get(page.run.plan_id)
+        found = self._months.base(page.past.plan_id)
+        base = self._months.base_run(found) if found is not None else None
         changes = changes_between(base, page.stored) if base is not None else ()
         run = self._history.whole(page.stored, passed_of=())
         is_short, whole = self._is_short(page), Room(WHOLE)
@@ -107,6 +104,6 @@ class RunSources:
             "view": view,
             "against": against_it,
             "files": run_files(run),
-            "named_in": f"{API}/{run_path(page.stored)}" if is_short else None,
+            "named_in": f"{API}/{run_path(page.past)}" if is_short else None,
             "latest": False,
         }

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
-
-from markupsafe import Markup
 
 from ootci.history.beginnings import TURNS
 from ootci.history.flakiness import SAMPLE
@@ -28,6 +24,7 @@ from ootci.resources import dashboard_folder
 from .capabilities import capabilities_page
 from .clusters import Clusters, Reported
 from .coverage import DeviceCoverage, DeviceCoveragePage, coverage_page, device_coverage, device_coverage_page
+from .device_months import DeviceMonths
 from .device_trends import trend_page
 from .device_view import RunPage, by_nightly, device_page, judged_page, last_report, run_pages
 from .diff_view import NewestRuns, diff_page, newest_runs
@@ -41,18 +38,19 @@ from .life_files import LIVES, flaky_file, life_file, life_path, lives_file
 from .life_row import DeviceLives
 from .links import LATEST, TRENDS, device_path, operators_path
 from .lives import Lives
-from .looks import page, templates
+from .looks import with_style
 from .machines import API, machine_files
 from .matrix_files import OPERATORS, capabilities_file, device_operators_file, operators_file
 from .method import method_page
 from .night_files import NIGHTLIES, nightlies_file, nightly_entry, nightly_file, nightly_file_path, trend_file
-from .nightlies import NIGHTS_LISTED, NightlyPage, NightReport, night_reports, nightly_pages
-from .permalinks import canonical, site_address, with_sitemap
+from .nightlies import NIGHTS_LISTED, NightlyPage, nightly_pages
+from .page_maker import PageMaker
+from .permalinks import site_address, with_sitemap
 from .places import Places
 from .publish import Published, publish
 from .registry_files import health_file, registry_file
 from .registry_page import add_page, registry_page
-from .reuse import File, Reusable, digest, makers_digest
+from .reuse import File, Kept, Reusable, digest
 from .run_files import RUNS, run_file, run_path, runs_file
 from .run_page import RunSources
 from .status import VERDICTS
@@ -97,9 +95,11 @@ def render(
     address = site_address(address) if address else None
     if docs is not None:
         require_documentation(docs)
-    pages = _Pages(registry, history, verdicts, dashboard_folder(), address, preview_of, has_docs=docs is not None)
+    kept = Kept(None if anew else site.absolute())
+    given = registry, history, verdicts, dashboard_folder(), address, preview_of
+    pages = _Pages(*given, has_docs=docs is not None, kept=kept.read)
     beside = documentation_files(docs) if docs is not None else ()
-    return publish(chain(with_sitemap(pages.files(), address), beside), site, anew=anew)
+    return publish(chain(with_sitemap(pages.files(), address), beside), site, kept)
 
 
 class _Pages:
@@ -115,18 +115,14 @@ class _Pages:
         preview_of: str | None,
         *,
         has_docs: bool,
+        kept: Callable[[str], bytes | None],
     ) -> None:
         self._registry = registry
         self._history = history
         self._verdicts = verdicts
         self._looks = looks
-        self._address = address
-        self._environment = templates(looks / "templates")
-        self._environment.globals.update(verdicts=verdicts, address=address, preview_of=preview_of, docs=has_docs)
-        # What may be taken over cannot even ask for tonight's verdicts.
-        self._lasting = templates(looks / "templates")
-        self._lasting.globals.update(preview_of=preview_of)
-        self._makers = makers_digest(looks / "templates")
+        self._kept = kept
+        self._pages = PageMaker(looks / "templates", verdicts, address, preview_of, has_docs=has_docs)
         self._plans = {plan.id: plan for plan in history.plans()}
         self._planned = {name: digest(plan.model_dump_json()) for name, plan in self._plans.items()}
         self._places = Places(history.tests)
@@ -140,7 +136,7 @@ class _Pages:
         self._paths: dict[str, dict[str, str]] = {}
         self._capabilities: dict[str, tuple[CapabilityCounts, ...]] = {}
         self._coverage: dict[str, DeviceCoverage] = {}
-        self._told: dict[str, dict[str, NightReport]] = {}
+        self._months: dict[str, DeviceMonths] = {}
         self._reported: dict[str, Reported] = {}
         self._trends: dict[str, TrendRow] = {}
 
@@ -154,20 +150,16 @@ class _Pages:
         yield from self._tests(lives)
         yield from self._failures(lives)
         yield from self._others()
-        made = (self._environment, self._registry, self._verdicts, self._paths)
+        made = (self._pages.tonight, self._registry, self._verdicts, self._paths)
         yield from machine_files(*made, self._history.tests, self._clusters.names)
         for path in sorted([*(self._looks / STATIC).iterdir(), *(self._looks / VENDOR).glob("*.js")]):
             yield f"{STATIC}/{path.name}", path.read_bytes()
 
-    def _show(self, path: str, template: str, **values: object) -> tuple[str, bytes]:
-        return path, page(self._environment, template, {**self._where(path, template), **values})
-
-    def _where(self, path: str, template: str) -> dict[str, object]:
-        return {"root": "../" * path.count("/"), "here": template, "canonical": canonical(self._address, path)}
-
     def _device(self, device: Device, verdict: DeviceVerdict) -> Iterator[File]:
         name = device.name
-        pages = run_pages(self._history.stored_runs(name))
+        pages = run_pages(self._history.past_runs(name))
+        made = self._history, name, pages, self._plans, self._pages.makers, self._kept
+        months = self._months[name] = DeviceMonths(*made)
         last = last_report(pages)
         if last is not None:
             self._reports[name] = LastReport(last.run.finished_at, last.path)
@@ -175,10 +167,9 @@ class _Pages:
         newest = newest_runs(device, pages, self._plans)
         if newest is not None:
             self._newest.append(newest)
-        self._told[name] = night_reports(name, pages, self._plans)
         self._paths[name] = {plan_id: counting.path for plan_id, counting in by_nightly(pages).items()}
         if pages:
-            self._gather(device, verdict, pages)
+            self._gather(device, verdict, months)
         judged = judged_page(pages, verdict)
         run = self._history.whole(judged.stored, passed_of=(OPERATORS_SUITE,)) if judged is not None else None
         plan = self._plans.get(run.plan_id) if run is not None else None
@@ -188,33 +179,34 @@ class _Pages:
         self._reported[name] = self._clusters.reported(shown, self._paths[name])
         operators = self._operators(device, verdict, run, judged)
         values = {"stage": self._clusters.of_stage(verdict), "coverage": operators}
-        yield self._show(device_path(name), "device.html", page=shown, **values)
-        yield self._show(operators_path(name), "device_operators.html", page=operators)
+        yield self._pages.show(device_path(name), "device.html", page=shown, **values)
+        yield self._pages.show(operators_path(name), "device_operators.html", page=operators)
         yield f"{API}/{OPERATORS}/{name}.json", device_operators_file(operators)
         yield f"{API}/{RUNS}/{name}.json", runs_file(name, pages, self._plans)
-        yield from self._trend(device, verdict, pages)
-        sources = RunSources(self._history, device, pages, self._plans, self._places.of)
+        yield from self._trend(device, verdict, pages, months)
+        sources = RunSources(self._history, device, pages, self._plans, self._places.of, months)
+        yield from months.files()
         for attempt in pages:
             yield from self._run(sources, attempt, is_last=attempt is last)
 
-    def _gather(self, device: Device, verdict: DeviceVerdict, pages: Sequence[RunPage]) -> None:
+    def _gather(self, device: Device, verdict: DeviceVerdict, months: DeviceMonths) -> None:
         """Keep the little of a device's runs that the pages of tests and of names need."""
-        counting = {plan_id: page.stored for plan_id, page in by_nightly(pages).items()}
-        plans, runs = tuple(self._plans.values()), [page.stored for page in pages]
-        found = not_passing(device.name, plans, runs, counting, self._history.tests)
+        plans = tuple(self._plans.values())
+        found = not_passing(device.name, plans, months.listed(), months.counting, self._history.tests)
         flaky = frozenset(row.test.id for row in self._flaky[-1].rows)
         paths = self._paths[device.name]
         self._lives.append(DeviceLives(device, found, verdict, flaky, paths))
-        self._named.append(DeviceFailures(device, named_failures(plans, counting), paths))
+        self._named.append(DeviceFailures(device, named_failures(plans, months.names), paths))
 
-    def _trend(self, device: Device, verdict: DeviceVerdict, pages: Sequence[RunPage]) -> Iterator[File]:
+    def _trend(
+        self, device: Device, verdict: DeviceVerdict, pages: Sequence[RunPage], months: DeviceMonths
+    ) -> Iterator[File]:
         runs = by_nightly(pages)
-        heads = {plan_id: counting.run for plan_id, counting in runs.items()}
-        days = trend(device, tuple(self._plans.values()), heads, self._verdicts.planned_at)
+        days = trend(device, tuple(self._plans.values()), months.measured, self._verdicts.planned_at)
         self._trends[device.name] = trend_row(device, verdict, days)
         hrefs = {plan_id: f"../{counting.folder}/index.html" for plan_id, counting in runs.items()}
         shown = trend_page(device, verdict, days, hrefs)
-        yield self._show(device_path(device.name, TRENDS), "device_trends.html", page=shown)
+        yield self._pages.show(device_path(device.name, TRENDS), "device_trends.html", page=shown)
         yield f"{API}/trends/{device.name}.json", trend_file(device.name, verdict, days, self._paths[device.name])
 
     def _operators(
@@ -226,86 +218,76 @@ class _Pages:
         return device_coverage_page(device, row, VERDICTS[verdict.verdict], tested, href)
 
     def _run(self, sources: RunSources, attempt: RunPage, *, is_last: bool) -> Iterator[File]:
-        run, plan_id = attempt.stored, attempt.run.plan_id
-        facts = sources.fingerprint(run), self._planned.get(plan_id, "")
-        path = f"{API}/{run_path(run)}"
-        yield Reusable(path, digest(self._makers, *facts), partial(run_file, run, self._plans.get(plan_id)))
+        past, plan = attempt.past, self._plans.get(attempt.past.plan_id)
+        facts = sources.fingerprint(attempt), self._planned.get(past.plan_id, "")
+        path = f"{API}/{run_path(past)}"
+        yield Reusable(path, digest(self._pages.makers, *facts), lambda: run_file(past.stored, plan))
         values = cache(partial(sources.values, attempt))
-        yield self._reusable(attempt.path, "run.html", (*facts, *sources.key(attempt)), values)
+        yield self._pages.reusable(attempt.path, "run.html", (*facts, *sources.key(attempt)), values)
         if is_last:
-            where = canonical(self._address, attempt.path) or f"../{attempt.folder}/index.html"
+            where = self._pages.canonical(attempt.path) or f"../{attempt.folder}/index.html"
             shown = {**values(), "latest": True, "canonical": where}
-            yield self._show(device_path(run.head.device, LATEST), "run.html", **shown)
-
-    def _reusable(
-        self, path: str, template: str, made_from: Sequence[str], values: Callable[[], Mapping[str, object]]
-    ) -> Reusable:
-        where = self._where(path, template)
-        key = digest(self._makers, repr(sorted(where.items())), *made_from)
-        return Reusable(path, key, lambda: page(self._lasting, template, {**where, **values()}))
+            yield self._pages.show(device_path(past.device, LATEST), "run.html", **shown)
 
     def _nightlies(self) -> Iterator[File]:
         listed: deque[NightlyPage] = deque(maxlen=NIGHTS_LISTED)
         entries = []
-        for night in nightly_pages(self._registry, self._verdicts, tuple(self._plans.values()), self._told):
+        told = {name: months.report for name, months in self._months.items()}
+        for night in nightly_pages(self._registry, self._verdicts, tuple(self._plans.values()), told):
             made_from = (self._planned[night.plan.id], repr(night))
-            yield self._reusable(
+            yield self._pages.reusable(
                 f"n/{night.folder}/index.html", "nightly.html", made_from, partial(dict[str, object], page=night)
             )
-            key = digest(self._makers, *made_from)
+            key = digest(self._pages.makers, *made_from)
             yield Reusable(f"{API}/{nightly_file_path(night)}", key, partial(nightly_file, night))
             listed.append(night)
             entries.append(nightly_entry(night))
         nights = tuple(reversed(listed))
-        yield self._show("n/index.html", "nightlies.html", nights=nights, total=len(self._plans))
+        yield self._pages.show("n/index.html", "nightlies.html", nights=nights, total=len(self._plans))
         yield f"{API}/{NIGHTLIES}.json", nightlies_file(entries)
 
     def _failures(self, lives: Lives) -> Iterator[File]:
         names = Names(self._named, tuple(self._plans.values()), self._clusters.names, self._places.of)
-        yield self._show("c/index.html", "clusters.html", page=self._clusters.listed, gone=names.lately(), names=names)
+        yield self._pages.show(
+            "c/index.html", "clusters.html", page=self._clusters.listed, gone=names.lately(), names=names
+        )
         for cluster in self._clusters.pages(self._reported):
-            yield self._show(cluster.row.page, "cluster.html", page=cluster, nights=names.nights(cluster.name))
+            yield self._pages.show(cluster.row.page, "cluster.html", page=cluster, nights=names.nights(cluster.name))
         for gone in names.pages():
-            yield self._reusable(gone.page, "gone.html", (repr(gone),), partial(dict[str, object], page=gone))
+            yield self._pages.reusable(gone.page, "gone.html", (repr(gone),), partial(dict[str, object], page=gone))
         flaky = flaky_page(self._flaky)
-        yield self._show("flaky/index.html", "flaky.html", page=flaky, turns=TURNS, sample=SAMPLE)
+        yield self._pages.show("flaky/index.html", "flaky.html", page=flaky, turns=TURNS, sample=SAMPLE)
         yield f"{API}/flaky.json", flaky_file(flaky)
-        yield self._show(
+        yield self._pages.show(
             "known/index.html", "known.html", page=known_page(self._registry, self._verdicts, lives.of_entry)
         )
 
     def _tests(self, lives: Lives) -> Iterator[tuple[str, bytes]]:
-        yield self._show("t/index.html", "lives.html", page=lives.listed)
+        yield self._pages.show("t/index.html", "lives.html", page=lives.listed)
         yield f"{API}/{LIVES}.json", lives_file(lives.rows)
         plans = tuple(self._plans.values())
         for file in lives.pages():
             yield f"{API}/{life_path(file.file)}", life_file(file, self._lives, plans)
-            yield self._show(file.file.page, "life.html", page=file, signs=signs())
+            yield self._pages.show(file.file.page, "life.html", page=file, signs=signs())
 
     def _others(self) -> Iterator[tuple[str, bytes]]:
         front = front_page(self._registry, self._verdicts, self._durations)
-        yield self._show("index.html", "front.html", page=front, together=self._clusters.together)
+        yield self._pages.show("index.html", "front.html", page=front, together=self._clusters.together)
         trends = trends_page((self._trends[row.name] for row in front.rows), self._verdicts.planned_at)
-        yield self._show("trends/index.html", "trends.html", page=trends)
+        yield self._pages.show("trends/index.html", "trends.html", page=trends)
         matrix = capabilities_page(front.rows, self._capabilities)
-        yield self._show("capabilities/index.html", "capabilities.html", page=matrix)
+        yield self._pages.show("capabilities/index.html", "capabilities.html", page=matrix)
         yield f"{API}/capabilities.json", capabilities_file(matrix)
         coverage = coverage_page(front.rows, self._coverage)
-        yield self._show(operators_path(), "operators.html", page=coverage)
+        yield self._pages.show(operators_path(), "operators.html", page=coverage)
         yield f"{API}/{OPERATORS}.json", operators_file(coverage)
         registered = registry_page(self._registry, next(reversed(self._plans.values()), None))
-        yield self._show("devices/index.html", "registry.html", page=registered)
+        yield self._pages.show("devices/index.html", "registry.html", page=registered)
         yield f"{API}/registry.json", registry_file(self._registry, registered)
-        yield self._show("devices/add/index.html", "add.html", page=add_page())
-        yield self._show("diff/index.html", "diff.html", page=diff_page(self._newest))
-        yield self._show("method/index.html", "method.html", page=method_page())
+        yield self._pages.show("devices/add/index.html", "add.html", page=add_page())
+        yield self._pages.show("diff/index.html", "diff.html", page=diff_page(self._newest))
+        yield self._pages.show("method/index.html", "method.html", page=method_page())
         health = health_page(self._registry, self._verdicts, tuple(self._plans.values()), self._reports, self._paths)
-        yield self._show("health/index.html", "health.html", page=health, kept=KEPT)
+        yield self._pages.show("health/index.html", "health.html", page=health, kept=KEPT)
         yield f"{API}/health.json", health_file(self._verdicts, health)
-        style = (self._looks / STATIC / "style.css").read_text(encoding="utf-8")
-        yield self._show("404.html", "404.html", style=Markup(style), style_hash=_source_hash(style))  # noqa: S704
-
-
-def _source_hash(style: str) -> str:
-    """What a content security policy calls a style by that stands in the page itself."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(style.encode('utf-8')).digest()).decode('ascii')}"
+        yield self._pages.show("404.html", "404.html", **with_style(self._looks / STATIC / "style.css"))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from simulator.world import World
 
-from ootci.history.base import bases_by_nightly
+from ootci.history.base import BaseParts, as_planned, base_from, concerns, parts_after
 from ootci.history.stored import StoredRun, stored
 from ootci.history.tables import TestTable
+from ootci.model.plan import Plan
 from ootci.model.run import ReportState, Run
 from ootci.stages.judge.course import Course
 
@@ -21,7 +22,7 @@ def test_pages_and_judge_compare_with_the_same() -> None:
         device = world.makers[number].name
         reported = [run for night in range(NIGHTS) for run in world.runs(number, night)]
         runs = [stored(cut_off(run) if place % 7 == 5 else run, table) for place, run in enumerate(reported)]
-        bases = bases_by_nightly(plans, device, sorted(runs, key=lambda run: run.head.attempt))
+        bases = bases_by_nightly(plans, device, {run.head.plan_id: run for run in sorted(runs, key=attempt)})
         course = Course(device)
         for last in range(1, NIGHTS + 1):
             planned = {plan.id for plan in plans[:last]}
@@ -39,6 +40,23 @@ def test_pages_and_judge_compare_with_the_same() -> None:
     assert compared > 100
     assert broken_off
     assert merged
+
+
+def attempt(run: StoredRun) -> int:
+    return run.head.attempt
+
+
+def bases_by_nightly(plans: list[Plan], device: str, counting: dict[str, StoredRun]) -> dict[str, StoredRun]:
+    """What pages compare each nightly with."""
+    planned = {plan.id: found for plan in plans if (found := as_planned(plan, counting.get(plan.id))) is not None}
+    parts: BaseParts | None = None
+    found: dict[str, StoredRun] = {}
+    for plan in plans:
+        if parts is not None:
+            found[plan.id] = base_from(parts, planned.__getitem__)
+        if plan.id in planned and concerns(plan, device):
+            parts = parts_after(parts, planned[plan.id])
+    return found
 
 
 def cut_off(run: Run) -> Run:

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from unit.samples import device, night, plan, run
 
-from ootci.history.trends import DAYS, TrendDay, trend
+from ootci.history.trends import DAYS, TrendDay, measured, trend
 from ootci.model.device import Device
 from ootci.model.plan import Plan
 from ootci.model.run import Run
@@ -17,7 +17,9 @@ BAD = {"first": night(2).date(), "last": night(3).date(), "reason": "No network.
 
 def days(runs: list[Run], plans: list[Plan], subject: Device = DEVICE) -> list[TrendDay]:
     """The last days, of which there are as many as plans."""
-    found = trend(subject, plans, {item.plan_id: item for item in runs}, plans[-1].created_at)
+    expected = {plan.id: plan.expected(subject.name) for plan in plans}
+    told = {item.plan_id: measured(item, found) for item in runs if (found := expected[item.plan_id]) is not None}
+    found = trend(subject, plans, told.get, plans[-1].created_at)
     assert len(found) == DAYS
     return found[-len(plans) :]
 
@@ -93,4 +95,4 @@ def test_small_changes_are_marked_when_they_add_up() -> None:
 
 
 def test_without_a_nightly_there_are_no_days() -> None:
-    assert trend(DEVICE, [], {}, None) == []
+    assert trend(DEVICE, [], {}.get, None) == []

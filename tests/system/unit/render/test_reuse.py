@@ -6,70 +6,22 @@ import json
 import shutil
 from collections.abc import Callable
 from copy import copy
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from simulator.world import Night, World
+from unit.render.place import DEVICES, Place, tree
 
 import ootci.stages.render.site as site_module
 from ootci.history.gc import old_details, remove
-from ootci.history.store import History
 from ootci.model.device import RegisteredDevice
 from ootci.resources import dashboard_folder
 from ootci.stages.judge import judge
-from ootci.stages.render import render, run_page
-from ootci.stages.render.publish import Published, publish
+from ootci.stages.render import run_page
+from ootci.stages.render.publish import publish
 from ootci.stages.render.reuse import MADE_FROM, Reusable, digest, makers_digest
 
-NIGHTS, DEVICES, TESTS = 8, 3, 120
-Registry = tuple[RegisteredDevice, ...]
-
-
-def tree(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-class Place:
-    """A history and the site that is made of it night by night."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.world = World(7, nights=60, tests=TESTS)
-        self.names = [maker.name for maker in self.world.makers[:DEVICES]]
-        self.night = self.world.night(0)
-        self.site = folder / "site"
-
-    @property
-    def history(self) -> History:
-        return History(self.folder / "history")
-
-    def append(self, number: int) -> Night:
-        night = self.world.night(number)
-        runs = tuple(run for run in night.plan.runs if run.device in self.names)
-        self.night = replace(
-            night,
-            registry=tuple(item for item in night.registry if item.device.name in self.names),
-            plan=night.plan.model_copy(update={"runs": runs}),
-            arrivals=tuple(run for run in night.arrivals if run.device in self.names),
-        )
-        history = self.history
-        with history.together():
-            history.append_plan(self.night.plan)
-            for run in self.night.arrivals:
-                history.append_run(run)
-        return self.night
-
-    def render(self, registry: Registry | None = None, address: str | None = None) -> Published:
-        """Render over the site of before, and hold it against one that is made anew."""
-        registry = registry or self.night.registry
-        verdicts = judge(registry, self.history, self.night.now)
-        done = render(registry, self.history, verdicts, self.site, address)
-        anew = self.folder / "anew"
-        assert render(registry, self.history, verdicts, anew, address, anew=True).taken_over == 0
-        assert tree(self.site) == tree(anew)
-        return done
+NIGHTS = 8
 
 
 @pytest.fixture(scope="module")
@@ -270,9 +222,10 @@ def test_a_page_that_may_be_taken_over_cannot_show_tonight(place: Place) -> None
         None,
         None,
         has_docs=False,
+        kept=lambda _: None,
     )
-    assert "verdicts" not in pages._lasting.globals
-    assert "address" not in pages._lasting.globals
+    assert "verdicts" not in pages._pages.lasting.globals
+    assert "address" not in pages._pages.lasting.globals
     assert all(isinstance(file, Reusable) == (file_path(file) in lasting(place)) for file in pages.files())
 
 

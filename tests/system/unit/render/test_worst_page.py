@@ -14,6 +14,7 @@ from unit.render.sample import BAD_RANGE, NOW, Sample
 from unit.render.sample_clusters import mark
 from unit.render.sample_runs import run
 
+from ootci.history.past_run import PastRun
 from ootci.history.stored import stored
 from ootci.model.capability import Capability
 from ootci.model.device import KnownFailure, Unsupported
@@ -144,7 +145,8 @@ def test_every_section_at_its_worst(sampled: Sample, text: str) -> None:
     evil = worst_run(honest, text)
     kept = stored(evil)
     past = (kept.head.model_copy(update={"plan_id": PLAN_ID.format(number)}) for number in range(90))
-    pages = run_pages([*(replace(kept, head=head.model_copy(update={"id": head.plan_id})) for head in past), kept])
+    runs = [*(replace(kept, head=head.model_copy(update={"id": head.plan_id})) for head in past), kept]
+    pages = run_pages([PastRun.of(run) for run in runs])
     plan = worst_plan(sampled.history.plans()[-1], device.name, text)
     alike: Mapping[str, Alike] = {"x": Alike(9, f"c/{'x' * 12}/index.html")}
     place = f"t/integration/{'x' * 80}/index.html#{'x' * 40}"

@@ -51,7 +51,7 @@ site: $(VENV)/tool ## Render the invented sample site and serve it on loopback: 
 screenshot: $(VENV)/development ## Take the README's screenshot again, from the sample site
 	$(BIN)/python tests/system/screenshot.py
 
-requirements: ## Pin the requirements again, those of development and the tool's own
+requirements: ## Pin the requirements again: of development, of the tool, and of the documentation
 	$(PYTHON) -m venv .ootci/requirements
 	.ootci/requirements/bin/python -m pip --disable-pip-version-check install --quiet --upgrade . -r requirements-dev.in
 	(head -1 requirements-dev.txt; .ootci/requirements/bin/python -m pip freeze --exclude ootci) > requirements-dev.new
@@ -60,6 +60,10 @@ requirements: ## Pin the requirements again, those of development and the tool's
 	(head -2 requirements.txt; .ootci/requirements/bin/uv pip compile --quiet --universal --generate-hashes \
 		--no-annotate --no-header --no-python-downloads pyproject.toml) > requirements.new
 	mv requirements.new requirements.txt
+	(head -2 requirements-docs.txt; .ootci/requirements/bin/uv pip compile --quiet --generate-hashes --no-annotate \
+		--no-header --no-python-downloads --python-version 3.11 --python-platform linux \
+		--constraint requirements-dev.txt pyproject.toml requirements-docs.in) > requirements-docs.new
+	mv requirements-docs.new requirements-docs.txt
 
 doctor: $(VENV)/tool ## Say what is missing on this machine
 	@$(BIN)/ootci doctor

@@ -17,6 +17,9 @@ ROOT = Path(__file__).parents[2]
 LOOKS = ROOT / "dashboard" / "static"
 
 
+_NAME = re.compile(r"<code>[^<\s]{16,}</code>")
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are made, and those of the repository that any page links to."""
     for name, content in reference.files(ROOT).items():
@@ -46,9 +49,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Make tables that can be scrolled and read aloud, without styles of their own."""
+    """Make tables and code that can be scrolled and read aloud, without styles of their own."""
     html = re.sub(r' align="(right|center|left)"', lambda found: ' class="n"' if found[1] == "right" else "", html)
+    html = html.replace("<pre>", '<pre tabindex="0">')  # so that a long line can be scrolled to with keys
     html = re.sub(r"<th(?=[ >])", '<th scope="col"', html)
+    html = re.sub(r"<table>.*?</table>", lambda found: _NAME.sub(_breakable, found[0]), html, flags=re.S)
     html = html.replace("<table>", '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>')
     return html.replace("</table>", "</table></div>")
 
@@ -64,6 +69,11 @@ def on_post_build(config: MkDocsConfig) -> None:
         if not entry["location"].startswith(prefix) or entry["location"].partition("#")[0].endswith("index.html")
     ]
     path.write_text(json.dumps(index, separators=(",", ":")), encoding="utf-8")
+
+
+def _breakable(name: re.Match[str]) -> str:
+    """A long name in a table's cell, which may go on in the next line after a dot or a slash."""
+    return re.sub(r"[./](?=\w)", r"\g<0><wbr>", name[0].removesuffix("</code>")) + "</code>"
 
 
 def _text(file: File) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from commands import Nightly, Ran, Tool, run_command, run_nightly
+from commands import Nightly, Ran, Tool, build_documentation, run_command, run_nightly
 from preparation import prepare_once
 from worker_order import in_worker_order
 
@@ -82,3 +82,9 @@ def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def openreg_nightly(checkout: Path, shared: Path) -> Nightly:
     """The README's command, run twice in a fresh checkout: the real torch, the real plugin, the real suites."""
     return prepare_once(shared, "openreg_nightly", lambda: run_nightly(checkout))
+
+
+@pytest.fixture(scope="session")
+def documentation(shared: Path) -> Path:
+    """The documentation site, built once as `make docs` builds it."""
+    return prepare_once(shared, "documentation", lambda: build_documentation(ROOT, shared / "documentation-site"))

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import click
 
+from ootci.cli.annotation import show_warning
 from ootci.cli.context import Folders, folder_options, format_option
 from ootci.cli.report import told
+from ootci.errors import BadOption
 from ootci.history.store import History
 from ootci.model.record import read
 from ootci.model.verdict import Verdicts
-from ootci.stages.render import render, step_summary
+from ootci.stages.render import render, require_documentation, step_summary
 
 
 @click.command("render", short_help="Render the dashboard.")
@@ -35,20 +37,43 @@ from ootci.stages.render import render, step_summary
     metavar="DIR",
     help="A documentation site, as `make docs` builds it: it is put below docs/, and the pages link to it.",
 )
+@click.option(
+    "--docs-optional",
+    is_flag=True,
+    help="That DIR holds no documentation is a warning: the pages are made without. Default: it is an error.",
+)
 @format_option
 @folder_options("devices", "work", "history", "site")
 def render_command(
-    summary: Path | None, address: str | None, anew: bool, docs: Path | None, output_format: str, folders: Folders
+    summary: Path | None,
+    address: str | None,
+    anew: bool,
+    docs: Path | None,
+    docs_optional: bool,
+    output_format: str,
+    folders: Folders,
 ) -> None:
     """Render the dashboard from the history and verdicts.json."""
     verdicts = read(Verdicts, folders.workspace.verdicts)
     registry = folders.registry()
+    if docs is not None and docs_optional and not _is_there(docs):
+        docs = None
     render(registry, History(folders.history), verdicts, folders.site, _address(address), anew=anew, docs=docs)
     if summary is not None:
         with summary.open("a", encoding="utf-8") as stream:
             stream.write(step_summary(verdicts, registry))
     page = str(folders.site / "index.html")
     click.echo(told(page, {"page": page}, output_format))
+
+
+def _is_there(docs: Path) -> bool:
+    """Whether there is documentation to be put beside the pages; that there is none is told."""
+    try:
+        require_documentation(docs)
+    except BadOption as error:
+        show_warning("the pages are made without documentation, and link to none", error)
+        return False
+    return True
 
 
 def _address(given: str | None) -> str | None:

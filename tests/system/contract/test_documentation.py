@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from commands import run_command
 from unit.render.pages import Element, addresses, follow, read
+from unit.render.sample import sample
 
 from ootci.model.schema import api_schemas, schemas
-
-
-@pytest.fixture(scope="module")
-def documentation(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built as `make docs` builds it. With --quiet MkDocs counts no warning, and is not strict."""
-    site = tmp_path_factory.mktemp("documentation") / "site"
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(site)]
-    built = run_command(command, root, {"PYTHONPATH": str(root / "scripts")})
-    assert (built.code, "WARNING" in built.err) == (0, False), built.err
-    return site
+from ootci.stages.render import render
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +23,21 @@ def test_every_link_leads_to_a_file_and_every_fragment_to_an_element(
     documentation: Path, pages: dict[Path, Element]
 ) -> None:
     assert follow(documentation, pages) > 3000
+
+
+def test_every_link_of_the_dashboard_leads_to_a_page(documentation: Path, tmp_path: Path) -> None:
+    made = sample(tmp_path / "history")
+    site = tmp_path / "site"
+    render(made.registry, made.history, made.verdicts, site, docs=documentation)
+    links = {
+        (path.parent / link).resolve()
+        for path in site.rglob("*.html")
+        if "docs" not in path.relative_to(site).parts
+        for element in read(path).find("a")
+        if (link := element.attributes["href"]).lstrip("./").startswith("docs/")
+    }
+    assert len(links) > 5
+    assert [link for link in sorted(links) if not link.is_file()] == []
 
 
 def test_nothing_is_fetched_from_elsewhere(pages: dict[Path, Element]) -> None:

@@ -1,4 +1,4 @@
-"""requirements.txt, which workflows install, and what pyproject.toml asks for are one."""
+"""What workflows install is pinned with checksums, and is what pyproject.toml asks for and what the tests ran with."""
 
 from __future__ import annotations
 
@@ -29,3 +29,20 @@ def test_what_workflows_install_is_what_the_tool_asks_for() -> None:
     for item in asked:
         version = str(pinned[canonicalize_name(item.name)].specifier).removeprefix("==")
         assert item.specifier.contains(version), f"run `make requirements`: {item}, pinned is {version}"
+
+
+def test_the_documentation_is_built_with_what_its_tests_ran_with() -> None:
+    pinned = _pinned((ROOT / "requirements-docs.txt").read_text(encoding="utf-8"))
+    development = (ROOT / "requirements-dev.txt").read_text(encoding="utf-8").splitlines()
+    tested = {canonicalize_name(name): version for name, _, version in (line.partition("==") for line in development)}
+    assert "mkdocs" in pinned
+    for name, item in pinned.items():
+        assert str(item.specifier) == f"=={tested[name]}", (
+            f"run `make requirements`: {item}, tested with {tested[name]}"
+        )
+
+
+def test_the_documentation_is_built_with_nothing_but_what_is_pinned() -> None:
+    text = (ROOT / ".ci" / "docs").read_text(encoding="utf-8").replace("\\\n", "")
+    (line,) = [line for line in text.splitlines() if "pip" in line.split() and "install" in line.split()]
+    assert {"--no-deps", "--require-hashes", "--only-binary=:all:"} <= set(line.split())

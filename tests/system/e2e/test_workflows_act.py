@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from e2e.act_runner import ActRun, Repository, UnmappedAction, run_workflow
+from e2e.act_runner import DOCS, ActRun, Repository, UnmappedAction, run_workflow
 from e2e.packages import NIGHTLY, RELEASE, serve_torch, wheelhouse
 from fake_github import REPOSITORY, TOKEN, FakeGithub, fake_github
 from misbehaving import write_device, write_suites
@@ -38,8 +38,11 @@ def index(tmp_path_factory: pytest.TempPathFactory, hub: FakeGithub) -> Iterator
         yield {**packages, **torch, **hub.environment, "OOTCI_HOME": REPOSITORY}
 
 
-def _repository(folder: Path, devices: Mapping[str, str], silent: frozenset[str] = frozenset()) -> Repository:
+def _repository(
+    folder: Path, devices: Mapping[str, str], silent: frozenset[str] = frozenset(), docs: str = DOCS
+) -> Repository:
     repository = Repository.copy(folder)
+    repository.replace_command("docs", docs)
     registry, suites = repository.checkout / "devices", repository.checkout / "tests" / "device"
     for path in registry.iterdir():
         if path.name != "device.schema.json":
@@ -73,6 +76,7 @@ def test_schedule_runs_every_job_but_that_of_the_device_without_a_runner(schedul
     _, run = scheduled
     assert run.jobs == {
         "plan": "success",
+        "docs": "success",
         "device/good": "success",
         "device/bad": "success",
         "device/broken": "success",
@@ -105,6 +109,13 @@ def test_schedule_puts_every_device_on_the_page(scheduled: tuple[Repository, Act
         shown = f">{verdict.replace('_', ' ')}<"
         assert shown in rows[name]
         assert shown in (run.store / "pages" / "d" / name / "index.html").read_text(encoding="utf-8")
+
+
+def test_schedule_puts_the_documentation_beside_the_page(scheduled: tuple[Repository, ActRun]) -> None:
+    _, run = scheduled
+    pages = run.store / "pages"
+    assert (pages / "docs" / "index.html").is_file()
+    assert 'href="docs/index.html"' in (pages / "index.html").read_text(encoding="utf-8")
 
 
 def test_schedule_pushes_what_was_reported_to_the_data_branch(
@@ -168,7 +179,7 @@ def test_dispatch_runs_the_device_asked_for_on_the_torch_asked_for(
         # Who runs a nightly by hand may test anything: it is no nightly for PyTorch's relay.
         variables={"OOTCI_RELAY_URL": "http://127.0.0.1:9/"},
     )
-    names = ("plan", "device/bad", "publish", "pages", "alert", "gate")
+    names = ("plan", "docs", "device/bad", "publish", "pages", "alert", "gate")
     assert (run.exit_code, run.jobs) == (0, dict.fromkeys(names, "success")), run.digest
     assert _verdicts(run, attempt=2) == {"good": "OK", "bad": "OK", "broken": "PAUSED", "silent": "PAUSED"}
     report = json.loads((run.store / "artifacts" / "run-bad-2" / "run.json").read_text(encoding="utf-8"))
@@ -192,7 +203,7 @@ def _edit(repository: Repository, device: str, old: str, new: str) -> None:
 
 
 def test_a_plan_that_cannot_be_made_is_red_and_publishes_nothing(index: Mapping[str, str], tmp_path: Path) -> None:
-    repository = _repository(tmp_path, {"good": "passes"})
+    repository = _repository(tmp_path, {"good": "passes"}, docs="exit 1")
     run = run_workflow(
         repository,
         tmp_path / "run",
@@ -202,7 +213,7 @@ def test_a_plan_that_cannot_be_made_is_red_and_publishes_nothing(index: Mapping[
         environment=index,
     )
     assert run.exit_code != 0
-    assert run.jobs == {"plan": "failure", "gate": "failure"}, run.digest
+    assert run.jobs == {"plan": "failure", "docs": "failure", "gate": "failure"}, run.digest
     assert repository.files_on("data") == frozenset()
 
 
@@ -210,8 +221,7 @@ def test_a_plan_that_cannot_be_made_is_red_and_publishes_nothing(index: Mapping[
 @pytest.mark.parametrize(("exit_code", "result"), [(0, "success"), (1, "failure")])
 def test_checks_run_the_repositorys_own_command(event: str, exit_code: int, result: str, tmp_path: Path) -> None:
     repository = Repository.copy(tmp_path)
-    command = repository.checkout / ".ci" / "run"
-    command.write_text(f"#!/bin/sh\ntouch {tmp_path}/called\nexit {exit_code}\n", encoding="utf-8")
+    repository.replace_command("run", f"touch {tmp_path}/called\nexit {exit_code}")
     repository.commit()
     run = run_workflow(repository, tmp_path / "run", workflow="ci.yml", event=event)
     assert (run.jobs, (tmp_path / "called").exists()) == ({"test": result}, True), run.digest

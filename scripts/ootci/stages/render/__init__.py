@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .alert import AlertTexts
 from .answer import nightly_answer, pull_request_answer
+from .documentation import require_documentation
 from .permalinks import site_address
 from .review import review_answer, review_lines
 from .site import render
@@ -14,6 +15,7 @@ __all__ = [
     "nightly_answer",
     "pull_request_answer",
     "render",
+    "require_documentation",
     "review_answer",
     "review_lines",
     "site_address",

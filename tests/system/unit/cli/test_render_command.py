@@ -1,4 +1,4 @@
-"""``ootci render --address``."""
+"""``ootci render``: where the site is published, and documentation that may be missing."""
 
 from __future__ import annotations
 
@@ -10,6 +10,15 @@ from unit.samples import DEVICE_YAML, plan, run
 from ootci.history.store import History
 
 from commands import Tool  # isort: skip
+
+
+def _judge_one_nightly(ootci: Tool, folder: Path) -> None:
+    (folder / "devices").mkdir()
+    (folder / "devices" / "dev.yaml").write_text(DEVICE_YAML.format(name="dev"), encoding="utf-8")
+    history = History(folder / "data")
+    history.append_plan(plan(0, ("dev",)))
+    history.append_run(run(0, "dev"))
+    assert ootci("judge", cwd=folder).code == 0
 
 
 @pytest.mark.parametrize(
@@ -24,12 +33,7 @@ from commands import Tool  # isort: skip
 def test_the_site_knows_its_address(
     ootci: Tool, tmp_path: Path, given: str, repository: str, address: str | None
 ) -> None:
-    (tmp_path / "devices").mkdir()
-    (tmp_path / "devices" / "dev.yaml").write_text(DEVICE_YAML.format(name="dev"), encoding="utf-8")
-    history = History(tmp_path / "data")
-    history.append_plan(plan(0, ("dev",)))
-    history.append_run(run(0, "dev"))
-    assert ootci("judge", cwd=tmp_path).code == 0
+    _judge_one_nightly(ootci, tmp_path)
     ran = ootci("render", "--address", given, cwd=tmp_path, env={"GITHUB_REPOSITORY": repository})
     assert ran.code == 0, ran.err
     sitemap = tmp_path / "site" / "sitemap.xml"
@@ -37,3 +41,22 @@ def test_the_site_knows_its_address(
         assert not sitemap.exists()
     else:
         assert f"<loc>{address}</loc>" in sitemap.read_text(encoding="utf-8")
+
+
+def test_documentation_that_is_missing_is_an_error_or_a_warning(ootci: Tool, tmp_path: Path) -> None:
+    _judge_one_nightly(ootci, tmp_path)
+    docs, site = tmp_path / "docs", tmp_path / "site"
+    ran = ootci("render", "--docs", "docs", cwd=tmp_path)
+    assert (ran.code, site.exists()) == (2, False)
+
+    ran = ootci("render", "--docs", "docs", "--docs-optional", cwd=tmp_path, env={"GITHUB_ACTIONS": "true"})
+    assert ran.code == 0, ran.err
+    assert "::warning title=CLI-001::the pages are made without documentation, and link to none: " in ran.err
+    assert (site / "index.html").is_file()
+    assert not (site / "docs").exists()
+
+    docs.mkdir()
+    (docs / "index.html").write_text("<!doctype html>", encoding="utf-8")
+    ran = ootci("render", "--docs", "docs", "--docs-optional", cwd=tmp_path)
+    assert (ran.code, ran.err) == (0, "")
+    assert (site / "docs" / "index.html").is_file()

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-VOID = frozenset({"meta", "link", "br", "hr", "img", "input"})
+VOID = frozenset({"meta", "link", "br", "hr", "img", "input", "wbr"})
 
 
 @dataclass

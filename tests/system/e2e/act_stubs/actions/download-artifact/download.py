@@ -19,7 +19,8 @@ def main() -> None:
         shutil.copytree(store / name, target, dirs_exist_ok=True)
         return
     for artifact in sorted(store.glob(os.environ["PATTERN"] or "*")):
-        shutil.copytree(artifact, target / artifact.name)
+        merged = os.environ["MERGE"] == "true"
+        shutil.copytree(artifact, target if merged else target / artifact.name, dirs_exist_ok=merged)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from collections.abc import Mapping
 
+from harness.text import last_words
+
 TIMEOUT_SECONDS = 90.0
 
 
@@ -40,7 +42,8 @@ def run_python(code: str, *arguments: str, environment: Mapping[str, str] | None
     except subprocess.TimeoutExpired as error:
         raise AssertionError(f"a fresh Python did not end within {TIMEOUT_SECONDS:.0f} s; it ran:\n{code}") from error
     if done.returncode != 0:
+        said = done.stderr.strip() or done.stdout
         raise AssertionError(
-            f"a fresh Python ended with {done.returncode} and said:\n{done.stderr or done.stdout}\nit ran:\n{code}"
+            f"a fresh Python ended with {done.returncode}: {last_words(said)}\nit said:\n{said}\nit ran:\n{code}"
         )
     return done.stdout

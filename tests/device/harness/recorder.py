@@ -32,7 +32,7 @@ from harness.outcomes import (
 from harness.python_lines import python_lines
 from harness.reproduce import arguments_of, command, python
 from harness.selection import Described, check_count, check_rules, check_unknown_ids, describe, select
-from harness.text import capped, first_line
+from harness.text import capped, first_line, summary
 
 RAN = "ran"
 """The property of a test, and the key of its end, that says how its work was done, where a device counts that."""
@@ -132,7 +132,7 @@ class Recorder:
         report = outcome.get_result()
         if call.excinfo is not None and self._reason is None:
             value = call.excinfo.value
-            self._reason = first_line(str(value.msg) if isinstance(value, Skipped) else call.excinfo.exconly())
+            self._reason = first_line(str(value.msg)) if isinstance(value, Skipped) else summary(call.excinfo.exconly())
             if isinstance(value, Unsupported):
                 mark_unsupported(report, str(value.msg))
         if report.failed:
@@ -191,7 +191,7 @@ def _add_ending(
 ) -> None:
     """End the text of a failure in what was expected, what happened, where to read on, and how to see it again."""
     described = describe(item)
-    happened = first_line(raised.exconly() if raised is not None else report.longreprtext)
+    happened = summary(raised.exconly()) if raised is not None else first_line(report.longreprtext)
     lines = raised.value.lines if raised is not None and isinstance(raised.value, Differs) else ()
     ending = "\n".join(
         [

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 MAX_TEXT_BYTES = 64 * 1024
 MAX_MESSAGE_CHARACTERS = 500
+_SAYS_NOTHING = re.compile(r"AssertionError: assert (not )?\w+$")
+"""What pytest says of an assertion about a call: which one stands in the next line."""
+_EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(: .*)?$")
+"""The line of a traceback that names the exception; all others are indented."""
 
 
 def valid(text: str) -> str:
@@ -31,6 +37,24 @@ def first_line(text: str) -> str | None:
         if line.strip():
             return line.strip()[:MAX_MESSAGE_CHARACTERS]
     return None
+
+
+def summary(text: str) -> str | None:
+    """The line of an exception that says most: its first, with the next where that one only announces it."""
+    lines = [line.strip() for line in valid(text).splitlines() if line.strip()][:2]
+    if len(lines) == 2 and (lines[0].endswith(":") or _SAYS_NOTHING.match(lines[0])):
+        found = lines[1].removeprefix("+").strip()
+        lines[0] += f" {found}" if lines[0].endswith(":") else f", {found}"
+    return first_line(lines[0]) if lines else None
+
+
+def last_words(text: str) -> str:
+    """What a program that failed said in the end: the exception of its last traceback, else its last line."""
+    lines = [line.rstrip() for line in valid(text).splitlines() if line.strip()]
+    starts = [number for number, line in enumerate(lines) if line.startswith("Traceback (")]
+    after = lines[starts[-1] + 1 :] if starts else []
+    found = next((line for line in after if _EXCEPTION.match(line)), None)
+    return (found or (lines[-1].strip() if lines else "nothing"))[:MAX_MESSAGE_CHARACTERS]
 
 
 def _note(characters: int) -> str:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from harness.text import MAX_MESSAGE_CHARACTERS, capped, first_line, valid
+from harness.text import MAX_MESSAGE_CHARACTERS, capped, first_line, last_words, summary, valid
 
 
 def test_short_text_is_kept() -> None:
@@ -36,3 +36,43 @@ def test_first_line_is_the_first_that_says_something() -> None:
     assert first_line("\n\n  one \ntwo") == "one"
     assert first_line(" \n") is None
     assert first_line("x" * 9999) == "x" * MAX_MESSAGE_CHARACTERS
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ("RuntimeError: no kernel\nat x.cpp:3", "RuntimeError: no kernel"),
+        ("RuntimeError: it said:\n\n  no card\nat x.cpp:3", "RuntimeError: it said: no card"),
+        (
+            "AssertionError: assert False\n +  where False = equal(1, 2)\n +    where equal = torch.equal",
+            "AssertionError: assert False, where False = equal(1, 2)",
+        ),
+        (
+            "AssertionError: assert not True\n +  where True = is_busy()",
+            "AssertionError: assert not True, where True = is_busy()",
+        ),
+        ("AssertionError: assert 3 == 4\n +  where 3 = count()", "AssertionError: assert 3 == 4"),
+        ("AssertionError: assert False", "AssertionError: assert False"),
+    ],
+)
+def test_summary_is_the_line_that_says_most(said: str, line: str) -> None:
+    assert summary(said) == line
+    assert summary(" ") is None
+    assert len(summary("x:\n" + "y" * 999) or "") == MAX_MESSAGE_CHARACTERS
+
+
+TRACEBACK = 'Traceback (most recent call last):\n  File "<string>", line 3, in <module>\n    main()\n'
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (TRACEBACK + "ImportError: cannot import name 'x'\n", "ImportError: cannot import name 'x'"),
+        (TRACEBACK + "a.b.Bad: no card\nat x.cpp:3\nfrom y.cpp:9\n", "a.b.Bad: no card"),
+        (TRACEBACK + "KeyError: 1\n\nDuring handling of that:\n\n" + TRACEBACK + "ValueError\n", "ValueError"),
+        ("the driver is gone\n\n", "the driver is gone"),
+        ("", "nothing"),
+    ],
+)
+def test_last_words_are_the_exception(said: str, words: str) -> None:
+    assert last_words(said) == words

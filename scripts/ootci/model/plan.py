@@ -57,6 +57,10 @@ class PlannedRun(Record):
         return frozenset(suite.name for suite in self.suites if suite.required)
 
 
+NOT_ASKED_FOR = "not asked for in this nightly"
+"""Why a device does not run where others were chosen by their names."""
+
+
 class LeftOut(Record):
     """A registered device that this nightly does not run."""
 
@@ -83,6 +87,10 @@ class Proposal(Record):
     def __str__(self) -> str:
         what = f"pull request {self.pull_request}" if self.pull_request else self.ref
         return f"{what} of {self.repository} at {self.commit[:10]}"
+
+
+LOCAL = "local"
+"""The event of a nightly that a person started on their own machine."""
 
 
 class Trigger(Record):
@@ -116,6 +124,12 @@ class Plan(StageFile):
     def expected(self, device: str) -> PlannedRun | None:
         """The run that is expected of a device; None when there is none."""
         return next((run for run in self.runs if run.device == device), None)
+
+    @property
+    def alone(self) -> tuple[str, ...]:
+        """The devices that run where somebody chose them on their own machine; none where nobody chose."""
+        chosen = any(left.reason == NOT_ASKED_FOR for left in self.left_out)
+        return tuple(run.device for run in self.runs) if chosen and self.trigger.event == LOCAL else ()
 
     def run_of(self, device: str) -> PlannedRun:
         """The run that is expected of a device.

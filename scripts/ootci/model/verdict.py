@@ -193,6 +193,9 @@ class DeviceVerdict(Record):
     """How many of them passed of those that were executed."""
     new_failures: int = 0
     """Tests that fail now, did not fail in the run before, and are not known failures."""
+    is_first: Annotated[bool, Field(exclude_if=lambda first: not first)] = False
+    """Whether nothing was reported before that this run could be compared with, so that what fails is no news; absent
+    where something was."""
     known: int = 0
     """Failing tests of the required suites that the vendor knows of; `counts` has them among the failures."""
     known_failures: tuple[KnownFailureReview, ...] = ()
@@ -219,7 +222,7 @@ class Blocker(Record):
     since: Time | None = None
     """The first of the unbroken row of nights with this verdict."""
     is_new: bool
-    """Whether the nightly before had another verdict."""
+    """Whether the nightly before had another verdict, and the device has reported before."""
     new_failures: int = 0
     """Tests that fail now and did not fail in the run before."""
     first: tuple[str, ...] = ()
@@ -243,6 +246,14 @@ class Gate(Record):
     """Why a device that would block does not, by name, as whoever asked said."""
     reason: str
     """One sentence."""
+    alone: Annotated[tuple[str, ...], Field(exclude_if=lambda names: not names)] = ()
+    """The devices that somebody chose for a run on their own machine: nothing is said of any other. Absent where every
+    gating device was asked."""
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether no gating device was asked, so that this is no answer about merging."""
+        return bool(self.alone) and not self.may_merge and not self.blocking and not self.overridden
 
 
 class Verdicts(StageFile):

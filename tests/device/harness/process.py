@@ -27,6 +27,8 @@ def run_python(code: str, *arguments: str, environment: Mapping[str, str] | None
         AssertionError: it failed or did not end in time; the text has what it printed.
 
     """
+    # The text of a failure ends in the test, not in how a process is started.
+    __tracebackhide__ = True
     command = [sys.executable, "-c", code, *arguments]
     try:
         done = subprocess.run(

@@ -24,8 +24,14 @@ def invalid(error: ValidationError, document: Document, shown: str, kind: type[R
     found = error.errors(include_url=False)
     # A list that is too short because its items are wrong is no second problem.
     inner = {item["loc"][:-depth] for item in found for depth in range(1, len(item["loc"]))}
+    mistyped = [item["loc"] for item in found if item["type"] == "extra_forbidden"]
+    meant = {(*loc[:-1], near) for loc in mistyped if (near := _near(loc, kind)) is not None}
+    # A key that is missing because it was mistyped is no second problem either, and what was typed is worth more.
     problems = [
-        _problem(item, document, kind) for item in found if item["type"] != "too_short" or item["loc"] not in inner
+        _problem(item, document, kind)
+        for item in found
+        if (item["type"] != "too_short" or item["loc"] not in inner)
+        and (item["type"] != "missing" or item["loc"] not in meant)
     ]
     (line, first), *rest = sorted(problems)
     what = first if not rest else f"{first} (and {len(rest)} more: {'; '.join(f'line {n}: {t}' for n, t in rest[:5])})"
@@ -40,8 +46,8 @@ def _problem(item: Any, document: Document, model: type[Record]) -> tuple[int, s
     key = ".".join(str(part) for part in path)
     kind = item["type"]
     if kind == "extra_forbidden":
-        near = difflib.get_close_matches(str(path[-1]), _keys_at(model, path[:-1]), n=1)
-        return line, f"unknown key `{key}`" + (f"; did you mean `{near[0]}`?" if near else "")
+        meant = _near(path, model)
+        return line, f"unknown key `{key}`" + (f"; did you mean `{meant}`?" if meant else "")
     if kind == "missing":
         return line, f"the key `{key}` is missing"
     if kind == "value_error":
@@ -54,6 +60,11 @@ def _problem(item: Any, document: Document, model: type[Record]) -> tuple[int, s
         return line, f"`{key}` names nothing known with {_shown(item.get('input'))}; {hint}"
     message = re.sub(r"<\w+\.\w+: ('[^']*')>", r"\1", str(item["msg"]))
     return line, f"`{key}`: {message[0].lower()}{message[1:]}, not {_shown(item.get('input'))}"
+
+
+def _near(path: tuple[str | int, ...], kind: type[Record]) -> str | None:
+    """The key that was probably meant by one that is unknown."""
+    return next(iter(difflib.get_close_matches(str(path[-1]), _keys_at(kind, path[:-1]), n=1)), None)
 
 
 def _shown(value: object) -> str:

@@ -17,6 +17,8 @@ def decide(
     devices: Sequence[DeviceVerdict],
     clusters: Sequence[Cluster] = (),
     only: Collection[str] = (),
+    *,
+    alone: tuple[str, ...] = (),
 ) -> Gate:
     """Fails closed: whatever is not as expected on a gating device blocks, silence included.
 
@@ -25,10 +27,14 @@ def decide(
         devices: their verdicts.
         clusters: what fails, by what it says.
         only: these devices are asked for and no others, and each blocks whatever its tier is, also when it is paused.
+        alone: of a run on somebody's own machine, the devices that it was of, where some were chosen: the gate says
+            nothing of the others, of which such a run knows nothing.
 
     """
     gating = {item.device.name for item in registry if item.device.gates and item.device.paused is None}
     gating = set(only) or gating
+    if alone and not only:
+        return _of_these(registry, devices, clusters, gating, alone)
     blocking = [item for item in devices if item.device in gating and item.verdict not in AS_EXPECTED]
     if unknown := sorted(set(only) - {item.device for item in devices}):
         return Gate(may_merge=False, reason=f"nothing is known of {', '.join(unknown)}")
@@ -47,6 +53,24 @@ def decide(
         blockers=tuple(_blocker(item, clusters, advisory[item.device]) for item in blocking),
         reason=f"{len(blocking)} of {_asked(gating, only)} not as expected: {names}",
     )
+
+
+def _of_these(
+    registry: Sequence[RegisteredDevice],
+    devices: Sequence[DeviceVerdict],
+    clusters: Sequence[Cluster],
+    gating: Collection[str],
+    alone: tuple[str, ...],
+) -> Gate:
+    """What a run of chosen devices on somebody's own machine says; without a gating device among them, nothing."""
+    asked, silent = sorted(set(alone) & set(gating)), sorted(set(gating) - set(alone))
+    run = f"this run on one machine was of {', '.join(alone)} alone"
+    left = f"{', '.join(silent)} did not take part" if silent else ""
+    if not asked:
+        reason = f"{run}, which {'gates' if len(alone) == 1 else 'gate'} nothing" + (f"; {left}" if left else "")
+        return Gate(may_merge=False, reason=reason, alone=alone)
+    found = decide(registry, devices, clusters, asked)
+    return found.model_copy(update={"alone": alone, "reason": f"{found.reason}; {run}" + (f": {left}" if left else "")})
 
 
 def override(gate: Gate, overrides: Mapping[str, str]) -> Gate:
@@ -91,7 +115,7 @@ def _blocker(item: DeviceVerdict, clusters: Sequence[Cluster], advisory: tuple[s
         verdict=item.verdict,
         reason=item.reason,
         since=item.since,
-        is_new=item.nights <= 1,
+        is_new=item.nights <= 1 and not item.is_first,
         new_failures=item.new_failures,
         first=tuple(new[:NAMED]),
         cause=largest[1].cause if largest else None,

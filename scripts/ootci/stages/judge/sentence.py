@@ -16,9 +16,12 @@ def sentence(devices: Sequence[DeviceVerdict], newest: Plan | None, clusters: Se
     active = [item for item in devices if item.verdict is not VerdictName.PAUSED]
     good = sum(item.verdict in AS_EXPECTED for item in active)
     parts = [f"Nightly {_nightly_name(devices, newest)}: {good} of {_devices(len(active))} as expected"]
-    newly = sum(item.verdict in BROKEN and item.nights == 1 for item in active)
+    broken = [item for item in active if item.verdict in BROKEN and item.nights == 1]
+    newly, first = sum(not item.is_first for item in broken), sum(item.is_first for item in broken)
     if newly:
         parts.append(f"{newly} newly broken")
+    if first:
+        parts.append(f"{first} failing since the first run")
     parts += _upstream(clusters)
     for verdict, text in (
         (VerdictName.NO_DATA, "silent"),

@@ -63,7 +63,7 @@ def judge(
         stale_reason=_stale(newest, now),
         stale_at=newest.created_at + STALE_AFTER if newest else None,
         summary=sentence(devices, newest, clusters),
-        gate=decide(registry, devices, clusters),
+        gate=decide(registry, devices, clusters, alone=newest.alone if newest else ()),
         clusters=clusters,
         devices=devices,
     )
@@ -108,6 +108,7 @@ def _device(
         counts=counts,
         pass_rate=counts.pass_rate,
         new_failures=new_failures(before, run, known) if run else 0,
+        is_first=run is not None and (before is None or not before.rows()),
         known=sum(item.suite in required and item.id in known for item in run.failures) if run else 0,
         known_failures=reviews,
         unsupported=claims,

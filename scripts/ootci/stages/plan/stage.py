@@ -11,7 +11,7 @@ from ootci.errors import BadOption
 from ootci.history.failing import failing_before
 from ootci.history.store import History
 from ootci.model.device import Device, PullRequests, RegisteredDevice, Torch, find_device
-from ootci.model.plan import LeftOut, Plan, PlannedRun, PlannedSuite, Proposal, Trigger
+from ootci.model.plan import NOT_ASKED_FOR, LeftOut, Plan, PlannedRun, PlannedSuite, Proposal, Trigger
 from ootci.model.torch_build import TorchRequest
 
 from .torch_choice import resolve, resolve_proposed
@@ -99,7 +99,7 @@ def plan(
         if device.paused and device.name not in chosen:
             left_out.append(LeftOut(device=device.name, reason=device.paused.reason, paused=True))
         elif chosen and device.name not in chosen:
-            left_out.append(LeftOut(device=device.name, reason="not asked for in this nightly", paused=False))
+            left_out.append(LeftOut(device=device.name, reason=NOT_ASKED_FOR, paused=False))
         elif not chosen and (reason := _not_now(device, proposed, now)):
             left_out.append(LeftOut(device=device.name, reason=reason, paused=False))
         else:

@@ -179,7 +179,9 @@ class AlertTexts:
         new = [one for one in item.changes if _is_new(one)] if item else []
         if not item or not new:
             return
-        sheet.add(f"{many(len(new), 'new failure')}:", "")
+        sheet.add(
+            f"{len(new):,} failing since the first run:" if item.is_first else f"{many(len(new), 'new failure')}:", ""
+        )
         sheet.groups(((f"- <code>{safe(one.id, _ID_LIMIT)}</code>",) for one in new[:NAMED]), "test")
         if len(new) > NAMED:
             sheet.add(f"- and {len(new) - NAMED:,} more")

@@ -36,7 +36,8 @@ class ClusterRow:
         text: what failed.
         cause: whose it probably is.
         reason: why.
-        is_new: whether any of it began on the newest nightly.
+        is_new: whether any of it began on the newest nightly, on a device that had reported before.
+        is_first: whether it is from first runs only, so that nobody knows since when it fails.
         devices: how many devices fail so.
         named: the first of them.
         tests: how many of their tests and stages.
@@ -53,6 +54,7 @@ class ClusterRow:
     cause: Status
     reason: str
     is_new: bool
+    is_first: bool
     devices: int
     named: tuple[NamedDevice, ...]
     tests: int
@@ -110,6 +112,13 @@ class ClusterList:
     more: int
     total: int
 
+    @property
+    def heading(self) -> str:
+        """What they have in common, above the box of the front page."""
+        if any(row.devices > 1 for row in self.rows):
+            return "Broke together"
+        return "Failing since the first run" if all(row.is_first for row in self.rows) else "Newly broken"
+
 
 @dataclass(frozen=True)
 class Reported:
@@ -148,6 +157,7 @@ class Clusters:
             for item in registry
             if item.device.tier is Tier.REFERENCE and item.device.name in found
         ]
+        self._first = {item.device for item in verdicts.devices if item.is_first}
         self._clusters = verdicts.clusters
         self._shown = verdicts.clusters[:SHOWN]
         self._rows = {cluster.signature.id: self._row(cluster) for cluster in self._shown}
@@ -203,10 +213,11 @@ class Clusters:
         texts: dict[str, Excerpt] = {}
         if page.run is not None:
             for number, row in enumerate(page.run.failures, 1):
-                if row.id in self._wanted:
-                    places[row.id] = f"{path}#failure-{number}"
-                    if row.text or row.message:
-                        texts[row.id] = row.text or excerpt(row.message or "", EVIDENCE_LIMIT)
+                for test_id in (row.id, *(other.id for other in row.alike)):
+                    if test_id in self._wanted:
+                        places[test_id] = f"{path}#failure-{number}"
+                if row.id in self._wanted and (row.text or row.message):
+                    texts[row.id] = row.text or excerpt(row.message or "", EVIDENCE_LIMIT)
             for stage in page.run.stages:
                 if stage.name in self._wanted:
                     places[stage.name] = f"{path}#stages"
@@ -253,12 +264,14 @@ class Clusters:
 
     def _row(self, cluster: Cluster) -> ClusterRow:
         alone = cluster.devices[0] if len(cluster.devices) == 1 else None
+        is_first = all(part.device in self._first for part in cluster.devices)
         return ClusterRow(
             page=cluster_path(cluster.signature.id),
             text=one_line(cluster.signature.text, 200),
             cause=CAUSES[cluster.cause],
             reason=one_line(cluster.reason),
-            is_new=cluster.is_new,
+            is_new=cluster.is_new and not is_first,
+            is_first=is_first,
             devices=len(cluster.devices),
             named=tuple(self._device(part.device) for part in cluster.devices[:NAMED]),
             tests=cluster.tests,

@@ -134,8 +134,10 @@ def device_page(
     """
     page = judged_page(pages, verdict)
     whole = Room(WHOLE)
-    changes = change_groups(verdict.changes, place, whole, verdict.spells, alike)
-    view = run_view(run, page.stored, plan, place, verdict.changes, whole=whole) if run and page else None
+    # Without anything before it, no test of a run is new or changed.
+    changed_tests = () if verdict.is_first else verdict.changes
+    changes = change_groups(changed_tests, place, whole, verdict.spells, alike)
+    view = run_view(run, page.stored, plan, place, changed_tests, whole=whole) if run and page else None
     hrefs = {plan_id: f"{counting.folder}/index.html" for plan_id, counting in by_nightly(pages).items()}
     return DevicePage(
         device=device,

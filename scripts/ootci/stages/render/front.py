@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ootci.model.device import RegisteredDevice, Tier
 from ootci.model.outcome import Counts
-from ootci.model.verdict import DeviceVerdict, VerdictName, Verdicts
+from ootci.model.verdict import DeviceVerdict, Gate, VerdictName, Verdicts
 
 from .facts import TorchView, torch_view
 from .nights import Strip, last_nightlies, strip
@@ -30,6 +30,7 @@ class DeviceRow:
     stage: str | None
     reason: str
     new_failures: int
+    is_first: bool
     counts: Counts
     torch: TorchView | None
     since: str | None
@@ -53,11 +54,13 @@ class FrontPage:
     Attributes:
         lead: the sentence up to its first point: how many devices are as expected.
         rest: the other points; empty where there are none.
+        gate: may one merge?
 
     """
 
     lead: str
     rest: str
+    gate: Status
     rows: tuple[DeviceRow, ...]
     blocking: tuple[DeviceRow, ...]
     controls: tuple[DeviceRow, ...]
@@ -81,11 +84,18 @@ def front_page(registry: Sequence[RegisteredDevice], verdicts: Verdicts, duratio
     return FrontPage(
         lead=lead,
         rest=rest,
+        gate=_gate(verdicts.gate),
         rows=tuple(rows),
         blocking=tuple(row for row in rows if row.name in blocking),
         controls=tuple(row for row in rows if row.tier == Tier.REFERENCE.value),
         fallbacks=_banners(rows),
     )
+
+
+def _gate(gate: Gate) -> Status:
+    if gate.says_nothing:
+        return Status("Says nothing about merging", "off", "never")
+    return Status("May merge", "good", "check") if gate.may_merge else Status("Do not merge", "bad", "cross")
 
 
 def verdict_of_each(registry: Sequence[RegisteredDevice], verdicts: Verdicts) -> dict[str, DeviceVerdict]:
@@ -130,6 +140,7 @@ def _row(
         stage=stage if where and stage and stage.upper() != where else None,
         reason=one_line(verdict.reason, 160),
         new_failures=verdict.new_failures,
+        is_first=verdict.is_first,
         counts=verdict.counts,
         torch=torch_view(verdict.torch_request, verdict.torch) if verdict.torch_request else None,
         since=day(verdict.since) if verdict.since else None,

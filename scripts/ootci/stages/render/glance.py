@@ -77,7 +77,10 @@ def _tallies(verdict: DeviceVerdict, run: RunView) -> tuple[Tally, ...]:
     fixed = sum(change.change is ChangeName.FIXED for change in verdict.changes)
     return (
         _tally(
-            verdict.new_failures, "new", CHANGES[ChangeName.REGRESSION], "#failures" if run.failures_total else None
+            verdict.new_failures,
+            "failing since the first run" if verdict.is_first and verdict.new_failures else "new",
+            CHANGES[ChangeName.REGRESSION],
+            "#failures" if run.failures_total else None,
         ),
         _tally(
             verdict.known,

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from ootci.model.record import utc_text
 
@@ -22,6 +22,9 @@ MARKED_LINES = 60
 
 _SYMBOL = re.compile(r'<symbol id="([^"]+)".*?</symbol>\n')
 _USED = re.compile(r'<use [^>]*?href="#([^"]+)"')
+_CODE = re.compile(r"`([^`]{1,200})`")
+CODE_PIECES = 8
+"""Pieces of code in one sentence; markup must not make a text much longer."""
 _ERROR_LINE = re.compile(r"^E( |$)|\b(?:error|FAILED):")
 
 
@@ -41,7 +44,14 @@ def templates(folder: Path) -> Environment:
         auto_reload=False,
     )
     environment.filters.update(
-        iso=utc_text, moment=moment, day=day, duration=duration, many=many, one_line=one_line, marked=marked
+        iso=utc_text,
+        moment=moment,
+        day=day,
+        duration=duration,
+        many=many,
+        one_line=one_line,
+        marked=marked,
+        prose=prose,
     )
     environment.globals.update(preview_of=None, docs=False)
     return environment
@@ -75,6 +85,13 @@ def marked(text: str) -> Markup:
     return Markup("\n").join(
         Markup("<b>{}</b>").format(line) if number in chosen else line for number, line in enumerate(lines)
     )
+
+
+def prose(text: str) -> Markup:
+    """A sentence of a person or of ours on one line, cleaned and escaped, in which `code` looks like code."""
+    pieces = _CODE.split(one_line(text), maxsplit=CODE_PIECES)
+    shown = (Markup("<code>{}</code>").format(piece) if at % 2 else escape(piece) for at, piece in enumerate(pieces))
+    return Markup("").join(shown)
 
 
 def _finalize(value: object) -> object:

@@ -40,7 +40,10 @@ CAPABILITIES_LIMIT = 60
 
 @dataclass(frozen=True)
 class StageRow:
-    """One stage of the run; ``share`` is its duration in hundredths of the longest stage's."""
+    """One stage of the run; ``share`` is its duration in hundredths of the longest stage's.
+
+    ``only_tests`` says that nothing but tests failed, which say themselves what happened.
+    """
 
     name: str
     status: Status
@@ -49,6 +52,7 @@ class StageRow:
     cached: bool
     reason: str | None
     log: Excerpt | None
+    only_tests: bool
 
 
 @dataclass(frozen=True)
@@ -144,7 +148,8 @@ def run_view(
     every = [row for row in all_of_them if not (is_short and row.state is CapabilityState.WORKS)]
     capabilities = _counted(every[:CAPABILITIES_LIMIT], counts)
     claims = claims_view(review_known(plan, run.device, stored), review_unsupported(plan, run.device, stored), whole)
-    failing, rows = failures(run, {change.id: change.change for change in changes}, known, place, whole.part(TEXTS))
+    changed = {change.id: change.change for change in changes}
+    others, rows = failures(run, changed, known, place, whole.part(TEXTS), whole.part(NAMES), together=not is_short)
     return RunView(
         run=run,
         reported=bool(stored.rows()),
@@ -156,11 +161,11 @@ def run_view(
         capabilities=capabilities,
         capabilities_more=len(every) - len(capabilities),
         capabilities_counted=len(all_of_them) - len(every),
-        failures_total=len(failing),
+        failures_total=len(others) + sum(1 + row.alike_total for row in rows),
         failures_known=len(known),
         failures=tuple(row for row in rows if not is_short or row.says_more),
         named_failures=tuple(row for row in rows if is_short and not row.says_more),
-        other_failures=_named(_OTHER_FAILURES, failing[len(rows) :], whole.part(NAMES)),
+        other_failures=_named(_OTHER_FAILURES, others, whole.part(NAMES)),
         lists=_lists(run.outcomes, whole.part(0 if is_short else 2 * NAMES)),
         operators=operators_view(run.operators, whole),
         claims=claims,
@@ -193,6 +198,7 @@ def _stages(run: Run, room: Room) -> tuple[StageRow, ...]:
             cached=stage.cached,
             reason=_reason(stage.reason, room) if stage.reason else None,
             log=_log(stage.excerpt, room) if stage.excerpt else None,
+            only_tests=stage.only_tests,
         )
         for stage in run.stages
     )

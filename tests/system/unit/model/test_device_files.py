@@ -55,6 +55,16 @@ def test_the_smallest_file_gets_the_documented_defaults(tmp_path: Path) -> None:
     assert all(suite.required for suite in device.suites)
 
 
+def test_a_mistyped_key_is_told_before_what_is_missing_because_of_it(tmp_path: Path) -> None:
+    text = GOOD.replace("maintainers:", "maintaners:").replace("plugin:", "plugn:")
+    (tmp_path / "dev.yaml").write_text(text + "tier: golden\n", encoding="utf-8")
+    with pytest.raises(DeviceFileInvalid) as told:
+        load_device(tmp_path / "dev.yaml")
+    assert told.value.what.startswith("unknown key `maintaners`; did you mean `maintainers`? (and 2 more: line ")
+    assert "unknown key `plugn`; did you mean `plugin`?" in told.value.what
+    assert "missing" not in told.value.what
+
+
 @pytest.mark.parametrize(
     ("appended", "what"),
     [

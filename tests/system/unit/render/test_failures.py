@@ -1,0 +1,114 @@
+"""What failed, so that a page of hundreds of failures can be read: what says the same is said once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from unit.render.pages import Element, read
+from unit.samples import device, outcomes, plan, run
+
+from ootci.history.store import History
+from ootci.model.outcome import Attempt, Outcome, OutcomeName
+from ootci.model.run import Run
+from ootci.stages.judge import judge
+from ootci.stages.render import render
+from ootci.stages.render.failures import failures
+from ootci.stages.render.looks import prose
+from ootci.stages.render.room import Room
+
+LAST = "E  NotImplementedError: no kernel for aten::{}\n"
+
+
+def _failed(name: str, message: str, text: str | None = None, **values: object) -> Outcome:
+    found = outcomes("integration", **{name: "failed"})[0]
+    return found.model_copy(update={"message": message, "text": text or f"E  {message}", **values})
+
+
+def _with(*failed: Outcome) -> Run:
+    record = run(0)
+    return record.model_copy(update={"outcomes": (*record.outcomes, *failed)})
+
+
+def _rows(record: Run, known: frozenset[str] = frozenset()) -> list[tuple[str, list[str], int]]:
+    _, rows = failures(record, {}, known, lambda _: None, Room(99_999), Room(99_999))
+    return [
+        (row.id.partition("::")[2], [test.id.partition("::")[2] for test in row.alike], row.alike_total) for row in rows
+    ]
+
+
+def test_tests_that_failed_alike_share_a_row_and_each_is_named() -> None:
+    kernel = "NotImplementedError: no kernel for this operator at 0x{}"
+    record = _with(
+        _failed("a", kernel.format("7f01")),
+        _failed("b", "RuntimeError: the stream is not there"),
+        _failed("c", kernel.format("7f02")),
+        _failed("d", kernel.format("7f03")),
+    )
+    assert _rows(record) == [("a", ["c", "d"], 2), ("b", [], 0)]
+
+
+def test_a_failure_that_is_not_known_never_hides_behind_a_known_one() -> None:
+    kernel = "NotImplementedError: no kernel for this operator"
+    record = _with(_failed("a", kernel), _failed("b", kernel))
+    known = frozenset({"integration/test_x.py::a"})
+    assert _rows(record, known) == [("b", [], 0), ("a", [], 0)]
+
+
+def test_none_is_lost_where_there_is_no_room() -> None:
+    kernel = "NotImplementedError: no kernel for this operator"
+    record = _with(
+        *(_failed(f"t{number}", kernel) for number in range(50)), _failed("z", "RuntimeError: no card at all")
+    )
+    others, rows = failures(record, {}, (), lambda _: None, Room(1_500), Room(500))
+    assert [len(row.alike) < row.alike_total for row in rows] == [True]
+    assert [item.id[-3:] for item in others] == ["::z"]
+    assert len(others) + sum(1 + row.alike_total for row in rows) == 51
+
+
+def _attempts(first: str, second: str) -> list[bool]:
+    again = Attempt(outcome=OutcomeName.FAILED, message="RuntimeError: no card", text=second)
+    record = _with(_failed("a", "RuntimeError: no card", first, attempts=(again,)))
+    _, rows = failures(record, {}, (), lambda _: None, Room(99_999), Room(99_999))
+    return [attempt.same for attempt in rows[0].attempts]
+
+
+def test_an_attempt_that_says_the_same_is_told_in_two_words() -> None:
+    assert _attempts("at 0x7f01\nE  RuntimeError: no card", "at 0x7e02\nE  RuntimeError: no card") == [True]
+    assert _attempts("one\nE  RuntimeError: no card", "two\nE  RuntimeError: no card") == [False]
+
+
+def test_code_in_a_sentence_looks_like_code_and_is_escaped() -> None:
+    assert prose("run `make <b>` now") == "run <code>make &lt;b&gt;</code> now"
+    assert prose("a ` b") == "a ` b"
+    assert prose("<i>`") == "&lt;i&gt;`"
+    assert prose("`x`" * 400).count("<code>") <= 8
+
+
+def _site(folder: Path, *runs: Run) -> Path:
+    registry, history = (device("dev", description="Says `hello`."),), History(folder / "data")
+    for number, record in enumerate(runs):
+        history.append_plan(plan(number))
+        history.append_run(record)
+    now = runs[-1].finished_at
+    render(registry, history, judge(registry, history, now), folder / "site")
+    return folder / "site"
+
+
+def _told(page: Element) -> str:
+    return page.one("main").text
+
+
+def test_nothing_is_new_on_a_first_run_and_nothing_is_hidden(tmp_path: Path) -> None:
+    bad = {"one": "passed", "two": "failed"}
+    first = _site(tmp_path / "first", run(0, smoke=bad))
+    front, own = read(first / "index.html"), read(first / "d" / "dev" / "index.html")
+    assert "1 failing since the first run" in _told(front)
+    assert "new" not in _told(front).replace("newest", "")
+    assert "1 failing since the first run" in _told(own)
+    assert "new failure" not in _told(own)
+    assert not own.find(id="changes")
+    assert [row.find("code")[0].text for row in own.find("details", class_="failure")] == ["smoke/test_x.py::two"]
+    assert "Says <code>hello</code>." in (first / "d" / "dev" / "index.html").read_text(encoding="utf-8")
+    second = _site(tmp_path / "second", run(0), run(1, smoke=bad))
+    assert "1 newly broken" in _told(read(second / "index.html"))
+    assert "new" in _told(read(second / "d" / "dev" / "index.html"))

@@ -183,12 +183,24 @@ def look_for(torch: ModuleType, name: str, facts: Facts) -> ModuleType:
         facts.device["error"] = _one_line(error)
         raise Failed(
             UNKNOWN,
-            f"torch {torch.__version__} does not know the device {name}: {_one_line(error)}. Installed plugins with an "
-            f"entry point in {GROUP}: {', '.join(str(plugin['distribution']) for plugin in plugins()) or 'none'}.",
+            f"torch {torch.__version__} does not know the device {name}: {_why_unknown(name)} ({_one_line(error)})",
         ) from error
     facts.device["known"] = True
     facts.add(reached="device")
     return module
+
+
+def _why_unknown(name: str) -> str:
+    found = ", ".join(str(plugin["distribution"]) for plugin in plugins())
+    if not found:
+        return (
+            f"no installed package has an entry point in {GROUP}, so that torch loads no plugin; declare one where the "
+            f'plugin is packaged: [project.entry-points."{GROUP}"] {name} = "MODULE:FUNCTION" in pyproject.toml'
+        )
+    return (
+        f"the installed plugins with an entry point in {GROUP} are {found}; theirs has to call "
+        f'torch.utils.rename_privateuse1_backend("{name}")'
+    )
 
 
 def count_cards(module: ModuleType, expected: int, facts: Facts) -> None:

@@ -12,6 +12,9 @@ from ootci.adapters.python_env import device_environment, pip_command
 from ootci.adapters.terminal import Progress, plain
 
 EXCERPT_LINES = 40
+ABOUT_LINES = 12
+"""Of the output from the first error on, where the end of the output does not reach so far back."""
+MAX_LINE = 2_000
 _SIGNS = ("error:", "Error:", "ERROR:", "fatal:")
 
 
@@ -68,7 +71,9 @@ class Commands:
         begin = self.log_file.stat().st_size if self.log_file.exists() else 0
         done = run(command, cwd=cwd, env=env, log_file=self.log_file, timeout=self.timeout, on_line=self._show)
         if not done.ok:
-            raise StepFailed(f"{what}: {self._reason(done, begin)}", _excerpt(done), timed_out=done.timed_out)
+            about = [] if done.timed_out else self._first_error(begin)
+            reason = f"{about[0].strip()[:300]} ({done.ending})" if about else done.ending
+            raise StepFailed(f"{what}: {reason}", _excerpt(done, about), timed_out=done.timed_out)
 
     def pip(self, what: str, *arguments: str, extra: Mapping[str, str] | None = None) -> None:
         """Run pip in the device's environment; raises as :meth:`run`."""
@@ -79,19 +84,26 @@ class Commands:
         if not line[:1].isspace():
             self.progress.update(line)
 
-    def _reason(self, done: Finished, begin: int) -> str:
-        """The first line of output that tells of an error, which is where a compiler says what is wrong."""
-        if not done.timed_out:
-            with self.log_file.open("rb") as stream:
-                stream.seek(begin)
-                for line in stream:
-                    text = plain(line.decode("utf-8", "replace")).strip()
-                    if any(sign in text for sign in _SIGNS):
-                        return f"{text[:300]} ({done.ending})"
-        return done.ending
+    def _first_error(self, begin: int) -> list[str]:
+        """The output from the first line on that tells of an error, which is where a compiler says what is wrong."""
+        found: list[str] = []
+        with self.log_file.open("rb") as stream:
+            stream.seek(begin)
+            for line in stream:
+                text = plain(line[:MAX_LINE].decode("utf-8", "replace")).rstrip()
+                if found or any(sign in text for sign in _SIGNS):
+                    found.append(text)
+                if len(found) == ABOUT_LINES:
+                    break
+        return found
 
 
-def _excerpt(done: Finished) -> str:
+def _excerpt(done: Finished, about: Sequence[str]) -> str:
+    """The end of the output, and before it what the first error is about, where that is not part of the end."""
     lines = plain(done.tail).splitlines()
     cut = len(lines) - EXCERPT_LINES
-    return "\n".join(([f"[{cut} lines before this are in the log]"] if cut > 0 else []) + lines[-EXCERPT_LINES:])
+    end = lines[-EXCERPT_LINES:]
+    if cut > 0:
+        shown = about if about and about[0] not in [line.rstrip() for line in end] else []
+        end = [*shown, f"[{cut} lines before this are in the log]", *end]
+    return "\n".join(end)

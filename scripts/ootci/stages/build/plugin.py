@@ -126,17 +126,13 @@ def _build_wheel(item: RegisteredDevice, folder: Path, wheels: Path, commands: C
     unfinished = wheels.with_name(wheels.name + ".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
-    commands.pip(
-        "the plugin does not build",
-        "wheel",
-        "--verbose",
-        "--no-build-isolation",
-        "--no-deps",
-        "--wheel-dir",
-        str(unfinished),
-        str(folder),
-        extra=variables,
-    )
+    how = ("--verbose", "--no-build-isolation", "--no-deps", "--wheel-dir", str(unfinished), str(folder))
+    try:
+        commands.pip("the plugin does not build", "wheel", *how, extra=variables)
+    except StepFailed as failed:
+        # The file that does not compile is one of the plugin's; that a copy of it was built is no help to anybody.
+        reason, excerpt = (text and text.replace(f"{folder}{os.sep}", "") for text in (failed.reason, failed.excerpt))
+        raise StepFailed(reason or failed.reason, excerpt, timed_out=failed.timed_out) from failed
     unfinished.rename(wheels)
 
 

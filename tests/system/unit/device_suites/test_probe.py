@@ -24,7 +24,7 @@ def get_device_module(name):
 
 def _probe(tmp_path: Path, torch: str | None, *arguments: str) -> tuple[int, str, dict[str, Any]]:
     stub = tmp_path / "stub"
-    stub.mkdir()
+    stub.mkdir(exist_ok=True)
     (stub / "torch.py").write_text("raise ImportError('no torch')" if torch is None else torch, encoding="utf-8")
     out = tmp_path / "env.json"
     done = subprocess.run(
@@ -69,6 +69,27 @@ def test_every_end(
         assert error in complaint
     assert facts["python"]["version"].startswith(f"{sys.version_info.major}.{sys.version_info.minor}.")
     assert facts["os"]["cpus"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("entry_points", "what_to_do"),
+    [
+        (
+            None,
+            'declare one where the plugin is packaged: [project.entry-points."torch.backends"] x = "MODULE:FUNCTION"',
+        ),
+        ("[torch.backends]\ny = y:load", 'are torch-y; theirs has to call torch.utils.rename_privateuse1_backend("x")'),
+    ],
+    ids=["no_entry_point", "another_name"],
+)
+def test_a_device_that_is_not_known_says_what_to_do(tmp_path: Path, entry_points: str | None, what_to_do: str) -> None:
+    if entry_points is not None:
+        about = tmp_path / "stub" / "torch_y-1.dist-info"
+        about.mkdir(parents=True)
+        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: torch-y\nVersion: 1\n", encoding="utf-8")
+        (about / "entry_points.txt").write_text(entry_points, encoding="utf-8")
+    _, complaint, facts = _probe(tmp_path, STUB_TORCH + MODULE + "AVAILABLE = True", "--device", "x")
+    assert what_to_do in facts["error"], complaint
 
 
 PROPERTIES = """

@@ -1,0 +1,42 @@
+"""What a command of fetch or build that failed is said to have died of."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from ootci.adapters.terminal import Progress
+from ootci.stages.build.commands import ABOUT_LINES, EXCERPT_LINES, Commands, StepFailed
+
+COMPILER = "k.cpp:3:9: error: 'x' was not declared\n    3 | int y = x;\n      |         ^"
+
+
+def _failed(folder: Path, printed: str) -> StepFailed:
+    code = f"import sys; print({printed!r}); sys.exit(1)"
+    commands = Commands(folder / "env", {}, 60, Progress(quiet=True), folder / "stage.log")
+    with pytest.raises(StepFailed) as told:
+        commands.run("it does not build", [sys.executable, "-c", code], cwd=folder)
+    return told.value
+
+
+def test_the_first_error_is_the_reason(tmp_path: Path) -> None:
+    told = _failed(tmp_path, f"one\n{COMPILER}\nl.cpp:1:1: error: another\nRuntimeError: ninja failed")
+    assert told.reason == "it does not build: k.cpp:3:9: error: 'x' was not declared (exit code 1)"
+    assert _failed(tmp_path, "no sign of it").reason == "it does not build: exit code 1"
+
+
+def test_what_the_compiler_said_comes_before_the_end_of_a_long_log(tmp_path: Path) -> None:
+    """After it comes the traceback of what called the compiler, which helps nobody."""
+    log = "\n".join(["begin", COMPILER, *(f"  File {number}" for number in range(100))])
+    lines = (_failed(tmp_path, log).excerpt or "").splitlines()
+    assert "\n".join(lines[:3]) == COMPILER
+    assert lines[ABOUT_LINES] == f"[{1 + 3 + 100 - EXCERPT_LINES} lines before this are in the log]"
+    assert (len(lines), lines[-1]) == (ABOUT_LINES + 1 + EXCERPT_LINES, "  File 99")
+
+
+def test_it_is_not_said_twice(tmp_path: Path) -> None:
+    log = "\n".join([*(f"line {number}" for number in range(100)), COMPILER])
+    excerpt = _failed(tmp_path, log).excerpt or ""
+    assert excerpt.count("was not declared") == 1

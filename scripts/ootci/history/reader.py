@@ -22,6 +22,7 @@ from .layout import (
     check_format,
     details_file,
     details_folder,
+    details_name,
     device_of,
     plans_file,
     runs_file,
@@ -138,12 +139,12 @@ class HistoryReader:
     def details_fingerprint(self, run: PastRun) -> str:
         """A digest of the details of a run that are still kept, without reading what they say."""
         month = self.month_of(run.plan_id, run.id)
-        paths = (
-            details_file(self.folder, month, run.device, run.plan_id, run.attempt, kind.__name__.lower())
-            for kind in (Texts, Measures)
-        )
+        names = [
+            details_name(run.device, run.plan_id, run.attempt, kind.__name__.lower()) for kind in (Texts, Measures)
+        ]
         # Most runs are old and have none: looking for each of their files takes longer than looking at all at once.
-        return files_fingerprint(path if path.name in self._details_of(month) else None for path in paths)
+        found = self._details_of(month)
+        return files_fingerprint(details_folder(self.folder, month) / name if name in found else None for name in names)
 
     def _details_of(self, month: str) -> frozenset[str]:
         """The names of the files of details of a month's runs."""

@@ -47,16 +47,14 @@ def nightlies_file(entries: Sequence[NightlyEntry]) -> bytes:
 
 def nightly_entry(night: NightlyPage) -> NightlyEntry:
     """A nightly on the list."""
-    return NightlyEntry(
-        **_head(night).model_dump(), path=nightly_file_path(night), page=f"{_TOP}n/{night.folder}/index.html"
-    )
+    return NightlyEntry(**vars(_head(night)), path=nightly_file_path(night), page=f"{_TOP}n/{night.folder}/index.html")
 
 
 def nightly_file(night: NightlyPage) -> bytes:
     """What became of every device on a nightly."""
     since = night.since
     file = NightlyFile(
-        **_head(night).model_dump(),
+        **vars(_head(night)),
         page=f"../{_TOP}n/{night.folder}/index.html",
         since=CommitsSince(plan_id=since.plan_id, commit=since.commit, address=since.address) if since else None,
         devices=tuple(_device(row) for row in night.rows),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import os
 import secrets
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,7 +49,8 @@ def publish(files: Iterable[File], site: Path, kept: Kept | None = None) -> Publ
     mark = secrets.token_hex(4)
     fresh, old = site.with_name(f".{site.name}.{mark}.new"), site.with_name(f".{site.name}.{mark}.old")
     try:
-        published = _write(files, fresh, Kept(site) if kept is None else kept)
+        with _nothing_collected():
+            published = _write(files, fresh, Kept(site) if kept is None else kept)
         if site.exists():
             site.rename(old)
         fresh.rename(site)
@@ -63,6 +66,18 @@ def publish(files: Iterable[File], site: Path, kept: Kept | None = None) -> Publ
         shutil.rmtree(fresh, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
     return published
+
+
+@contextlib.contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Without looking for garbage in cycles: there is next to none, and each look takes longer with more history."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _write(files: Iterable[File], fresh: Path, kept: Kept) -> Published:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
 from collections.abc import Callable
@@ -208,6 +209,7 @@ def test_rendering_that_was_ended_half_way_leaves_the_site_of_before(
         with pytest.raises(KeyboardInterrupt):
             place.render()
     assert tree(place.site) == before
+    assert gc.isenabled()
     assert place.render().taken_over > 0
 
 

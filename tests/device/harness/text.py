@@ -8,6 +8,7 @@ MAX_TEXT_BYTES = 64 * 1024
 MAX_MESSAGE_CHARACTERS = 500
 _SAYS_NOTHING = re.compile(r"AssertionError: assert (not )?\w+$")
 """What pytest says of an assertion about a call: which one stands in the next line."""
+_BECAUSE = "The above exception was the direct cause of the following exception:"
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(: .*)?$")
 """The line of a traceback that names the exception; all others are indented."""
 
@@ -49,12 +50,24 @@ def summary(text: str) -> str | None:
 
 
 def last_words(text: str) -> str:
-    """What a program that failed said in the end: the exception of its last traceback, else its last line."""
-    lines = [line.rstrip() for line in valid(text).splitlines() if line.strip()]
+    """What a program that failed said in the end: the exception of its last traceback, and what caused it.
+
+    A program that showed no traceback said its last line.
+    """
+    causes = [found for part in valid(text).split(_BECAUSE) if (found := _raised(part)) is not None]
+    if causes:
+        cause = f" (because of {causes[0]})" if len(causes) > 1 else ""
+        return f"{causes[-1][: MAX_MESSAGE_CHARACTERS // 2]}{cause}"[:MAX_MESSAGE_CHARACTERS]
+    lines = [line.strip() for line in valid(text).splitlines() if line.strip()]
+    return (lines[-1] if lines else "nothing")[:MAX_MESSAGE_CHARACTERS]
+
+
+def _raised(text: str) -> str | None:
+    """The exception of the last traceback in a text."""
+    lines = [line.rstrip() for line in text.splitlines()]
     starts = [number for number, line in enumerate(lines) if line.startswith("Traceback (")]
     after = lines[starts[-1] + 1 :] if starts else []
-    found = next((line for line in after if _EXCEPTION.match(line)), None)
-    return (found or (lines[-1].strip() if lines else "nothing"))[:MAX_MESSAGE_CHARACTERS]
+    return next((line for line in after if _EXCEPTION.match(line)), None)
 
 
 def _note(characters: int) -> str:

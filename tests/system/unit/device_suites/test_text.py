@@ -62,6 +62,7 @@ def test_summary_is_the_line_that_says_most(said: str, line: str) -> None:
 
 
 TRACEBACK = 'Traceback (most recent call last):\n  File "<string>", line 3, in <module>\n    main()\n'
+CAUSE = "The above exception was the direct cause of the following exception:"
 
 
 @pytest.mark.parametrize(
@@ -70,6 +71,10 @@ TRACEBACK = 'Traceback (most recent call last):\n  File "<string>", line 3, in <
         (TRACEBACK + "ImportError: cannot import name 'x'\n", "ImportError: cannot import name 'x'"),
         (TRACEBACK + "a.b.Bad: no card\nat x.cpp:3\nfrom y.cpp:9\n", "a.b.Bad: no card"),
         (TRACEBACK + "KeyError: 1\n\nDuring handling of that:\n\n" + TRACEBACK + "ValueError\n", "ValueError"),
+        (
+            f"{TRACEBACK}AttributeError: no autoload\n\n{CAUSE}\n\n{TRACEBACK}RuntimeError: Failed to load\n",
+            "RuntimeError: Failed to load (because of AttributeError: no autoload)",
+        ),
         ("the driver is gone\n\n", "the driver is gone"),
         ("", "nothing"),
     ],

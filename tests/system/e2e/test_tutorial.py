@@ -1,10 +1,11 @@
-"""The tutorial's commands, typed as they stand on the page, by a vendor whose plugin is a stand-in."""
+"""The tutorial's commands, typed as they stand on the page: by a vendor with a stand-in, and with openreg."""
 
 from __future__ import annotations
 
 import re
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,11 +20,11 @@ BLOCKS = re.findall(r"^```(console|text)\n(.*?)^```$", TEXT, re.M | re.S)
 ADDRESS = "https://github.com/my-company/"
 
 
-def _checkout(folder: Path) -> None:
+def _checkout(folder: Path, suites: Callable[[Path], None] = write_suites) -> None:
     """A checkout whose tool is this one, and whose suites are short."""
     shutil.copytree(ROOT / "scripts", folder / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "dashboard", folder / "dashboard")
-    write_suites(folder / "tests" / "device")
+    suites(folder / "tests" / "device")
     (folder / "devices").mkdir()
     for name in ("Makefile", "pyproject.toml", "requirements.txt", ".gitignore", "devices/device.schema.json"):
         shutil.copy(ROOT / name, folder / name)
@@ -76,6 +77,29 @@ def test_what_the_page_shows_is_printed_in_that_order(typed: Ran) -> None:
     for line in shown:
         place = typed.out.find(line, place)
         assert place >= 0, f"not printed, or not here: {line}\n{typed.out}"
+
+
+def _short_suites(folder: Path) -> None:
+    """The real suites, without most of the suite integration."""
+    shutil.copytree(ROOT / "tests" / "device", folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in (folder / "integration").glob("test_*.py"):
+        if file.name not in ("test_device.py", "test_tensors.py"):
+            file.unlink()
+
+
+@pytest.mark.torch
+def test_the_commands_work_for_the_reference_plugin_where_it_is_installed(device_python: Path, tmp_path: Path) -> None:
+    """With `--python`, as the page says for an environment that is there: nothing is built for this."""
+    _checkout(tmp_path, _short_suites)
+    assert run_command(["git", "init", "--quiet"], tmp_path).code == 0
+    script = "set -e\n" + "".join(block for kind, block in BLOCKS if kind == "console")
+    run = "ootci device run devices/openreg.yaml"
+    script = script.replace("mydevice", "openreg").replace(run, f"{run} --python {device_python}")
+    assert f"{run} --python" in script
+    typed = run_command(["bash", "-c", script], tmp_path, IDENTITY, timeout=1800)
+    assert typed.code == 0, typed.out + typed.err
+    assert "openreg: OK" in typed.out
+    assert (tmp_path / "site" / "d" / "openreg" / "index.html").is_file()
 
 
 def test_the_page_has_as_many_steps_as_a_vendor_has_time() -> None:

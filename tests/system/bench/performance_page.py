@@ -123,9 +123,10 @@ SECTIONS: dict[str, Section] = {
     "site": Section(
         "The dashboard",
         "Invented devices; every test that fails says a dozen lines, which are kept for 90 nights. A rendering takes "
-        "over the pages of which nothing has changed, without reading them. What still grows with the history: reading "
-        "it, looking at each run whether its page is the same, and the pages and files that list every night. Behind a "
-        "week there is less to show, too: strips, trends and rankings look back 90 nights at most.",
+        "over the pages of which nothing has changed, without reading them, and reads no run of a month that is over "
+        "unless a page looks back to it. What still grows with the history: a folder and a link for each page that is "
+        "taken over, nightlies, tests that ever failed, and the files that list every night. Behind a week there is "
+        "less to show, too: strips, trends and rankings look back 90 nights at most.",
         _site,
     ),
     "site_large": Section(

@@ -6,19 +6,39 @@ import ast
 import contextlib
 import csv
 import os
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
+from ootci.errors import ToolMissing
+
 _SECRET_PREFIXES = ("ACTIONS_", "GITHUB_", "INPUT_", "OOTCI_")
 _OURS = {"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__", "GH_TOKEN"}
 
 
-def base_python() -> str:
-    """The interpreter that device environments are made from: the one that the tool's own environment came from."""
-    return getattr(sys, "_base_executable", None) or sys.executable
+def base_python(version: str | None = None) -> str:
+    """The interpreter that device environments are made from: the one that the tool's own environment came from.
+
+    Args:
+        version: such as ``3.12``, where the device file asks for one; it is found on PATH where the tool's is another.
+
+    Raises:
+        ToolMissing: there is no Python of that version.
+
+    """
+    if version is None or version == f"{sys.version_info.major}.{sys.version_info.minor}":
+        return getattr(sys, "_base_executable", None) or sys.executable
+    found = shutil.which(f"python{version}")
+    if found is None:
+        raise ToolMissing(
+            f"Python {version} is not on this machine",
+            where="`python` in the device file",
+            fix=f"install it, with `venv`, so that `python{version}` is on PATH; or run ootci with that Python",
+        )
+    return found
 
 
 def interpreter(environment: Path) -> Path:
@@ -26,9 +46,9 @@ def interpreter(environment: Path) -> Path:
     return environment / "bin" / "python"
 
 
-def create_command(environment: Path) -> list[str]:
-    """The command that makes a virtual environment."""
-    return [base_python(), "-m", "venv", str(environment)]
+def create_command(environment: Path, python: str | None = None) -> list[str]:
+    """The command that makes a virtual environment, from the interpreter that is given or else the tool's own."""
+    return [python or base_python(), "-m", "venv", str(environment)]
 
 
 def pip_command(environment: Path, *arguments: str) -> list[str]:

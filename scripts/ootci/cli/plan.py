@@ -145,6 +145,7 @@ def _job(device: Device) -> dict[str, object]:
     return {
         "device": device.name,
         "runner": list(runner.labels),
+        "python": device.python or "",
         "timeout-minutes": device.limits.job_minutes,
         "container": _container(runner.container),
         "credentials": device.credentials and device.credentials.model_dump(),  # names, not values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 
 import pytest
 from misbehaving import plugin_wheel, stub_torch_wheel, write_suites
+
+from ootci.adapters.python_env import base_python
 
 from commands import Ran, Tool  # isort: skip
 
@@ -30,6 +33,7 @@ EXPECTED = {
         "INFRA",
         "fetch: the machine is not ready: `no-such-smi` cannot be started: No such file or directory",
     ),
+    "newer": ("INFRA", "fetch: Python 3.99 is not on this machine (`python` in the device file)"),
     "well": ("OK", "5 of 5 executed tests passed"),
 }
 DEVICE = """name: {name}
@@ -45,6 +49,14 @@ environment:
   PIP_FIND_LINKS: {index}
   FAKE_BEHAVIOUR: {behaviour}
 """
+
+
+MORE = {
+    "cardless": "check:\n  command: [no-such-smi]\n",
+    "newer": 'python: "3.99"\n',
+    "well": 'python: "3.98"\n',
+}
+"""What more a device file says."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +81,18 @@ def night(tmp_path_factory: pytest.TempPathFactory, ootci: Tool) -> Night:
         behaviour = "library-missing" if name == "missing" else "passes"
         tier = "reference" if name == "well" else "gating"
         text = DEVICE.format(name=name, index=index, behaviour=behaviour, tier=tier)
-        text += "check:\n  command: [no-such-smi]\n" if name == "cardless" else ""
+        text += MORE.get(name, "")
         (devices / f"{name}.yaml").write_text(text, encoding="utf-8")
     write_suites(folder / "suites")
     torch = stub_torch_wheel(folder, TORCH)
-    ran = ootci("nightly", "--torch", torch.name, "--suites", "suites", cwd=folder, timeout=1800)
+    # There is one Python on every machine; this one says that it was asked, under another version's name.
+    other = folder / "bin" / "python3.98"
+    other.parent.mkdir()
+    other.write_text(f'#!/bin/sh\necho "$@" >> {folder}/asked\nexec {base_python()} "$@"\n', encoding="utf-8")
+    other.chmod(0o755)
+    path = f"{other.parent}{os.pathsep}{os.environ['PATH']}"
+    command = ("nightly", "--torch", torch.name, "--suites", "suites")
+    ran = ootci(*command, cwd=folder, env={"PATH": path}, timeout=1800)
     verdicts = json.loads((folder / ".ootci" / "verdicts.json").read_text(encoding="utf-8"))
     return Night(folder, ran, {item["device"]: item for item in verdicts["devices"]})
 
@@ -108,3 +127,8 @@ def test_no_broken_plugin_is_in_the_environment_of_another(night: Night) -> None
     installed = {path.name for path in (night.folder / ".ootci" / "envs" / "well" / version).glob("torch_*")}
     assert installed == {"torch_well", "torch_well-1.0.dist-info"}
     assert "Traceback" not in night.ran.err
+
+
+def test_an_environment_is_made_from_the_python_that_the_device_file_asks_for(night: Night) -> None:
+    asked = (night.folder / "asked").read_text(encoding="utf-8").splitlines()
+    assert [line.split() for line in asked] == [["-m", "venv", str(night.folder / ".ootci" / "envs" / "well")]]

@@ -109,7 +109,7 @@ runner: {labels: [self-hosted, mycard], shares: 2}
 OWN_BUILDER = "build: {runner: {labels: [builder]}}\n"
 SHARES = (f"device/{DEVICE} 1 of 2-1", f"device/{DEVICE} 2 of 2-2")
 """act adds the number of a matrix's leg."""
-KEY = f"ootci-durations-{DEVICE}.yaml-"
+KEY = f"ootci-durations-{DEVICE}.yaml--"
 TOOK_LONG = "smoke/test_scripted.py::test_second"
 
 

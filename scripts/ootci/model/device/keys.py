@@ -16,7 +16,7 @@ from .claims import KnownFailure, Unsupported
 from .external import External
 from .plugin import BuildSettings, Plugin, Torch
 from .running import Check, Credentials, Limits, Runner, Suite
-from .values import Handle, Name, Text, Url, Variable
+from .values import Handle, Name, PythonVersion, Text, Url, Variable
 
 
 class Tier(str, Enum):
@@ -98,6 +98,8 @@ class Device(Record):
     """Where the plugin comes from."""
     torch: Torch = Torch()
     """Which torch the device is tested on."""
+    python: PythonVersion | None = None
+    """Version of the Python that its environment is made from, such as "3.12"; the tool's own when absent."""
     build: BuildSettings = BuildSettings()
     """How the plugin is built from source."""
     environment: dict[Variable, str] = Field(default_factory=dict)

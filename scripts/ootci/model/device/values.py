@@ -35,6 +35,18 @@ Volume = Annotated[str, StringConstraints(pattern=r"^[^\s:]+:/[^\s:]+(?::[a-z,]+
 Requirement = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]", min_length=1, max_length=300)]
 Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
+_VERSION = r"^3\.[1-9][0-9]$"
+
+
+def _is_python(version: object) -> object:
+    # Not a pattern of pydantic's: 3.10 without quotation marks is the number 3.1, and an error should say why.
+    if not isinstance(version, str) or not re.fullmatch(_VERSION, version):
+        raise ValueError('write a version in quotation marks, 3.10 or newer, such as "3.12"')
+    return version
+
+
+PythonVersion = Annotated[str, BeforeValidator(_is_python), Field(json_schema_extra={"pattern": _VERSION})]
+
 _CAPITALS = r"^[A-Z][A-Z0-9_]{0,99}$"
 
 

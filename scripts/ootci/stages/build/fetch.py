@@ -57,13 +57,14 @@ def fetch(
     building = device.build.requirements if builds and device.plugin.package is None else ()
     requirements = (*map(str, suite_requirements(suites)), *device.plugin.requirements, *building)
     pinned = [run.torch.version, run.torch.url, run.torch.sha256, run.torch.commit]
-    key = digest(python_env.base_python(), pinned, requirements, device.plugin.index_url)
+    python = python_env.base_python(device.python)
+    key = digest(python, pinned, requirements, device.plugin.index_url)
     stamp = Stamp.of(environment)
     cached = stamp.fetch == key and python_env.installed_version(environment, "torch") is not None
     if not cached:
         shutil.rmtree(environment, ignore_errors=True)
         environment.parent.mkdir(parents=True, exist_ok=True)
-        create = python_env.create_command(environment)
+        create = python_env.create_command(environment, python)
         commands.run("the virtual environment cannot be made", create, cwd=environment.parent)
         _install_torch(run.torch, workspace, commands)
         _check_commit(run.torch, python_env.torch_git_version(environment))

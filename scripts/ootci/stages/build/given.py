@@ -97,6 +97,11 @@ def _look(
     machine_is_ready(item.device.check, workspace, commands)
     if run.torch.unavailable_reason:
         raise StepFailed(run.torch.unavailable_reason)
+    wanted = item.device.python
+    if wanted is not None and wanted != ".".join(installed.python_version.split(".")[:2]):
+        raise StepFailed(
+            f"the environment given has Python {installed.python_version}, the device file asks for {wanted}"
+        )
     _suites_can_run(installed, suites)
     if any(suite.name == "upstream" for suite in item.device.suites):
         fetch_upstream(installed.torch_git_version, workspace, commands)

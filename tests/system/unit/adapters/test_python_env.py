@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from ootci.adapters.python_env import (
     base_python,
+    create_command,
     device_environment,
     installed_version,
     overwritten_files,
     pip_command,
     torch_git_version,
 )
+from ootci.errors import ToolMissing
 
 
 @pytest.mark.parametrize(
@@ -126,3 +129,18 @@ def test_files_that_others_installed_over_are_found_by_what_each_says(tmp_path: 
     (site / "broken-1.0.dist-info").mkdir()
     assert overwritten_files(tmp_path, "torch") == {"torch-dev": ("torch/version.py",)}
     assert overwritten_files(tmp_path / "none", "torch") == {}
+
+
+def test_another_python_is_found_on_the_path_or_named_as_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert base_python(f"{sys.version_info.major}.{sys.version_info.minor}") == base_python()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ToolMissing) as caught:
+        base_python("3.99")
+    assert caught.value.what == "Python 3.99 is not on this machine"
+    found = tmp_path / "python3.99"
+    found.write_text("#!/bin/sh\n", encoding="utf-8")
+    found.chmod(0o755)
+    assert base_python("3.99") == str(found)
+    assert create_command(tmp_path / "env", base_python("3.99"))[0] == str(found)

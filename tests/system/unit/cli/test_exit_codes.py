@@ -111,6 +111,7 @@ def test_the_plan_is_told_to_people_and_to_github(ootci: Tool, folder: Path) -> 
     assert row == {
         "device": "dev",
         "runner": ["ubuntu-latest"],
+        "python": "",
         "timeout-minutes": 120,
         "container": {"image": "", "options": "", "credentials": False},
         "credentials": None,
@@ -139,6 +140,7 @@ def test_a_devices_machine_is_told_to_github_as_its_file_says(ootci: Tool, folde
         "    credentials: {username: CARD_REGISTRY_USERNAME, password: CARD_REGISTRY_TOKEN}\n"
         "build: {runner: {labels: [large]}}\n"
         "cadence: weekly\n"
+        "python: '3.12'\n"
         "paused: {reason: Its machine is being moved.}\n"
     )
     (other / "card.yaml").write_text(text, encoding="utf-8")
@@ -149,6 +151,7 @@ def test_a_devices_machine_is_told_to_github_as_its_file_says(ootci: Tool, folde
         {
             "device": "card",
             "runner": ["self-hosted", "card"],
+            "python": "3.12",
             "timeout-minutes": 90,
             "container": {
                 "image": "registry.example.com/sdk:8",

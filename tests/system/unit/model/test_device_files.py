@@ -106,6 +106,9 @@ def test_an_unknown_key_is_named_with_the_nearest_one(tmp_path: Path, appended: 
         ("runner: {container: {options: x}}", "the key `runner.container.image` is missing"),
         ("runner: {container: {image: ''}}", "`runner.container.image` should be the name of a container image"),
         ("runner: {container: {image: x, volumes: [/a]}}", "`runner.container.volumes.0` should be a volume such as"),
+        ("python: 3.10", '`python`: write a version in quotation marks, 3.10 or newer, such as "3.12"'),
+        ("python: '3.9'", "`python`: write a version in quotation marks"),
+        ("python: '3.12.1'", "`python`: write a version in quotation marks"),
         ("check: {command: ls}", "`check.command`: input should be a valid array, not the text 'ls'"),
         (
             "links: {homepage: 'javascript:alert(1)'}",

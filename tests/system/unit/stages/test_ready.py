@@ -29,7 +29,7 @@ def _build(folder: Path, command: list[str] | None) -> Build:
         update={"torch": planned.torch.model_copy(update={"unavailable_reason": "there is no torch tonight"})}
     )
     workspace = Workspace(folder)
-    build(item, planned, workspace, clock=lambda: night(0), progress=Progress(quiet=True))
+    build(item, planned, workspace, folder / "suites", clock=lambda: night(0), progress=Progress(quiet=True))
     return read(Build, workspace.run("dev").build)
 
 

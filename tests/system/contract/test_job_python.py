@@ -1,0 +1,26 @@
+"""The jobs that build and test a device run on the Python that its file asks for, says GitHub's own evaluator."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from contract.workflow_linters import are_there, evaluate
+from contract.workflow_rules import read_files
+from e2e.conftest import missing
+
+DEVICE = read_files(Path(__file__).parents[3] / ".github")["workflows/device.yml"]
+
+
+@pytest.mark.parametrize("job", ["build", "device"])
+def test_the_device_file_decides_and_else_the_caller(job: str) -> None:
+    if not are_there():
+        missing("npm or the linters from there", "install npm, and call `make test`")
+    (set_up,) = (step for step in DEVICE.jobs[job]["steps"] if str(step.get("uses")).endswith("/setup-ootci"))
+    text = set_up["with"]["python-version"].removeprefix("${{").removesuffix("}}")
+    entries = [json.dumps({"python": python}) for python in ("3.13", "")]
+    given = [(text, {"inputs": {"job": entry, "python-version": "3.11"}, "needs": {}}) for entry in entries]
+    planned = {"plan": {"outputs": {"job": entries[0]}}}
+    given.append((text, {"inputs": {"job": "", "python-version": "3.11"}, "needs": planned}))
+    assert evaluate(given) == ["3.13", "3.11", "3.13"]

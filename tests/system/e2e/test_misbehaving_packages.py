@@ -35,7 +35,9 @@ EXPECTED = {
     ),
     "newer": ("INFRA", "fetch: Python 3.99 is not on this machine (`python` in the device file)"),
     "well": ("OK", "5 of 5 executed tests passed"),
+    "well_ours": ("OK", "5 of 5 executed tests passed"),
 }
+OURS = f"{sys.version_info.major}.{sys.version_info.minor}"
 DEVICE = """name: {name}
 display_name: {name}
 vendor: Tests
@@ -54,7 +56,7 @@ environment:
 MORE = {
     "cardless": "check:\n  command: [no-such-smi]\n",
     "newer": 'python: "3.99"\n',
-    "well": 'python: "3.98"\n',
+    "well": f'python: "3.98"\nvariants: [{{name: ours, python: "{OURS}", tier: gating, environment: {{MORE: x}}}}]\n',
 }
 """What more a device file says."""
 
@@ -77,7 +79,7 @@ def night(tmp_path_factory: pytest.TempPathFactory, ootci: Tool) -> Night:
     plugin_wheel(index, "over", files={"torch/version.py": "__version__ = git_version = 'mine'\n"})
     plugin_wheel(index, "other", requires="torch==9.9")
     plugin_wheel(index, "well", requires="torch>=0.1")
-    for name in EXPECTED:
+    for name in EXPECTED.keys() - {"well_ours"}:
         behaviour = "library-missing" if name == "missing" else "passes"
         tier = "reference" if name == "well" else "gating"
         text = DEVICE.format(name=name, index=index, behaviour=behaviour, tier=tier)
@@ -127,6 +129,18 @@ def test_no_broken_plugin_is_in_the_environment_of_another(night: Night) -> None
     installed = {path.name for path in (night.folder / ".ootci" / "envs" / "well" / version).glob("torch_*")}
     assert installed == {"torch_well", "torch_well-1.0.dist-info"}
     assert "Traceback" not in night.ran.err
+
+
+def test_a_variant_is_a_device_of_its_own_and_the_same_to_torch(night: Night) -> None:
+    reports = {
+        name: json.loads((night.folder / ".ootci" / "runs" / name / "run.json").read_text(encoding="utf-8"))
+        for name in ("well", "well_ours")
+    }
+    assert {name: report["device"] for name, report in reports.items()} == {"well": "well", "well_ours": "well_ours"}
+    assert reports["well"]["plugin"]["sha256"] == reports["well_ours"]["plugin"]["sha256"]
+    page = (night.folder / "site" / "d" / "well_ours" / "index.html").read_text(encoding="utf-8")
+    assert "torch.device(&#34;well&#34;)" in page or 'torch.device("well")' in page
+    assert "well, ours" in page
 
 
 def test_an_environment_is_made_from_the_python_that_the_device_file_asks_for(night: Night) -> None:

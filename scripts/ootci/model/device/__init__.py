@@ -3,7 +3,7 @@
 from .bad_range import LONGEST_RANGE, BadRange, bad_range
 from .claims import KnownFailure, Unsupported
 from .external import External
-from .keys import Cadence, Device, Links, Paused, PullRequests, RegisteredDevice, Tier
+from .keys import Cadence, Device, Links, Paused, PullRequests, RegisteredDevice, Tier, Variant
 from .plugin import BuildSettings, GitSource, Plugin, Torch
 from .registry import (
     BAD_RANGES,
@@ -21,6 +21,7 @@ from .registry import (
     with_lists,
 )
 from .running import BuildRunner, Check, Container, Credentials, Limits, Runner, Suite
+from .variants import VariantDevice, variants_of
 
 __all__ = [
     "BAD_RANGES",
@@ -51,6 +52,8 @@ __all__ = [
     "Tier",
     "Torch",
     "Unsupported",
+    "Variant",
+    "VariantDevice",
     "bad_range",
     "find_device",
     "load_bad_ranges",
@@ -59,5 +62,6 @@ __all__ = [
     "read_device",
     "require_name",
     "upstream_list",
+    "variants_of",
     "with_lists",
 ]

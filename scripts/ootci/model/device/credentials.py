@@ -18,7 +18,7 @@ def amiss(device: Device) -> tuple[Keys, str] | None:
         if given is None or used is None:
             continue
         # Who may name any secret of the repository has it sent to the registry of an image of their own.
-        prefix = f"{device.name.upper()}_REGISTRY_"
+        prefix = f"{device.torch_name.upper()}_REGISTRY_"
         for key, name in (("username", given.username), ("password", given.password)):
             if not name.startswith(prefix):
                 return (*keys, "credentials", key), f"a device names secrets of its own, which begin with {prefix}"

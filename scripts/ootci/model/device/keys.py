@@ -7,7 +7,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, field_validator
+from pydantic import Field, StringConstraints, field_validator
 
 from ootci.model.record import Record
 
@@ -71,6 +71,29 @@ class Paused(Record):
     """Why it is paused, one sentence."""
 
 
+class Variant(Record):
+    """The same plugin on another Python, SDK or machine: a device of its own, `<name>_<variant>`, with its own row."""
+
+    name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_]{0,14}$")]
+    """Name of the variant, such as py313."""
+    title: Text | None = None
+    """What it is called behind the device's name, such as "Python 3.13"; its name when absent."""
+    tier: Tier | None = None
+    """How much its verdict weighs; as the device's when absent."""
+    cadence: Cadence | None = None
+    """How often nightlies run it; as the device when absent."""
+    python: PythonVersion | None = None
+    """Its Python; the device's when absent."""
+    torch: Torch | None = None
+    """Which torch it is tested on, where that differs; keys that are absent are the device's."""
+    runner: Runner | None = None
+    """Where its job runs, where that differs; keys that are absent are the device's."""
+    build: BuildSettings | None = None
+    """How its plugin is built, where that differs; keys that are absent are the device's."""
+    environment: dict[Variable, str] = Field(default_factory=dict)
+    """Environment variables besides the device's, or in place of them."""
+
+
 class Device(Record):
     """One out-of-tree accelerator under test, `torch.device(name)`."""
 
@@ -119,6 +142,8 @@ class Device(Record):
     """Tests that the vendor knows to fail, for a time; more of them may stand in <name>/known_failures.yaml."""
     unsupported: tuple[Unsupported, ...] = ()
     """Capabilities that the device does not have."""
+    variants: Annotated[tuple[Variant, ...], Field(max_length=16)] = ()
+    """The same plugin on other Pythons or SDKs, each tested beside the device itself, on nightlies only."""
     bad_ranges: BadRanges = ()
     """Nights that say nothing about the device, for they were broken by something else; `_all/bad_ranges.yaml` names
     those of all devices. They are drawn hatched and left out of trends and flakiness, and no verdict changes."""
@@ -133,6 +158,14 @@ class Device(Record):
             raise ValueError("every suite is advisory, so that nothing could decide the verdict; make one required")
         return suites
 
+    @field_validator("variants")
+    @classmethod
+    def _named_once(cls, variants: tuple[Variant, ...]) -> tuple[Variant, ...]:
+        names = [variant.name for variant in variants]
+        if len(names) != len(set(names)):
+            raise ValueError("a variant is named twice")
+        return variants
+
     @field_validator("unsupported")
     @classmethod
     def _claimed_once(cls, claims: tuple[Unsupported, ...]) -> tuple[Unsupported, ...]:
@@ -140,6 +173,11 @@ class Device(Record):
         if len(names) != len(set(names)):
             raise ValueError("a capability is named twice")
         return claims
+
+    @property
+    def torch_name(self) -> str:
+        """The name as in ``torch.device(name)``."""
+        return self.name
 
     @property
     def credentials(self) -> Credentials | None:

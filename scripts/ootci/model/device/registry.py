@@ -20,6 +20,7 @@ from .bad_range import BadRange
 from .credentials import amiss
 from .keys import BadRangesFile, Device, KnownFailuresFile, RegisteredDevice, Tier
 from .sentences import invalid
+from .variants import variants_of
 
 DEFAULT_FOLDER = Path("devices")
 KNOWN_FAILURES = "known_failures.yaml"
@@ -74,7 +75,26 @@ def read_device(path: Path) -> DeviceFile:
     if problem := amiss(device):
         keys, what = problem
         raise DeviceFileInvalid(what, where=found.place(*keys), fix="see docs/guides/container.md")
+    _require_variants(found)
     return found
+
+
+def _require_variants(found: DeviceFile) -> None:
+    how = "see docs/guides/variants.md"
+    if found.device.variants and found.device.external is not None:
+        what = "a device that is run elsewhere has no variants here; each has a file of its own"
+        raise DeviceFileInvalid(what, where=found.place("variants"), fix=how)
+    for index, variant in enumerate(found.device.variants):
+        where = found.place("variants", index)
+        try:
+            (made,) = variants_of(found.device.model_copy(update={"variants": (variant,)}))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            key = ".".join(map(str, first["loc"]))
+            what = f"with the variant `{variant.name}` there is no device: `{key}`: {first['msg']}"
+            raise DeviceFileInvalid(what, where=where, fix=how) from error
+        if problem := amiss(made):
+            raise DeviceFileInvalid(problem[1], where=where, fix="see docs/guides/container.md")
 
 
 def require_name(found: DeviceFile) -> None:
@@ -141,8 +161,8 @@ def _read(kind: type[R], path: Path, start: str) -> tuple[R, Document]:
 def load_registry(folder: Path) -> tuple[RegisteredDevice, ...]:
     """Every device file of a folder, in registry order: reference first, then gating, then advisory, each by name.
 
-    The ``bad_ranges`` of the folder's ``_all/bad_ranges.yaml`` are added to each, if there is one. The path of one
-    device file is a registry of that one device.
+    With each device come its variants, as devices. The ``bad_ranges`` of the folder's ``_all/bad_ranges.yaml`` are
+    added to each, if there is one. The path of one device file is a registry of that device and its variants.
 
     Raises:
         NoDevices: the folder does not exist or holds no device file.
@@ -160,7 +180,8 @@ def load_registry(folder: Path) -> tuple[RegisteredDevice, ...]:
     rank = {tier: index for index, tier in enumerate(Tier)}
     of_all = folder / BAD_RANGES
     ranges = load_bad_ranges(of_all) if of_all.exists() else ()
-    devices = [_with_ranges(load_device(path), ranges) for path in paths]
+    devices = [item for path in paths for item in _with_variants(_with_ranges(load_device(path), ranges))]
+    _require_distinct(devices)
     return tuple(sorted(devices, key=lambda item: (rank[item.device.tier], item.device.name)))
 
 
@@ -178,6 +199,22 @@ def load_bad_ranges(path: Path) -> tuple[BadRange, ...]:
 def _with_ranges(item: RegisteredDevice, ranges: tuple[BadRange, ...]) -> RegisteredDevice:
     both = (*item.device.bad_ranges, *ranges)
     return item.model_copy(update={"device": item.device.model_copy(update={"bad_ranges": both})})
+
+
+def _with_variants(item: RegisteredDevice) -> tuple[RegisteredDevice, ...]:
+    return (item, *(item.model_copy(update={"device": made}) for made in variants_of(item.device)))
+
+
+def _require_distinct(devices: list[RegisteredDevice]) -> None:
+    paths: dict[str, Path] = {}
+    for item in devices:
+        name, path = item.device.name, item.path
+        if paths.setdefault(name, path) != path:
+            raise DeviceFileInvalid(
+                f"{paths[name].name} and {path.name} both make a device `{name}`",
+                where=path.as_posix(),
+                fix="give the variant another name",
+            )
 
 
 def find_device(registry: tuple[RegisteredDevice, ...], name: str) -> RegisteredDevice:

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 MEANINGS = {
     r"^[a-z][a-z0-9_]{0,30}$": "lower-case letters, digits and underscores, beginning with a letter, at most 31",
+    r"^[a-z0-9][a-z0-9_]{0,14}$": "lower-case letters, digits and underscores, at most 15",
     r"^https?://[^\s<>]+$": "an address that begins with http:// or https://",
     r"^@[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})(?:/[A-Za-z0-9_.-]+)?$": (
         "a GitHub handle with a leading @, of a person (`@me`) or a team (`@company/team`)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ootci.model.device import Cadence, Device, Plugin
+from ootci.model.device import Cadence, Device, Plugin, variants_of
 from ootci.model.plan import Plan
 
 from .checks import HOSTED
@@ -27,6 +27,11 @@ def dry_run(device: Device, plan: Plan) -> tuple[str, ...]:
         _place(device),
         f"the suites {suites}, within {device.limits.suite_minutes} minutes each",
     ]
+    if device.python is not None:
+        lines.append(f"on Python {device.python}")
+    for item in variants_of(device):
+        python = f", Python {item.python}" if item.python else ""
+        lines.append(f"beside it the variant {item.name}: {_place(item)}{python}")
     if device.external is not None:
         lines = [f"nothing: what was reported elsewhere is taken in from {device.external.run}"]
     if device.paused is not None:

@@ -47,7 +47,7 @@ class Questions:
 
     def probe(self) -> tuple[Finish, Finish]:
         """Import torch in a process of its own; what that says of the stages import and check."""
-        command = [self.python, str(self.suites / "probe.py"), "--device", self.device.name]
+        command = [self.python, str(self.suites / "probe.py"), "--device", self.device.torch_name]
         command += ["--out", str(self.folder.env), "--expect-devices", str(self.device.check.devices)]
         done = self._run(command, "import.log")
         reached = read_probe(self.folder.env).reached
@@ -66,7 +66,7 @@ class Questions:
         """Why the device does not answer, asked in a process of its own; None when it computes."""
         said = self.folder.scratch / "answer.json"
         said.unlink(missing_ok=True)
-        command = [self.python, str(self.suites / "probe.py"), "--device", self.device.name, "--compute"]
+        command = [self.python, str(self.suites / "probe.py"), "--device", self.device.torch_name, "--compute"]
         done = self._run([*command, "--out", str(said)], "answer.log")
         # A plugin can end the process with exit code 0, too, long before anything was computed.
         computed = done.ok and read_probe(said).reached == "computed"

@@ -82,7 +82,7 @@ class _Stages:
         scratch.mkdir(parents=True)
         run = SuiteRun(
             suite=suite.name,
-            device=asked.device.name,
+            device=asked.device.torch_name,
             python=asked.python,
             suites=asked.suites,
             variables=asked.variables,

@@ -14,5 +14,5 @@ def suite_options(item: RegisteredDevice, build: Build, workspace: Workspace) ->
     if commit is None:
         return {}
     tests = workspace.upstream(commit) / "test"
-    allowed = upstream_list(item.path, item.device.name)
+    allowed = upstream_list(item.path, item.device.torch_name)
     return {"upstream": (f"--upstream-tests={tests.resolve()}", f"--upstream-allow={allowed.resolve()}")}

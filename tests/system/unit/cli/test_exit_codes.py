@@ -165,6 +165,28 @@ def test_a_devices_machine_is_told_to_github_as_its_file_says(ootci: Tool, folde
     ]
 
 
+def test_a_variant_has_a_job_of_its_own_and_a_file_alone_means_its_device(ootci: Tool, folder: Path) -> None:
+    file = folder / "devices" / "dev.yaml"
+    with file.open("a", encoding="utf-8") as stream:
+        stream.write('variants: [{name: py312, python: "3.12"}, {name: sdk9, runner: {container: {image: "sdk:9"}}}]\n')
+
+    def jobs(*arguments: str, devices: str = "devices") -> list[tuple[str, str, str]]:
+        (folder / "output").unlink(missing_ok=True)
+        ran = ootci(
+            "plan", "--github-output", "output", *arguments, cwd=folder, env={**OFFLINE, "OOTCI_DEVICES": devices}
+        )
+        assert ran.code == 0, ran.err
+        lines = dict(line.split("=", 1) for line in (folder / "output").read_text(encoding="utf-8").splitlines())
+        entries = json.loads(lines["matrix"])["include"]
+        assert ("job" in lines) == (len(entries) == 1)
+        return [(entry["device"], entry["python"], entry["container"]["image"]) for entry in entries]
+
+    own, python, sdk = ("dev", "", ""), ("dev_py312", "3.12", ""), ("dev_sdk9", "", "sdk:9")
+    assert jobs() == [own, python, sdk]
+    assert jobs(devices="devices/dev.yaml") == [own]
+    assert jobs("--device", "dev_sdk9", devices="devices/dev.yaml") == [sdk]
+
+
 def test_a_rerun_of_a_whole_workflow_is_a_plan_of_its_own(ootci: Tool, folder: Path) -> None:
     ids = []
     for attempt in ("1", "2"):

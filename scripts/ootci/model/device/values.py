@@ -10,6 +10,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 MEANINGS = {
     r"^[a-z][a-z0-9_]{0,30}$": "lower-case letters, digits and underscores, beginning with a letter, at most 31",
     r"^[a-z0-9][a-z0-9_]{0,14}$": "lower-case letters, digits and underscores, at most 15",
+    r"^3\.[1-9][0-9]$": 'a version of Python in quotation marks, such as "3.12"',
+    r"^[A-Z][A-Z0-9_]{0,99}$": "the name of a secret, in capitals",
     r"^https?://[^\s<>]+$": "an address that begins with http:// or https://",
     r"^@[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})(?:/[A-Za-z0-9_.-]+)?$": (
         "a GitHub handle with a leading @, of a person (`@me`) or a team (`@company/team`)"

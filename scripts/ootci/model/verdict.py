@@ -225,6 +225,8 @@ class Blocker(Record):
     """Whether the nightly before had another verdict, and the device has reported before."""
     new_failures: int = 0
     """Tests that fail now and did not fail in the run before."""
+    is_first: Annotated[bool, Field(exclude_if=lambda first: not first)] = False
+    """Whether it has never reported before, so that its failures are no news; absent where it has."""
     first: tuple[str, ...] = ()
     """The first of them."""
     cause: Cause | None = None

@@ -117,6 +117,7 @@ def _blocker(item: DeviceVerdict, clusters: Sequence[Cluster], advisory: tuple[s
         since=item.since,
         is_new=item.nights <= 1 and not item.is_first,
         new_failures=item.new_failures,
+        is_first=item.is_first,
         first=tuple(new[:NAMED]),
         cause=largest[1].cause if largest else None,
         cause_reason=largest[1].reason if largest else None,

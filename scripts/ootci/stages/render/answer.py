@@ -12,7 +12,7 @@ from ootci.model.verdict import Blocker, Gate
 from .failures import reproduce
 from .markdown import MARKS, Sheet, marked, safe
 from .status import EFFECTS, VERDICTS
-from .words import day, many
+from .words import day, many, new_failures
 
 LIMIT_BYTES = 60_000
 """A comment on GitHub holds 65,536 characters; whoever posts it may add a line of their own."""
@@ -28,6 +28,7 @@ class _NewFailures:
     total: int
     first: Sequence[str]
     cause: str | None = None
+    is_first: bool = False
 
 
 def nightly_answer(gate: Gate, registry: Sequence[RegisteredDevice], address: str | None = None) -> str:
@@ -48,7 +49,11 @@ def nightly_answer(gate: Gate, registry: Sequence[RegisteredDevice], address: st
             "device",
         )
     _named(
-        sheet, [_NewFailures(item.device, item.new_failures, item.first, item.cause_reason) for item in gate.blockers]
+        sheet,
+        [
+            _NewFailures(item.device, item.new_failures, item.first, item.cause_reason, item.is_first)
+            for item in gate.blockers
+        ],
     )
     _overridden(sheet, gate.overridden)
     return sheet.text()
@@ -106,7 +111,7 @@ def _blocker(item: Blocker, about: _About) -> tuple[str, ...]:
         about.name(item.device),
         about.tier(item.device),
         safe(item.reason),
-        str(item.new_failures),
+        new_failures(item.new_failures, is_first=item.is_first),
         "new" if item.is_new else day(item.since) if item.since else "-",
     )
 
@@ -134,7 +139,9 @@ def _named(sheet: Sheet, failures: Sequence[_NewFailures]) -> None:
 
 
 def _details(item: _NewFailures) -> Iterator[str]:
-    yield f"\n<details><summary>{safe(item.device)}: {many(item.total, 'new failure')}</summary>\n"
+    first = many(item.total, "failure in its first run", "failures in its first run")
+    told = first if item.is_first else many(item.total, "new failure")
+    yield f"\n<details><summary>{safe(item.device)}: {told}</summary>\n"
     yield from (f"- <code>{safe(test_id, _ID_LIMIT)}</code>" for test_id in item.first)
     if item.total > len(item.first):
         yield f"- and {item.total - len(item.first):,} more"

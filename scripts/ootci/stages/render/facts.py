@@ -133,10 +133,17 @@ def _place(device: Device) -> tuple[Fact | None, ...]:
 
 def _taken_from(run: Run) -> tuple[Fact | None, ...]:
     """Where a run was taken from, and how old it was: nobody here saw it."""
-    if run.external is None:
+    age = age_when_taken(run)
+    if run.external is None or age is None:
         return ()
-    age = duration((run.external.taken_at - run.finished_at).total_seconds())
     return (_address("run elsewhere", run.external.address), Fact("age", f"{age} when it was taken in"))
+
+
+def age_when_taken(run: Run) -> str | None:
+    """How old a report from elsewhere was when it was taken in; None of a run that was ours."""
+    if run.external is None:
+        return None
+    return duration((run.external.taken_at - run.finished_at).total_seconds())
 
 
 def contacts(device: Device) -> tuple[Fact, ...]:

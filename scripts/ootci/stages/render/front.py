@@ -36,6 +36,8 @@ class DeviceRow:
     since: str | None
     nights: str | None
     seconds: float | None
+    age: str | None
+    """How old the report was when it was taken in, where the device is run elsewhere."""
     strip: Strip
 
 
@@ -67,18 +69,26 @@ class FrontPage:
     fallbacks: tuple[Banner, ...]
 
 
-def front_page(registry: Sequence[RegisteredDevice], verdicts: Verdicts, durations: Mapping[str, float]) -> FrontPage:
+def front_page(
+    registry: Sequence[RegisteredDevice],
+    verdicts: Verdicts,
+    durations: Mapping[str, float],
+    ages: Mapping[str, str] | None = None,
+) -> FrontPage:
     """The front page.
 
     Args:
         registry: every registered device, in registry order.
         verdicts: what the judge found; a device that it does not know yet is shown as never having run.
         durations: seconds of the run that each device's verdict is about.
+        ages: how old each report from elsewhere was when it was taken in, by device.
 
     """
     judged = verdict_of_each(registry, verdicts)
     nightlies = last_nightlies(verdicts)
-    rows = [_row(item, judged[item.device.name], nightlies, durations) for item in in_order(registry, judged)]
+    rows = [
+        _row(item, judged[item.device.name], nightlies, durations, ages or {}) for item in in_order(registry, judged)
+    ]
     blocking = set(verdicts.gate.blocking)
     lead, _, rest = one_line(verdicts.summary).partition(" · ")
     return FrontPage(
@@ -124,7 +134,11 @@ def in_order(registry: Sequence[RegisteredDevice], judged: Mapping[str, DeviceVe
 
 
 def _row(
-    item: RegisteredDevice, verdict: DeviceVerdict, nightlies: Sequence[str], durations: Mapping[str, float]
+    item: RegisteredDevice,
+    verdict: DeviceVerdict,
+    nightlies: Sequence[str],
+    durations: Mapping[str, float],
+    ages: Mapping[str, str],
 ) -> DeviceRow:
     device = item.device
     where, stage = WHERE.get(verdict.verdict), verdict.broke_at.value if verdict.broke_at else None
@@ -146,6 +160,7 @@ def _row(
         since=day(verdict.since) if verdict.since else None,
         nights=many(verdict.nights, "night") if verdict.nights else None,
         seconds=durations.get(device.name),
+        age=ages.get(device.name),
         strip=strip(verdict, nightlies, device.bad_ranges),
     )
 

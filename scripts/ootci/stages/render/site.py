@@ -29,6 +29,7 @@ from .device_trends import trend_page
 from .device_view import RunPage, by_nightly, device_page, judged_page, last_report, run_pages
 from .diff_view import NewestRuns, diff_page, newest_runs
 from .documentation import documentation_files, require_documentation
+from .facts import age_when_taken
 from .flaky import FlakyOfDevice, flaky_of_device, flaky_page
 from .front import front_page, verdict_of_each
 from .gone import DeviceFailures, Names
@@ -128,6 +129,7 @@ class _Pages:
         self._places = Places(history.tests)
         self._clusters = Clusters(registry, verdicts, self._places.of)
         self._durations: dict[str, float] = {}
+        self._ages: dict[str, str] = {}
         self._flaky: list[FlakyOfDevice] = []
         self._lives: list[DeviceLives] = []
         self._named: list[DeviceFailures] = []
@@ -175,6 +177,8 @@ class _Pages:
         plan = self._plans.get(run.plan_id) if run is not None else None
         if run is not None:
             self._durations[name], self._capabilities[name] = run.duration, run.capabilities
+            if age := age_when_taken(run):
+                self._ages[name] = age
         shown = device_page(device, verdict, pages, run, plan, self._clusters.alike, self._places.of)
         self._reported[name] = self._clusters.reported(shown, self._paths[name])
         operators = self._operators(device, verdict, run, judged)
@@ -271,7 +275,7 @@ class _Pages:
             yield self._pages.show(file.file.page, "life.html", page=file, signs=signs())
 
     def _others(self) -> Iterator[tuple[str, bytes]]:
-        front = front_page(self._registry, self._verdicts, self._durations)
+        front = front_page(self._registry, self._verdicts, self._durations, self._ages)
         yield self._pages.show("index.html", "front.html", page=front, together=self._clusters.together)
         trends = trends_page((self._trends[row.name] for row in front.rows), self._verdicts.planned_at)
         yield self._pages.show("trends/index.html", "trends.html", page=trends)

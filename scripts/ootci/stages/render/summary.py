@@ -7,7 +7,7 @@ from ootci.model.verdict import Verdicts
 
 from .front import DeviceRow, front_page
 from .markdown import Sheet, marked, safe
-from .words import moment
+from .words import moment, new_failures
 
 LIMIT_BYTES = 256 * 1024
 """A quarter of what GitHub takes for a step, so that other steps' summaries fit beside it."""
@@ -48,7 +48,7 @@ def _cells(row: DeviceRow) -> tuple[str, ...]:
         row.tier,
         row.where or "-",
         safe(row.reason),
-        str(row.new_failures),
+        new_failures(row.new_failures, is_first=row.is_first),
         str(row.counts.pass_rate),
         torch,
         ", ".join(text for text in (row.since, row.nights) if text) or "-",

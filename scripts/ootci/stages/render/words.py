@@ -43,6 +43,11 @@ def many(count: int, one: str, more: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else more or one + 's'}"
 
 
+def new_failures(count: int, *, is_first: bool) -> str:
+    """How many tests fail anew; in a first run, where that is no news, it says so."""
+    return f"{count:,} (first run)" if count and is_first else f"{count:,}"
+
+
 def changed(value: bool | None) -> str:
     """Whether something changed: ``yes``, ``no``, ``not known``."""
     return "not known" if value is None else "yes" if value else "no"

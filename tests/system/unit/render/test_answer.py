@@ -88,6 +88,22 @@ def test_the_nightly_says_whose_it_probably_is(sampled: Sample) -> None:
     assert "- and 1 more\n\nonly this plugin changed\n" in text
 
 
+def test_what_fails_in_a_first_run_is_not_called_new(sampled: Sample) -> None:
+    blocker = Blocker(
+        device="x",
+        verdict=VerdictName.FAILING,
+        reason="3 tests failed",
+        is_new=False,
+        is_first=True,
+        new_failures=3,
+        first=FIRST[:2],
+    )
+    gate = Gate(may_merge=False, blocking=("x",), blockers=(blocker,), reason="1 of 1 not as expected")
+    text = nightly_answer(gate, sampled.registry)
+    assert rows(text) == [["❌ FAILING", "x", "-", "3 tests failed", "3 (first run)", "-"]]
+    assert "<summary>x: 3 failures in its first run</summary>" in text
+
+
 @pytest.mark.parametrize("hostile", ["<img src=x>", "a | b", "@someone", "[x](javascript:y)", "`` ` ``", "a\n\n# b"])
 def test_hostile_text_stays_text(sampled: Sample, hostile: str) -> None:
     bad = effect(hostile, reason=hostile, base=hostile, base_torch=hostile, first=(hostile,), newly_failing=1)

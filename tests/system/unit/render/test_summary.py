@@ -27,6 +27,12 @@ def test_every_device_has_a_row(sampled: Sample) -> None:
     assert {len(row) for row in rows} == {9}
 
 
+def test_what_fails_in_a_first_run_is_not_called_new(sampled: Sample) -> None:
+    first = tuple(item.model_copy(update={"is_first": True, "new_failures": 2}) for item in sampled.verdicts.devices)
+    rows = table(step_summary(sampled.verdicts.model_copy(update={"devices": first}), sampled.registry))
+    assert {row[5] for row in rows} == {"2 (first run)"}
+
+
 def test_gate_and_fallback_come_before_the_table(sampled: Sample) -> None:
     before, _, _ = step_summary(sampled.verdicts, sampled.registry).partition("| Verdict |")
     assert "**May one merge: no.**" in before

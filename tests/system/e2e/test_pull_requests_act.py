@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import pytest
 from deliveries import HEAD, PUSHED, pull_request, push
-from e2e.act_runner import ActRun, Repository, run_workflow
+from e2e.act_runner import DOCS, ActRun, Repository, run_workflow
 from e2e.packages import NIGHTLY, serve_torch, wheelhouse
 from fake_github import REPOSITORY, TOKEN, fake_github
 from misbehaving import COMMIT, write_device, write_suites
@@ -77,6 +77,7 @@ def nightly(index: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) 
         write_device(registry, name, "passes", extra=extra)
     shutil.rmtree(suites)
     write_suites(suites)
+    repository.replace_command("docs", DOCS)
     repository.commit()
     with relay_server() as server:
         run = _run(repository, folder / "run", index, server, workflow="nightly.yml", event="schedule", token=TOKEN)
@@ -85,7 +86,7 @@ def nightly(index: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) 
 
 def test_a_nightly_is_reported_after_it_was_published(nightly: tuple[Repository, ActRun, list[Any]]) -> None:
     _, run, taken = nightly
-    jobs = {"plan", "device/good", "device/worse", "publish", "pages", "alert", "relay"}
+    jobs = {"plan", "docs", "device/good", "device/worse", "publish", "pages", "alert", "relay"}
     assert run.jobs == {**dict.fromkeys(jobs, "success"), "gate": "failure"}, run.digest
     told = {body["workflow"]["job_name"]: body["workflow"]["conclusion"] for body in taken}
     assert told == {"good": "success", "worse": "success", "silent": "neutral"}

@@ -283,12 +283,19 @@ def end_all_with(variable: str, value: str) -> int:
     environment. Linux only (proc(5), ``/proc/<pid>/environ``); elsewhere nothing is found.
     """
     mark, count = f"{variable}={value}".encode(), 0
-    for path in Path("/proc").glob("[0-9]*/environ"):
+    for number in _processes():
         with contextlib.suppress(OSError):
-            if mark in path.read_bytes().split(b"\0"):
-                os.kill(int(path.parent.name), signal.SIGKILL)
+            if mark in Path(f"/proc/{number}/environ").read_bytes().split(b"\0"):
+                os.kill(number, signal.SIGKILL)
                 count += 1
     return count
+
+
+def _processes() -> list[int]:
+    # Not by a pattern of paths, which looks at each: one that ends meanwhile would be an error.
+    with contextlib.suppress(OSError):
+        return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal()]
+    return []
 
 
 def _signal_group(leader: int, number: signal.Signals) -> None:

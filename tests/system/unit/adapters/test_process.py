@@ -178,3 +178,15 @@ def test_a_question_that_takes_too_long_is_given_up_with_everything_that_it_star
     assert answer is not None
     assert answer.exit_code == 124
     assert _gone(int((tmp_path / "pid").read_text(encoding="utf-8")))
+
+
+def test_a_process_that_ends_while_others_are_looked_for_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    stat = os.stat
+
+    def ended(path: object, **options: object) -> os.stat_result:
+        if str(path).startswith("/proc/"):
+            raise ProcessLookupError(3, "No such process", str(path))
+        return stat(path, **options)  # type: ignore[arg-type, call-overload, no-any-return]
+
+    monkeypatch.setattr(os, "stat", ended)
+    assert process.end_all_with("OOTCI_NOBODY_HAS_THIS", "1") == 0

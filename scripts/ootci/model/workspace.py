@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,6 +69,17 @@ class RunFolder:
     def shards(self) -> Path:
         """Folder of the shares, where the tests were run in shares."""
         return self.path / "shards"
+
+    def empty(self) -> None:
+        """Begin it anew: what an earlier run left there would be taken for this one's.
+
+        Raises:
+            OSError: something there cannot be removed.
+
+        """
+        if self.path.exists():
+            shutil.rmtree(self.path)
+        self.logs.mkdir(parents=True)
 
     def shard(self, shard: Shard) -> RunFolder:
         """The folder in which one share's test stage leaves its files."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -61,8 +60,7 @@ def take_environment(
 
     """
     folder = workspace.run(run.device)
-    shutil.rmtree(folder.path, ignore_errors=True)
-    folder.logs.mkdir(parents=True)
+    folder.empty()
     timed, log = Timed(clock, progress, run.device), folder.logs / "fetch.log"
     seconds = item.device.build.timeout_minutes * 60
     commands = Commands(given.python.parent.parent, {**item.device.environment}, seconds, progress, log)

@@ -131,8 +131,9 @@ def _build_wheel(item: RegisteredDevice, folder: Path, wheels: Path, commands: C
         commands.pip("the plugin does not build", "wheel", *how, extra=variables)
     except StepFailed as failed:
         # The file that does not compile is one of the plugin's; that a copy of it was built is no help to anybody.
-        reason, excerpt = (text and text.replace(f"{folder}{os.sep}", "") for text in (failed.reason, failed.excerpt))
-        raise StepFailed(reason or failed.reason, excerpt, timed_out=failed.timed_out) from failed
+        copy = f"{folder}{os.sep}"
+        excerpt = failed.excerpt and failed.excerpt.replace(copy, "")
+        raise StepFailed(failed.reason.replace(copy, ""), excerpt, timed_out=failed.timed_out) from failed
     unfinished.rename(wheels)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import shutil
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -49,13 +48,10 @@ def build(
         tests: whether the device is tested on this machine; another one is not asked for the device's hardware.
 
     """
-    folder = workspace.run(run.device)
-    shutil.rmtree(folder.path, ignore_errors=True)
-    folder.logs.mkdir(parents=True)
-    environment = workspace.environment(run.device)
+    folder, environment = workspace.run(run.device), workspace.environment(run.device)
+    folder.empty()
     commands = commands_for(item, environment, progress)
-    timed = Timed(clock, progress, run.device)
-    log = folder.logs / "fetch.log"
+    timed, log = Timed(clock, progress, run.device), folder.logs / "fetch.log"
     fetching = commands.into(log)
     stages = [timed.stage(StageName.FETCH, log, lambda: _fetch(item, run, workspace, fetching, suites, tests))]
     fetched = stages[0].status is StageStatus.PASSED

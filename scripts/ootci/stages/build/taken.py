@@ -52,8 +52,7 @@ def take_over(
 
     """
     folder, environment = workspace.run(run.device), workspace.environment(run.device)
-    shutil.rmtree(folder.path, ignore_errors=True)
-    folder.logs.mkdir(parents=True)
+    folder.empty()
     timed, log = Timed(clock, progress, run.device), folder.logs / "fetch.log"
     commands = commands_for(item, environment, progress).into(log)
     received: Received | None = None

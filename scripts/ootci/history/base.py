@@ -31,26 +31,15 @@ def as_planned(plan: Plan, run: StoredRun | None) -> StoredRun | None:
     return run if suites == run.head.suites else replace(run, head=run.head.model_copy(update={"suites": suites}))
 
 
-def base_of(before: StoredRun | None, run: StoredRun) -> StoredRun | None:
-    """What the next night is compared with: for each suite, the last run that reported it completely."""
-    complete = {report.suite for report in run.head.suites if report.state is ReportState.COMPLETE}
-    if not complete:
-        return before
-    if before is None:
-        return run
-    older = [report for report in before.head.suites if report.suite not in complete]
-    newer = [report for report in run.head.suites if report.suite in complete]
-    if not older and len(newer) == len(run.head.suites):
-        return run
-    both = run.of_suites(complete).with_tests_of(before.of_suites(report.suite for report in older))
-    return replace(both, head=run.head.model_copy(update={"suites": (*older, *newer)}))
-
-
 def concerns(plan: Plan, device: str) -> bool:
     """Whether the nightly expected the device, or left it out because it was paused."""
     return any(run.device == device for run in plan.runs) or any(
         left.device == device and left.paused for left in plan.left_out
     )
+
+
+_BEFORE = ""
+"""Stands for the nightly of all that was reported before, and is none's id."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +61,18 @@ class BaseParts:
         return self.groups[-1][0]
 
 
+def base_of(before: StoredRun | None, run: StoredRun) -> StoredRun | None:
+    """What the next night is compared with: for each suite, the last run that reported it completely."""
+    known, told = {run.head.plan_id: run}, None
+    if before is not None:
+        known[_BEFORE] = before
+        told = BaseParts(((_BEFORE, tuple(report.suite for report in before.head.suites)),), whole=True)
+    parts = parts_after(told, run)
+    return base_from(parts, known.__getitem__) if parts is not None else None
+
+
 def parts_after(before: BaseParts | None, run: StoredRun) -> BaseParts | None:
-    """Of which runs :func:`base_of` makes what the next night is compared with."""
+    """Of which runs that is made, told by their heads alone; ``run`` is as planned."""
     reported = tuple(report.suite for report in run.head.suites)
     complete = {report.suite for report in run.head.suites if report.state is ReportState.COMPLETE}
     if not complete:

@@ -22,7 +22,6 @@ from .layout import (
     check_format,
     details_file,
     details_folder,
-    details_name,
     device_of,
     plans_file,
     runs_file,
@@ -139,12 +138,10 @@ class HistoryReader:
     def details_fingerprint(self, run: PastRun) -> str:
         """A digest of the details of a run that are still kept, without reading what they say."""
         month = self.month_of(run.plan_id, run.id)
-        names = [
-            details_name(run.device, run.plan_id, run.attempt, kind.__name__.lower()) for kind in (Texts, Measures)
-        ]
+        paths = [self._details_path(month, run, kind) for kind in (Texts, Measures)]
         # Most runs are old and have none: looking for each of their files takes longer than looking at all at once.
         found = self._details_of(month)
-        return files_fingerprint(details_folder(self.folder, month) / name if name in found else None for name in names)
+        return files_fingerprint(path if path.name in found else None for path in paths)
 
     def _details_of(self, month: str) -> frozenset[str]:
         """The names of the files of details of a month's runs."""
@@ -241,8 +238,10 @@ class HistoryReader:
 
     def details_path(self, run: StoredRun, kind: type[Texts | Measures]) -> Path:
         """Where a run's details lie, or would."""
-        head, name = run.head, kind.__name__.lower()
-        return details_file(self.folder, self._month(head), head.device, head.plan_id, head.attempt, name)
+        return self._details_path(self._month(run.head), run.head, kind)
+
+    def _details_path(self, month: str, run: Run | PastRun, kind: type[Texts | Measures]) -> Path:
+        return details_file(self.folder, month, run.device, run.plan_id, run.attempt, kind.__name__.lower())
 
 
 def _age_of_plan(plan: Plan) -> tuple[datetime, str]:

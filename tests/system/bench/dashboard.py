@@ -130,19 +130,11 @@ def rows(devices: int = DEVICES, nights: int = NIGHTS, tests: int = TESTS, turns
     fleet, last = Fleet(devices, nights, tests), nights - 1
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        registry = folder / "registry.json"
-        registry.write_text(json.dumps([item.model_dump(mode="json") for item in fleet.registry()]))
+        registry = _registry(fleet, folder)
         anew: dict[str, Cost] = {}
         for span, first in {"year": 0, **{name: max(0, last - behind) for name, behind in SPANS.items()}}.items():
-            place = folder / span
-            place.mkdir()
-            fleet.fill(place / "history", range(first, last), last)
-            fleet.judge(place / "history", last - 1, place / "before.json")
-            anew[span] = _rendered(place, "before", place / "site", registry)
-            history = History(place / "history")
-            with history.together():
-                fleet.append(last, history, last)
-            fleet.judge(place / "history", last, place / "after.json")
+            (folder / span).mkdir()
+            anew[span] = _before_last(fleet, folder / span, range(first, last), registry)
         update: dict[str, list[Cost]] = {"year": [], **{span: [] for span in SPANS}}
         for _ in range(turns):
             for span, costs in update.items():
@@ -166,18 +158,11 @@ def rows(devices: int = DEVICES, nights: int = NIGHTS, tests: int = TESTS, turns
 
 def large(devices: int = LARGE_DEVICES, nights: int = NIGHTS, tests: int = TESTS) -> dict[str, object]:
     """Render as many devices as are ever hoped for, once anew and once a night later; it takes half an hour."""
-    fleet, last = Fleet(devices, nights, tests), nights - 1
+    fleet = Fleet(devices, nights, tests)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        registry = folder / "registry.json"
-        registry.write_text(json.dumps([item.model_dump(mode="json") for item in fleet.registry()]))
-        fleet.fill(folder / "history", range(last), last)
-        fleet.judge(folder / "history", last - 1, folder / "before.json")
-        anew = _rendered(folder, "before", folder / "site", registry)
-        history = History(folder / "history")
-        with history.together():
-            fleet.append(last, history, last)
-        fleet.judge(folder / "history", last, folder / "after.json")
+        registry = _registry(fleet, folder)
+        anew = _before_last(fleet, folder, range(nights - 1), registry)
         update = _rendered(folder, "after", folder / "site", registry)
         return {
             "devices": devices,
@@ -194,12 +179,30 @@ def front(devices: int = FRONT_DEVICES, turns: int = 15) -> Opened | str:
     fleet, last = Fleet(devices, FRONT_NIGHTS, FRONT_TESTS), FRONT_NIGHTS - 1
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        registry = folder / "registry.json"
-        registry.write_text(json.dumps([item.model_dump(mode="json") for item in fleet.registry()]))
+        registry = _registry(fleet, folder)
         fleet.fill(folder / "history", range(FRONT_NIGHTS), last)
         fleet.judge(folder / "history", last, folder / "after.json")
         _rendered(folder, "after", folder / "site", registry)
         return opened(folder / "site" / "index.html", turns)
+
+
+def _registry(fleet: Fleet, folder: Path) -> Path:
+    path = folder / "registry.json"
+    path.write_text(json.dumps([item.model_dump(mode="json") for item in fleet.registry()]))
+    return path
+
+
+def _before_last(fleet: Fleet, place: Path, nights: range, registry: Path) -> Cost:
+    """Render some nights, and make all ready for an update by the night after them; what rendering them cost."""
+    last = nights.stop
+    fleet.fill(place / "history", nights, last)
+    fleet.judge(place / "history", last - 1, place / "before.json")
+    cost = _rendered(place, "before", place / "site", registry)
+    history = History(place / "history")
+    with history.together():
+        fleet.append(last, history, last)
+    fleet.judge(place / "history", last, place / "after.json")
+    return cost
 
 
 def _middle(costs: list[Cost]) -> float:

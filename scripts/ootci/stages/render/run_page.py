@@ -66,10 +66,6 @@ class RunSources:
         self._named_since = newest - timedelta(days=NAMED_NIGHTS) if newest is not None else None
         self._paths = {plan_id: page.path for plan_id, page in by_nightly(pages).items()}
 
-    def fingerprint(self, page: RunPage) -> str:
-        """The digest of one of the device's runs."""
-        return self._months.fingerprint(page)
-
     def key(self, page: RunPage) -> tuple[str, ...]:
         """What differs as soon as :meth:`values` does, apart from the run itself and its plan."""
         base = self._months.base(page.past.plan_id)

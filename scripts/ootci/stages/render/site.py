@@ -223,7 +223,7 @@ class _Pages:
 
     def _run(self, sources: RunSources, attempt: RunPage, *, is_last: bool) -> Iterator[File]:
         past, plan = attempt.past, self._plans.get(attempt.past.plan_id)
-        facts = sources.fingerprint(attempt), self._planned.get(past.plan_id, "")
+        facts = self._months[past.device].fingerprint(attempt), self._planned.get(past.plan_id, "")
         path = f"{API}/{run_path(past)}"
         yield Reusable(path, digest(self._pages.makers, *facts), lambda: run_file(past.stored, plan))
         values = cache(partial(sources.values, attempt))

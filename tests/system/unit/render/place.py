@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+from copy import copy
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
 from simulator.world import START, Night, World
 
@@ -17,6 +20,7 @@ from ootci.stages.render.publish import Published
 
 DEVICES, TESTS = 3, 120
 Registry = tuple[RegisteredDevice, ...]
+P = TypeVar("P", bound="Place")
 
 
 def tree(folder: Path) -> dict[str, bytes]:
@@ -32,6 +36,13 @@ class Place:
         self.names = [maker.name for maker in self.world.makers[:DEVICES]]
         self.night = self.world.night(0)
         self.site = folder / "site"
+
+    def copied(self: P, folder: Path) -> P:
+        """The same once more in another folder."""
+        made = copy(self)
+        made.folder, made.site = folder, folder / "site"
+        shutil.copytree(self.folder, folder, dirs_exist_ok=True)
+        return made
 
     @property
     def history(self) -> History:

@@ -34,6 +34,13 @@ def answer(*effects: Effect) -> PullRequestGate:
     return PullRequestGate(may_merge=not blocking, reason="1 of 2 say no", blocking=blocking, devices=effects)
 
 
+def blocked(**fields: object) -> Gate:
+    """The gate that one device blocks."""
+    usual = {"device": "x", "reason": "3 tests newly failing", "new_failures": 3, "first": FIRST[:2]}
+    blocker = Blocker.model_validate(usual | fields)
+    return Gate(may_merge=False, blocking=("x",), blockers=(blocker,), reason="1 of 1 not as expected")
+
+
 def rows(markdown: str) -> list[list[str]]:
     lines = [line for line in markdown.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
@@ -73,32 +80,14 @@ def test_one_may_merge_and_an_override_is_told(sampled: Sample) -> None:
 
 
 def test_the_nightly_says_whose_it_probably_is(sampled: Sample) -> None:
-    blocker = Blocker(
-        device="x",
-        verdict=VerdictName.REGRESSED,
-        reason="3 tests newly failing",
-        is_new=True,
-        new_failures=3,
-        first=FIRST[:2],
-        cause_reason="only this plugin changed",
-    )
-    gate = Gate(may_merge=False, blocking=("x",), blockers=(blocker,), reason="1 of 1 not as expected")
+    gate = blocked(verdict=VerdictName.REGRESSED, is_new=True, cause_reason="only this plugin changed")
     text = nightly_answer(gate, sampled.registry)
     assert rows(text) == [["❌ REGRESSED", "x", "-", "3 tests newly failing", "3", "new"]]
     assert "- and 1 more\n\nonly this plugin changed\n" in text
 
 
 def test_what_fails_in_a_first_run_is_not_called_new(sampled: Sample) -> None:
-    blocker = Blocker(
-        device="x",
-        verdict=VerdictName.FAILING,
-        reason="3 tests failed",
-        is_new=False,
-        is_first=True,
-        new_failures=3,
-        first=FIRST[:2],
-    )
-    gate = Gate(may_merge=False, blocking=("x",), blockers=(blocker,), reason="1 of 1 not as expected")
+    gate = blocked(verdict=VerdictName.FAILING, is_new=False, is_first=True, reason="3 tests failed")
     text = nightly_answer(gate, sampled.registry)
     assert rows(text) == [["❌ FAILING", "x", "-", "3 tests failed", "3 (first run)", "-"]]
     assert "<summary>x: 3 failures in its first run</summary>" in text

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from copy import copy
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -54,10 +53,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Months:
 @pytest.fixture
 def place(rendered: Months, tmp_path: Path) -> Months:
     """The same once more, to be changed."""
-    made = copy(rendered)
-    made.folder, made.site = tmp_path, tmp_path / "site"
-    shutil.copytree(rendered.folder, tmp_path, dirs_exist_ok=True)
-    return made
+    return rendered.copied(tmp_path)
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import gc
 import json
 import shutil
 from collections.abc import Callable
-from copy import copy
 from datetime import timedelta
 from pathlib import Path
 
@@ -38,10 +37,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Place:
 @pytest.fixture
 def place(rendered: Place, tmp_path: Path) -> Place:
     """The same once more, to be changed."""
-    made = copy(rendered)
-    made.folder, made.site = tmp_path, tmp_path / "site"
-    shutil.copytree(rendered.folder, tmp_path, dirs_exist_ok=True)
-    return made
+    return rendered.copied(tmp_path)
 
 
 def lasting(place: Place) -> dict[str, list[object]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Collection, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -15,7 +16,7 @@ from ootci.model.outcome import Attempt, Outcome, OutcomeName
 from ootci.model.record import Record
 from ootci.model.run import OperatorCount, Run
 
-from .states import outcome_of, way_of
+from .states import masked, outcome_of, present_rows, way_of
 from .stored import StoredRun
 from .tables import RESTORE
 
@@ -55,6 +56,8 @@ class Measures(Record):
 
 
 D = TypeVar("D", bound=Record)
+
+_NOT_PASSED = frozenset(OutcomeName) - {OutcomeName.PASSED}
 
 
 def details_of(run: Run, rows: Sequence[int]) -> tuple[Texts, Measures]:
@@ -96,12 +99,11 @@ def whole(
 
     """
     said, measured = texts or Texts(), measures or Measures()
-    rows, tests, states = run.rows(), run.tests.tests, run.states
+    rows = run.rows()
     durations = measured.durations or (0.0,) * len(rows)
     outcomes = {
         rank: _outcome(run, row, said.tests.get(rank), said.attempts.get(rank), durations[rank])
-        for rank, row in enumerate(rows)
-        if passed_of is None or outcome_of(states[row]) is not OutcomeName.PASSED or tests[row].suite in passed_of
+        for rank, row in (enumerate(rows) if passed_of is None else _ranked(rows, _wanted(run, passed_of)))
     }
     stages = tuple(
         stage.model_copy(update={"excerpt": said.excerpts[place]}) if place in said.excerpts else stage
@@ -116,6 +118,17 @@ def whole(
             "operators": measured.operators,
         }
     )
+
+
+def _wanted(run: StoredRun, passed_of: Collection[str]) -> list[int]:
+    """The rows of the tests that did not pass, and of all tests of some suites, ascending."""
+    states = masked(run.states, run.tests.mask(frozenset(passed_of))) if passed_of else b""
+    return sorted({*run.with_outcomes(_NOT_PASSED), *present_rows(states)})
+
+
+def _ranked(rows: Sequence[int], wanted: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Some of the rows of a run, each with its rank before it; most tests pass, and looking at each would take long."""
+    return ((bisect_left(rows, row), row) for row in wanted)
 
 
 def _outcome(

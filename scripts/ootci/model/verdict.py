@@ -12,7 +12,7 @@ from ootci.model.capability import Capability
 from ootci.model.cluster import Cause, Cluster
 from ootci.model.device import KnownFailure
 from ootci.model.outcome import Counts, OutcomeName, PassRate
-from ootci.model.record import Record, StageFile, Time
+from ootci.model.record import Record, StageFile, Time, compact_record
 from ootci.model.spell import Spell
 from ootci.model.torch_build import TorchBuild, TorchRequest
 
@@ -67,7 +67,8 @@ NEW_FAILURES = frozenset({ChangeName.REGRESSION, ChangeName.NEW_FAILURE})
 """The changes of tests that fail and did not fail in the run before."""
 
 
-class Change(Record):
+@compact_record
+class Change:
     """One test that differs from the run before, or that keeps failing."""
 
     id: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ootci.history.cause import Source
 from ootci.history.clusters import Failing, clusters_of
@@ -43,7 +44,7 @@ def since(changes: Sequence[Change], failing: Sequence[Failing]) -> tuple[tuple[
     spells = list(dict.fromkeys(item.spell for item in sorted(failing, key=lambda item: item.spell.first_failed.date)))
     places = {spell: place for place, spell in enumerate(spells)}
     named = (
-        change.model_copy(update={"signature": item.name.id, "spell": places[item.spell]})
+        replace(change, signature=item.name.id, spell=places[item.spell])
         if (item := by_id.get(change.id)) is not None
         else change
         for change in changes

@@ -16,6 +16,12 @@ WHOLE = 114_000
 what stands at its top, a page stays below 200 KiB."""
 
 
+def _size(text: str) -> int:
+    """Bytes of the text when it is escaped."""
+    escaped = escape(text)
+    return len(escaped) if escaped.isascii() else len(escaped.encode("utf-8", "replace"))
+
+
 class Room:
     """Bytes that are left; once something did not fit, nothing after it does, so that a list is cut at one place.
 
@@ -35,7 +41,7 @@ class Room:
 
     def takes(self, *texts: str | None, overhead: int = ITEM_OVERHEAD) -> bool:
         """Whether the texts fit; they are counted when they do."""
-        size = overhead + sum(len(escape(text).encode("utf-8", "replace")) for text in texts if text)
+        size = overhead + sum(_size(text) for text in texts if text)
         fits = size < self._left and (self._whole is None or size < self._whole._left)
         self._left = self._left - size if fits else 0
         if fits and self._whole is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from unit.render.sample_runs import FIRST_NIGHT, NIGHTS, SHA, plan_id
@@ -102,11 +103,10 @@ FAILING = (ChangeName.REGRESSION, ChangeName.NEW_FAILURE, ChangeName.STILL_FAILI
 def with_spells(verdict: DeviceVerdict) -> DeviceVerdict:
     """The verdict with a row of failures and a cluster for each failing test: its own for what keeps failing."""
     changes = tuple(
-        change.model_copy(
-            update={
-                "signature": CLUSTERS[3 if change.change is ChangeName.STILL_FAILING else 0].signature.id,
-                "spell": 0 if change.change is ChangeName.STILL_FAILING else 1,
-            }
+        replace(
+            change,
+            signature=CLUSTERS[3 if change.change is ChangeName.STILL_FAILING else 0].signature.id,
+            spell=0 if change.change is ChangeName.STILL_FAILING else 1,
         )
         if change.change in FAILING
         else change

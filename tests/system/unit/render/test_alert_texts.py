@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import datetime, timezone
 
 import pytest
@@ -115,7 +116,7 @@ def test_hostile_text_stays_text_and_mentions_nobody(sampled: Sample, times: int
             update={
                 "reason": evil,
                 "torch": item.torch.model_copy(update={"version": evil}) if item.torch else None,
-                "changes": [one.model_copy(update={"id": f"smoke/{evil}"}) for one in item.changes],
+                "changes": [replace(one, id=f"smoke/{evil}") for one in item.changes],
             }
         )
         for item in sampled.verdicts.devices

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
-from typing import Protocol
+from types import MappingProxyType
 from xml.sax.saxutils import escape
 
-from ootci.model.outcome import FAILURES, Outcome, OutcomeName
+from ootci.model.outcome import FAILURES, Outcome, OutcomeName, Way
 from ootci.model.record import open_atomic
 
 SUITES_FOLDER = "tests/device"
@@ -28,70 +30,8 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 does not allow (W3C, Extensible Markup Language 1.0, production 2)."""
 _NOT_PLAIN = re.compile('[\x00-\x1f&<>"\ud800-\udfff\ufffe\uffff]')
 """Characters of which a reader would not get back what was written."""
+_OUTCOME, _DURATION = attrgetter("outcome"), attrgetter("duration")
 _IN_ATTRIBUTES = {'"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#09;"}
-
-
-class JunitCase(Protocol):
-    """A test case that is to be written."""
-
-    @property
-    def duration(self) -> float:
-        """Seconds."""
-
-    @property
-    def result(self) -> str | None:
-        """The element that says that it did not pass; None where it did."""
-
-    def xml(self) -> str:
-        """The element ``testcase``."""
-
-
-@dataclass(frozen=True, slots=True)
-class TestCase:
-    """A test as a test case.
-
-    The exact outcome, the test's id, capability and title, and how its work was done are properties of the test case;
-    failure, error and skipped elements follow pytest's usage, so that any JUnit reader understands the report. A test
-    without an outcome is an error of the type ``not_run``. A test that was run again is what it came to first,
-    whatever came later: readers have no element for "failed, and then passed" that they do not take for a pass. Its
-    attempts are a property.
-
-    Attributes:
-        outcome: the test.
-        output: what it printed.
-
-    """
-
-    __test__ = False
-    """pytest takes it for no test of ours."""
-
-    outcome: Outcome
-    output: str | None = None
-
-    @property
-    def duration(self) -> float:
-        """Seconds."""
-        return self.outcome.duration
-
-    @property
-    def result(self) -> str | None:
-        """The element that says that it did not pass; None where it did."""
-        return _RESULTS[self.outcome.outcome]
-
-    def xml(self) -> str:
-        """The element ``testcase``."""
-        item = self.outcome
-        path, _, name = item.id.partition("::")
-        classname = path.removesuffix(".py").replace("/", ".") or "unnamed"
-        file = f' file="{_attribute(f"{SUITES_FOLDER}/{path}")}"' if path.endswith(".py") else ""
-        said = "".join([f'<property name="{key}" value="{_attribute(value)}" />' for key, value in _properties(item)])
-        result = self.result
-        shown = _result(result, item.message or item.outcome.value, item.outcome.value, item.text) if result else ""
-        output = f"<system-out>{_content(self.output)}</system-out>" if self.output else ""
-        return (
-            f'<testcase name="{_attribute(name or path or "unnamed")}" classname="{_attribute(classname)}"{file} '
-            f'time="{item.duration}"><properties>{said}</properties>{shown}{output}</testcase>'
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +42,7 @@ class OtherCase:
         name: what it is about.
         classname: the class that readers show.
         duration: seconds.
-        result: the element that says so.
+        outcome: what readers take it for; not that it passed.
         message: one line.
         kind: the result's type.
         text: all that is known.
@@ -112,20 +52,30 @@ class OtherCase:
     name: str
     classname: str
     duration: float
-    result: str
+    outcome: OutcomeName
     message: str
     kind: str
     text: str | None = None
 
-    def xml(self) -> str:
-        """The element ``testcase``."""
-        head = f'name="{_attribute(self.name)}" classname="{_attribute(self.classname)}" time="{self.duration}"'
-        return f"<testcase {head}>{_result(self.result, self.message, self.kind, self.text)}</testcase>"
 
+def write_report(
+    target: Path, suites: Mapping[str, Sequence[Outcome | OtherCase]], outputs: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """Write one report: a test suite for each, by name, with its sums.
 
-def write_report(target: Path, suites: Mapping[str, Sequence[JunitCase]]) -> None:
-    """Write one report: a test suite for each, by name, with its sums."""
-    shown: dict[str, list[JunitCase]] = {}
+    The exact outcome, a test's id, capability and title, and how its work was done are properties of its test case;
+    failure, error and skipped elements follow pytest's usage, so that any JUnit reader understands the report. A test
+    without an outcome is an error of the type ``not_run``. A test that was run again is what it came to first,
+    whatever came later: readers have no element for "failed, and then passed" that they do not take for a pass. Its
+    attempts are a property.
+
+    Args:
+        target: the file.
+        suites: the tests, and what else went wrong.
+        outputs: what tests printed, by id.
+
+    """
+    shown: dict[str, list[Outcome | OtherCase]] = {}
     for name, cases in suites.items():
         # Names that differ in what no XML may hold only are one.
         shown.setdefault(_attribute(name), []).extend(cases)
@@ -134,7 +84,10 @@ def write_report(target: Path, suites: Mapping[str, Sequence[JunitCase]]) -> Non
         stream.write(f'<testsuites name="ootci" {_Sums.together(sums.values())}>'.encode())
         for name, cases in shown.items():
             stream.write(f'<testsuite name="{name}" {sums[name]}>'.encode())
-            stream.writelines(case.xml().encode() for case in cases)
+            stream.writelines(
+                (_other(case) if isinstance(case, OtherCase) else _test(case, outputs.get(case.id))).encode()
+                for case in cases
+            )
             stream.write(b"</testsuite>")
         stream.write(b"</testsuites>")
 
@@ -143,22 +96,26 @@ def write_report(target: Path, suites: Mapping[str, Sequence[JunitCase]]) -> Non
 class _Sums:
     """What stands at the head of a suite, and of the report."""
 
-    found: Counter[str | None]
+    found: Counter[OutcomeName]
     time: float
 
     @classmethod
-    def of(cls, cases: Sequence[JunitCase]) -> _Sums:
-        return cls(Counter(case.result for case in cases), round(sum(case.duration for case in cases), 3))
+    def of(cls, cases: Sequence[Outcome | OtherCase]) -> _Sums:
+        return cls(Counter(map(_OUTCOME, cases)), round(sum(map(_DURATION, cases)), 3))
 
     @classmethod
     def together(cls, suites: Collection[_Sums]) -> _Sums:
         return cls(sum((suite.found for suite in suites), Counter()), round(sum(suite.time for suite in suites), 3))
 
     def __str__(self) -> str:
-        kinds = f'errors="{self.found[ERROR]}" failures="{self.found[FAILURE]}" skipped="{self.found[SKIPPED]}"'
-        return f'tests="{self.found.total()}" {kinds} time="{self.time}"'
+        found = Counter[str | None]()
+        for outcome, number in self.found.items():
+            found[_RESULTS[outcome]] += number
+        kinds = f'errors="{found[ERROR]}" failures="{found[FAILURE]}" skipped="{found[SKIPPED]}"'
+        return f'tests="{found.total()}" {kinds} time="{self.time}"'
 
 
+_NAMES = {name: name.value for name in OutcomeName}
 _RESULTS = {
     name: None
     if name is OutcomeName.PASSED
@@ -171,17 +128,50 @@ _RESULTS = {
 }
 
 
-def _properties(outcome: Outcome) -> Iterator[tuple[str, str]]:
-    yield "id", outcome.id
-    yield "outcome", outcome.outcome.value
-    if outcome.capability is not None:
-        yield "capability", outcome.capability
-    if outcome.title is not None:
-        yield "title", outcome.title
-    if outcome.ran is not None:
-        yield "ran", outcome.ran.value
-    if outcome.attempts:
-        yield "attempts", ", ".join([outcome.outcome.value, *(item.outcome.value for item in outcome.attempts)])
+def _test(item: Outcome, output: str | None) -> str:
+    """The element ``testcase`` of a test."""
+    outcome = _NAMES[item.outcome]
+    result = _RESULTS[item.outcome]
+    # What is escaped is taken apart as it was before: no character that counts there is escaped, or part of that.
+    test_id = _attribute(item.id)
+    path, _, name = test_id.partition("::")
+    more = _more(item.capability, item.title, item.ran)
+    if item.attempts:
+        more += _property("attempts", ", ".join([outcome, *(_NAMES[later.outcome] for later in item.attempts)]))
+    shown = _result(result, item.message or outcome, outcome, item.text) if result else ""
+    if output:
+        shown += f"<system-out>{_content(output)}</system-out>"
+    return (
+        f'<testcase name="{name or path or "unnamed"}" {_place(path)} time="{item.duration}"><properties>'
+        f'<property name="id" value="{test_id}" /><property name="outcome" value="{outcome}" />{more}'
+        f"</properties>{shown}</testcase>"
+    )
+
+
+# Tests that follow each other are of one file, prove the same and differ in their parameters.
+@lru_cache(maxsize=64)
+def _place(path: str) -> str:
+    """The attributes that say where tests are; the path is escaped."""
+    classname = path.removesuffix(".py").replace("/", ".") or "unnamed"
+    return f'classname="{classname}"' + (f' file="{SUITES_FOLDER}/{path}"' if path.endswith(".py") else "")
+
+
+@lru_cache(maxsize=64)
+def _more(capability: str | None, title: str | None, ran: Way | None) -> str:
+    """The properties that not every test has."""
+    said = (("capability", capability), ("title", title), ("ran", ran.value if ran else None))
+    return "".join([_property(name, value) for name, value in said if value is not None])
+
+
+def _property(name: str, value: str) -> str:
+    return f'<property name="{name}" value="{_attribute(value)}" />'
+
+
+def _other(case: OtherCase) -> str:
+    """The element ``testcase`` of what is no test."""
+    head = f'name="{_attribute(case.name)}" classname="{_attribute(case.classname)}" time="{case.duration}"'
+    result = _result(_RESULTS[case.outcome] or ERROR, case.message, case.kind, case.text)
+    return f"<testcase {head}>{result}</testcase>"
 
 
 def _result(tag: str, message: str, kind: str, text: str | None) -> str:
@@ -199,4 +189,7 @@ def _content(text: str) -> str:
 
 def _allowed(text: str) -> str:
     """A text without the characters that no XML may hold."""
+    # Most texts are lines that can be printed, which is seen much faster than a pattern can look.
+    if text.replace("\n", "").isprintable():
+        return text
     return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ootci.model.build import StageStatus
-from ootci.model.junit import ERROR, SKIPPED, JunitCase, OtherCase, TestCase, write_report
-from ootci.model.outcome import Outcome
+from ootci.model.junit import OtherCase, write_report
+from ootci.model.outcome import Outcome, OutcomeName
 from ootci.model.run import ReportState, Run
 
 from .excerpt import excerpt
@@ -26,12 +26,11 @@ def write_run_report(run: Run, target: Path) -> None:
     A stage that did not pass, other than by failing tests, and a suite whose report is not whole are errors of their
     own: a reader that counts failures must not take a run without tests for a good one.
     """
-    suites: dict[str, list[JunitCase]] = {}
+    suites: dict[str, list[Outcome | OtherCase]] = {}
     room = MAX_TEXTS
     for outcome in run.outcomes:
         room -= len(outcome.text or "")
-        shown = outcome if room >= 0 else _shortened(outcome)
-        suites.setdefault(outcome.suite, []).append(TestCase(shown))
+        suites.setdefault(outcome.suite, []).append(outcome if room >= 0 else _shortened(outcome))
     if trouble := [*_stages(run), *_reports(run)]:
         suites = {STAGES: [*suites.pop(STAGES, []), *trouble], **suites}
     write_report(target, suites)
@@ -45,13 +44,14 @@ def _stages(run: Run) -> Iterator[OtherCase]:
     for stage in run.stages:
         if stage.status is StageStatus.PASSED or (stage.status is StageStatus.FAILED and stage.only_tests):
             continue
-        result, text = (SKIPPED, None) if stage.status is StageStatus.NOT_RUN else (ERROR, stage.excerpt)
+        was_run = stage.status is not StageStatus.NOT_RUN
+        outcome, text = (OutcomeName.ERROR, stage.excerpt) if was_run else (OutcomeName.SKIPPED, None)
         status = stage.status.value
-        yield OtherCase(stage.name.value, STAGES, stage.duration, result, stage.reason or status, status, text)
+        yield OtherCase(stage.name.value, STAGES, stage.duration, outcome, stage.reason or status, status, text)
 
 
 def _reports(run: Run) -> Iterator[OtherCase]:
     for suite in run.suites:
         if suite.state not in _SAID:
             state = suite.state.value
-            yield OtherCase(f"report of {suite.suite}", STAGES, 0.0, ERROR, suite.detail or state, state)
+            yield OtherCase(f"report of {suite.suite}", STAGES, 0.0, OutcomeName.ERROR, suite.detail or state, state)

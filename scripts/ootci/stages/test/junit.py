@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ootci.model.event import Collected, CollectedTest, CollectError, TestEnd, read_events
-from ootci.model.junit import JunitCase, TestCase, write_report
+from ootci.model.junit import write_report
 from ootci.model.outcome import FAILURES, Attempt, Outcome, OutcomeName
 
 
@@ -16,16 +16,16 @@ def write_junit(events: Path, target: Path) -> None:
     A test without an outcome is an error of the type ``not_run``; a file that could not be collected is a test, too.
     """
     collected, ends, later, broken = _from(events)
-    suites: dict[str, list[JunitCase]] = {}
+    suites: dict[str, list[Outcome]] = {}
     for test in collected.values():
-        case = _case(test, ends.get(test.id), later.get(test.id, ()))
-        suites.setdefault(test.suite or "unknown", []).append(case)
+        outcome = _outcome(test, ends.get(test.id), later.get(test.id, ()))
+        suites.setdefault(test.suite or "unknown", []).append(outcome)
     for error in broken:
         name = error.id.partition("/")[0]
         test = CollectedTest(id=error.id, suite=name, title="The file can be collected.")
         end = TestEnd(id=error.id, outcome=OutcomeName.ERROR, message=error.message, text=error.text)
-        suites.setdefault(name, []).append(_case(test, end))
-    write_report(target, suites)
+        suites.setdefault(name, []).append(_outcome(test, end))
+    write_report(target, suites, {end.id: end.output for end in ends.values() if end.output})
 
 
 def _from(
@@ -50,9 +50,9 @@ def _from(
     return collected, ends, later, list(broken.values())
 
 
-def _case(test: CollectedTest, end: TestEnd | None, later: Sequence[TestEnd] = ()) -> TestCase:
+def _outcome(test: CollectedTest, end: TestEnd | None, later: Sequence[TestEnd] = ()) -> Outcome:
     end = end or TestEnd(id=test.id, outcome=OutcomeName.NOT_RUN)
-    outcome = Outcome(
+    return Outcome(
         id=test.id,
         suite=test.suite or "unknown",
         outcome=end.outcome,
@@ -64,4 +64,3 @@ def _case(test: CollectedTest, end: TestEnd | None, later: Sequence[TestEnd] = (
         ran=end.ran,
         attempts=tuple(Attempt(outcome=item.outcome) for item in later),
     )
-    return TestCase(outcome, end.output)

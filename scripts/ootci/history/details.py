@@ -70,8 +70,10 @@ def details_of(run: Run, rows: Sequence[int]) -> tuple[Texts, Measures]:
     """
     by_rank = sorted(range(len(rows)), key=rows.__getitem__)
     ranked = [run.outcomes[place] for place in by_rank]
-    rank = {place: number for number, place in enumerate(by_rank)}
-    order = None if by_rank == list(range(len(rows))) else tuple(rank[place] for place in range(len(rows)))
+    order = None
+    if by_rank != list(range(len(rows))):
+        rank = {place: number for number, place in enumerate(by_rank)}
+        order = tuple(rank[place] for place in range(len(rows)))
     texts = Texts(
         excerpts={place: stage.excerpt for place, stage in enumerate(run.stages) if stage.excerpt is not None},
         tests={

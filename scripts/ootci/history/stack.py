@@ -17,6 +17,7 @@ _LONG = re.compile(r"(\S[^:]*\.py):\d+: ?\S*\s*\Z")
 _DEF = re.compile(r">?\s*(?:async )?def (\w+)")
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 _CURRENT = "Current thread"
+_DEAD = "(most recent call first)"
 
 _INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
 
@@ -72,7 +73,7 @@ def place_in_torch(text: str) -> str | None:
     trouble; they are passed over, and the function of torch that called them is named. Where a test called the plugin
     itself, or asserted something by itself, there is no such place.
     """
-    for frame in _innermost_first(text):
+    for frame in _innermost_first(text) if "torch" in text else ():
         if frame.is_test:
             return None
         if frame.in_torch is not None and frame.function not in _PASSED_THROUGH:
@@ -91,9 +92,10 @@ def source_line(text: str) -> str | None:
 
 def _innermost_first(text: str) -> Sequence[Frame]:
     lines = list(_lines(text))
-    current = next((number for number, line in enumerate(lines) if line.startswith(_CURRENT)), None)
-    if current is not None or any("(most recent call first)" in line for line in lines):
-        return _first_block(lines[current or 0 :])
+    if _CURRENT in text or _DEAD in text:
+        current = next((number for number, line in enumerate(lines) if line.startswith(_CURRENT)), None)
+        if current is not None or any(_DEAD in line for line in lines):
+            return _first_block(lines[current or 0 :])
     return list(_frames(lines))[::-1]
 
 
@@ -116,11 +118,14 @@ def _frames(lines: Sequence[str]) -> Iterator[Frame]:
     for line in lines[begin:]:
         if ".py" not in line and "def " not in line and not line.startswith("_ _ "):
             continue
-        short = _NATIVE.match(line) or _SHORT.match(line)
+        # What a pattern cannot do without is looked for first: that is far quicker.
+        short = _NATIVE.match(line) if 'File "' in line else None
+        if short is None and ".py:" in line:
+            short = _SHORT.match(line)
         if short is not None:
             yield Frame(short[1], short[2])
             function = None
-        elif (long := _LONG.match(line)) is not None:
+        elif ".py:" in line and (long := _LONG.match(line)) is not None:
             yield Frame(long[1], function or "<unknown>")
             function = None
         elif line.startswith("_ _ "):

@@ -21,7 +21,7 @@ from datetime import timezone
 from pathlib import Path
 
 from ootci.errors import HistoryConflict, NotANightly
-from ootci.model.outcome import OutcomeName
+from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import Run
 
@@ -34,6 +34,9 @@ from .run_file import RunFile
 from .signature import signature_of
 from .stored import StoredRun, stored
 from .tables import TestTable, ValueTable
+
+_NAMED = FAILURES | {OutcomeName.XFAILED}
+"""The outcomes of tests that have a signature, if they said anything."""
 
 
 class History(HistoryReader):
@@ -102,11 +105,11 @@ class History(HistoryReader):
         signatures = {
             item.id: found
             for item in run.outcomes
-            if (item.is_failure or item.outcome is OutcomeName.XFAILED)
+            if item.outcome in _NAMED
             and (found := signature_of(run.device, item.outcome, item.message, item.text, test_id=item.id)) is not None
         }
-        new = stored(run, self.tests, signatures)
-        return self.append_stored(new, details_of(run, self.tests.rows_of(run.outcomes)))
+        rows = self.tests.rows_of(run.outcomes)
+        return self.append_stored(stored(run, self.tests, signatures, rows=rows), details_of(run, rows))
 
     def take(self, run: StoredRun, other: History) -> bool:
         """Add a run of another history, with the details that are still kept there; false when it was there already.
@@ -117,9 +120,9 @@ class History(HistoryReader):
         """
         full = other.whole(run)
         signatures = {run.tests[row].id: signature for row, signature in run.signatures.items()}
-        new = stored(full, self.tests, signatures)
-        details = details_of(full, self.tests.rows_of(full.outcomes))
-        return self.append_stored(new, [found for found in details if other.details_path(run, type(found)).exists()])
+        rows = self.tests.rows_of(full.outcomes)
+        details = [found for found in details_of(full, rows) if other.details_path(run, type(found)).exists()]
+        return self.append_stored(stored(full, self.tests, signatures, rows=rows), details)
 
     def append_stored(self, new: StoredRun, details: Sequence[Texts | Measures] = ()) -> bool:
         """Add a run whose tests have rows in this history's table already; false when it was there already.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 
 from ootci.model.outcome import FAILURES, Counts, OutcomeName
 from ootci.model.run import CapabilityCounts, Run
@@ -127,35 +128,34 @@ class StoredRun:
         )
 
 
-def stored(run: Run, tests: TestTable | None = None, signatures: Mapping[str, Signature] | None = None) -> StoredRun:
+def stored(
+    run: Run,
+    tests: TestTable | None = None,
+    signatures: Mapping[str, Signature] = MappingProxyType({}),
+    *,
+    rows: Sequence[int] | None = None,
+) -> StoredRun:
     """A run as the history keeps it.
 
     Args:
         run: the run.
         tests: the table of tests, in which the run's tests get rows; one of its own when absent.
         signatures: what failing tests failed of, by id.
+        rows: the rows of the run's tests, where the table was asked for them already.
 
     """
     tests = TestTable() if tests is None else tests
-    rows = tests.rows_of(run.outcomes)
+    rows = tests.rows_of(run.outcomes) if rows is None else rows
     states = bytearray(len(tests))
+    attempts: dict[int, tuple[OutcomeName, ...]] = {}
+    named: dict[int, Signature] = {}
     for row, item in zip(rows, run.outcomes, strict=True):
         states[row] = state_of(item.outcome, item.ran)
-    return StoredRun(
-        head=_head_of(run),
-        tests=tests,
-        states=bytes(states),
-        attempts={
-            row: tuple(attempt.outcome for attempt in item.attempts)
-            for row, item in zip(rows, run.outcomes, strict=True)
-            if item.attempts
-        },
-        signatures={
-            row: signatures[item.id]
-            for row, item in zip(rows, run.outcomes, strict=True)
-            if signatures and item.id in signatures
-        },
-    )
+        if item.attempts:
+            attempts[row] = tuple(attempt.outcome for attempt in item.attempts)
+        if item.id in signatures:
+            named[row] = signatures[item.id]
+    return StoredRun(head=_head_of(run), tests=tests, states=bytes(states), attempts=attempts, signatures=named)
 
 
 def _head_of(run: Run) -> Run:

@@ -150,7 +150,7 @@ class TestTable:
         self._known = 0
 
     @cached_property
-    def _rows(self) -> dict[Test, int]:
+    def _rows(self) -> dict[tuple[str, str, str | None, str | None], int]:
         return {test: row for row, test in enumerate(self.tests)}
 
     def __len__(self) -> int:
@@ -187,11 +187,11 @@ class TestTable:
         """
         rows, known, tests = [], self._rows, self.tests
         for item in outcomes:
-            test = Test(item.id, item.suite, item.capability, item.title)
+            test = (item.id, item.suite, item.capability, item.title)
             row = known.get(test)
             if row is None:
                 row = known[test] = len(tests)
-                tests.append(test)
+                tests.append(Test(*test))
             rows.append(row)
         return rows
 

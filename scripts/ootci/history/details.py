@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError
 
 from ootci.errors import HistoryCorrupt
 from ootci.model.outcome import Attempt, Outcome, OutcomeName
-from ootci.model.record import Record
+from ootci.model.record import Record, compact_record
 from ootci.model.run import OperatorCount, Run
 
 from .states import masked, outcome_of, present_rows, way_of
@@ -24,7 +24,8 @@ MAX_BYTES = 512 * 1024 * 1024
 """No file of details is longer than this when it is unpacked."""
 
 
-class FailureText(Record):
+@compact_record
+class FailureText:
     """What one test said. Hostile until escaped."""
 
     message: str | None = None

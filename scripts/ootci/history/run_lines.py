@@ -88,7 +88,7 @@ def _tests(run: StoredRun, values: ValueTable, bases: Mapping[int, bytes]) -> di
         again.setdefault(" ".join(outcome.value for outcome in later), []).append(row)
     signed: dict[str, list[int]] = {}
     for row, signature in sorted(run.signatures.items()):
-        signed.setdefault(str(values.number_of(json.loads(signature.model_dump_json()))), []).append(row)
+        signed.setdefault(str(values.number_of(signature.model_dump())), []).append(row)
     if again:
         best["again"] = {key: row_text(rows) for key, rows in again.items()}
     if signed:

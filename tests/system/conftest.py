@@ -10,10 +10,15 @@ from pathlib import Path
 
 import pytest
 from commands import Nightly, Ran, Tool, build_documentation, run_command, run_nightly
+from hypothesis import settings
 from preparation import prepare_once
 from worker_order import in_worker_order
 
 ROOT = Path(__file__).parents[2]
+
+# How long an example takes says how busy the machine is, and nothing else.
+settings.register_profile("ootci", deadline=None)
+settings.load_profile("ootci")
 
 collect_ignore = ["misbehaving"]
 """Sources of stand-ins, among them tests that only a stand-in's nightly runs."""

@@ -31,12 +31,6 @@ class PastRun:
     started_at: datetime
     read: Callable[[], StoredRun] = field(repr=False, compare=False)
 
-    @classmethod
-    def of(cls, run: StoredRun) -> PastRun:
-        """One that was read already."""
-        head = run.head
-        return cls(head.device, head.plan_id, head.attempt, head.id, head.started_at, lambda: run)
-
     @cached_property
     def stored(self) -> StoredRun:
         """The run as the history keeps it, read when it is first asked for.

@@ -201,7 +201,7 @@ def made(number: int, drawn: Any) -> Run:
     return record.model_copy(update={"outcomes": tuple(outcomes)})
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(first=_RUNS, second=_RUNS)
 def test_the_script_finds_what_the_tool_finds_between_any_two_runs(
     page: Page, compared: Compared, first: Any, second: Any

@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_suites import SmallSuites
 
@@ -31,7 +31,6 @@ def test_four():
 '''
 
 
-@settings(deadline=None)
 @given(_TESTS, st.integers(1, 9), st.randoms(use_true_random=False))
 def test_every_test_is_in_exactly_one_shard_whatever_the_order(
     durations: dict[str, float], count: int, order: random.Random
@@ -44,7 +43,6 @@ def test_every_test_is_in_exactly_one_shard_whatever_the_order(
     assert assign(ids, durations, count) == found
 
 
-@settings(deadline=None)
 @given(_TESTS, st.integers(1, 9))
 def test_no_shard_is_much_longer_than_its_share(durations: dict[str, float], count: int) -> None:
     found = assign(list(durations), durations, count)

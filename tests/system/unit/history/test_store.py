@@ -117,7 +117,7 @@ def _run_with(number: int, tests: dict[str, tuple[object, ...]], attempt: int) -
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 2), _TESTS), max_size=8), st.randoms())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_every_run_comes_back_as_it_was_whatever_the_order_of_arrival(
     tmp_path_factory: pytest.TempPathFactory,
     given_runs: list[tuple[int, int, dict[str, tuple[object, ...]]]],
@@ -351,7 +351,7 @@ def test_a_writer_that_is_killed_leaves_the_old_or_the_new_state(tmp_path: Path,
 
 
 @given(st.binary(max_size=300), st.sampled_from(["dev.runs", "plans", "values"]), st.integers(0, 400))
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 def test_whatever_is_in_the_files_reading_ends_with_runs_or_an_error_of_ours(
     tmp_path_factory: pytest.TempPathFactory, junk: bytes, name: str, place: int
 ) -> None:

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from unit.render.hostile import hostile_sample
 from unit.render.run_reader import Told, read_run
 from unit.render.sample import Sample
-from unit.samples import plan, run
+from unit.samples import past_run, plan, run
 
 from ootci.history.claims import known_ids
-from ootci.history.past_run import PastRun
 from ootci.history.store import History
 from ootci.history.stored import StoredRun, stored
 from ootci.history.tables import TestTable
@@ -35,7 +34,7 @@ _OUTCOMES = st.dictionaries(st.sampled_from(_NAMES), st.sampled_from([name.value
 def written(folder: Path, runs: list[StoredRun]) -> list[Path]:
     """The files of runs that share a table, in a folder of their own."""
     paths = []
-    files = [(run_files.run_path(PastRun.of(item)), run_files.run_file(item, None)) for item in runs]
+    files = [(run_files.run_path(past_run(item)), run_files.run_file(item, None)) for item in runs]
     for name, content in (*files, *run_files.tests_files(runs[0].tests)):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -40,7 +40,7 @@ def _by_hand(issues: tuple[Issue, ...], hand: str) -> tuple[Issue, ...]:
     return (changed[hand], *rest)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(NIGHT, min_size=1, max_size=12))
 def test_laws(nights: list[dict[str, object]]) -> None:
     issues: tuple[Issue, ...] = ()

@@ -189,7 +189,7 @@ _GLOBS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(_TESTS, _TESTS, _GLOBS, _TESTS)
 def test_claims_only_ever_turn_failing_tests_into_known_ones(
     smoke: dict[str, str], integration: dict[str, str], globs: list[str], before: dict[str, str]

@@ -129,7 +129,7 @@ def test_the_pages_show_every_attempt(tmp_path: Path) -> None:
 _OUTCOMES = st.sampled_from(list(OutcomeName))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(_OUTCOMES, st.lists(_OUTCOMES, max_size=3)), max_size=6))
 def test_no_later_attempt_makes_a_failure_look_fine(found: list[tuple[OutcomeName, list[OutcomeName]]]) -> None:
     outcomes = tuple(

@@ -43,7 +43,7 @@ def _judge(records: list[Plan | Run]) -> Verdicts:
         return judge(tuple(device(name) for name in NAMES), history, night(3))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(_records(), st.randoms(use_true_random=False))
 def test_the_order_of_arrival_does_not_matter(records: list[Plan | Run], random: object) -> None:
     shuffled = list(records)
@@ -53,7 +53,7 @@ def test_the_order_of_arrival_does_not_matter(records: list[Plan | Run], random:
     assert _judge(shuffled) == _judge(records)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(_records())
 def test_what_is_as_expected_has_executed_tests_and_no_failure(records: list[Plan | Run]) -> None:
     for item in _judge(records).devices:
@@ -66,7 +66,7 @@ def test_what_is_as_expected_has_executed_tests_and_no_failure(records: list[Pla
             assert item.since is not None
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(_records())
 def test_judging_again_changes_nothing(records: list[Plan | Run]) -> None:
     assert _judge(records).to_json() == _judge(records).to_json()

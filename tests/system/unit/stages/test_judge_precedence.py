@@ -178,7 +178,7 @@ def _plan(paused: bool) -> Plan:
     )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(_NIGHTS)
 def test_the_verdict_is_the_first_in_the_order_of_precedence_that_applies(night: Night) -> None:
     table = TestTable()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ootci.model.ids import MAX_ID, Ids, short_id
@@ -110,7 +110,6 @@ def test_ids_that_differ_past_the_limit_stay_two(tmp_path: Path) -> None:
     assert short_id("x" * MAX_ID) == "x" * MAX_ID
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(["a", "b", "a #2", "a #3", "a #2 #2", "x" * 2000, "x" * 1001])))
 def test_ids_are_distinct_whatever_comes(names: list[str]) -> None:
     ids = Ids()
@@ -119,7 +118,6 @@ def test_ids_are_distinct_whatever_comes(names: list[str]) -> None:
     assert all(len(item) <= MAX_ID for item in found)
 
 
-@settings(deadline=None)
 @given(st.lists(st.text("ab\n", max_size=90)), st.integers(2, 40))
 def test_an_excerpt_is_the_same_however_the_text_comes(parts: list[str], limit: int) -> None:
     piecewise = Excerpt(limit)

@@ -67,14 +67,14 @@ def test_cut_at_every_byte_it_keeps_a_prefix_and_never_looks_whole(tmp_path: Pat
     assert len(report.outcomes) == len(whole)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(position=st.integers(0, len(SMALL) - 1), byte=st.integers(0, 255))
 def test_one_changed_byte_never_raises_and_never_adds_a_test(tmp_path: Path, position: int, byte: int) -> None:
     changed = SMALL[:position] + bytes([byte]) + SMALL[position + 1 :]
     assert len(_read(tmp_path, changed).outcomes) <= 4
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary(max_size=300))
 def test_bytes_that_are_no_report_are_a_state(tmp_path: Path, content: bytes) -> None:
     report = _read(tmp_path, content)

@@ -50,7 +50,7 @@ def _by_suite(outcomes: list[Outcome]) -> list[Outcome]:
     return sorted(outcomes, key=lambda outcome: suites.index(outcome.suite))
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(outcomes=st.lists(_outcomes(), max_size=6, unique_by=lambda outcome: outcome.id))
 def test_what_is_written_is_read_back(tmp_path: Path, outcomes: list[Outcome]) -> None:
     path = tmp_path / "report.xml"

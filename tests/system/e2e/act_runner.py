@@ -134,12 +134,12 @@ class ActRun:
         return {_job_name(event): str(event["jobResult"]) for event in self._with("jobResult")}
 
     def steps(self, job: str) -> dict[str, str]:
-        """Result of each step of a job, by name."""
-        return {
-            str(event["step"]): str(event["stepResult"])
-            for event in self._with("stepResult")
-            if _job_name(event) == job
-        }
+        """Result of each step of a job, by name; that of an action is a failure if any part of it is."""
+        found: dict[str, str] = {}
+        for event in self._with("stepResult"):
+            if _job_name(event) == job and found.get(str(event["step"])) != "failure":
+                found[str(event["step"])] = str(event["stepResult"])
+        return found
 
     def _with(self, key: str) -> Iterator[Mapping[str, object]]:
         return (event for event in self.events if key in event)

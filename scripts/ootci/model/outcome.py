@@ -47,7 +47,10 @@ class Way(str, Enum):
 
 def way(said: object) -> Way | None:
     """The way that a device run said, or None where that is no way."""
-    return Way(said) if isinstance(said, str) and said in Way.__members__.values() else None
+    return _WAYS.get(said) if isinstance(said, str) else None
+
+
+_WAYS = {item.value: item for item in Way}
 
 
 class Attempt(Record):

@@ -29,6 +29,8 @@ _AGAIN = {
 }
 """Surefire's attempts that failed: `flaky...` before one that passed, `rerun...` after the one that is reported."""
 _OUTPUTS = frozenset({"system-out", "system-err"})
+UNDERSTOOD = frozenset({"property", *_RESULTS, *_AGAIN, *_OUTPUTS})
+"""The elements in a test case that mean anything."""
 _RANK = {None: 0, OutcomeName.SKIPPED: 1, OutcomeName.FAILED: 2, OutcomeName.ERROR: 2}
 
 _BY_TYPE = {
@@ -173,16 +175,16 @@ class Case:
         properties = self._properties
         by_element, message = self._by_element()
         exact = _EXACT.get(properties.get("outcome", ""))
-        result = exact if exact is not None and exact in _ADDED.get(by_element, {by_element}) else by_element
+        result = by_element if exact is None or exact not in _ADDED.get(by_element, {by_element}) else exact
         text = self._text.shown() if self._text is not None else None
-        if text is None and result is not OutcomeName.PASSED and self._result is not None and self._output is not None:
+        if text is None and result is not _PASSED and self._result is not None and self._output is not None:
             text = self._output.shown()
-        attempts = tuple(again.attempt() for again in self._again)
-        if attempts and result is OutcomeName.PASSED:
+        attempts = tuple([again.attempt() for again in self._again])
+        if attempts and result is _PASSED:
             # It passed in the end. The first attempt stays what it was, as in our own runs.
             first, *later = attempts
             result, message, text = first.outcome, first.message, first.text
-            attempts = (*later, Attempt(outcome=OutcomeName.PASSED))
+            attempts = (*later, Attempt(outcome=_PASSED))
         return Outcome(
             id=_id(self._attributes, properties.get("id")),
             suite=self._suite,
@@ -200,8 +202,8 @@ class Case:
     def _by_element(self) -> tuple[OutcomeName, str | None]:
         if self._result is None:
             if "status" not in self._attributes:
-                return OutcomeName.PASSED, None
-            return _BY_STATUS.get(self._attributes["status"].lower(), (OutcomeName.PASSED, None))
+                return _PASSED, None
+            return _BY_STATUS.get(self._attributes["status"].lower(), (_PASSED, None))
         message = self._message
         if self._result is OutcomeName.FAILED and (message or "").startswith(_STRICT_XPASS):
             return OutcomeName.XPASSED, message

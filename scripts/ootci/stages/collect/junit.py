@@ -17,7 +17,8 @@ from ootci.model.ids import Ids
 from ootci.model.outcome import Outcome
 from ootci.model.run import ReportState
 
-from .case import MAX_NAME, Case, plain_case
+from .case import MAX_NAME, UNDERSTOOD, Case, plain_case
+from .excerpt import Excerpt
 from .mend import Mender
 
 MAX_BYTES = 512 * 1024 * 1024
@@ -221,13 +222,14 @@ class _Reader:
             self.is_junit = True
             self._suites.append(_suite_name(attributes.get("name", "")))
             self._suite = self._suites[-1]
-        elif self._attributes is not None:
+        elif tag in UNDERSTOOD and self._attributes is not None:
             case = self._case
             if case is None:
                 case = self._case = Case(self._attributes, self._suite)
+            before = case.reading
             case.start(tag, attributes)
-            # Most text is the space between elements: expat is only asked for what will be kept.
-            self._parser.CharacterDataHandler = case.reading.add if case.reading is not None else None
+            if case.reading is not before:
+                self._listen(case.reading)
 
     def _end(self, tag: str) -> None:
         self._depth -= 1
@@ -237,16 +239,23 @@ class _Reader:
         elif tag in _SUITES:
             self._suites.pop()
             self._suite = self._suites[-1] if self._suites else _suite_name("")
-        elif self._case is not None:
-            self._case.end(tag)
-            reading = self._case.reading
-            self._parser.CharacterDataHandler = reading.add if reading is not None else None
+        elif tag in UNDERSTOOD and (case := self._case) is not None:
+            before = case.reading
+            case.end(tag)
+            if case.reading is not before:
+                self._listen(case.reading)
+
+    def _listen(self, reading: Excerpt | None) -> None:
+        # Most text is the space between elements: expat is only asked for what will be kept.
+        self._parser.CharacterDataHandler = reading.add if reading is not None else None
 
     def _finish_case(self) -> None:
         attributes, case = self._attributes, self._case
         if case is not None:
             self.outcomes.append(case.outcome())
-            self._case = self._parser.CharacterDataHandler = None
+            if case.reading is not None:
+                self._listen(None)
+            self._case = None
         elif attributes is not None:
             self.outcomes.append(plain_case(attributes, self._suite))
         self._attributes = None

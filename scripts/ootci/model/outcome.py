@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from enum import Enum
+from operator import attrgetter
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -152,8 +153,9 @@ class Counts(Record):
     def of(cls, outcomes: Iterable[Outcome]) -> Counts:
         """Count outcomes."""
         found = list(outcomes)
-        by_name = Counter(item.outcome.value for item in found)
-        return cls(**by_name, flaky=sum(item.is_flaky for item in found))
+        by_outcome = Counter(map(attrgetter("outcome"), found))
+        by_name = {outcome.value: number for outcome, number in by_outcome.items()}
+        return cls(**by_name, flaky=sum(item.is_flaky for item in found if item.attempts))
 
     @property
     def total(self) -> int:

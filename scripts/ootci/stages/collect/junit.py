@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from xml.parsers import expat
 
@@ -58,16 +59,22 @@ class Report:
 def read_junit(path: Path) -> Report:
     """Read one report. Never raises for what is in it: a bad report is a state."""
     cases = JunitCases(path)
-    ids = Ids()
-    outcomes: list[Outcome] = []
-    for outcome in cases:
-        if len(outcomes) == MAX_CASES:
-            detail = f"the report holds more than {MAX_CASES} tests; those after them were not read"
-            return Report(tuple(outcomes), ReportState.TRUNCATED, detail)
-        test_id = ids.add(outcome.id)
-        outcomes.append(outcome if test_id == outcome.id else outcome.model_copy(update={"id": test_id}))
+    found = iter(cases)
+    outcomes = _each_once(tuple(islice(found, MAX_CASES)))
+    if next(found, None) is not None:
+        detail = f"the report holds more than {MAX_CASES} tests; those after them were not read"
+        return Report(outcomes, ReportState.TRUNCATED, detail)
     # What must not be read is not believed in part, either.
-    return Report(() if cases.state in _WITHOUT_CASES else tuple(outcomes), cases.state, cases.detail)
+    return Report(() if cases.state in _WITHOUT_CASES else outcomes, cases.state, cases.detail)
+
+
+def _each_once(outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
+    """The outcomes, those with another id whose id an earlier one has."""
+    if len({outcome.id for outcome in outcomes}) == len(outcomes):
+        return outcomes
+    ids = Ids()
+    unique = ((outcome, ids.add(outcome.id)) for outcome in outcomes)
+    return tuple(item if item.id == test_id else item.model_copy(update={"id": test_id}) for item, test_id in unique)
 
 
 class JunitCases:

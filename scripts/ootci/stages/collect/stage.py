@@ -118,6 +118,8 @@ def _with_missing(reported: tuple[Outcome, ...], log: EventLog) -> tuple[Outcome
     A job that was ended from outside leaves outcomes in the event log that no report holds; a test without any outcome
     is `not_run`.
     """
+    if not log.collected:
+        return reported
     known = {outcome.id for outcome in reported}
     missing = []
     for test in log.collected.values():

@@ -64,6 +64,18 @@ def test_memory_does_not_grow_with_a_text(tmp_path: Path) -> None:
     assert int(done.stdout.split()[2]) / 1024 - small < 2 * GROWTH_MIB
 
 
+def test_memory_does_not_grow_with_durations_that_are_none(tmp_path: Path) -> None:
+    """Durations are remembered, as most come again; what only a hostile report says is not."""
+    path = tmp_path / "junit.xml"
+    small = _peak_mib(path, 100)
+    with path.open("w", encoding="utf-8") as stream:
+        stream.write('<testsuite name="ops">')
+        stream.writelines(f'<testcase name="a" time="{number}{"x" * 50_000}"/>' for number in range(400))
+        stream.write("</testsuite>")
+    done = subprocess.run([sys.executable, "-c", _COUNT, str(path)], capture_output=True, text=True, check=True)
+    assert int(done.stdout.split()[2]) / 1024 - small < 2 * GROWTH_MIB
+
+
 def test_more_tests_than_can_be_held_are_a_report_that_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "junit.xml"
     path.write_text("".join(_cases(101)), encoding="utf-8")

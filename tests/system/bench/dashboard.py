@@ -3,9 +3,10 @@
 With ``--front``, how soon the front page of many devices can be used.
 
 Invented devices with ten thousand tests each, see ``tests/system/simulator``; a test that fails says a dozen lines.
-Each rendering is a process of its own. Seconds are of the processor and without starting Python; a year, a quarter and
-a week take turns. Strips, trends and rankings look back 90 nights at most, so that a quarter has them full and a week
-has not: what a year takes longer than a quarter grows with the history.
+Each rendering is a process of its own, and an update finds the site before last beside the site, as it does from the
+third night on. Seconds are of the processor and without starting Python; a year, a quarter and a week take turns.
+Strips, trends and rankings look back 90 nights at most, so that a quarter has them full and a week has not: what a year
+takes longer than a quarter grows with the history.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from ootci.model.record import read, write  # noqa: E402
 from ootci.model.verdict import Verdicts  # noqa: E402
 from ootci.stages.judge import judge  # noqa: E402
 from ootci.stages.render import render  # noqa: E402
+from ootci.stages.render.tree import spare_of  # noqa: E402
 
 DEVICES, NIGHTS, TESTS, TURNS = 10, 365, 10_000, 3
 SPANS = {"quarter": 100, "week": 7}
@@ -138,11 +140,12 @@ def rows(devices: int = DEVICES, nights: int = NIGHTS, tests: int = TESTS, turns
         update: dict[str, list[Cost]] = {"year": [], **{span: [] for span in SPANS}}
         for _ in range(turns):
             for span, costs in update.items():
-                site = folder / "turn" / "site"
-                # Rendering only ever replaces files, so that links are as good as copies.
-                shutil.copytree(folder / span / "site", site, copy_function=os.link)
-                costs.append(_rendered(folder / span, "after", site, registry))
-                shutil.rmtree(site)
+                turn = folder / "turn"
+                for site in (folder / span / "site", spare_of(folder / span / "site")):
+                    # Rendering only ever replaces files, so that links are as good as copies.
+                    shutil.copytree(site, turn / site.name, copy_function=os.link)
+                costs.append(_rendered(folder / span, "after", turn / "site", registry))
+                shutil.rmtree(turn)
         ratios = [one["seconds"] / two["seconds"] for one, two in zip(update["year"], update["week"], strict=True)]
         return {
             "devices": devices,
@@ -193,15 +196,20 @@ def _registry(fleet: Fleet, folder: Path) -> Path:
 
 
 def _before_last(fleet: Fleet, place: Path, nights: range, registry: Path) -> Cost:
-    """Render some nights, and make all ready for an update by the night after them; what rendering them cost."""
-    last = nights.stop
-    fleet.fill(place / "history", nights, last)
-    fleet.judge(place / "history", last - 1, place / "before.json")
+    """Render some nights, and make all ready for an update by the night after them; what rendering most of them cost.
+
+    The last of them is an update itself: an update finds the site before last beside the site.
+    """
+    fleet.fill(place / "history", nights[:-1], nights.stop)
+    fleet.judge(place / "history", nights[-2], place / "before.json")
     cost = _rendered(place, "before", place / "site", registry)
-    history = History(place / "history")
-    with history.together():
-        fleet.append(last, history, last)
-    fleet.judge(place / "history", last, place / "after.json")
+    for number, verdicts in ((nights[-1], "before"), (nights.stop, "after")):
+        history = History(place / "history")
+        with history.together():
+            fleet.append(number, history, nights.stop)
+        fleet.judge(place / "history", number, place / f"{verdicts}.json")
+        if number in nights:
+            _rendered(place, verdicts, place / "site", registry)
     return cost
 
 

@@ -124,8 +124,9 @@ SECTIONS: dict[str, Section] = {
         "The dashboard",
         "Invented devices; every test that fails says a dozen lines, which are kept for 90 nights. A rendering takes "
         "over the pages of which nothing has changed, without reading them, and reads no run of a month that is over "
-        "unless a page looks back to it. What still grows with the history: a folder and a link for each page that is "
-        "taken over, nightlies, tests that ever failed, and the files that list every night. Behind a week there is "
+        "unless a page looks back to it. They lie in the site before last, kept beside the site, which becomes the "
+        "next one. What still grows with the history: looking at the size and the key of every page, nightlies, tests "
+        "that ever failed, and the files that list every night. Behind a week there is "
         "less to show, too: strips, trends and rankings look back 90 nights at most.",
         _site,
     ),

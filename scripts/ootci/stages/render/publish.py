@@ -13,7 +13,8 @@ from pathlib import Path
 
 from ootci.errors import HostFailure
 
-from .reuse import MADE_FROM, File, Kept, Reusable, made_from
+from .reuse import File, Kept, Made, Reusable
+from .tree import Tree, claimed, is_site, keep
 
 
 @dataclass(frozen=True)
@@ -46,14 +47,17 @@ def publish(files: Iterable[File], site: Path, kept: Kept | None = None) -> Publ
             where=str(site),
             fix="name an empty or a new folder with --site",
         )
+    kept = Kept(site) if kept is None else kept
     mark = secrets.token_hex(4)
     fresh, old = site.with_name(f".{site.name}.{mark}.new"), site.with_name(f".{site.name}.{mark}.old")
     try:
         with _nothing_collected():
-            published = _write(files, fresh, Kept(site) if kept is None else kept)
+            begun = Made() if kept.is_none else claimed(site, fresh)
+            published = _write(files, Tree(fresh, kept, begun))
         if site.exists():
             site.rename(old)
         fresh.rename(site)
+        keep(None if kept.is_none else old, site)
     except OSError as error:
         if old.exists() and not site.exists():
             old.rename(site)
@@ -80,34 +84,21 @@ def _nothing_collected() -> Iterator[None]:
             gc.enable()
 
 
-def _write(files: Iterable[File], fresh: Path, kept: Kept) -> Published:
-    sources: dict[str, tuple[str, int]] = {}
-    folders: set[str] = set()
+def _write(files: Iterable[File], tree: Tree) -> Published:
     made = taken_over = 0
     for file in files:
-        name = file.path if isinstance(file, Reusable) else file[0]
-        # Thousands of files are taken over, each of which costs less than its paths would.
-        path = f"{fresh}/{name}"
-        folder = path.rpartition("/")[0]
-        if folder not in folders:
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            folders.add(folder)
-        size = kept.take(file, path) if isinstance(file, Reusable) else None
-        if size is None:
-            content = file.make() if isinstance(file, Reusable) else file[1]
-            # Never into a file that is there: it could be a link to one of the site of before.
-            with Path(path).open("xb") as stream:
-                size = stream.write(content)
-            made += 1
-        else:
+        if not isinstance(file, Reusable):
+            tree.write(*file, key=None)
+        elif tree.take(file):
             taken_over += 1
-        if isinstance(file, Reusable):
-            sources[name] = file.key, size
-    if sources:
-        (fresh / MADE_FROM).write_bytes(made_from(sources))
+            continue
+        else:
+            tree.write(file.path, file.make(), file.key)
+        made += 1
+    tree.finish()
     return Published(made, taken_over)
 
 
 def _is_ours(site: Path) -> bool:
     """Whether the folder may be replaced: it is empty, or a site that was rendered before."""
-    return site.is_dir() and not site.is_symlink() and (not any(site.iterdir()) or (site / "verdicts.json").is_file())
+    return is_site(site) or (site.is_dir() and not site.is_symlink() and not any(site.iterdir()))

@@ -13,14 +13,14 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 MADE_FROM = ".made-from.json"
 """Its name begins with a dot so that GitHub Pages leaves it out."""
-_FORMAT = {"format": "ootci-site", "version": 1}
+_FORMAT = {"format": "ootci-site", "version": 2}
 _MAX_BYTES = 256 * 1024 * 1024
 _LIBRARIES = ("jinja2", "markupsafe", "pydantic")
 
@@ -66,6 +66,29 @@ def makers_digest(templates: Path) -> str:
     return digest(*parts)
 
 
+@dataclass(frozen=True)
+class Made:
+    """What a site says of its files.
+
+    Attributes:
+        lasting: those that may be taken over: by path, key and size.
+        others: the size of each of the others.
+
+    """
+
+    lasting: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    others: Mapping[str, int] = field(default_factory=dict)
+
+    def sizes(self) -> dict[str, int]:
+        """The size of each file, but for the one that says so."""
+        return {**{path: size for path, (_, size) in self.lasting.items()}, **self.others}
+
+    def to_json(self) -> bytes:
+        """What a site says, as text."""
+        found = {"files": dict(sorted(self.lasting.items())), "others": dict(sorted(self.others.items()))}
+        return json.dumps({**_FORMAT, **found}, separators=(",", ":")).encode("utf-8") + b"\n"
+
+
 class Kept:
     """The files of a site that may be taken over; none where it does not say what they were made from.
 
@@ -76,7 +99,12 @@ class Kept:
 
     def __init__(self, site: Path | None) -> None:
         self._site = site
-        self._files: Mapping[str, tuple[str, int]] = {} if site is None else _read(site / MADE_FROM)
+        self._files = made_of(site).lasting if site is not None else {}
+
+    @property
+    def is_none(self) -> bool:
+        """Whether everything is to be made, whatever there is."""
+        return self._site is None
 
     def read(self, path: str) -> bytes | None:
         """What a file of it holds; None where there is none."""
@@ -102,18 +130,15 @@ class Kept:
         return None
 
 
-def made_from(files: Mapping[str, tuple[str, int]]) -> bytes:
-    """The file that says what others were made from: by path, key and size."""
-    return json.dumps({**_FORMAT, "files": dict(sorted(files.items()))}, separators=(",", ":")).encode("utf-8") + b"\n"
-
-
-def _read(path: Path) -> dict[str, tuple[str, int]]:
+def made_of(site: Path) -> Made:
+    """What a site says of its files; nothing where this program did not write it."""
     try:
-        with path.open("rb") as stream:
+        with (site / MADE_FROM).open("rb") as stream:
             found: Any = json.loads(stream.read(_MAX_BYTES))
         if {name: found[name] for name in _FORMAT} != _FORMAT:
-            return {}
-        return {str(name): (str(key), int(size)) for name, (key, size) in found["files"].items()}
+            return Made()
+        lasting = {str(name): (str(key), int(size)) for name, (key, size) in found["files"].items()}
+        return Made(lasting, {str(name): int(size) for name, size in found["others"].items()})
     except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         # It was not written by this program, and so nothing is known of the files beside it.
-        return {}
+        return Made()

@@ -20,6 +20,7 @@ from ootci.stages.judge import judge
 from ootci.stages.render import run_page
 from ootci.stages.render.publish import publish
 from ootci.stages.render.reuse import MADE_FROM, Reusable, digest, makers_digest
+from ootci.stages.render.tree import spare_of
 
 NIGHTS = 8
 
@@ -54,7 +55,8 @@ def test_the_same_again_makes_no_page_of_a_run_or_nightly_anew(place: Place) -> 
 
 
 def test_a_night_more_makes_its_own_pages_and_few_others(place: Place) -> None:
-    for number in (NIGHTS - 2, NIGHTS - 1):
+    """From the third rendering on the site before last is brought up to date."""
+    for number in (NIGHTS - 2, NIGHTS - 1, NIGHTS):
         before = len(lasting(place))
         place.append(number)
         # Of the nightly before, the page now leads to this one.
@@ -170,19 +172,22 @@ def test_a_damaged_file_is_made_again(place: Place, damage: Callable[[Path], Non
         b"\xff",
         b"[]",
         b"{}",
-        b'{"format":"ootci-site","version":2,"files":{}}',
-        b'{"format":"another","version":1,"files":{}}',
-        b'{"format":"ootci-site","version":1,"files":[1]}',
-        b'{"format":"ootci-site","version":1,"files":{"a":1}}',
-        b'{"format":"ootci-site","version":1,"files":{"a":["b","c"]}}',
-        b'{"format":"ootci-site","version":1,"files":{"a":["b",1e999]}}',
+        b'{"format":"ootci-site","version":3,"files":{},"others":{}}',
+        b'{"format":"another","version":2,"files":{},"others":{}}',
+        b'{"format":"ootci-site","version":2,"files":[1],"others":{}}',
+        b'{"format":"ootci-site","version":2,"files":{"a":1},"others":{}}',
+        b'{"format":"ootci-site","version":2,"files":{"a":["b","c"]},"others":{}}',
+        b'{"format":"ootci-site","version":2,"files":{"a":["b",1e999]},"others":{}}',
+        b'{"format":"ootci-site","version":2,"files":{"a":["key",4]}}',
+        b'{"format":"ootci-site","version":2,"files":{"a":["key",4]},"others":[1]}',
     ],
 )
 def test_where_nothing_is_known_of_the_files_nothing_is_taken_over(tmp_path: Path, text: bytes) -> None:
     file = Reusable("a", "key", lambda: b"made")
     publish([("verdicts.json", b"{}"), file], tmp_path / "site")
     assert publish([("verdicts.json", b"{}"), file], tmp_path / "site").taken_over == 1
-    (tmp_path / "site" / MADE_FROM).write_bytes(text)
+    for site in (tmp_path / "site", spare_of(tmp_path / "site")):
+        (site / MADE_FROM).write_bytes(text)
     assert publish([("verdicts.json", b"{}"), file], tmp_path / "site").taken_over == 0
 
 

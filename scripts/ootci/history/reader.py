@@ -22,6 +22,7 @@ from .layout import (
     check_format,
     details_file,
     details_folder,
+    details_name,
     device_of,
     plans_file,
     runs_file,
@@ -138,10 +139,10 @@ class HistoryReader:
     def details_fingerprint(self, run: PastRun) -> str:
         """A digest of the details of a run that are still kept, without reading what they say."""
         month = self.month_of(run.plan_id, run.id)
-        paths = [self._details_path(month, run, kind) for kind in (Texts, Measures)]
+        names = [details_name(run.device, run.plan_id, run.attempt, _kind(kind)) for kind in (Texts, Measures)]
         # Most runs are old and have none: looking for each of their files takes longer than looking at all at once.
         found = self._details_of(month)
-        return files_fingerprint(path if path.name in found else None for path in paths)
+        return files_fingerprint(details_folder(self.folder, month) / name if name in found else None for name in names)
 
     def _details_of(self, month: str) -> frozenset[str]:
         """The names of the files of details of a month's runs."""
@@ -241,7 +242,11 @@ class HistoryReader:
         return self._details_path(self._month(run.head), run.head, kind)
 
     def _details_path(self, month: str, run: Run | PastRun, kind: type[Texts | Measures]) -> Path:
-        return details_file(self.folder, month, run.device, run.plan_id, run.attempt, kind.__name__.lower())
+        return details_file(self.folder, month, run.device, run.plan_id, run.attempt, _kind(kind))
+
+
+def _kind(kind: type[Texts | Measures]) -> str:
+    return kind.__name__.lower()
 
 
 def _age_of_plan(plan: Plan) -> tuple[datetime, str]:

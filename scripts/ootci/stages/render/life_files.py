@@ -25,17 +25,18 @@ from .places import TestFile
 LIVES = "lives"
 _TOP = "../../"
 _LETTERS = {
-    Came.ABSENT: ".",
-    Came.PASSED: "p",
-    Came.FAILED: "f",
-    Came.FLAKY: "a",
-    Came.XFAILED: "x",
-    Came.XPASSED: "X",
-    Came.NOT_RUN: "n",
-    Came.SKIPPED: "s",
-    Came.UNSUPPORTED: "u",
-    Came.SILENT: "_",
+    Came.ABSENT: b".",
+    Came.PASSED: b"p",
+    Came.FAILED: b"f",
+    Came.FLAKY: b"a",
+    Came.XFAILED: b"x",
+    Came.XPASSED: b"X",
+    Came.NOT_RUN: b"n",
+    Came.SKIPPED: b"s",
+    Came.UNSUPPORTED: b"u",
+    Came.SILENT: b"_",
 }
+_AS_LETTERS = bytes.maketrans(bytes(_LETTERS), b"".join(_LETTERS.values()))
 
 
 def life_path(file: TestFile) -> str:
@@ -94,7 +95,7 @@ def _device(item: DeviceLives, test_id: str, rows: Sequence[int], plans: Sequenc
     change, review = item.failing.get(test_id), known_entry(item, test_id)
     return DeviceLife(
         device=item.device.name,
-        nights="".join(_LETTERS[Came(night)] for night in nights),
+        nights=nights.translate(_AS_LETTERS).decode("ascii"),
         last=last.id,
         signature=change.signature if change is not None else None,
         spell=spell_of(item, test_id),

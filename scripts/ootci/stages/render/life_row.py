@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from ootci.history.not_passing import Came, NotPassing
 from ootci.model.device import Device
@@ -167,6 +167,7 @@ def known_entry(item: DeviceLives, test_id: str) -> KnownFailureReview | None:
     return next((review for review in item.verdict.known_failures if review.entry.matches(test_id)), None)
 
 
+@lru_cache(maxsize=2_000)
 def in_words(nights: bytes) -> str:
     """What came of a test, without when: ``failed on 3 of 28 nights, passed again on 1 of them``."""
     ran = many(sum(map(nights.count, _RAN)), "night")

@@ -6,10 +6,12 @@ import base64
 import hashlib
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined
 from jinja2.bccache import Bucket
+from jinja2.runtime import Macro
 from markupsafe import Markup, escape
 
 from ootci.model.record import utc_text
@@ -20,6 +22,7 @@ from .words import day, duration, many, moment
 TEXT_LIMIT = 8_000
 """No text that a template prints is longer than this."""
 MARKED_LINES = 60
+_REMEMBERED = 2_000
 
 _SYMBOL = re.compile(r'<symbol id="([^"]+)".*?</symbol>\n')
 _USED = re.compile(r'<use [^>]*?href="#([^"]+)"')
@@ -75,7 +78,10 @@ def templates(folder: Path) -> Environment:
         marked=marked,
         prose=prose,
     )
-    environment.globals.update(preview_of=None, docs=False, number=number)
+    # A table's thousand cells show few different things.
+    environment.globals.update(
+        preview_of=None, docs=False, number=number, once=lru_cache(_REMEMBERED, typed=True)(_shown)
+    )
     return environment
 
 
@@ -120,6 +126,11 @@ def prose(text: str) -> Markup:
     pieces = _CODE.split(one_line(text), maxsplit=CODE_PIECES)
     shown = (Markup("<code>{}</code>").format(piece) if at % 2 else escape(piece) for at, piece in enumerate(pieces))
     return Markup("").join(shown)
+
+
+def _shown(macro: Macro, *given: object) -> str:
+    """What a macro makes of what it is given; as ``once`` it is remembered, so that all of it has to be hashable."""
+    return macro(*given)
 
 
 def _finalize(value: object) -> object:

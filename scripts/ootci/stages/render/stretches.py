@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from types import MappingProxyType
 
@@ -69,6 +70,7 @@ _WORDS: Mapping[Came, str] = MappingProxyType(
 )
 
 
+@lru_cache(maxsize=2_000)
 def stretches(nights: bytes) -> Stretches:
     """The picture of nights, each one of ``Came``."""
     paths: dict[tuple[str, int], list[str]] = {}

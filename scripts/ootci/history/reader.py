@@ -137,11 +137,13 @@ class HistoryReader:
         return whole(run, texts, read_details(Measures, self.details_path(run, Measures)), passed_of=passed_of)
 
     def details_fingerprint(self, run: PastRun) -> str:
-        """A digest of the details of a run that are still kept, without reading what they say."""
+        """A digest of the details of a run that are still kept, without reading what they say; empty without any."""
         month = self.month_of(run.plan_id, run.id)
         names = [details_name(run.device, run.plan_id, run.attempt, _kind(kind)) for kind in (Texts, Measures)]
         # Most runs are old and have none: looking for each of their files takes longer than looking at all at once.
         found = self._details_of(month)
+        if found.isdisjoint(names):
+            return ""
         return files_fingerprint(details_folder(self.folder, month) / name if name in found else None for name in names)
 
     def _details_of(self, month: str) -> frozenset[str]:

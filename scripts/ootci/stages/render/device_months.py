@@ -131,6 +131,7 @@ class DeviceMonths:
         self._planned: dict[str, StoredRun] = {}
         self._fingerprints: dict[int, tuple[StoredRun, str]] = {}
         self._months: dict[str, DeviceMonth] = {}
+        self._keys: dict[str, str] = {}
         self._files: list[Reusable] = []
         self._nightlies: dict[str, list[Plan]] = defaultdict(list)
         for plan in plans.values():
@@ -138,11 +139,17 @@ class DeviceMonths:
         by_month: dict[str, list[RunPage]] = defaultdict(list)
         for page in pages:
             by_month[history.month_of(page.past.plan_id, page.past.id)].append(page)
-        self._read(by_month, kept)
+        self.pages: Mapping[str, Sequence[RunPage]] = dict(sorted(by_month.items()))
+        """The pages of the runs of each month's nightlies, oldest month first."""
+        self._read(kept)
 
     def files(self) -> Sequence[Reusable]:
         """The files of the months that are over."""
         return self._files
+
+    def key(self, month: str) -> str | None:
+        """A digest of the runs of a month that is over, of its nightlies and of all before; None of one that is not."""
+        return self._keys.get(month)
 
     def fingerprint(self, page: RunPage) -> str:
         """The digest of a run."""
@@ -188,22 +195,23 @@ class DeviceMonths:
     def _month(self, plan_id: str) -> DeviceMonth:
         return self._months[self._history.month_of(plan_id, plan_id)]
 
-    def _read(self, by_month: Mapping[str, Sequence[RunPage]], kept: Callable[[str], bytes | None]) -> None:
+    def _read(self, kept: Callable[[str], bytes | None]) -> None:
         open_month = max(self._nightlies, default="")
         before: BaseParts | None = None
         key = ""
-        for month in sorted(by_month):
+        for month, pages in self.pages.items():
             path = f"{MONTHS}/{self._device}/{month}.txt"
             since = digest(self._makers, self._device, key, self._history.sources_fingerprint(self._device, month))
             text = kept(path) if month < open_month else None
             parts = self._checked(text, since) if text is not None else None
             if parts is None:
-                parts = self._made(month, by_month[month], before)
-                rows = max(len(page.past.stored.states.rstrip(b"\0")) for page in by_month[month])
+                parts = self._made(month, pages, before)
+                rows = max(len(page.past.stored.states.rstrip(b"\0")) for page in pages)
                 text = self._sealed(since, rows, parts)
             head = text.partition(b"\n")[0] if text is not None else b""
             key = head.decode("ascii", "replace")
             if month < open_month and text is not None:
+                self._keys[month] = key
                 self._files.append(Reusable(path, digest(key), lambda text=text: text))  # type: ignore[misc]
             self._months[month] = DeviceMonth(parts)
             before = self._months[month].facts.after

@@ -35,6 +35,7 @@ class PageMaker:
         self.lasting.globals.update(preview_of=preview_of)
         self.makers = makers_digest(folder)
         """A digest of what makes pages."""
+        self.makers_and_address = digest(self.makers, repr(address))
 
     def show(self, path: str, template: str, **values: object) -> tuple[str, bytes]:
         """A page of tonight."""

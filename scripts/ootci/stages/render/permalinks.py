@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape
 from ootci.errors import BadOption
 
 from .links import LATEST, web_address
-from .reuse import File, Reusable
+from .reuse import Files, paths_of
 
 PAGE = "index.html"
 SITEMAP = "sitemap.xml"
@@ -39,17 +39,15 @@ def canonical(address: str | None, path: str) -> str | None:
     return f"{address}{quote(path.removesuffix(PAGE))}" if address else None
 
 
-def with_sitemap(files: Iterable[File], address: str | None) -> Iterator[File]:
+def with_sitemap(files: Iterable[Files], address: str | None) -> Iterator[Files]:
     """The files, and after them the list of all pages if the site's address is known: it must name them in full.
 
     What is shown at two addresses is listed once. Where pages are too many, those in the deepest folders are left out,
     which are pages of runs.
     """
-    pages = []
+    pages: list[str] = []
     for file in files:
-        path = file.path if isinstance(file, Reusable) else file[0]
-        if path.endswith(PAGE) and path.split("/")[-2:-1] != [LATEST]:
-            pages.append(path)
+        pages += [path for path in paths_of(file) if path.endswith(PAGE) and path.split("/")[-2:-1] != [LATEST]]
         yield file
     if address is None:
         return

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ootci.errors import HostFailure
 
-from .reuse import File, Kept, Made, Reusable
+from .reuse import Batch, Files, Kept, Made, Reusable
 from .tree import Tree, claimed, is_site, keep
 
 
@@ -25,7 +25,7 @@ class Published:
     taken_over: int
 
 
-def publish(files: Iterable[File], site: Path, kept: Kept | None = None) -> Published:
+def publish(files: Iterable[Files], site: Path, kept: Kept | None = None) -> Published:
     """Replace a site by the given files.
 
     The new tree is written beside the old one and takes its place by renaming, so that a failure half-way leaves the
@@ -84,17 +84,21 @@ def _nothing_collected() -> Iterator[None]:
             gc.enable()
 
 
-def _write(files: Iterable[File], tree: Tree) -> Published:
+def _write(files: Iterable[Files], tree: Tree) -> Published:
     made = taken_over = 0
-    for file in files:
-        if not isinstance(file, Reusable):
-            tree.write(*file, key=None)
-        elif tree.take(file):
-            taken_over += 1
+    for given in files:
+        if isinstance(given, Batch) and tree.take_all(given):
+            taken_over += len(given.paths)
             continue
-        else:
-            tree.write(file.path, file.make(), file.key)
-        made += 1
+        for file in given.files() if isinstance(given, Batch) else (given,):
+            if not isinstance(file, Reusable):
+                tree.write(*file, key=None)
+            elif tree.take(file):
+                taken_over += 1
+                continue
+            else:
+                tree.write(file.path, file.make(), file.key)
+            made += 1
     tree.finish()
     return Published(made, taken_over)
 

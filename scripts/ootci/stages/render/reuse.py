@@ -12,7 +12,7 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -41,8 +41,34 @@ class Reusable:
     make: Callable[[], bytes]
 
 
+@dataclass(frozen=True)
+class Batch:
+    """Files that are all the same as long as one key is, so that they need not be looked at one by one.
+
+    Attributes:
+        name: tells it from other batches.
+        key: a digest of everything that any of them is made from.
+        paths: where they lie, from the top.
+        files: the same files one by one.
+
+    """
+
+    name: str
+    key: str
+    paths: Sequence[str]
+    files: Callable[[], Iterable[Reusable]]
+
+
 File = tuple[str, bytes] | Reusable
 """A file of a site: its path and its content, or one that may be taken over."""
+Files = File | Batch
+
+
+def paths_of(files: Files) -> Sequence[str]:
+    """Where they lie, from the top."""
+    if isinstance(files, Batch):
+        return files.paths
+    return (files.path if isinstance(files, Reusable) else files[0],)
 
 
 def digest(*parts: str | bytes) -> str:
@@ -73,11 +99,13 @@ class Made:
     Attributes:
         lasting: those that may be taken over: by path, key and size.
         others: the size of each of the others.
+        batches: the key of each batch.
 
     """
 
     lasting: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     others: Mapping[str, int] = field(default_factory=dict)
+    batches: Mapping[str, str] = field(default_factory=dict)
 
     def sizes(self) -> dict[str, int]:
         """The size of each file, but for the one that says so."""
@@ -85,8 +113,8 @@ class Made:
 
     def to_json(self) -> bytes:
         """What a site says, as text."""
-        found = {"files": dict(sorted(self.lasting.items())), "others": dict(sorted(self.others.items()))}
-        return json.dumps({**_FORMAT, **found}, separators=(",", ":")).encode("utf-8") + b"\n"
+        found = {"files": self.lasting, "others": self.others, "batches": self.batches}
+        return json.dumps({**_FORMAT, **found}, sort_keys=True, separators=(",", ":")).encode("utf-8") + b"\n"
 
 
 class Kept:
@@ -138,7 +166,8 @@ def made_of(site: Path) -> Made:
         if {name: found[name] for name in _FORMAT} != _FORMAT:
             return Made()
         lasting = {str(name): (str(key), int(size)) for name, (key, size) in found["files"].items()}
-        return Made(lasting, {str(name): int(size) for name, size in found["others"].items()})
+        others = {str(name): int(size) for name, size in found["others"].items()}
+        return Made(lasting, others, {str(name): str(key) for name, key in found["batches"].items()})
     except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         # It was not written by this program, and so nothing is known of the files beside it.
         return Made()

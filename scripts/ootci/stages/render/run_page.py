@@ -76,6 +76,16 @@ class RunSources:
             repr(self._is_short(page)),
         )
 
+    def key_of_all(self, pages: Sequence[RunPage]) -> tuple[str, ...]:
+        """What differs as soon as the :meth:`key` of one of them does, apart from the runs and what they follow."""
+        shown = []
+        for page in pages:
+            base = self._months.base(page.past.plan_id)
+            path = self._paths.get(base.parts.plan_id) if base is not None else None
+            shown.append((page.folder, page.latest, path, self._is_short(page)))
+        details = (self._history.details_fingerprint(page.past) for page in pages)
+        return repr((self._named, shown)), *details
+
     def _is_short(self, page: RunPage) -> bool:
         plan = self._plans.get(page.past.plan_id)
         return plan is not None and self._named_since is not None and plan.created_at < self._named_since

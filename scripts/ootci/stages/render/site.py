@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from .capabilities import capabilities_page
 from .clusters import Clusters, Reported
 from .coverage import DeviceCoverage, DeviceCoveragePage, coverage_page, device_coverage, device_coverage_page
 from .device_months import DeviceMonths
+from .device_runs import DeviceRuns
 from .device_trends import trend_page
 from .device_view import RunPage, by_nightly, device_page, judged_page, last_report, run_pages
 from .diff_view import NewestRuns, diff_page, newest_runs
@@ -37,7 +38,7 @@ from .health import LastReport, health_page
 from .known import known_page
 from .life_files import LIVES, flaky_file, life_file, life_path, lives_file
 from .life_row import DeviceLives
-from .links import LATEST, TRENDS, device_path, operators_path
+from .links import TRENDS, device_path, operators_path
 from .lives import Lives
 from .looks import with_style
 from .machines import API, machine_files
@@ -51,8 +52,8 @@ from .places import Places
 from .publish import Published, publish
 from .registry_files import health_file, registry_file
 from .registry_page import add_page, registry_page
-from .reuse import File, Kept, Reusable, digest
-from .run_files import RUNS, run_file, run_path, runs_file
+from .reuse import File, Files, Kept, Reusable, digest
+from .run_files import RUNS, runs_file
 from .run_page import RunSources
 from .status import VERDICTS
 from .stretches import signs
@@ -142,7 +143,7 @@ class _Pages:
         self._reported: dict[str, Reported] = {}
         self._trends: dict[str, TrendRow] = {}
 
-    def files(self) -> Iterator[File]:
+    def files(self) -> Iterator[Files]:
         """Every file of the site."""
         judged = verdict_of_each(self._registry, self._verdicts)
         for item in self._registry:
@@ -157,7 +158,7 @@ class _Pages:
         for path in sorted([*(self._looks / STATIC).iterdir(), *(self._looks / VENDOR).glob("*.js")]):
             yield f"{STATIC}/{path.name}", path.read_bytes()
 
-    def _device(self, device: Device, verdict: DeviceVerdict) -> Iterator[File]:
+    def _device(self, device: Device, verdict: DeviceVerdict) -> Iterator[Files]:
         name = device.name
         pages = run_pages(self._history.past_runs(name))
         made = self._history, name, pages, self._plans, self._pages.makers, self._kept
@@ -190,8 +191,9 @@ class _Pages:
         yield from self._trend(device, verdict, pages, months)
         sources = RunSources(self._history, device, pages, self._plans, self._places.of, months)
         yield from months.files()
-        for attempt in pages:
-            yield from self._run(sources, attempt, is_last=attempt is last)
+        runs = DeviceRuns(self._pages, sources, months, self._plans, self._planned, last)
+        yield from runs.files()
+        yield from runs.latest()
 
     def _gather(self, device: Device, verdict: DeviceVerdict, months: DeviceMonths) -> None:
         """Keep the little of a device's runs that the pages of tests and of names need."""
@@ -220,18 +222,6 @@ class _Pages:
         row = self._coverage[device.name] = device_coverage(run, tested)
         href = judged.path if judged is not None else None
         return device_coverage_page(device, row, VERDICTS[verdict.verdict], tested, href)
-
-    def _run(self, sources: RunSources, attempt: RunPage, *, is_last: bool) -> Iterator[File]:
-        past, plan = attempt.past, self._plans.get(attempt.past.plan_id)
-        facts = self._months[past.device].fingerprint(attempt), self._planned.get(past.plan_id, "")
-        path = f"{API}/{run_path(past)}"
-        yield Reusable(path, digest(self._pages.makers, *facts), lambda: run_file(past.stored, plan))
-        values = cache(partial(sources.values, attempt))
-        yield self._pages.reusable(attempt.path, "run.html", (*facts, *sources.key(attempt)), values)
-        if is_last:
-            where = self._pages.canonical(attempt.path) or f"../{attempt.folder}/index.html"
-            shown = {**values(), "latest": True, "canonical": where}
-            yield self._pages.show(device_path(past.device, LATEST), "run.html", **shown)
 
     def _nightlies(self) -> Iterator[File]:
         listed: deque[NightlyPage] = deque(maxlen=NIGHTS_LISTED)

@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from .reuse import MADE_FROM, Kept, Made, Reusable, made_of
+from .reuse import MADE_FROM, Batch, Kept, Made, Reusable, made_of
 
 _NO_FILE = -1
 """The size of what is neither a file nor a folder."""
@@ -41,17 +41,18 @@ class Tree:
     def __init__(self, top: Path, kept: Kept, begun: Made) -> None:
         self._top = top
         self._kept = kept
-        self._begun = begun.lasting
+        self._begun = begun
         self._unused = set(begun.sizes())
         self._folders = folders_of(self._unused)
         self._lasting: dict[str, tuple[str, int]] = {}
         self._others: dict[str, int] = {}
+        self._batches: dict[str, str] = {}
         top.mkdir(parents=True, exist_ok=True)
 
     def take(self, file: Reusable) -> bool:
         """Take a file over where it is still the same; otherwise it is to be written."""
         name = file.path
-        key, size = self._begun.get(name, (None, 0))
+        key, size = self._begun.lasting.get(name, (None, 0))
         if key == file.key and name in self._unused:
             self._unused.remove(name)
         else:
@@ -60,6 +61,15 @@ class Tree:
                 return False
             size = found
         self._lasting[name] = file.key, size
+        return True
+
+    def take_all(self, batch: Batch) -> bool:
+        """Take all files of a batch over where all are still the same; otherwise they are to be given one by one."""
+        self._batches[batch.name] = batch.key
+        if self._begun.batches.get(batch.name) != batch.key or not self._unused.issuperset(batch.paths):
+            return False
+        self._unused.difference_update(batch.paths)
+        self._lasting.update((path, self._begun.lasting[path]) for path in batch.paths)
         return True
 
     def write(self, name: str, content: bytes, key: str | None) -> None:
@@ -82,7 +92,7 @@ class Tree:
         said = self._top / MADE_FROM
         said.unlink(missing_ok=True)
         if self._lasting:
-            said.write_bytes(Made(self._lasting, self._others).to_json())
+            said.write_bytes(Made(self._lasting, self._others, self._batches).to_json())
 
     def _place(self, name: str) -> str:
         """Make room for a file: nothing is there afterwards but the folder that it belongs into."""

@@ -19,6 +19,7 @@ from ootci.history.stored import StoredRun
 from ootci.model.run import ReportState, Run
 from ootci.stages.judge import judge
 from ootci.stages.render import device_months, render
+from ootci.stages.render.run_page import RunSources
 
 START = datetime(2026, 1, 28, 4, 10, tzinfo=timezone.utc)
 NIGHTS = (0, 1, 2, 3, 10, 20, 32, 33)
@@ -89,6 +90,22 @@ def test_no_run_is_read_of_a_month_that_is_over(place: Months, nights_read: Call
     assert months(place) == ["2026-01", "2026-02"]
     place.append(NEXT)
     assert nights_read() <= {20, 32, 33, NEXT}
+
+
+def test_no_page_of_a_run_is_looked_at_of_a_month_that_is_over(place: Months, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the third rendering on, which finds a site before last with all months."""
+    for number in (NEXT, NEXT + 1):
+        place.append(number)
+        place.render()
+    place.append(NEXT + 2)
+    asked: set[str] = set()
+    key = RunSources.key
+    monkeypatch.setattr(RunSources, "key", lambda sources, page: asked.add(page.past.plan_id) or key(sources, page))
+    verdicts = judge(place.night.registry, place.history, place.night.now)
+    render(place.night.registry, place.history, verdicts, place.site)
+    assert asked == {place.world.plan(number).id for number in (32, 33, NEXT, NEXT + 1, NEXT + 2)}
+    monkeypatch.undo()
+    place.render()
 
 
 def test_a_run_that_comes_late_has_its_month_and_those_after_it_read(

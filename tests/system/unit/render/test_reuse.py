@@ -19,7 +19,7 @@ from ootci.resources import dashboard_folder
 from ootci.stages.judge import judge
 from ootci.stages.render import run_page
 from ootci.stages.render.publish import publish
-from ootci.stages.render.reuse import MADE_FROM, Reusable, digest, makers_digest
+from ootci.stages.render.reuse import MADE_FROM, Batch, Reusable, digest, makers_digest, paths_of
 from ootci.stages.render.tree import spare_of
 
 NIGHTS = 8
@@ -172,14 +172,16 @@ def test_a_damaged_file_is_made_again(place: Place, damage: Callable[[Path], Non
         b"\xff",
         b"[]",
         b"{}",
-        b'{"format":"ootci-site","version":3,"files":{},"others":{}}',
-        b'{"format":"another","version":2,"files":{},"others":{}}',
-        b'{"format":"ootci-site","version":2,"files":[1],"others":{}}',
-        b'{"format":"ootci-site","version":2,"files":{"a":1},"others":{}}',
-        b'{"format":"ootci-site","version":2,"files":{"a":["b","c"]},"others":{}}',
-        b'{"format":"ootci-site","version":2,"files":{"a":["b",1e999]},"others":{}}',
-        b'{"format":"ootci-site","version":2,"files":{"a":["key",4]}}',
-        b'{"format":"ootci-site","version":2,"files":{"a":["key",4]},"others":[1]}',
+        b'{"format":"ootci-site","version":3,"files":{},"others":{},"batches":{}}',
+        b'{"format":"another","version":2,"files":{},"others":{},"batches":{}}',
+        b'{"format":"ootci-site","version":2,"files":[1],"others":{},"batches":{}}',
+        b'{"format":"ootci-site","version":2,"files":{"a":1},"others":{},"batches":{}}',
+        b'{"format":"ootci-site","version":2,"files":{"a":["b","c"]},"others":{},"batches":{}}',
+        b'{"format":"ootci-site","version":2,"files":{"a":["b",1e999]},"others":{},"batches":{}}',
+        b'{"format":"ootci-site","version":2,"files":{"a":["key",4]},"batches":{}}',
+        b'{"format":"ootci-site","version":2,"files":{"a":["key",4]},"others":[1],"batches":{}}',
+        b'{"format":"ootci-site","version":2,"files":{"a":["key",4]},"others":{}}',
+        b'{"format":"ootci-site","version":2,"files":{"a":["key",4]},"others":{},"batches":[1]}',
     ],
 )
 def test_where_nothing_is_known_of_the_files_nothing_is_taken_over(tmp_path: Path, text: bytes) -> None:
@@ -229,11 +231,8 @@ def test_a_page_that_may_be_taken_over_cannot_show_tonight(place: Place) -> None
     )
     assert "verdicts" not in pages._pages.lasting.globals
     assert "address" not in pages._pages.lasting.globals
-    assert all(isinstance(file, Reusable) == (file_path(file) in lasting(place)) for file in pages.files())
-
-
-def file_path(file: object) -> str:
-    return file.path if isinstance(file, Reusable) else file[0]  # type: ignore[index,no-any-return]
+    for files in pages.files():
+        assert all((path in lasting(place)) == isinstance(files, Batch | Reusable) for path in paths_of(files))
 
 
 def test_parts_of_a_key_cannot_be_taken_for_others() -> None:

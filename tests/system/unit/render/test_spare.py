@@ -8,12 +8,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ootci.stages.render.publish import Published, publish
-from ootci.stages.render.reuse import MADE_FROM, File, Kept, Reusable
+from ootci.stages.render.reuse import MADE_FROM, Batch, File, Kept, Reusable
 from ootci.stages.render.tree import spare_of
 
 VERDICTS = ("verdicts.json", b"{}")
@@ -96,6 +97,40 @@ def test_whatever_changes_from_night_to_night(tmp_path: Path) -> None:
         assert not before or tree(spare_of(site)) == before
         before = expected(files)
     assert taken_over > 250
+
+
+def month(text: str) -> Batch:
+    names = [f"m/{number}/index.html" for number in range(3)]
+
+    def files() -> Iterator[Reusable]:
+        return (lasting(name, text if name.startswith("m/1") else "page") for name in names)
+
+    return Batch("a month", f"key of {text}", names, files)
+
+
+def test_a_month_that_has_not_changed_is_not_looked_at_page_by_page(tmp_path: Path) -> None:
+    site, asked = tmp_path / "site", []
+    for number, text in enumerate(("one", "one", "one", "two", "two", "two", "one")):
+        given = month(text)
+        all_of_it = list(given.files())
+
+        def files(given: Batch = given, number: int = number) -> Iterator[Reusable]:
+            asked.append(number)
+            return given.files()
+
+        done = publish([*night(1), replace(given, files=files)], site)
+        assert tree(site) == expected([*night(1), *all_of_it])
+        assert done.made + done.taken_over == len([*night(1), *all_of_it])
+    # Where it is not in the site before last, what has not changed of it is linked to.
+    assert asked == [0, 1, 3, 4, 6]
+
+
+def test_a_month_of_which_a_page_is_missing_is_looked_at_page_by_page(site: Path) -> None:
+    for _ in range(3):
+        publish([*night(1), month("one")], site)
+    (spare_of(site) / "m/1/index.html").unlink()
+    publish([*night(1), month("one")], site)
+    assert tree(site) == expected([*night(1), *month("one").files()])
 
 
 def _missing(spare: Path) -> None:

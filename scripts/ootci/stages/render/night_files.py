@@ -30,9 +30,9 @@ NIGHTLIES = "nightlies"
 _TOP = "../../"
 
 
-def nightly_file_path(night: NightlyPage) -> str:
-    """Where the file of a nightly lies, from the API's folder."""
-    return f"{NIGHTLIES}/{night.folder}.json"
+def nightly_file_path(folder: str) -> str:
+    """Where the file of a nightly lies, from the API's folder; ``folder`` is that of its page."""
+    return f"{NIGHTLIES}/{folder}.json"
 
 
 def nightlies_file(entries: Sequence[NightlyEntry]) -> bytes:
@@ -47,7 +47,9 @@ def nightlies_file(entries: Sequence[NightlyEntry]) -> bytes:
 
 def nightly_entry(night: NightlyPage) -> NightlyEntry:
     """A nightly on the list."""
-    return NightlyEntry(**vars(_head(night)), path=nightly_file_path(night), page=f"{_TOP}n/{night.folder}/index.html")
+    return NightlyEntry(
+        **vars(_head(night)), path=nightly_file_path(night.folder), page=f"{_TOP}n/{night.folder}/index.html"
+    )
 
 
 def nightly_file(night: NightlyPage) -> bytes:

@@ -10,6 +10,7 @@ from ootci.history.nightly_build import build_of_nightly
 from ootci.model.device import RegisteredDevice, Tier
 from ootci.model.outcome import PassRate
 from ootci.model.plan import Plan, PlannedRun
+from ootci.model.record import Record
 from ootci.model.torch_build import TorchBuild, TorchRequest, commits_between
 from ootci.model.verdict import VerdictName, Verdicts
 
@@ -37,6 +38,13 @@ class NightReport:
     request: TorchRequest
     torch: TorchBuild | None
     passed: PassRate
+
+
+class KnownNight(Record):
+    """A nightly of which it is known which PyTorch it was."""
+
+    plan_id: str
+    build: TorchBuild
 
 
 @dataclass(frozen=True)
@@ -156,20 +164,24 @@ def nightly_pages(
     verdicts: Verdicts,
     plans: Sequence[Plan],
     reported: Mapping[str, Callable[[str], NightReport | None]],
+    numbers: range | None = None,
+    last: KnownNight | None = None,
 ) -> Iterator[NightlyPage]:
-    """A page for every nightly, oldest first, made one by one.
+    """A page for every nightly, or some, oldest first, made one by one.
 
     Args:
         registry: every registered device, in registry order.
         verdicts: what the judge found; the verdicts of past nights are in it.
         plans: every nightly, oldest first.
         reported: by device, what it reported on a nightly.
+        numbers: which of the nightlies; None for all.
+        last: the last nightly before them whose commit is known.
 
     """
     judged = {(device.device, night.plan_id): night.verdict for device in verdicts.devices for night in device.history}
     devices = {item.device.name: item for item in registry}
-    last: tuple[Plan, TorchBuild] | None = None
-    for number, plan in enumerate(plans):
+    for number in range(len(plans)) if numbers is None else numbers:
+        plan = plans[number]
         tonight = {name: told for name, report in reported.items() if (told := report(plan.id)) is not None}
         build = build_of_nightly((item.request, item.torch) for item in tonight.values())
         rows = [
@@ -192,13 +204,13 @@ def nightly_pages(
             before=folder_name(plans[number - 1].id) if number else None,
             after=folder_name(plans[number + 1].id) if number + 1 < len(plans) else None,
         )
-        last = (plan, build) if build is not None else last
+        last = KnownNight(plan_id=plan.id, build=build) if build is not None else last
 
 
-def _since(build: TorchBuild | None, last: tuple[Plan, TorchBuild] | None) -> Since | None:
+def _since(build: TorchBuild | None, last: KnownNight | None) -> Since | None:
     if build is None or last is None:
         return None
-    return Since(last[0].id, last[1].git_version or "", commits_between(last[1], build))
+    return Since(last.plan_id, last.build.git_version or "", commits_between(last.build, build))
 
 
 def _row(
@@ -208,7 +220,7 @@ def _row(
     commit = build.git_version if build else None
     href = pytorch_commit(commit)
     return NightlyRow(
-        who=_who(item, run.device),
+        who=who(item, run.device),
         verdict=verdict,
         href=told.href if told and item is not None else None,
         passed=told.passed if told else None,
@@ -221,7 +233,7 @@ def _left_out(plan: Plan, devices: Mapping[str, RegisteredDevice]) -> tuple[Left
     """Who was left out and why; a device that the plan does not name at all is not passed over in silence."""
     rows = [
         LeftOutRow(
-            _who(devices.get(item.device), item.device),
+            who(devices.get(item.device), item.device),
             item.paused,
             one_line(item.reason),
         )
@@ -229,14 +241,15 @@ def _left_out(plan: Plan, devices: Mapping[str, RegisteredDevice]) -> tuple[Left
     ]
     named = {run.device for run in plan.runs} | {item.device for item in plan.left_out}
     rows += [
-        LeftOutRow(_who(item, name), False, "the plan of this nightly does not name it")
+        LeftOutRow(who(item, name), False, "the plan of this nightly does not name it")
         for name, item in devices.items()
         if name not in named
     ]
     return tuple(rows)
 
 
-def _who(item: RegisteredDevice | None, name: str) -> Who:
+def who(item: RegisteredDevice | None, name: str) -> Who:
+    """A device as a nightly names it; None for one whose file is gone."""
     if item is None:
         return Who(one_line(name, 60), one_line(name, 60), False, "not registered", False)
     device = item.device

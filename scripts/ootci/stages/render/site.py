@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
@@ -44,15 +43,15 @@ from .looks import with_style
 from .machines import API, machine_files
 from .matrix_files import OPERATORS, capabilities_file, device_operators_file, operators_file
 from .method import method_page
-from .night_files import NIGHTLIES, nightlies_file, nightly_entry, nightly_file, nightly_file_path, trend_file
-from .nightlies import NIGHTS_LISTED, NightlyPage, nightly_pages
+from .night_files import NIGHTLIES, nightlies_file, trend_file
+from .night_months import NightMonths
 from .page_maker import PageMaker
 from .permalinks import site_address, with_sitemap
 from .places import Places
 from .publish import Published, publish
 from .registry_files import health_file, registry_file
 from .registry_page import add_page, registry_page
-from .reuse import File, Files, Kept, Reusable, digest
+from .reuse import File, Files, Kept, digest
 from .run_files import RUNS, runs_file
 from .run_page import RunSources
 from .status import VERDICTS
@@ -223,22 +222,12 @@ class _Pages:
         href = judged.path if judged is not None else None
         return device_coverage_page(device, row, VERDICTS[verdict.verdict], tested, href)
 
-    def _nightlies(self) -> Iterator[File]:
-        listed: deque[NightlyPage] = deque(maxlen=NIGHTS_LISTED)
-        entries = []
-        told = {name: months.report for name, months in self._months.items()}
-        for night in nightly_pages(self._registry, self._verdicts, tuple(self._plans.values()), told):
-            made_from = (self._planned[night.plan.id], repr(night))
-            yield self._pages.reusable(
-                f"n/{night.folder}/index.html", "nightly.html", made_from, partial(dict[str, object], page=night)
-            )
-            key = digest(self._pages.makers, *made_from)
-            yield Reusable(f"{API}/{nightly_file_path(night)}", key, partial(nightly_file, night))
-            listed.append(night)
-            entries.append(nightly_entry(night))
-        nights = tuple(reversed(listed))
-        yield self._pages.show("n/index.html", "nightlies.html", nights=nights, total=len(self._plans))
-        yield f"{API}/{NIGHTLIES}.json", nightlies_file(entries)
+    def _nightlies(self) -> Iterator[Files]:
+        given = self._registry, self._verdicts, self._plans, self._planned, self._months
+        nights = NightMonths(self._pages, *given, lambda plan_id: self._history.month_of(plan_id, plan_id), self._kept)
+        yield from nights.files()
+        yield self._pages.show("n/index.html", "nightlies.html", nights=nights.listed, total=len(self._plans))
+        yield f"{API}/{NIGHTLIES}.json", nightlies_file(nights.entries)
 
     def _failures(self, lives: Lives) -> Iterator[File]:
         names = Names(self._named, tuple(self._plans.values()), self._clusters.names, self._places.of)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 
 from ootci.model.bisection import Bisection
 from ootci.model.build import Build
@@ -22,7 +24,6 @@ from ootci.model.published import (
     GateFile,
     IndexFile,
     NightsFile,
-    Published,
     RunFile,
     RunsFile,
     TestsFile,
@@ -53,6 +54,35 @@ STAGE_FILES: tuple[type[StageFile], ...] = (
 )
 """The files in which the stages meet, in the order of the data's way, the one in which a bisection is kept, and the one
 in which device files are reviewed."""
+API_KINDS: Mapping[str, type[BaseModel]] = MappingProxyType(
+    {
+        "index": IndexFile,
+        "devices": DevicesFile,
+        "gate": GateFile,
+        "nights": NightsFile,
+        "clusters": ClustersFile,
+        "runs": RunsFile,
+        "run": RunFile,
+        "tests": TestsFile,
+        "lives": LivesFile,
+        "life": LifeFile,
+        "registry": RegistryFile,
+        "capabilities": CapabilitiesFile,
+        "operators": OperatorsFile,
+        "device_operators": DeviceOperatorsFile,
+        "trends": TrendFile,
+        "flaky": FlakyFile,
+        "nightlies": NightliesFile,
+        "nightly": NightlyFile,
+        "health": HealthFile,
+        "verdicts": Verdicts,
+    }
+)
+"""The files of the site's API, by the names that the files of their schemas have.
+
+There is a file of nights, one of runs, one of trends and one of `device_operators` for each device, one `run` for each
+attempt, many of tests, a `life` for each file of a suite, and a `nightly` for each nightly.
+"""
 
 
 def device_schema() -> str:
@@ -77,36 +107,13 @@ def schemas() -> dict[str, str]:
 
 
 def api_schemas() -> dict[str, str]:
-    """The schema of every file of the site's API, by the name that the schema's file has.
+    """The schema of every file of the site's API."""
+    return {kind: api_schema(kind) for kind in API_KINDS}
 
-    There is a file of nights, one of runs, one of trends and one of `device_operators` for each device, one `run` for
-    each attempt, many of tests, a `life` for each file of a suite, and a `nightly` for each nightly.
-    """
-    kinds: dict[str, type[Published]] = {
-        "index": IndexFile,
-        "devices": DevicesFile,
-        "gate": GateFile,
-        "nights": NightsFile,
-        "clusters": ClustersFile,
-        "runs": RunsFile,
-        "run": RunFile,
-        "tests": TestsFile,
-        "lives": LivesFile,
-        "life": LifeFile,
-        "registry": RegistryFile,
-        "capabilities": CapabilitiesFile,
-        "operators": OperatorsFile,
-        "device_operators": DeviceOperatorsFile,
-        "trends": TrendFile,
-        "flaky": FlakyFile,
-        "nightlies": NightliesFile,
-        "nightly": NightlyFile,
-        "health": HealthFile,
-    }
-    return {
-        **{name: _text(TypeAdapter(kind), f"{name}.json") for name, kind in kinds.items()},
-        "verdicts": _text(TypeAdapter(Verdicts), Verdicts.FILE),
-    }
+
+def api_schema(kind: str) -> str:
+    """The schema of one of them."""
+    return _text(TypeAdapter(API_KINDS[kind]), f"{kind}.json")
 
 
 def _text(adapter: TypeAdapter[Any], title: str) -> str:

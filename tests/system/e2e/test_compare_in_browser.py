@@ -211,7 +211,7 @@ def test_the_script_finds_what_the_tool_finds_between_any_two_runs(
     table = TestTable()
     before, after = made(0, first), made(1, second)
     files = [json.loads(run_files.run_file(stored(record, table), None)) for record in (before, after)]
-    tables = [json.loads(content) for _, content in run_files.tests_files(table)]
+    tables = [json.loads(run_files.tests_file(table, number)) for number, _ in enumerate(run_files.tests_paths(table))]
     found = page.evaluate(
         "([a, b, tables]) => differenceOf(a, b, new Map(tables.map((table, number) => [number, table])))",
         [*files, tables],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 
 from jinja2 import Environment
@@ -21,7 +22,7 @@ from ootci.model.published import (
     NightEntry,
     NightsFile,
 )
-from ootci.model.schema import api_schemas
+from ootci.model.schema import API_KINDS, api_schema
 from ootci.model.verdict import DeviceVerdict, Verdicts
 
 from .badge import badge
@@ -29,7 +30,9 @@ from .feed import Feed, cluster_entries, feed, verdict_entries
 from .front import verdict_of_each
 from .links import device_path
 from .looks import page
-from .run_files import tests_files, tests_paths
+from .page_maker import PageMaker
+from .reuse import File, Reusable, digest
+from .run_files import TESTS_EACH, tests_file, tests_paths
 
 API = f"api/{API_VERSION}"
 ABOUT: Mapping[str, str] = MappingProxyType(
@@ -59,17 +62,17 @@ _Pages = Mapping[str, Mapping[str, str]]
 
 
 def machine_files(
-    environment: Environment,
+    maker: PageMaker,
     registry: Sequence[RegisteredDevice],
     verdicts: Verdicts,
     pages: _Pages,
     tests: TestTable,
     clusters: Container[str],
-) -> Iterator[tuple[str, bytes]]:
+) -> Iterator[File]:
     """Every file that is made for programs.
 
     Args:
-        environment: the templates.
+        maker: makes pages.
         registry: every registered device, in registry order.
         verdicts: what the judge found.
         pages: by device and nightly, where the page of the run lies, from the top.
@@ -82,19 +85,24 @@ def machine_files(
     entries = list(cluster_entries(verdicts.clusters, devices, clusters))
     for name, device in devices.items():
         shown = badge(device, judged[name])
-        yield f"badge/{name}.svg", page(environment, "badge.svg", {"badge": shown})
+        yield f"badge/{name}.svg", page(maker.tonight, "badge.svg", {"badge": shown})
         yield f"badge/{name}.json", shown.endpoint()
         entries += verdict_entries(device, judged[name], pages[name])
-        yield _feed(environment, f"d/{name}/feed.xml", feed(device, entries, verdicts.judged_at))
-    yield _feed(environment, "feed.xml", feed(None, entries, verdicts.judged_at))
+        yield _feed(maker.tonight, f"d/{name}/feed.xml", feed(device, entries, verdicts.judged_at))
+    yield _feed(maker.tonight, "feed.xml", feed(None, entries, verdicts.judged_at))
     for name, content in (("verdicts.json", verdicts.to_json().encode("utf-8")), ("gate.json", _gate(verdicts))):
         yield name, content
         yield f"{API}/{name}", content
     yield from _api(devices, judged, verdicts, pages, tests_paths(tests))
-    for name, content in tests_files(tests):
-        yield f"{API}/{name}", content
-    for kind, text in api_schemas().items():
-        yield f"{API}/schema/{kind}.json", text.encode("utf-8")
+    for number, path in enumerate(tests_paths(tests)):
+        rows = tests.digest(min((number + 1) * TESTS_EACH, len(tests)))
+        yield Reusable(f"{API}/{path}", digest(maker.makers, rows), partial(tests_file, tests, number))
+    for kind in API_KINDS:
+        yield Reusable(f"{API}/schema/{kind}.json", digest(maker.makers, kind), partial(_schema, kind))
+
+
+def _schema(kind: str) -> bytes:
+    return api_schema(kind).encode("utf-8")
 
 
 def _api(

@@ -6,7 +6,7 @@ file does not change, nothing is written twice, and two runs can be compared row
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from ootci.history.claims import known_ids
@@ -95,10 +95,9 @@ def tests_paths(table: TestTable) -> list[str]:
     return [f"{TESTS}/{first // TESTS_EACH}.json" for first in range(0, len(table), TESTS_EACH)]
 
 
-def tests_files(table: TestTable) -> Iterator[tuple[str, bytes]]:
-    """The tables of tests, and where each lies."""
-    for number, path in enumerate(tests_paths(table)):
-        first = number * TESTS_EACH
-        tests = table.tests[first : first + TESTS_EACH]
-        entries = (TestEntry(id=test.id, suite=test.suite, capability=test.capability) for test in tests)
-        yield path, TestsFile(first=first, tests=tuple(entries)).to_json().encode("utf-8")
+def tests_file(table: TestTable, number: int) -> bytes:
+    """One of them."""
+    first = number * TESTS_EACH
+    tests = table.tests[first : first + TESTS_EACH]
+    entries = (TestEntry(id=test.id, suite=test.suite, capability=test.capability) for test in tests)
+    return TestsFile(first=first, tests=tuple(entries)).to_json().encode("utf-8")

@@ -152,7 +152,7 @@ class _Pages:
         yield from self._tests(lives)
         yield from self._failures(lives)
         yield from self._others()
-        made = (self._pages.tonight, self._registry, self._verdicts, self._paths)
+        made = (self._pages, self._registry, self._verdicts, self._paths)
         yield from machine_files(*made, self._history.tests, self._clusters.names)
         for path in sorted([*(self._looks / STATIC).iterdir(), *(self._looks / VENDOR).glob("*.js")]):
             yield f"{STATIC}/{path.name}", path.read_bytes()

@@ -88,8 +88,11 @@ def test_a_run_that_comes_late_has_its_month_looked_at(place: Place, looked_at: 
 
 def test_another_address(place: Place) -> None:
     """Every page names it."""
-    place.render(address="https://example.org/tests/")
-    place.render(address="https://example.org/other/")
+    for address in ("https://example.org/tests/", "https://example.org/other/"):
+        place.render(address=address)
+        pages = list((place.site / "n").glob("*/index.html"))
+        assert len(pages) == len(RENDERED)
+        assert all(f"{address}n/{page.parent.name}/" in page.read_text() for page in pages)
 
 
 def _truncate(path: Path) -> None:

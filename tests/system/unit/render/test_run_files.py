@@ -35,7 +35,11 @@ def written(folder: Path, runs: list[StoredRun]) -> list[Path]:
     """The files of runs that share a table, in a folder of their own."""
     paths = []
     files = [(run_files.run_path(past_run(item)), run_files.run_file(item, None)) for item in runs]
-    for name, content in (*files, *run_files.tests_files(runs[0].tests)):
+    tables = [
+        (path, run_files.tests_file(runs[0].tests, number))
+        for number, path in enumerate(run_files.tests_paths(runs[0].tests))
+    ]
+    for name, content in (*files, *tables):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)

@@ -55,7 +55,7 @@ class Module:
 
     def samples(self, *, requires_grad: bool = False) -> Iterator[Sample]:
         """The modules on the cpu, each with inputs, the same ones every time."""
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)
         given = list(
             self.info.module_inputs_func(
                 self.info, device="cpu", dtype=self.dtype, requires_grad=requires_grad, training=self.training
@@ -63,7 +63,7 @@ class Module:
         )
         for index in spread(len(given), MAX_SAMPLES):
             made, called = given[index].constructor_input, given[index].forward_input
-            torch.manual_seed(0)
+            torch.default_generator.manual_seed(0)
             module = self.info.module_cls(*made.args, **made.kwargs).to(self.dtype).train(self.training)
             yield Sample(index + 1, Arguments((module, *called.args), called.kwargs))
 

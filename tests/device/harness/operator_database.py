@@ -15,6 +15,7 @@ from harness.ops_dtypes import dtype_name
 from harness.samples import Arguments, Sample
 from harness.spread import spread
 from harness.torch_lists import torch_list
+from harness.torch_samples import plainly
 
 OPERATORS = torch_list("torch.testing._internal.common_methods_invocations", "op_db")
 
@@ -60,7 +61,8 @@ class Operator:
 
     def samples(self, *, requires_grad: bool = False, limit: int = MAX_SAMPLES) -> Iterator[Sample]:
         """The samples, the same ones every time."""
-        given = list(self.info.sample_inputs("cpu", self.dtype, requires_grad=requires_grad))
+        with plainly():
+            given = list(self.info.sample_inputs("cpu", self.dtype, requires_grad=requires_grad))
         for index in spread(len(given), limit):
             sample = given[index]
             arguments = Arguments((sample.input, *sample.args), sample.kwargs)
@@ -71,7 +73,9 @@ class Operator:
 
         Which indices a kernel checks is the example: on a gpu, a wrong one would end the process.
         """
-        for number, error in enumerate(self.info.error_inputs(str(device)), start=1):
+        with plainly(device):
+            given = list(self.info.error_inputs(str(device)))
+        for number, error in enumerate(given, start=1):
             sample = error.sample_input
             arguments = Arguments((sample.input, *sample.args), sample.kwargs)
             yield Sample(number, arguments, raises=error.error_type)

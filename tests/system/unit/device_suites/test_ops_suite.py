@@ -169,6 +169,48 @@ def test_operators_pass_on_the_cpu_and_on_openreg(device_python: DevicePython, t
             assert event["counts"]["aten::cumsum.out"]["fallback"] > 0
 
 
+SAME_SAMPLES = """
+import inspect, random, sys, traceback
+import numpy, torch
+from torch.utils._pytree import tree_leaves
+from harness.operator_database import operators
+from harness.torch_samples import plainly
+
+looked = []
+for module, name in ((inspect, "stack"), (traceback, "format_stack")):
+    function = getattr(module, name)
+    setattr(module, name, lambda *given, function=function: looked.append(1) or function(*given))
+
+def leaves(samples):
+    return [leaf for sample in samples for leaf in tree_leaves((sample.input, sample.args, sample.kwargs))]
+
+def numbers():
+    return random.random(), numpy.random.rand(), torch.rand(()).item()
+
+for case in operators(torch.float32, backward=False):
+    if case.id in sys.argv[1:]:
+        theirs = leaves(case.info.sample_inputs("cpu", torch.float32)), numbers()
+        assert looked, "torch no longer looks at the stack: harness/torch_samples.py is not needed"
+        looked.clear()
+        with plainly():
+            ours = leaves(case.info.sample_inputs("cpu", torch.float32)), numbers()
+        assert not looked, "torch looks at the stack by another way: harness/torch_samples.py does not know it"
+        assert theirs[1] == ours[1] and len(theirs[0]) == len(ours[0]) > 3
+        for one, other in zip(theirs[0], ours[0]):
+            assert type(one) is type(other)
+            same = torch.equal(one.nan_to_num(), other.nan_to_num()) if torch.is_tensor(one) else one == other
+            assert same, (case.id, one, other)
+        print(case.id)
+"""
+
+
+@pytest.mark.torch
+def test_samples_are_torch_s_own_without_a_look_at_the_stack(device_python: DevicePython) -> None:
+    names = [name for name in FEW if name.endswith("float32")]
+    done = device_python("-c", SAME_SAMPLES, *names)
+    assert sorted(done.stdout.split()) == sorted(names), done.stderr
+
+
 @pytest.mark.torch
 def test_what_the_cpu_does_not_repeat_is_skipped(device_python: DevicePython, tmp_path: Path) -> None:
     names = ("empty_like-float32", "jiterator_unary-float32", "nn.functional.dropout-float32")

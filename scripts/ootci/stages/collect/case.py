@@ -29,7 +29,9 @@ _AGAIN = {
 }
 """Surefire's attempts that failed: `flaky...` before one that passed, `rerun...` after the one that is reported."""
 _OUTPUTS = frozenset({"system-out", "system-err"})
-UNDERSTOOD = frozenset({"property", *_RESULTS, *_AGAIN, *_OUTPUTS})
+TELLING = frozenset({*_RESULTS, *_AGAIN, *_OUTPUTS})
+"""The elements in a test case whose text and whose end mean something."""
+UNDERSTOOD = TELLING | {"property"}
 """The elements in a test case that mean anything."""
 _RANK = {None: 0, OutcomeName.SKIPPED: 1, OutcomeName.FAILED: 2, OutcomeName.ERROR: 2}
 

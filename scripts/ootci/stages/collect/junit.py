@@ -18,7 +18,7 @@ from ootci.model.ids import Ids
 from ootci.model.outcome import Outcome
 from ootci.model.run import ReportState
 
-from .case import MAX_NAME, UNDERSTOOD, Case, plain_case
+from .case import MAX_NAME, TELLING, UNDERSTOOD, Case, plain_case
 from .excerpt import Excerpt
 from .mend import Mender
 
@@ -246,7 +246,7 @@ class _Reader:
         elif tag in _SUITES:
             self._suites.pop()
             self._suite = self._suites[-1] if self._suites else _suite_name("")
-        elif tag in UNDERSTOOD and (case := self._case) is not None:
+        elif tag in TELLING and (case := self._case) is not None:
             before = case.reading
             case.end(tag)
             if case.reading is not before:

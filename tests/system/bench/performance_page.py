@@ -125,9 +125,10 @@ SECTIONS: dict[str, Section] = {
         "Invented devices; every test that fails says a dozen lines, which are kept for 90 nights. A rendering takes "
         "over the pages of which nothing has changed, without reading them, and reads no run of a month that is over "
         "unless a page looks back to it. They lie in the site before last, kept beside the site, which becomes the "
-        "next one. What still grows with the history: looking at the size and the key of every page, nightlies, tests "
-        "that ever failed, and the files that list every night. Behind a week there is "
-        "less to show, too: strips, trends and rankings look back 90 nights at most.",
+        "next one; months of runs and of nightlies that are over are taken over whole. What still grows with the "
+        "history: every file's size is looked at, every nightly's plan is read, tests that ever failed are shown, and "
+        "some files list every night. Behind a week there is less to show, too: strips, trends and rankings look back "
+        "90 nights at most.",
         _site,
     ),
     "site_large": Section(

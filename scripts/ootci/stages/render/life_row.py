@@ -147,8 +147,10 @@ def life_row(
 def test_nights(item: DeviceLives, rows: Sequence[int], plans: Sequence[Plan]) -> tuple[bytes, Plan, bool]:
     """What came of a test night by night, the last night on which it failed or was not passing, whether it failed."""
     places = [place for row in rows if (place := item.found.place(row)) is not None]
-    # The rows of one test are never in one run together.
-    nights = bytes(map(max, zip(*(item.found.nights(place) for place in places), strict=True)))
+    nights, *others = (item.found.nights(place) for place in places)
+    if others:
+        # The rows of one test are never in one run together.
+        nights = bytes(map(max, zip(nights, *others, strict=True)))
     failed = max(map(nights.rfind, _FAILED))
     if failed >= 0:
         return nights, plans[len(plans) - len(nights) + failed], True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
+from functools import lru_cache
 
 
 def moment(value: datetime) -> str:
@@ -10,6 +11,7 @@ def moment(value: datetime) -> str:
     return value.astimezone(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
 
 
+@lru_cache(maxsize=2_000)
 def day(value: datetime) -> str:
     """A date: ``2026-11-21``."""
     return value.astimezone(timezone.utc).strftime("%Y-%m-%d")

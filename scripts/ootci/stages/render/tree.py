@@ -68,6 +68,8 @@ class Tree:
         self._batches[batch.name] = batch.key
         if self._begun.batches.get(batch.name) != batch.key or not self._unused.issuperset(batch.paths):
             return False
+        if not self._begun.lasting.keys() >= set(batch.paths):
+            return False  # somebody else wrote that
         self._unused.difference_update(batch.paths)
         self._lasting.update((path, self._begun.lasting[path]) for path in batch.paths)
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -129,6 +130,17 @@ def test_a_month_of_which_a_page_is_missing_is_looked_at_page_by_page(site: Path
     for _ in range(3):
         publish([*night(1), month("one")], site)
     (spare_of(site) / "m/1/index.html").unlink()
+    publish([*night(1), month("one")], site)
+    assert tree(site) == expected([*night(1), *month("one").files()])
+
+
+def test_a_month_whose_pages_somebody_else_says_do_not_last_is_looked_at_page_by_page(site: Path) -> None:
+    for _ in range(3):
+        publish([*night(1), month("one")], site)
+    path = spare_of(site) / MADE_FROM
+    said = json.loads(path.read_text())
+    said["others"]["m/0/index.html"] = said["files"].pop("m/0/index.html")[1]
+    path.write_text(json.dumps(said))
     publish([*night(1), month("one")], site)
     assert tree(site) == expected([*night(1), *month("one").files()])
 

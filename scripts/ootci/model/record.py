@@ -103,6 +103,10 @@ class StageFile(Record):
         """The canonical text: indented, keys in the model's order, a final newline. Same record, same bytes."""
         return self.model_dump_json(indent=1) + "\n"
 
+    def to_bytes(self) -> bytes:
+        """The same, encoded: of a record of many megabytes there are fewer copies on the way."""
+        return TypeAdapter(type(self)).dump_json(self, indent=1) + b"\n"
+
 
 S = TypeVar("S", bound=StageFile)
 

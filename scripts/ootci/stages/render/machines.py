@@ -90,7 +90,7 @@ def machine_files(
         entries += verdict_entries(device, judged[name], pages[name])
         yield _feed(maker.tonight, f"d/{name}/feed.xml", feed(device, entries, verdicts.judged_at))
     yield _feed(maker.tonight, "feed.xml", feed(None, entries, verdicts.judged_at))
-    for name, content in (("verdicts.json", verdicts.to_json().encode("utf-8")), ("gate.json", _gate(verdicts))):
+    for name, content in (("verdicts.json", verdicts.to_bytes()), ("gate.json", _gate(verdicts))):
         yield name, content
         yield f"{API}/{name}", content
     yield from _api(devices, judged, verdicts, pages, tests_paths(tests))

@@ -16,6 +16,9 @@ from ootci.errors import HostFailure
 from .reuse import Batch, Files, Kept, Made, Reusable
 from .tree import Tree, claimed, is_site, keep
 
+_SWEPT = 250
+"""After so many files that were made, garbage is looked for; an update makes fewer."""
+
 
 @dataclass(frozen=True)
 class Published:
@@ -99,6 +102,9 @@ def _write(files: Iterable[Files], tree: Tree) -> Published:
             else:
                 tree.write(file.path, file.make(), file.key)
             made += 1
+            if made % _SWEPT == 0:
+                # Of what is new only: a page that was made leaves some behind, and thousands of them much.
+                gc.collect(1)
     tree.finish()
     return Published(made, taken_over)
 

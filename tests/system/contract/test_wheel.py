@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from commands import Ran, run_command
+from drawn import deep
 
 from ootci import __version__
 
@@ -138,7 +139,7 @@ def _python(version: str) -> str | None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("version", ["3.10", "3.12", "3.13"])
+@pytest.mark.parametrize("version", ["3.10", deep("3.12"), deep("3.13")])
 def test_the_wheel_works_on_every_python_that_it_is_for(installed: Installed, version: str, tmp_path: Path) -> None:
     python = _python(version)
     if python is None:

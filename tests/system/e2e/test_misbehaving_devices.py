@@ -1,14 +1,19 @@
-"""Fifteen devices in one nightly, most of them broken in a way of their own: each gets its true row."""
+"""Fifteen devices in one nightly, most of them broken in a way of their own: each gets its true row.
+
+`make test` runs one of each verdict, `make test-deep` all of them.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from commands import Ran, Tool
+from drawn import deep, deep_but
 from misbehaving import BEHAVIOURS, stub_torch_wheel, write_device, write_suites
 
 pytestmark = pytest.mark.long
@@ -35,10 +40,12 @@ EXPECTED = {
     "crash-late": ("SMOKE_BROKEN", "smoke", "smoke/test_scripted.py::test_second"),
 }
 
+DRAWN = ("passes", "fails", "build-fails", "import-raises", "card-missing", "crash-in-test", "no-tests", "flaky")
+
 
 @dataclass(frozen=True)
 class Night:
-    """One nightly over all of them."""
+    """One nightly over some of them."""
 
     folder: Path
     ran: Ran
@@ -56,10 +63,25 @@ def _name(behaviour: str) -> str:
 
 @pytest.fixture(scope="module")
 def night(tmp_path_factory: pytest.TempPathFactory, ootci: Tool) -> Night:
+    """The nightly of one device of each verdict."""
+    return _run(tmp_path_factory.mktemp("drawn"), ootci, DRAWN)
+
+
+@pytest.fixture(scope="module")
+def whole_night(tmp_path_factory: pytest.TempPathFactory, ootci: Tool) -> Night:
+    """The nightly of all of them."""
+    return _run(tmp_path_factory.mktemp("misbehaving"), ootci, BEHAVIOURS)
+
+
+def _night(request: pytest.FixtureRequest, behaviour: str) -> Night:
+    found: Night = request.getfixturevalue("night" if behaviour in DRAWN else "whole_night")
+    return found
+
+
+def _run(folder: Path, ootci: Tool, behaviours: Sequence[str]) -> Night:
     """Run the nightly once, on the torch without weight."""
-    folder = tmp_path_factory.mktemp("misbehaving")
     wheel = stub_torch_wheel(folder)
-    for behaviour in BEHAVIOURS:
+    for behaviour in behaviours:
         write_device(folder / "devices", _name(behaviour), behaviour)
     write_suites(folder / "suites")
     ran = ootci("nightly", "--torch", wheel.name, "--suites", "suites", cwd=folder, timeout=1800)
@@ -67,10 +89,14 @@ def night(tmp_path_factory: pytest.TempPathFactory, ootci: Tool) -> Night:
     return Night(folder, ran, {item["device"]: item for item in verdicts["devices"]})
 
 
-@pytest.mark.parametrize("behaviour", BEHAVIOURS)
-def test_each_device_gets_its_verdict_and_the_reason(night: Night, behaviour: str) -> None:
+def test_one_device_is_drawn_for_each_verdict() -> None:
+    assert {EXPECTED[behaviour][0] for behaviour in DRAWN} == {verdict for verdict, *_ in EXPECTED.values()}
+
+
+@pytest.mark.parametrize("behaviour", deep_but(DRAWN, BEHAVIOURS))
+def test_each_device_gets_its_verdict_and_the_reason(request: pytest.FixtureRequest, behaviour: str) -> None:
     verdict, broke_at, reason = EXPECTED[behaviour]
-    found = night.verdicts[_name(behaviour)]
+    found = _night(request, behaviour).verdicts[_name(behaviour)]
     assert (found["verdict"], found["broke_at"]) == (verdict, broke_at)
     assert reason in str(found["reason"])
 
@@ -78,7 +104,7 @@ def test_each_device_gets_its_verdict_and_the_reason(night: Night, behaviour: st
 def test_the_nightly_itself_ends_and_says_that_devices_failed(night: Night) -> None:
     assert night.ran.code == 1, night.ran.err
     assert "Traceback" not in night.ran.err
-    for behaviour in BEHAVIOURS:
+    for behaviour in DRAWN:
         assert any(line.startswith(f"{_name(behaviour)} ") for line in night.ran.out.splitlines())
 
 
@@ -86,12 +112,14 @@ def test_the_nightly_itself_ends_and_says_that_devices_failed(night: Night) -> N
     ("behaviour", "outcome", "message"),
     [
         ("crash-in-test", "crashed", "killed by SIGSEGV"),
-        ("exits-zero", "crashed", "exit code 0"),
-        ("hang", "timed_out", "still running when the test's 3 s were up"),
+        deep("exits-zero", "crashed", "exit code 0"),
+        deep("hang", "timed_out", "still running when the test's 3 s were up"),
     ],
 )
-def test_a_crash_or_a_hang_costs_that_test_only(night: Night, behaviour: str, outcome: str, message: str) -> None:
-    outcomes = night.outcomes(behaviour)
+def test_a_crash_or_a_hang_costs_that_test_only(
+    request: pytest.FixtureRequest, behaviour: str, outcome: str, message: str
+) -> None:
+    outcomes = _night(request, behaviour).outcomes(behaviour)
     culprit = outcomes.pop("smoke/test_scripted.py::test_second")
     assert culprit["outcome"] == outcome
     assert message in str(culprit["message"])
@@ -106,16 +134,18 @@ def test_a_crash_or_a_hang_costs_that_test_only(night: Night, behaviour: str, ou
     ("behaviour", "attempts"),
     [
         ("flaky", ["failed", "passed"]),
-        ("crash-then-pass", ["crashed", "passed"]),
-        ("crash-late", ["crashed", "passed", "crashed"]),
+        deep("crash-then-pass", ["crashed", "passed"]),
+        deep("crash-late", ["crashed", "passed", "crashed"]),
         ("crash-in-test", ["crashed", "crashed"]),
         ("fails", ["failed", "failed"]),
         ("passes", ["passed"]),
     ],
 )
-def test_every_attempt_is_kept_and_the_first_is_the_outcome(night: Night, behaviour: str, attempts: list[str]) -> None:
+def test_every_attempt_is_kept_and_the_first_is_the_outcome(
+    request: pytest.FixtureRequest, behaviour: str, attempts: list[str]
+) -> None:
     name = "integration/test_scripted.py::test_views" if behaviour == "fails" else "smoke/test_scripted.py::test_second"
-    item = night.outcomes(behaviour)[name]
+    item = _night(request, behaviour).outcomes(behaviour)[name]
     later = item.get("attempts", [])
     assert isinstance(later, list)
     assert [item["outcome"], *(attempt["outcome"] for attempt in later)] == attempts
@@ -123,16 +153,27 @@ def test_every_attempt_is_kept_and_the_first_is_the_outcome(night: Night, behavi
         assert "crashes again when smoke/test_scripted.py::test_first has run before it" in later[-1]["message"]
 
 
-@pytest.mark.parametrize("behaviour", ["crash-in-test", "hang"])
-def test_the_stack_of_the_culprit_is_kept(night: Night, behaviour: str) -> None:
-    text = str(night.outcomes(behaviour)["smoke/test_scripted.py::test_second"]["text"])
+@pytest.mark.parametrize("behaviour", ["crash-in-test", deep("hang")])
+def test_the_stack_of_the_culprit_is_kept(request: pytest.FixtureRequest, behaviour: str) -> None:
+    text = str(_night(request, behaviour).outcomes(behaviour)["smoke/test_scripted.py::test_second"]["text"])
     assert "test_second" in text
     assert "in act" in text
 
 
 def test_every_device_has_a_row_on_the_page(night: Night) -> None:
     page = (night.folder / "site" / "index.html").read_text(encoding="utf-8")
+    for behaviour in DRAWN:
+        assert f"d/{_name(behaviour)}/index.html" in page
+
+
+@pytest.mark.deep
+def test_a_nightly_of_all_devices_ends_and_has_a_row_for_each(whole_night: Night) -> None:
+    assert whole_night.ran.code == 1, whole_night.ran.err
+    assert "Traceback" not in whole_night.ran.err
+    rows = [line.split()[0] for line in whole_night.ran.out.splitlines() if line.strip()]
+    page = (whole_night.folder / "site" / "index.html").read_text(encoding="utf-8")
     for behaviour in BEHAVIOURS:
+        assert _name(behaviour) in rows
         assert f"d/{_name(behaviour)}/index.html" in page
 
 

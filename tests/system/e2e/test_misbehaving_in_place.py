@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from drawn import deep_but
 from misbehaving import IN_PLACE, install, write_device, write_suites
 
 from ootci.adapters.process import MAX_LOG_BYTES
@@ -43,6 +44,9 @@ EXPECTED = {
     ),
     "changes-folder": ("OK", None, "5 of 5 executed tests passed"),
 }
+
+DRAWN = ("library-missing", "exits-at-once", "leaves-daemons", "leaves-a-lock")
+"""Run by `make test`."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,11 @@ def _alive(pid: int) -> bool:
     return False
 
 
-@pytest.mark.parametrize("behaviour", IN_PLACE)
+def test_one_is_drawn_for_each_verdict() -> None:
+    assert {EXPECTED[behaviour][0] for behaviour in DRAWN} == {verdict for verdict, *_ in EXPECTED.values()}
+
+
+@pytest.mark.parametrize("behaviour", deep_but(DRAWN, IN_PLACE))
 def test_it_ends_in_its_true_row(ootci: Tool, place: Place, tmp_path: Path, behaviour: str) -> None:
     write_device(tmp_path, "dev", behaviour)
     ran = place.run(ootci, tmp_path)

@@ -1,4 +1,7 @@
-"""The reference device's runtime under the sanitizers: its own tests pass, and the sanitizers are really on."""
+"""The reference device's runtime: its own tests pass, also under the sanitizers, which are really on.
+
+Each sanitizer compiles the runtime anew, so they belong to `make test-deep`.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from commands import Ran, run_command
+from e2e.conftest import missing
 
 pytestmark = pytest.mark.long
 
@@ -47,6 +51,13 @@ def _make(plugin: Path, *targets: str) -> Ran:
     return run_command(["make", "--jobs=2", *targets], plugin, timeout=1200)
 
 
+def test_the_runtime_s_own_tests_pass(plugin: Path) -> None:
+    ran = _make(plugin, "run-plain")
+    assert ran.code == 0, ran.out + ran.err
+    assert "== plain" in ran.out
+
+
+@pytest.mark.deep
 def test_the_runtime_s_own_tests_pass_plain_and_under_each_sanitizer(plugin: Path) -> None:
     ran = _make(plugin, "runtime-test")
     assert ran.code == 0, ran.out + ran.err
@@ -54,6 +65,7 @@ def test_the_runtime_s_own_tests_pass_plain_and_under_each_sanitizer(plugin: Pat
         assert f"== {variant}" in ran.out
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("variant", "mistake", "told"),
     [("address", FREED, "heap-use-after-free"), ("thread", RACE, "data race")],
@@ -69,8 +81,10 @@ def test_a_mistake_is_found(plugin: Path, variant: str, mistake: str, told: str)
     assert told in ran.out + ran.err
 
 
-@pytest.mark.skipif(shutil.which("clang++") is None, reason="only clang checks locks at compile time")
+@pytest.mark.deep
 def test_a_forgotten_lock_is_found(plugin: Path) -> None:
+    if shutil.which("clang++") is None:
+        missing("clang++, which alone checks locks at compile time,", "install clang")
     source = plugin / "runtime" / "mistake.cpp"
     source.write_text(UNGUARDED, encoding="utf-8")
     try:

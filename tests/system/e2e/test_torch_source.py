@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from commands import Ran, Tool
+from e2e.conftest import missing
 from misbehaving import write_device
 from pytorch_sources import PyTorchSources, pytorch_sources
 
@@ -118,10 +119,11 @@ def test_a_wheel_that_says_another_commit_is_refused(pytorch: PyTorchSources, bu
     assert f"the wheel says that it was built from {pytorch.head}, and not from {pytorch.main}" in ran.err
 
 
-@pytest.mark.skipif(shutil.which("ccache") is None, reason="there is no ccache on this machine")
 def test_what_was_compiled_before_comes_from_the_compiler_cache(
     tmp_path: Path, pytorch: PyTorchSources, build: Build
 ) -> None:
+    if shutil.which("ccache") is None:
+        missing("ccache", "install it")
     for ref in ("main", "refs/pull/7/merge"):
         ran, source = build("--ref", ref)
         assert ran.code == 0, ran.out + ran.err

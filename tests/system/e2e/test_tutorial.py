@@ -87,6 +87,7 @@ def _short_suites(folder: Path) -> None:
             file.unlink()
 
 
+@pytest.mark.deep
 @pytest.mark.torch
 def test_the_commands_work_for_the_reference_plugin_where_it_is_installed(device_python: Path, tmp_path: Path) -> None:
     """With `--python`, as the page says for an environment that is there: nothing is built for this."""

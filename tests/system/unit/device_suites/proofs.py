@@ -32,7 +32,7 @@ class Proof:
         asked: how many tests were run on it.
         noticed: how many of them failed.
         claims: those that stand for the others, the most particular first.
-        quick: whether the claims are checked with every change, and not only when the record is made.
+        quick: whether the claims need no fresh processes and no time-out, so that `make test` may check them.
 
     """
 
@@ -77,6 +77,19 @@ def write_record(record: Record) -> None:
 
 def _lines(content: Mapping[str, object]) -> str:
     return "{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in content.items()) + "\n}"
+
+
+def drawn(record: Record) -> tuple[str, ...]:
+    """Quick broken devices that stand for all: one of each module of ``sabotage/``, and one that each suite notices."""
+    quick = [name for name, proof in record.proofs.items() if proof.quick]
+    chosen = []
+    for path in sorted(Path(__file__).with_name("sabotage").glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        chosen += [name for name in quick if f'"{name}"' in text][:1]
+    for suite in ("smoke/", "integration/"):
+        noticed = [name for name in quick if any(claim.startswith(suite) for claim in record.proofs[name].claims)]
+        chosen += [] if set(chosen) & set(noticed) else noticed[:1]
+    return tuple(chosen)
 
 
 BY_CHANCE = frozenset(

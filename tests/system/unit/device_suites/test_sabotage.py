@@ -3,50 +3,100 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from proofs import NOTICED, README, REASONS, WHOLE, Record, make_record, read_record, readme_with, table
+from drawn import deep_but
+from proofs import NOTICED, README, REASONS, WHOLE, Record, drawn, make_record, read_record, readme_with, table
 from small_suites import DevicePython, proof_command, read_events
 
+SABOTAGE = Path(__file__).with_name("sabotage")
+SWEEP_SECONDS = 7200
 RECORD = read_record()
-QUICK = [name for name, proof in RECORD.proofs.items() if proof.quick]
+DRAWN = drawn(RECORD)
+"""Run by `make test`; `make test-deep` runs every broken device."""
 
 Outcomes = Mapping[str, Mapping[str, str]]
+Prove = Callable[[Mapping[str, Sequence[str] | None]], dict[str, Any]]
 
 
 @pytest.fixture(scope="session")
-def report(reference: DevicePython, python_with_torch: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What came of every quick claim, on its broken device and on the whole one."""
+def prove(reference: DevicePython, python_with_torch: str, tmp_path_factory: pytest.TempPathFactory) -> Prove:
+    """Runs tests on broken devices, by name, and every claim of them on the whole one; gives the report."""
     del reference  # only asked for, so that a Python without the device skips
-    folder = tmp_path_factory.mktemp("proofs")
-    claims = {name: list(RECORD.proofs[name].claims) for name in QUICK}
-    everything = sorted({test_id for ids in claims.values() for test_id in ids})
-    plan, written = folder / "plan.json", folder / "report.json"
-    plan.write_text(json.dumps({WHOLE: everything, **claims}), encoding="utf-8")
-    command, settings = proof_command(python_with_torch, plan, written, folder / "tests")
-    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False, **settings)
-    assert done.returncode == 0, done.stdout + done.stderr
-    content: dict[str, Any] = json.loads(written.read_text(encoding="utf-8"))
-    return content
+
+    def call(asked: Mapping[str, Sequence[str] | None]) -> dict[str, Any]:
+        folder = tmp_path_factory.mktemp("proofs")
+        claims = sorted({test_id for name in asked for test_id in RECORD.proofs[name].claims})
+        plan, written = folder / "plan.json", folder / "report.json"
+        plan.write_text(json.dumps({WHOLE: claims, **asked}), encoding="utf-8")
+        command, settings = proof_command(python_with_torch, plan, written, folder / "tests")
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SWEEP_SECONDS, check=False, **settings)
+        assert done.returncode == 0, done.stdout + done.stderr
+        content: dict[str, Any] = json.loads(written.read_text(encoding="utf-8"))
+        return content
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def report(prove: Prove) -> dict[str, Any]:
+    """Outcomes of the claims of the drawn broken devices."""
+    return prove({name: RECORD.proofs[name].claims for name in DRAWN})
+
+
+@pytest.fixture(scope="session")
+def sweep(prove: Prove) -> dict[str, Any]:
+    """Outcomes of all tests that a broken device's capabilities name, on each of them: what the record is made of."""
+    return prove(dict.fromkeys(RECORD.proofs))
+
+
+def _not_passed(report: dict[str, Any]) -> dict[str, str]:
+    seen: dict[str, str] = report["report"][WHOLE]["tests"]
+    assert seen
+    return {test_id: outcome for test_id, outcome in seen.items() if outcome not in ("passed", "xfailed")}
 
 
 @pytest.mark.torch
 def test_whole_device_passes_them_all(report: dict[str, Any]) -> None:
-    seen = report["report"][WHOLE]["tests"]
-    assert {test_id: outcome for test_id, outcome in seen.items() if outcome not in ("passed", "xfailed")} == {}
+    assert _not_passed(report) == {}
+
+
+@pytest.mark.deep
+@pytest.mark.torch
+def test_whole_device_passes_every_claim(sweep: dict[str, Any]) -> None:
+    assert _not_passed(sweep) == {}
 
 
 @pytest.mark.long
 @pytest.mark.torch
-@pytest.mark.parametrize("name", QUICK)
-def test_broken_device_is_found_out(report: dict[str, Any], name: str) -> None:
+@pytest.mark.parametrize("name", deep_but(DRAWN, RECORD.proofs))
+def test_broken_device_is_found_out(request: pytest.FixtureRequest, name: str) -> None:
+    report = request.getfixturevalue("report" if name in DRAWN else "sweep")
     seen = report["report"][name]["tests"]
-    assert set(seen) == set(RECORD.proofs[name].claims)
-    assert {test_id: outcome for test_id, outcome in seen.items() if outcome not in NOTICED} == {}
+    claims = RECORD.proofs[name].claims
+    assert {claim: seen.get(claim) for claim in claims if seen.get(claim) not in NOTICED} == {}
+
+
+@pytest.mark.deep
+@pytest.mark.torch
+def test_sweep_proves_every_test_that_the_record_calls_proven(sweep: dict[str, Any]) -> None:
+    assert make_record([sweep]).unproven() == RECORD.unproven()
+
+
+def test_one_broken_device_is_drawn_for_each_mechanism_and_each_suite() -> None:
+    mechanisms = [re.findall(r'"([\w-]+)"', path.read_text(encoding="utf-8")) for path in SABOTAGE.glob("*.py")]
+    quick = {name for name, proof in RECORD.proofs.items() if proof.quick}
+    assert [names for names in mechanisms if quick & set(names) and not set(DRAWN) & set(names)] == []
+    assert {claim.partition("/")[0] for name in DRAWN for claim in RECORD.proofs[name].claims} == {
+        "smoke",
+        "integration",
+    }
+    assert len(DRAWN) < len(quick) / 4
 
 
 @pytest.mark.torch

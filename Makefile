@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help nightly test bench performance lint lint-device schema docs site screenshot requirements doctor clean
+.PHONY: help nightly test test-deep bench performance lint lint-device schema docs site screenshot requirements doctor clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,9 +15,19 @@ nightly: $(VENV)/tool ## Run the nightly for one device: make nightly [DEVICE=op
 	@$(BIN)/ootci nightly --device "$(DEVICE)" $(if $(TORCH),--torch "$(TORCH)")
 
 # A worker for each CPU, up to four, because most of what is long waits for one nightly and compiles on every CPU itself.
-test: lint $(VENV)/linters ## Run every check and test of this repository
-	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder --durations=25 \
-		$(PYTEST_ARGS)
+PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder --durations=25
+
+# The parts that ci.yml runs side by side, by the markers of their tests. Each test is in one of them.
+PART_fast := not act and not browser and not torch
+PART_openreg := torch
+PART_workflows := act
+PART_browser := browser
+
+test: $(if $(filter-out fast,$(PART)),,lint) $(VENV)/linters ## Run every check that a change has to pass: make test [PART=fast|openreg|workflows|browser]
+	$(PYTEST) -m "not deep$(if $(PART), and ($(PART_$(PART))))" $(PYTEST_ARGS)
+
+test-deep: $(VENV)/linters ## Run the tests that make test leaves out, which take hours
+	$(PYTEST) -m deep $(PYTEST_ARGS)
 
 bench: $(VENV)/development ## Measure what all of it costs, as ratios (after make nightly): make bench [ONLY="ingest pages"]
 	@$(BIN)/python tests/system/bench/run.py $(ONLY)

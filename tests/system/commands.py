@@ -72,12 +72,12 @@ class Nightly:
         return self.folder / ".ootci" / "envs" / "openreg" / "bin" / "python"
 
 
-def run_nightly(checkout: Path) -> Nightly:
-    """Run the README's command twice in a checkout.
+def run_nightly(checkout: Path, variables: Mapping[str, str]) -> Nightly:
+    """Run the README's command twice in a checkout, with environment variables that say where torch is.
 
     The second time is for what is built, not for what is tested, so it runs the shortest suite only.
     """
-    env = {"PYTHON": sys.executable}
+    env = {"PYTHON": sys.executable, **variables}
     first = run_command(["make", "nightly"], checkout, env, timeout=3000)
     run = checkout.with_name("first-run")
     shutil.copytree(checkout / ".ootci" / "runs" / "openreg", run)

@@ -12,7 +12,8 @@ import pytest
 from commands import Nightly, Ran, Tool, build_documentation, run_command, run_nightly
 from hypothesis import settings
 from preparation import prepare_once
-from worker_order import in_worker_order
+from torch_wheels import torch_variables
+from worker_order import MARKERS, in_worker_order, markers_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -36,8 +37,10 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("OMP_NUM_THREADS", str(max(1, len(os.sched_getaffinity(0)) // workers)))
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give workers the files with long tests first, and those that need the device's environment when it is there."""
+    """Note all markers before -m leaves tests out; then order the files for the workers."""
+    config.stash[MARKERS] = markers_of(items)
     if hasattr(config, "workerinput"):
         items[:] = in_worker_order(items)
 
@@ -86,7 +89,12 @@ def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 @pytest.fixture(scope="session")
 def openreg_nightly(checkout: Path, shared: Path) -> Nightly:
     """The README's command, run twice in a fresh checkout: the real torch, the real plugin, the real suites."""
-    return prepare_once(shared, "openreg_nightly", lambda: run_nightly(checkout))
+
+    def make() -> Nightly:
+        with torch_variables(shared / "torch-index") as variables:
+            return run_nightly(checkout, variables)
+
+    return prepare_once(shared, "openreg_nightly", make)
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,19 @@ from collections.abc import Iterable
 
 import pytest
 
+DEVICE_FIXTURES = frozenset({"openreg_nightly", "device_python", "python_with_torch"})
+MARKERS: pytest.StashKey[dict[str, frozenset[str]]] = pytest.StashKey()
+"""Of every test that was found, the markers; those of a test that asks for the device's environment are noted, too."""
+
+
+def markers_of(items: Iterable[pytest.Item]) -> dict[str, frozenset[str]]:
+    """By test id, the names of its markers, and of fixtures that bring the device's environment."""
+    return {
+        item.nodeid: frozenset(marker.name for marker in item.iter_markers())
+        | DEVICE_FIXTURES.intersection(getattr(item, "fixturenames", ()))
+        for item in items
+    }
+
 
 def in_worker_order(items: Iterable[pytest.Item]) -> list[pytest.Item]:
     """Tests with those of a file together, so that a worker that runs out of work at the end is so for a short time.

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import click
 
 from ootci.adapters.github_issues import ACTIONS_BOT, GithubIssues
 from ootci.adapters.github_rest import GithubRest
-from ootci.cli.context import Folders, folder_options, format_option
+from ootci.cli.context import Folders, clock, folder_options, format_option
 from ootci.cli.home import decided, named_repository, token_to_write
 from ootci.cli.report import one_line, told
 from ootci.errors import EXIT_INFRASTRUCTURE, GithubRefused, NightlyStale
+from ootci.model.alert import Alert, Remembered
 from ootci.model.device import RegisteredDevice
 from ootci.model.record import read
 from ootci.model.verdict import Verdicts
@@ -24,12 +26,14 @@ from ootci.stages.alert import (
     Act,
     Decision,
     Rules,
+    Writer,
     apply,
     conditions,
     decide,
+    deep_tests,
     remembered_in,
 )
-from ootci.stages.render import AlertTexts, site_address
+from ootci.stages.render import AlertTexts, DeepTestTexts, site_address
 
 LABEL = "ootci-alert"
 
@@ -58,6 +62,12 @@ LABEL = "ootci-alert"
     help="New issues at most; the rest wait for the next run.",
 )
 @click.option("--address", metavar="URL", help="Where the site is published: issues link to the devices' pages.")
+@click.option(
+    "--deep-tests",
+    "tested",
+    type=click.Choice(["success", "failure", "cancelled", "skipped"]),
+    help="Look at nothing but how the job of this repository's deep tests ended; verdicts.json is not read.",
+)
 @format_option
 @folder_options("devices", "work")
 def alert(
@@ -67,6 +77,7 @@ def alert(
     good_nights: int,
     limit: int,
     address: str | None,
+    tested: str | None,
     output_format: str,
     folders: Folders,
 ) -> None:
@@ -74,6 +85,7 @@ def alert(
 
     There is one issue for each condition of each device: it is broken, its machine does not work, it does not report.
     One more is for failures of several devices that are probably PyTorch's, and one for a nightly that does not run.
+    With --deep-tests it is the one issue for this repository's own deep tests, closed by the first run that passes.
     An issue is written anew every night, commented on when something new fails, closed after some good nights, and
     opened again when it comes back. It mentions the maintainers whom the device file names.
 
@@ -83,18 +95,24 @@ def alert(
     name = named_repository(repository)
     really, why = decided(wanted, name)
     token = token_to_write(really, name, "issues")
-    verdicts, registry = read(Verdicts, folders.workspace.verdicts), folders.registry()
-    rules = Rules(good_nights=good_nights, new_issues=limit)
     issues = GithubIssues(GithubRest(token), name, LABEL, author) if name else None
-    texts = _texts(verdicts, registry, rules, address, name)
+    if tested is None:
+        verdicts, registry = read(Verdicts, folders.workspace.verdicts), folders.registry()
+        rules = Rules(good_nights=good_nights, new_issues=limit)
+        decided_now = partial(
+            _decided, partial(conditions, verdicts), _texts(verdicts, registry, rules, address, name), rules
+        )
+    else:
+        rules = Rules(good_nights=1, new_issues=limit)
+        decided_now = partial(_decided, partial(deep_tests, tested, clock()), DeepTestTexts(_run_url(name)), rules)
     try:
-        decision = _decided(verdicts, texts, rules, issues)
+        decision = decided_now(issues)
     except GithubRefused as error:
         if really:
             raise
         # A fork has no issues, and its nightly is to run all the same.
         click.echo(f"as if there were no issues yet, since they cannot be read: {one_line(error.what)}", err=True)
-        decision = _decided(verdicts, texts, rules, None)
+        decision = decided_now(None)
     say = _Said(output_format)
     say(f"{'changing' if really else 'dry run, nothing is changed on'} {name or 'no repository'}: {why}")
     refused = 0
@@ -104,7 +122,7 @@ def alert(
         refused = apply(decision.actions, issues, say)
         if any(action.act is Act.OPEN for action in decision.actions):
             # Another run may have made the same issue meanwhile; of two the older stays.
-            again = _decided(verdicts, texts, rules, issues)
+            again = decided_now(issues)
             refused += apply(tuple(one for one in again.actions if one.act is Act.DUPLICATE), issues, say)
         _say(Decision((), decision.left, decision.notes), "", say)
     say.end({"changed": really, "repository": name or None, "refused": refused})
@@ -143,10 +161,20 @@ def _texts(
     )
 
 
-def _decided(verdicts: Verdicts, texts: AlertTexts, rules: Rules, issues: GithubIssues | None) -> Decision:
+def _run_url(name: str) -> str | None:
+    server, run = os.environ.get("GITHUB_SERVER_URL"), os.environ.get("GITHUB_RUN_ID")
+    return f"{server}/{name}/actions/runs/{run}" if server and name and run else None
+
+
+def _decided(
+    alerts: Callable[[Sequence[Remembered]], tuple[Alert, ...]],
+    texts: Writer,
+    rules: Rules,
+    issues: GithubIssues | None,
+) -> Decision:
     own = issues.own() if issues else ()
     remembered = [found for issue in own if (found := remembered_in(issue.body))]
-    return decide(conditions(verdicts, remembered), own, texts, rules)
+    return decide(alerts(remembered), own, texts, rules)
 
 
 def _say(decision: Decision, would: str, say: Callable[[str], None]) -> None:

@@ -8,6 +8,8 @@ from ootci.model.record import Record, Time
 
 NIGHTLY = "nightly"
 """The subject of an alert that is about no device."""
+MAIN = "main"
+"""The subject of an alert that is about this repository's own tests: the branch that they ran on."""
 
 
 class Condition(str, Enum):
@@ -23,6 +25,8 @@ class Condition(str, Enum):
     """A device's machine does not work."""
     SILENT = "device-silent"
     """A device does not report."""
+    DEEP_TESTS = "deep-tests"
+    """This repository's own deep tests fail."""
 
 
 class Standing(str, Enum):
@@ -46,7 +50,7 @@ class Alert(Record):
     condition: Condition
     """What it is about."""
     subject: str
-    """A device's name, a signature's id, or ``nightly``."""
+    """A device's name, a signature's id, ``nightly``, or ``main``."""
     standing: Standing
     """How it stands."""
     kind: str = ""
@@ -100,5 +104,5 @@ class Remembered(Record):
 
     @property
     def subject(self) -> str:
-        """A device's name, a signature's id, or ``nightly``."""
+        """A device's name, a signature's id, ``nightly``, or ``main``."""
         return self.key.partition("/")[2]

@@ -168,6 +168,11 @@ jobs:
     permissions:
       contents: read # to check out
     steps:
+      - name: Restore
+        uses: actions/cache/restore@fedcba9876543210fedcba9876543210fedcba98 # v3.4.5"
+        with:
+          path: .ootci/ccache
+          key: compiled
       - name: Test
         shell: bash
         run: .ci/run
@@ -285,6 +290,11 @@ MISTAKES: tuple[tuple[str, str, str, str], ...] = (
     ("shares_no_cache", NIGHTLY, "path: .ootci/past/durations.json", "path: .ootci"),
     ("shares_no_cache", NIGHTLY, "actions/cache/restore", "actions/cache"),
     ("shares_no_cache", NIGHTLY, "run: ootci plan", "run: ootci build x && ootci plan"),
+    ("shares_no_cache", CI, "path: .ootci/ccache", "path: .venv"),
+    ("shares_no_cache", CI, "contents: read", "contents: write"),
+    ("shares_no_cache", CI, "run: .ci/run", "run: .ci/release"),
+    ("shares_no_cache", CI, "run: .ci/run", "run: .ci/run\n        env: {TOKEN: '${{ github.token }}'}"),
+    ("shares_no_cache", CI, "- name: Test", "- name: Upload\n        uses: " + UPLOAD + "\n      - name: Test"),
     ("shares_no_cache", NIGHTLY, 'python-version: "3.11"', 'python-version: "3.11"\n          cache: pip'),
     ("installs_with_checksums", SETUP, " --require-hashes", ""),
     ("installs_with_checksums", SETUP, " --only-binary=:all:", ""),

@@ -140,7 +140,7 @@ def runs_no_expression(files: Files) -> Iterator[str]:
 
 def calls_the_tool(files: Files) -> Iterator[str]:
     """Every `run:` calls `ootci` or a script in `.ci`."""
-    called = r"^(ootci |\.ci/(run|release|docs)\b)"
+    called = r"^(ootci |\.ci/(run|release|docs|torch)\b)"
     for file, step in _runs(files):
         if step.get("name") not in NOT_THE_TOOL and not re.search(called, step["run"], re.M):
             yield f"{file.path}: `{step.get('name')}` does something that `ootci` should do"
@@ -165,18 +165,21 @@ def pins_actions(files: Files) -> Iterator[str]:
 def shares_no_cache(files: Files) -> Iterator[str]:
     """No cache of GitHub's of what is run: what one job saves, also one with vendor code, another would run.
 
-    How long tests took is data, which jobs without vendor code read and write.
+    How long tests took is data, which jobs without vendor code read and write. What our own tests compile, and the torch
+    that they run on, is for jobs in which a poisoned one can do no more than make a check red or green.
     """
     for file in files.values():
         for job in [*file.jobs.values(), file.content.get("runs", {})]:
+            only_tests = _only_tests(job)
             runs_none = not any(re.search(_VENDOR, step.get("run", ""), re.M) for step in _of(job))
             for step in _of(job):
                 if "cache" in step.get("with", {}):
                     yield f"{file.path}: `{step.get('name')}` takes what another job may have saved"
                 if not str(step.get("uses", "")).startswith("actions/cache"):
                     continue
-                is_data = _action(step) in _CACHED and step.get("with", {}).get("path") == ".ootci/past/durations.json"
-                if not (is_data and runs_none):
+                path = step.get("with", {}).get("path") if _action(step) in _CACHED else None
+                allowed = runs_none if path == ".ootci/past/durations.json" else only_tests and path in _OF_OUR_TESTS
+                if not allowed:
                     yield f"{file.path}: `{step.get('name')}` takes what another job may have saved"
 
 
@@ -278,12 +281,15 @@ def speaks_for_main_only(files: Files) -> Iterator[str]:
     for file in files.values():
         for name, job in file.jobs.items():
             writes = permissions_of(job).get("issues") == "write"
-            if writes and not re.search(r"(&& |\{\{ )github\.ref == 'refs/heads/main' (&&|\}\})", str(job.get("if"))):
+            if writes and not _only_for_main(job):
                 yield f"{file.path}: job {name} writes issues and may run for another branch than main"
 
 
 def is_safe_for_forks(files: Files) -> Iterator[str]:
-    """A pull request's code runs on GitHub's own machines, can only read, and `pull_request_target` is not used."""
+    """A pull request's code runs on GitHub's own machines, can only read, and `pull_request_target` is not used.
+
+    A job for the main branch only does not run for a pull request, whose ref is another.
+    """
     for file in files.values():
         if file.trigger("pull_request_target") is not None:
             yield f"{file.path}: `pull_request_target` runs with the repository's rights"
@@ -292,7 +298,8 @@ def is_safe_for_forks(files: Files) -> Iterator[str]:
         for name, job in file.jobs.items():
             if not re.fullmatch(r"ubuntu-[\w.]+", str(job.get("runs-on"))):
                 yield f"{file.path}: job {name} may bring a pull request to a runner that is not GitHub's"
-            if "write" in permissions_of(job).values() or SECRET.search(_text_of_job(file, name)):
+            more = "write" in permissions_of(job).values() or SECRET.search(_text_of_job(file, name))
+            if more and not _only_for_main(job):
                 yield f"{file.path}: job {name} gives a pull request more than reading"
 
 
@@ -333,6 +340,23 @@ def takes_a_strangers_run_for_data(files: Files) -> Iterator[str]:
                     yield f"{file.path}: `{step.get('name')}` looks at more than what the other run has found"
 
 
+def _only_for_main(job: Mapped) -> bool:
+    return bool(re.search(r"(&& |\{\{ )github\.ref == 'refs/heads/main' (&&|\}\})", str(job.get("if"))))
+
+
+def _only_tests(job: Mapped) -> bool:
+    """Whether a job runs our own tests, can only read, sees no secret, and hands nothing on."""
+    steps = _of(job)
+    return (
+        any(re.search(r"^\.ci/run\b", step.get("run", ""), re.M) for step in steps)
+        and set(permissions_of(job).items()) == {("contents", "read")}
+        and not SECRET.search(str(job))
+        and "outputs" not in job
+        and {_action(step) for step in steps if "uses" in step}
+        <= {"actions/checkout", "actions/setup-python", *_CACHED}
+    )
+
+
 def _condition(job: Mapped) -> str:
     return " ".join(str(job.get("if", "")).split())
 
@@ -371,6 +395,7 @@ def _text_of_job(file: File, name: str) -> str:
 
 _VENDOR = r"^ootci (build|test|nightly|torch build)\b"
 _CACHED = ("actions/cache/restore", "actions/cache/save")
+_OF_OUR_TESTS = (".ootci/ccache", ".ootci/torch-wheels")
 _PUSH = r"^ootci history publish\b"
 _ALERT = r"^ootci alert\b"
 _ANSWER = r"^ootci device answer\b"

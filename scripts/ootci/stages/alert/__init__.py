@@ -1,7 +1,7 @@
 """alert: what of the verdicts is worth an issue, and what has to be done to the issues that there are."""
 
 from .action import Act, Action, Decision, apply
-from .conditions import conditions
+from .conditions import conditions, deep_tests
 from .decide import GOOD_NIGHTS, NEW_ISSUES, REMINDER_DAYS, Rules, Writer, decide
 from .marker import remembered_in
 
@@ -17,5 +17,6 @@ __all__ = [
     "apply",
     "conditions",
     "decide",
+    "deep_tests",
     "remembered_in",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 
-from ootci.model.alert import NIGHTLY, Alert, Condition, Remembered, Standing
+from ootci.model.alert import MAIN, NIGHTLY, Alert, Condition, Remembered, Standing
 from ootci.model.cluster import Cause, Cluster
 from ootci.model.verdict import BROKEN, DeviceVerdict, Night, VerdictName, Verdicts
 
@@ -54,6 +54,30 @@ def conditions(verdicts: Verdicts, remembered: Sequence[Remembered] = ()) -> tup
     if stale.standing is Standing.PRESENT:
         found[1:] = [alert.model_copy(update={"standing": Standing.UNKNOWN}) for alert in found[1:]]
     return tuple(found)
+
+
+def deep_tests(result: str, now: datetime, remembered: Sequence[Remembered] = ()) -> tuple[Alert, ...]:
+    """The condition of this repository's own deep tests. Whatever is not a success is a failure.
+
+    Args:
+        result: how their job ended, as GitHub's ``needs`` has it.
+        now: when that was seen.
+        remembered: what the issues that there are remember.
+
+    """
+    passed = result == "success"
+    before = [item for item in remembered if item.condition is Condition.DEEP_TESTS and not item.closed]
+    alert = Alert(
+        condition=Condition.DEEP_TESTS,
+        subject=MAIN,
+        standing=Standing.ABSENT if passed else Standing.PRESENT,
+        kind=result,
+        reason="" if passed else f"their job ended with: {result}",
+        date=now,
+        began=before[0].seen if before else now,
+        good=(now,) if passed else (),
+    )
+    return (alert,)
 
 
 def _stale(verdicts: Verdicts) -> Alert:

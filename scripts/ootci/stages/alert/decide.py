@@ -193,6 +193,7 @@ def _better(alert: Alert, kept: _Kept, writer: Writer, rules: Rules) -> Action |
         why = f"{good} of {rules.good_nights} good nights"
         unchanged = kept.issue.body.rstrip() == body
         return None if unchanged else Action(Act.REWRITE, alert.key, kept.issue.title, body, why, kept.issue.number)
-    why = "its device is not registered any more" if gone else f"{rules.good_nights} good nights in a row"
+    nights = f"{rules.good_nights} good night{'s' if rules.good_nights > 1 else ''} in a row"
+    why = "its device is not registered any more" if gone else nights
     said = None if kept.issue.locked else writer.comment(alert, why)
     return Action(Act.CLOSE, alert.key, kept.issue.title, body, why, kept.issue.number, said)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .alert import AlertTexts
+from .alert import AlertTexts, DeepTestTexts
 from .answer import nightly_answer, pull_request_answer
 from .documentation import require_documentation
 from .permalinks import site_address
@@ -12,6 +12,7 @@ from .summary import step_summary
 
 __all__ = [
     "AlertTexts",
+    "DeepTestTexts",
     "nightly_answer",
     "pull_request_answer",
     "render",

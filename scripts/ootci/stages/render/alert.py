@@ -230,6 +230,48 @@ class AlertTexts:
         )
 
 
+class DeepTestTexts:
+    """Writes the texts of the issue for this repository's own deep tests.
+
+    Args:
+        run_url: the run of the workflow.
+
+    """
+
+    def __init__(self, run_url: str | None = None) -> None:
+        self._run_url = web_address(run_url)
+
+    def title(self, alert: Alert) -> str:
+        """Title of the issue."""
+        del alert
+        return "The deep tests fail"
+
+    def body(self, alert: Alert, good: int) -> str:
+        """Text of the issue; one run that passes is enough for it to be closed."""
+        del good
+        sheet = Sheet(LIMIT_BYTES, "\n---\nThis issue is written anew by every run on main; comments stay.")
+        passed = alert.standing is Standing.ABSENT
+        sheet.add(f"### {MARKS['good' if passed else 'bad']} The deep tests {'pass' if passed else 'fail'}", "")
+        self._seen(sheet, alert)
+        if not passed:
+            sheet.add("", "`make test-deep` runs them, see CONTRIBUTING.md. This is closed when they pass.")
+        return sheet.text()
+
+    def comment(self, alert: Alert, why: str) -> str:
+        """What is said of a change."""
+        sheet = Sheet(LIMIT_BYTES)
+        mark = MARKS["good" if alert.standing is Standing.ABSENT else "bad"]
+        sheet.add(f"{mark} {safe(why[:1].upper() + why[1:])}.", "")
+        self._seen(sheet, alert)
+        return sheet.text()
+
+    def _seen(self, sheet: Sheet, alert: Alert) -> None:
+        if alert.reason:
+            sheet.add(f"{safe(alert.reason[:1].upper() + alert.reason[1:])}.", "")
+        run = f" [The run]({self._run_url})." if self._run_url else ""
+        sheet.add(f"Seen {moment(alert.date)}.{run}")
+
+
 def _is_new(change: Change) -> bool:
     return change.change in NEW_FAILURES and not change.known
 

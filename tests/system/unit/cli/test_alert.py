@@ -172,6 +172,34 @@ def test_new_issues_are_limited(ootci: Tool, folder: Path, hub: FakeGithub) -> N
     assert "left" not in alert(ootci, folder, at_home(hub), "--limit", "2").out
 
 
+def test_the_deep_tests_have_one_issue_which_the_first_success_closes(
+    ootci: Tool, folder: Path, hub: FakeGithub
+) -> None:
+    env = at_home(hub, GITHUB_SERVER_URL="https://github.com", GITHUB_RUN_ID="7")
+
+    def told(result: str) -> list[str]:
+        ran = alert(ootci, folder, env, "--deep-tests", result)
+        assert (ran.code, ran.err) == (0, "")
+        return ran.out.splitlines()[1:]
+
+    assert told("success") == []
+    assert told("failure") == [
+        "#1: open an issue for deep-tests/main, “The deep tests fail”: their job ended with: failure"
+    ]
+    assert hub.issues[1]["labels"] == [{"name": "ootci-alert"}, {"name": "deep-tests"}]
+    assert f"](https://github.com/{REPOSITORY}/actions/runs/7)" in str(hub.issues[1]["body"])
+    # The nightly, which knows nothing of them, leaves it alone.
+    night(folder, {"dev": "oo"})
+    assert alert(ootci, folder, env).out.splitlines()[1:] == []
+    assert told("failure") == ["rewrite #1, deep-tests/main: it is still so"]
+    assert told("cancelled") == ["comment on and rewrite #1, deep-tests/main: it fails in another way"]
+    assert len(hub.comments(1)) == 1
+    assert told("success") == ["comment on and close #1, deep-tests/main: 1 good night in a row"]
+    assert (hub.issues[1]["state"], "The deep tests pass" in str(hub.issues[1]["body"])) == ("closed", True)
+    assert told("success") == []
+    assert told("skipped") == ["comment on and reopen #1, deep-tests/main: it is back"]
+
+
 def test_a_stranger_s_issue_with_our_marker_is_not_ours(ootci: Tool, folder: Path, hub: FakeGithub) -> None:
     night(folder, {"dev": "or"})
     alert(ootci, folder, at_home(hub))

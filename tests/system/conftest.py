@@ -39,7 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Note all markers before -m leaves tests out; then order the files for the workers."""
+    """Note all markers before -m leaves tests out; give workers long files first, and those with the device last."""
     config.stash[MARKERS] = markers_of(items)
     if hasattr(config, "workerinput"):
         items[:] = in_worker_order(items)

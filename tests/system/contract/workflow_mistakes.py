@@ -155,11 +155,11 @@ jobs:
         uses: {UPLOAD}
 """
 
-CHECKS = """\
+CHECKS = f"""\
 name: ci
 on:
   pull_request:
-permissions: {}
+permissions: {{}}
 jobs:
   test:
     name: test
@@ -169,7 +169,7 @@ jobs:
       contents: read # to check out
     steps:
       - name: Restore
-        uses: actions/cache/restore@fedcba9876543210fedcba9876543210fedcba98 # v3.4.5"
+        uses: {RESTORE}
         with:
           path: .ootci/ccache
           key: compiled

@@ -165,8 +165,8 @@ def pins_actions(files: Files) -> Iterator[str]:
 def shares_no_cache(files: Files) -> Iterator[str]:
     """No cache of GitHub's of what is run: what one job saves, also one with vendor code, another would run.
 
-    How long tests took is data, which jobs without vendor code read and write. What our own tests compile, and the torch
-    that they run on, is for jobs in which a poisoned one can do no more than make a check red or green.
+    How long tests took is data, which jobs without vendor code read and write. What our own tests compile, and the
+    torch that they run on, is for jobs in which a poisoned one can do no more than make a check red or green.
     """
     for file in files.values():
         for job in [*file.jobs.values(), file.content.get("runs", {})]:
@@ -347,13 +347,13 @@ def _only_for_main(job: Mapped) -> bool:
 def _only_tests(job: Mapped) -> bool:
     """Whether a job runs our own tests, can only read, sees no secret, and hands nothing on."""
     steps = _of(job)
+    actions = {_action(step) for step in steps if "uses" in step}
     return (
         any(re.search(r"^\.ci/run\b", step.get("run", ""), re.M) for step in steps)
         and set(permissions_of(job).items()) == {("contents", "read")}
         and not SECRET.search(str(job))
         and "outputs" not in job
-        and {_action(step) for step in steps if "uses" in step}
-        <= {"actions/checkout", "actions/setup-python", *_CACHED}
+        and actions <= {"actions/checkout", "actions/setup-python", *_CACHED}
     )
 
 

@@ -290,11 +290,6 @@ MISTAKES: tuple[tuple[str, str, str, str], ...] = (
     ("shares_no_cache", NIGHTLY, "path: .ootci/past/durations.json", "path: .ootci"),
     ("shares_no_cache", NIGHTLY, "actions/cache/restore", "actions/cache"),
     ("shares_no_cache", NIGHTLY, "run: ootci plan", "run: ootci build x && ootci plan"),
-    ("shares_no_cache", CI, "path: .ootci/ccache", "path: .venv"),
-    ("shares_no_cache", CI, "contents: read", "contents: write"),
-    ("shares_no_cache", CI, "run: .ci/run", "run: .ci/release"),
-    ("shares_no_cache", CI, "run: .ci/run", "run: .ci/run\n        env: {TOKEN: '${{ github.token }}'}"),
-    ("shares_no_cache", CI, "- name: Test", "- name: Upload\n        uses: " + UPLOAD + "\n      - name: Test"),
     ("shares_no_cache", NIGHTLY, 'python-version: "3.11"', 'python-version: "3.11"\n          cache: pip'),
     ("installs_with_checksums", SETUP, " --require-hashes", ""),
     ("installs_with_checksums", SETUP, " --only-binary=:all:", ""),
@@ -401,5 +396,10 @@ MISTAKES: tuple[tuple[str, str, str, str], ...] = (
     ("references_lead_somewhere", NIGHTLY, "needs.plan.outputs.matrix", "needs.plan.outputs.martix"),
     ("references_lead_somewhere", DEVICE, "jobs.device.outputs.artifact", "jobs.devices.outputs.artifact"),
     ("references_lead_somewhere", DEVICE, "if: inputs.shared", "if: inputs.share"),
+    ("shares_no_cache", CI, "path: .ootci/ccache", "path: .venv"),
+    ("shares_no_cache", CI, "contents: read", "contents: write"),
+    ("shares_no_cache", CI, "run: .ci/run", "run: .ci/release"),
+    ("shares_no_cache", CI, "run: .ci/run", "run: .ci/run\n        env: {TOKEN: '${{ github.token }}'}"),
+    ("shares_no_cache", CI, "- name: Test", "- name: Upload\n        uses: " + UPLOAD + "\n      - name: Test"),
 )
 """One mistake each: the rule that finds it, the file, the text to be replaced and what it becomes."""

@@ -221,10 +221,39 @@ def test_a_plan_that_cannot_be_made_is_red_and_publishes_nothing(index: Mapping[
 @pytest.mark.parametrize(("exit_code", "result"), [(0, "success"), (1, "failure")])
 def test_checks_run_the_repositorys_own_command(event: str, exit_code: int, result: str, tmp_path: Path) -> None:
     repository = Repository.copy(tmp_path)
-    repository.replace_command("run", f"touch {tmp_path}/called\nexit {exit_code}")
+    called = tmp_path / "called"
+    called.mkdir()
+    repository.replace_command(
+        "run", f'echo "$OOTCI_TORCH_WHEELS" > {called}/"$1"\nmkdir -p .ootci/ccache\nexit {exit_code}'
+    )
+    repository.replace_command("torch", "mkdir -p .ootci/torch-wheels")
     repository.commit()
     run = run_workflow(repository, tmp_path / "run", workflow="ci.yml", event=event)
-    assert (run.jobs, (tmp_path / "called").exists()) == ({"test": result}, True), run.digest
+    assert set(run.jobs.values()) == {result}, run.digest
+    assert {path.name: path.read_text(encoding="utf-8").strip() for path in called.iterdir()} == {
+        "fast": "",
+        "openreg": ".ootci/torch-wheels",
+        "workflows": "",
+        "browser": "",
+    }
+    kept = tmp_path / "run" / "kept"
+    saved = {path.name.rpartition("-")[0] for path in kept.iterdir()} if kept.exists() else set()
+    assert saved == ({"tests-torch", "tests-ccache"} if (event, exit_code) == ("push", 0) else set())
+
+
+@pytest.mark.parametrize(("exit_code", "result"), [(0, "success"), (1, "failure")])
+def test_deep_tests_that_fail_on_main_open_an_issue(
+    index: Mapping[str, str], hub: FakeGithub, exit_code: int, result: str, tmp_path: Path
+) -> None:
+    repository = Repository.copy(tmp_path)
+    repository.replace_command("run", f'test "$1" = deep && test -n "$OOTCI_TORCH_WHEELS" && exit {exit_code}')
+    repository.commit()
+    run = run_workflow(
+        repository, tmp_path / "run", workflow="deep.yml", event="schedule", environment=index, token=TOKEN
+    )
+    assert run.jobs == {"test": result, "alert": "success"}, run.digest
+    opened = [issue for issue in hub.issues.values() if issue["title"] == "The deep tests fail"]
+    assert len(opened) == exit_code
 
 
 def test_an_action_without_a_stand_in_is_an_error(tmp_path: Path) -> None:

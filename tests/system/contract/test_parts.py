@@ -19,7 +19,7 @@ OF_A_PART = ("torch", "act", "browser")
 
 def _selected(root: Path, target: str, part: str = "") -> Expression:
     """Which markers a command of the Makefile selects."""
-    said = run_command(["make", "--dry-run", "--always-make", target, f"PART={part}"], root).out
+    said = run_command(["make", "--dry-run", target, f"PART={part}"], root).out
     return Expression.compile(re.split(r" -m ", said.splitlines()[-1])[-1].strip().strip('"'))
 
 

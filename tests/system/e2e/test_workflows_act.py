@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from drawn import deep
 from e2e.act_runner import DOCS, ActRun, Repository, UnmappedAction, run_workflow
 from e2e.packages import NIGHTLY, RELEASE, serve_torch, wheelhouse
 from fake_github import REPOSITORY, TOKEN, FakeGithub, fake_github
@@ -241,7 +242,7 @@ def test_checks_run_the_repositorys_own_command(event: str, exit_code: int, resu
     assert saved == ({"tests-torch", "tests-ccache"} if (event, exit_code) == ("push", 0) else set())
 
 
-@pytest.mark.parametrize(("exit_code", "result"), [(0, "success"), (1, "failure")])
+@pytest.mark.parametrize(("exit_code", "result"), [deep(0, "success"), (1, "failure")])
 def test_deep_tests_that_fail_on_main_open_an_issue(
     index: Mapping[str, str], hub: FakeGithub, exit_code: int, result: str, tmp_path: Path
 ) -> None:

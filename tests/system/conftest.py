@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from commands import Nightly, Ran, Tool, build_documentation, run_command, run_nightly
 from hypothesis import settings
 from preparation import prepare_once
+from seeded_python import make_seeded_python
 from worker_order import in_worker_order
 
 ROOT = Path(__file__).parents[2]
@@ -30,7 +30,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give the device's processes that a worker starts its share of the CPUs: torch would take them all."""
+    """Give the device's processes that a worker starts its share of the CPUs: torch would take them all.
+
+    Processes keep what they compiled of the tool, whatever a person's shell says: several hundred are started.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
     if workers > 1:
         os.environ.setdefault("OMP_NUM_THREADS", str(max(1, len(os.sched_getaffinity(0)) // workers)))
@@ -49,11 +53,17 @@ def root() -> Path:
 
 
 @pytest.fixture(scope="session")
-def ootci() -> Tool:
+def tool_python(shared: Path) -> Path:
+    """The Python that the tool is started with: one that makes devices' environments in no time."""
+    return prepare_once(shared, "seeded_python", lambda: make_seeded_python(shared / "seeded-python"))
+
+
+@pytest.fixture(scope="session")
+def ootci(tool_python: Path) -> Tool:
     """The tool as a command: ``ootci("plan", "--torch", "2.13.0", cwd=folder)``."""
 
     def call(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, timeout: float = 600) -> Ran:
-        return run_command([sys.executable, "-m", "ootci", *arguments], cwd, env, timeout)
+        return run_command([str(tool_python), "-m", "ootci", *arguments], cwd, env, timeout)
 
     return call
 

@@ -12,7 +12,11 @@ from commands import Nightly, Ran, Tool, build_documentation, run_command, run_n
 from hypothesis import settings
 from preparation import prepare_once
 from seeded_python import make_seeded_python
+from unit.render.hostile import hostile_sample
+from unit.render.sample import Sample, sample
 from worker_order import in_worker_order
+
+from ootci.stages.render import render
 
 ROOT = Path(__file__).parents[2]
 
@@ -103,3 +107,32 @@ def openreg_nightly(checkout: Path, shared: Path) -> Nightly:
 def documentation(shared: Path) -> Path:
     """The documentation site, built once as `make docs` builds it."""
     return prepare_once(shared, "documentation", lambda: build_documentation(ROOT, shared / "documentation-site"))
+
+
+@pytest.fixture(scope="session")
+def sampled(shared: Path) -> Sample:
+    """What the sample site is made from; for all who only read it."""
+    return prepare_once(shared, "sampled", lambda: sample(shared / "sampled-history"))
+
+
+@pytest.fixture(scope="session")
+def site(sampled: Sample, shared: Path) -> Path:
+    """The sample site; for all who only read it."""
+    return prepare_once(shared, "site", lambda: _rendered(sampled, shared / "sites" / "sample"))
+
+
+@pytest.fixture(scope="session")
+def hostile(shared: Path) -> Sample:
+    """The sample with one device that is hostile; for all who only read it."""
+    return prepare_once(shared, "hostile", lambda: hostile_sample(shared / "hostile-history"))
+
+
+@pytest.fixture(scope="session")
+def hostile_site(hostile: Sample, shared: Path) -> Path:
+    """The site of the sample with a hostile device, beside the sample site; for all who only read it."""
+    return prepare_once(shared, "hostile_site", lambda: _rendered(hostile, shared / "sites" / "hostile"))
+
+
+def _rendered(made: Sample, folder: Path) -> Path:
+    render(made.registry, made.history, made.verdicts, folder)
+    return folder

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,8 +11,13 @@ import pytest
 from commands import Nightly, Ran, Tool, build_documentation, run_command, run_nightly
 from hypothesis import settings
 from preparation import prepare_once
+from seeded_python import make_seeded_python
 from torch_wheels import torch_variables
+from unit.render.hostile import hostile_sample
+from unit.render.sample import Sample, sample
 from worker_order import MARKERS, in_worker_order, markers_of
+
+from ootci.stages.render import render
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,7 +35,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give the device's processes that a worker starts its share of the CPUs: torch would take them all."""
+    """Give the device's processes that a worker starts its share of the CPUs: torch would take them all.
+
+    Processes keep what they compiled of the tool, whatever a person's shell says: several hundred are started.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
     if workers > 1:
         os.environ.setdefault("OMP_NUM_THREADS", str(max(1, len(os.sched_getaffinity(0)) // workers)))
@@ -52,11 +60,17 @@ def root() -> Path:
 
 
 @pytest.fixture(scope="session")
-def ootci() -> Tool:
+def tool_python(shared: Path) -> Path:
+    """The Python that the tool is started with: one that makes devices' environments in no time."""
+    return prepare_once(shared, "seeded_python", lambda: make_seeded_python(shared / "seeded-python"))
+
+
+@pytest.fixture(scope="session")
+def ootci(tool_python: Path) -> Tool:
     """The tool as a command: ``ootci("plan", "--torch", "2.13.0", cwd=folder)``."""
 
     def call(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, timeout: float = 600) -> Ran:
-        return run_command([sys.executable, "-m", "ootci", *arguments], cwd, env, timeout)
+        return run_command([str(tool_python), "-m", "ootci", *arguments], cwd, env, timeout)
 
     return call
 
@@ -101,3 +115,32 @@ def openreg_nightly(checkout: Path, shared: Path) -> Nightly:
 def documentation(shared: Path) -> Path:
     """The documentation site, built once as `make docs` builds it."""
     return prepare_once(shared, "documentation", lambda: build_documentation(ROOT, shared / "documentation-site"))
+
+
+@pytest.fixture(scope="session")
+def sampled(shared: Path) -> Sample:
+    """What the sample site is made from; for all who only read it."""
+    return prepare_once(shared, "sampled", lambda: sample(shared / "sampled-history"))
+
+
+@pytest.fixture(scope="session")
+def site(sampled: Sample, shared: Path) -> Path:
+    """The sample site; for all who only read it."""
+    return prepare_once(shared, "site", lambda: _rendered(sampled, shared / "sites" / "sample"))
+
+
+@pytest.fixture(scope="session")
+def hostile(shared: Path) -> Sample:
+    """The sample with one device that is hostile; for all who only read it."""
+    return prepare_once(shared, "hostile", lambda: hostile_sample(shared / "hostile-history"))
+
+
+@pytest.fixture(scope="session")
+def hostile_site(hostile: Sample, shared: Path) -> Path:
+    """The site of the sample with a hostile device, beside the sample site; for all who only read it."""
+    return prepare_once(shared, "hostile_site", lambda: _rendered(hostile, shared / "sites" / "hostile"))
+
+
+def _rendered(made: Sample, folder: Path) -> Path:
+    render(made.registry, made.history, made.verdicts, folder)
+    return folder

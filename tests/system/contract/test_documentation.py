@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from unit.render.pages import Element, addresses, follow, read
-from unit.render.sample import sample
+from unit.render.sample import Sample
 
 from ootci.model.schema import api_schemas, schemas
 from ootci.stages.render import render
@@ -25,10 +25,9 @@ def test_every_link_leads_to_a_file_and_every_fragment_to_an_element(
     assert follow(documentation, pages) > 3000
 
 
-def test_every_link_of_the_dashboard_leads_to_a_page(documentation: Path, tmp_path: Path) -> None:
-    made = sample(tmp_path / "history")
+def test_every_link_of_the_dashboard_leads_to_a_page(sampled: Sample, documentation: Path, tmp_path: Path) -> None:
     site = tmp_path / "site"
-    render(made.registry, made.history, made.verdicts, site, docs=documentation)
+    render(sampled.registry, sampled.history, sampled.verdicts, site, docs=documentation)
     links = {
         (path.parent / link).resolve()
         for path in site.rglob("*.html")

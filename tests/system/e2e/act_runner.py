@@ -268,6 +268,7 @@ def _environment(folder: Path, repository: Repository) -> dict[str, str]:
         "STUB_STORE": str(folder / "store"),
         "STUB_CACHE": str(folder / "kept"),
         "STUB_PYTHON": sys.executable,
+        "STUB_INSTALLED": str(folder / "installed"),
         "PIP_NO_COMPILE": "1",
     }
 

@@ -6,12 +6,14 @@ import importlib.resources
 import importlib.util
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from commands import Nightly
+from e2e.packages import wheelhouse
+from preparation import prepare_once
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -35,6 +37,13 @@ def device_python(request: pytest.FixtureRequest) -> Path:
         return Path(named)
     nightly: Nightly = request.getfixturevalue("openreg_nightly")
     return nightly.device_python
+
+
+@pytest.fixture(scope="session")
+def packages(root: Path, shared: Path, tool_python: Path) -> Mapping[str, str]:
+    """Environment variables with which workflows find every package without a network, and install each once."""
+    found = prepare_once(shared, "wheelhouse", lambda: wheelhouse(root, shared / "wheelhouse"))
+    return {**found, "STUB_PYTHON": str(tool_python), "STUB_INSTALLED": str(shared / "installed")}
 
 
 def missing(what: str, how: str) -> None:

@@ -24,9 +24,10 @@ RELEASE = "2.13.0+cpu"
 SUITES_NEED = "pytest>=8.2"
 
 
-def wheelhouse(project: Path, folder: Path, requirements: str = "requirements.txt") -> dict[str, str]:
-    """Download what workflows install, once; gives the environment variables that make pip use it."""
-    for wanted in (["--require-hashes", f"--requirement={project / requirements}"], [SUITES_NEED]):
+def wheelhouse(project: Path, folder: Path) -> dict[str, str]:
+    """Download what workflows install; gives the environment variables that make pip use it."""
+    pinned = [f"--requirement={project / name}" for name in ("requirements.txt", "requirements-docs.txt")]
+    for wanted in (["--require-hashes", *pinned], [SUITES_NEED]):
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:", "--dest", str(folder)]
         subprocess.run([*command, *wanted], capture_output=True, check=True)
     return {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,9 +66,9 @@ def _remember(folder: Path, commit: str) -> None:
         store.append_run(record.model_copy(update=update))
 
 
-def _interrupted(folder: Path, variables: dict[str, str], at: str) -> Ran:
+def _interrupted(python: Path, folder: Path, variables: dict[str, str], at: str) -> Ran:
     """The command, ended by SIGTERM in the middle of the stage that follows a line of its progress."""
-    command = [sys.executable, "-m", "ootci", *COMMAND]
+    command = [str(python), "-m", "ootci", *COMMAND]
     process = subprocess.Popen(
         command, cwd=folder, env=scrubbed(variables), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -117,10 +116,10 @@ def _search(folder: Path) -> Path:
 
 
 def test_the_first_bad_nightly_is_found_across_an_interruption(
-    world: tuple[Path, dict[str, str], str], ootci: Tool
+    world: tuple[Path, dict[str, str], str], ootci: Tool, tool_python: Path
 ) -> None:
     folder, variables, commit = world
-    first = _interrupted(folder, variables, f"bisect: torch {NIGHTLIES[4]} ")
+    first = _interrupted(tool_python, folder, variables, f"bisect: torch {NIGHTLIES[4]} ")
     assert first.code == 130, first.err
     assert "Not finished: 1 of 5 nightlies tested." in first.out
     assert "the same command goes on from here" in first.err

@@ -18,7 +18,6 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from simulator import World
-from unit.render.hostile import hostile_sample
 from unit.samples import run
 
 from ootci.cli.diff import diff
@@ -51,7 +50,7 @@ class Compared:
 
 
 @pytest.fixture(scope="module")
-def compared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compared]:
+def compared(hostile_site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compared]:
     top = tmp_path_factory.mktemp("compared")
     world = World(3, nights=NIGHTS, devices=8)
     history = History(top / "data")
@@ -61,8 +60,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compared]:
             for record in night.arrivals:
                 history.append_run(record)
     render(night.registry, history, judge(night.registry, history, night.now), top / "sub" / "site")
-    evil = hostile_sample(top / "evil")
-    render(evil.registry, evil.history, evil.verdicts, top / "sub" / "hostile")
+    (top / "sub" / "hostile").symlink_to(hostile_site)
     nights = tuple(world.plan_id(number) for number in range(NIGHTS))
     with serving(top, top / "sub" / "site" / "404.html") as address:
         yield Compared(f"{address}sub/", top / "sub" / "site", top / "data", nights, history.devices())

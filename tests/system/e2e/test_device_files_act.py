@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from e2e.act_runner import ActRun, Repository, run_workflow
-from e2e.packages import NIGHTLY, serve_torch, wheelhouse
+from e2e.packages import NIGHTLY, serve_torch
 from fake_github import REPOSITORY, TOKEN
 from fake_pulls import FakePull, FakePulls, fake_pulls
 from misbehaving import write_device
@@ -32,10 +32,10 @@ def hub() -> Iterator[FakePulls]:
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory, hub: FakePulls) -> Iterator[Mapping[str, str]]:
+def environment(
+    packages: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory, hub: FakePulls
+) -> Iterator[Mapping[str, str]]:
     """What makes pip and the tool find packages, torch and GitHub without a network."""
-    project = Repository.copy(tmp_path_factory.mktemp("project")).checkout
-    packages = wheelhouse(project, tmp_path_factory.mktemp("wheelhouse"))
     with serve_torch(tmp_path_factory.mktemp("index")) as torch:
         yield {**packages, **torch, **hub.environment, "OOTCI_HOME": REPOSITORY}
 

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 from deliveries import HEAD, PUSHED, pull_request, push
 from e2e.act_runner import DOCS, ActRun, Repository, run_workflow
-from e2e.packages import NIGHTLY, serve_torch, wheelhouse
+from e2e.packages import NIGHTLY, serve_torch
 from fake_github import REPOSITORY, TOKEN, fake_github
 from misbehaving import COMMIT, write_device, write_suites
 from pytorch_sources import pytorch_sources
@@ -27,10 +27,8 @@ WHEEL = f"cpu/torch/torch-{quote(NIGHTLY)}-py3-none-any.whl"
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
+def index(packages: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
     """Environment variables with which pip and the tool find every package, and GitHub, without a network."""
-    project = Repository.copy(tmp_path_factory.mktemp("project")).checkout
-    packages = wheelhouse(project, tmp_path_factory.mktemp("wheelhouse"))
     with serve_torch(tmp_path_factory.mktemp("index")) as torch, fake_github() as hub:
         yield {**packages, **torch, **hub.environment, "OOTCI_HOME": REPOSITORY}
 

@@ -6,14 +6,11 @@ Needs Chromium, playwright and axe-playwright-python, as the other tests of the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from browsing import NARROW, address, serving, violations, visit
-from unit.render.hostile import hostile_sample
-from unit.render.sample import sample
-
-from ootci.stages.render import render
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
@@ -22,14 +19,11 @@ pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
+def tables(site: Path, hostile_site: Path) -> Iterator[Mapping[str, str]]:
     """Where the sample site and the hostile one lie: below an address for the disk, and one for a server."""
-    top = tmp_path_factory.mktemp("tables")
-    for name, make in (("sample", sample), ("hostile", hostile_sample)):
-        made = make(top / f"history-{name}")
-        render(made.registry, made.history, made.verdicts, top / "sites" / name)
-    with serving(top / "sites", top / "sites" / "sample" / "404.html") as address:
-        yield {"file": f"{(top / 'sites').as_uri()}/", "http": address}
+    assert (site.parent, site.name, hostile_site.name) == (hostile_site.parent, "sample", "hostile")
+    with serving(site.parent, site / "404.html") as address:
+        yield {"file": f"{site.parent.as_uri()}/", "http": address}
 
 
 FILTERED = (

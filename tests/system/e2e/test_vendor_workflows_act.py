@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from deliveries import PUSHED, pull_request, push
 from e2e.act_runner import ActRun, Repository, run_workflow
-from e2e.packages import NIGHTLY, RELEASE, serve_torch, wheelhouse
+from e2e.packages import NIGHTLY, RELEASE, serve_torch
 from misbehaving import write_device, write_suites
 from relay_server import RelayServer, relay_server
 
@@ -35,9 +35,8 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Repository:
 
 
 @pytest.fixture(scope="module")
-def index(ours: Repository, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
+def index(packages: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
     """Environment variables with which pip and the tool find every package without a network."""
-    packages = wheelhouse(ours.checkout, tmp_path_factory.mktemp("wheelhouse"))
     with serve_torch(tmp_path_factory.mktemp("index")) as torch:
         yield {**packages, **torch}
 

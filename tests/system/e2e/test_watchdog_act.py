@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from e2e.act_runner import ROOT, ActRun, Repository, run_workflow
-from e2e.packages import wheelhouse
 from fake_github import REPOSITORY, TOKEN, FakeGithub, fake_github
 from unit.samples import plan, run
 
@@ -29,12 +28,8 @@ def hub() -> Iterator[FakeGithub]:
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory, hub: FakeGithub) -> Mapping[str, str]:
+def environment(packages: Mapping[str, str], hub: FakeGithub) -> Mapping[str, str]:
     """What makes pip and the tool find packages and GitHub without a network."""
-    project = Repository.copy(tmp_path_factory.mktemp("project")).checkout
-    folder = tmp_path_factory.mktemp("wheelhouse")
-    packages = wheelhouse(project, folder)
-    wheelhouse(project, folder, "requirements-docs.txt")
     return {**packages, **hub.environment, "OOTCI_HOME": REPOSITORY}
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from drawn import deep
 from e2e.act_runner import DOCS, ActRun, Repository, UnmappedAction, run_workflow
-from e2e.packages import NIGHTLY, RELEASE, serve_torch, wheelhouse
+from e2e.packages import NIGHTLY, RELEASE, serve_torch
 from fake_github import REPOSITORY, TOKEN, FakeGithub, fake_github
 from misbehaving import write_device, write_suites
 
@@ -31,10 +31,10 @@ def hub() -> Iterator[FakeGithub]:
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory, hub: FakeGithub) -> Iterator[Mapping[str, str]]:
+def index(
+    packages: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory, hub: FakeGithub
+) -> Iterator[Mapping[str, str]]:
     """Environment variables with which pip and the tool find every package, and GitHub, without a network."""
-    project = Repository.copy(tmp_path_factory.mktemp("project")).checkout
-    packages = wheelhouse(project, tmp_path_factory.mktemp("wheelhouse"))
     with serve_torch(tmp_path_factory.mktemp("index")) as torch:
         yield {**packages, **torch, **hub.environment, "OOTCI_HOME": REPOSITORY}
 

@@ -1,4 +1,4 @@
-"""The sample site, rendered once, and golden files."""
+"""Golden files."""
 
 from __future__ import annotations
 
@@ -6,25 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from unit.render.sample import Sample, sample
-
-from ootci.stages.render import render
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "render"
-
-
-@pytest.fixture(scope="session")
-def sampled(tmp_path_factory: pytest.TempPathFactory) -> Sample:
-    """What the sample site is made from."""
-    return sample(tmp_path_factory.mktemp("sample") / "history")
-
-
-@pytest.fixture(scope="session")
-def site(sampled: Sample, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample site."""
-    folder = tmp_path_factory.mktemp("rendered") / "site"
-    render(sampled.registry, sampled.history, sampled.verdicts, folder)
-    return folder
 
 
 @pytest.fixture

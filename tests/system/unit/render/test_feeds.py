@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 from xml.etree import ElementTree
 
 import pytest
-from unit.render.hostile import EVIL, LONG, hostile_sample
+from unit.render.hostile import EVIL, LONG
 from unit.render.sample import NOW, Sample
 from unit.render.sample_runs import FIRST_NIGHT, plan_id
 
@@ -57,15 +57,14 @@ def cluster(
 
 
 @pytest.fixture(scope="module")
-def sites(sampled: Sample, site: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
+def sites(sampled: Sample, site: Path, hostile: Sample, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
     """The sample as it is, as the judge sees it now and later, and with a hostile device."""
     folder = tmp_path_factory.mktemp("feeds")
     for name, now in (("judged", NOW), ("late", NOW + timedelta(days=30))):
         render(sampled.registry, sampled.history, judge(sampled.registry, sampled.history, now), folder / name)
-    evil = hostile_sample(folder / "history")
     broken = cluster(("borealis", 13), text=EVIL + "\ufffe\uffff" + LONG)
-    verdicts = evil.verdicts.model_copy(update={"clusters": (broken,)})
-    render(evil.registry, evil.history, verdicts, folder / "hostile")
+    verdicts = hostile.verdicts.model_copy(update={"clusters": (broken,)})
+    render(hostile.registry, hostile.history, verdicts, folder / "hostile")
     return site, folder / "judged", folder / "late", folder / "hostile"
 
 

@@ -1,7 +1,12 @@
-"""Pages as they are, so that a change of looks is seen as a difference and not only as a passing test."""
+"""Pages as they are, so that a change of looks is seen as a difference and not only as a passing test.
+
+What every page has around its content, the frame, and the icons have a golden file each. In the others stands a mark
+where the page has the frame of all: where it differs, it is kept.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -40,9 +45,61 @@ PAGES = {
 }
 
 
+FRAME = (
+    re.compile(r"<!doctype html>.*?(?=<title>)", re.S),
+    re.compile(r'<link rel="icon".*?feed\.xml">\n', re.S),
+    re.compile(r'<a class="skip".*?</header>\n', re.S),
+    re.compile(r"<p><a [^>]+>Registry</a>.*\n"),
+)
+"""The parts of the frame: what a browser is told, what it loads, the navigation, and the links at the end."""
+SYMBOL = re.compile(r'<symbol id="([\w-]+)".*</symbol>\n')
+CURRENT = re.compile(r' aria-current="page">([^<]+)')
+
+
+def _read(site: Path, name: str) -> str:
+    return (site / PAGES[name]).read_text(encoding="utf-8")
+
+
+def _anywhere(part: str) -> str:
+    """A part of the frame as every page has it: for no folder, and without the place of this page."""
+    return CURRENT.sub(r">\1", part).replace("../", "")
+
+
+@pytest.fixture(scope="session")
+def frame(site: Path) -> tuple[str, ...]:
+    """The frame, part by part, as the front page has it."""
+    front = _read(site, "front.html")
+    return tuple(_anywhere(found[0]) for part in FRAME if (found := part.search(front)))
+
+
+def _own(page: str, frame: tuple[str, ...]) -> str:
+    """A page without what other pages have, too."""
+    for pattern, part in zip(FRAME, frame, strict=True):
+        found = pattern.search(page)
+        if found and _anywhere(found[0]) == part:
+            # Each address has to lead from the page's folder to the top.
+            tops = {address.removesuffix(plain) for address, plain in _addresses(found[0], part)}
+            mark = " ".join(["frame", *sorted(tops), *CURRENT.findall(found[0])])
+            page = f"{page[: found.start()]}<!-- {mark.strip()} -->\n{page[found.end() :]}"
+    return SYMBOL.sub(r'<symbol id="\1">\n', page)
+
+
+def _addresses(part: str, plain: str) -> list[tuple[str, str]]:
+    return list(zip(*(re.findall(r'(?:href|src)="([^"#]+)"', text) for text in (part, plain)), strict=True))
+
+
 @pytest.mark.parametrize("name", PAGES)
-def test_page(name: str, site: Path, golden: Callable[[str, str], None]) -> None:
-    golden(name, (site / PAGES[name]).read_text(encoding="utf-8"))
+def test_page(name: str, site: Path, frame: tuple[str, ...], golden: Callable[[str, str], None]) -> None:
+    golden(name, _own(_read(site, name), frame))
+
+
+def test_frame(frame: tuple[str, ...], golden: Callable[[str, str], None]) -> None:
+    golden("frame.html", "".join(frame))
+
+
+def test_icons(site: Path, golden: Callable[[str, str], None]) -> None:
+    drawn = {found[1]: found[0] for name in PAGES for found in SYMBOL.finditer(_read(site, name))}
+    golden("icons.html", "".join(drawn[icon] for icon in sorted(drawn)))
 
 
 def test_step_summary(sampled: Sample, golden: Callable[[str, str], None]) -> None:

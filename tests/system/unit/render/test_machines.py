@@ -9,7 +9,6 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 from jsonschema import Draft7Validator
-from unit.render.hostile import hostile_sample
 from unit.render.sample import NOW, Sample
 
 from ootci.model.schema import api_schemas
@@ -32,13 +31,13 @@ ENDPOINT = {
 
 
 @pytest.fixture(scope="module")
-def sites(sampled: Sample, site: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
+def sites(
+    sampled: Sample, site: Path, hostile_site: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, ...]:
     """The sample as it is, as the judge sees it, and with a hostile device."""
     folder = tmp_path_factory.mktemp("machines")
     render(sampled.registry, sampled.history, judge(sampled.registry, sampled.history, NOW), folder / "judged")
-    evil = hostile_sample(folder / "history")
-    render(evil.registry, evil.history, evil.verdicts, folder / "hostile")
-    return site, folder / "judged", folder / "hostile"
+    return site, folder / "judged", hostile_site
 
 
 def content(path: Path) -> Any:

@@ -9,24 +9,15 @@ from typing import Any
 from urllib.parse import urljoin
 
 import pytest
-from unit.render.hostile import EVIL, hostile_sample
+from unit.render.hostile import EVIL
 from unit.render.pages import Element, read
 from unit.render.sample import DEVICES, NOW
 from unit.render.sample_runs import NIGHTS, plan_id
 
-from ootci.stages.render import render
 from ootci.stages.render.words import duration, moment
 
 ADDRESSES = ("page", "run_page", "path")
 FILES = ("registry", "capabilities", "operators", "trends", "flaky", "nightlies", "health")
-
-
-@pytest.fixture(scope="module")
-def hostile_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("hostile-api")
-    evil = hostile_sample(folder / "history")
-    render(evil.registry, evil.history, evil.verdicts, folder / "site")
-    return folder / "site"
 
 
 def content(site: Path, name: str) -> Any:

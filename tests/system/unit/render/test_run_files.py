@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from unit.render.hostile import hostile_sample
 from unit.render.run_reader import Told, read_run
 from unit.render.sample import Sample
 from unit.samples import past_run, plan, run
@@ -118,10 +117,8 @@ def test_the_sample_can_be_read_back(sampled: Sample, site: Path) -> None:
     assert check(site, sampled) > 0, "no run of the sample has a known failure"
 
 
-def test_hostile_ids_come_back_as_they_are(tmp_path: Path) -> None:
-    evil = hostile_sample(tmp_path / "history")
-    render(evil.registry, evil.history, evil.verdicts, tmp_path / "site")
-    check(tmp_path / "site", evil)
+def test_hostile_ids_come_back_as_they_are(hostile_site: Path, hostile: Sample) -> None:
+    check(hostile_site, hostile)
 
 
 def test_attempts_are_listed_by_the_age_of_their_nightly(site: Path, sampled: Sample) -> None:

@@ -26,7 +26,7 @@ COPIES_TO_OUT = ("lu",)
 """Operators that torch computes in Python and copies to ``out``, on whatever device that is."""
 
 ROUNDING = (
-    *("ceil", "floor", "round", "trunc", "sign", "heaviside"),
+    *("ceil", "floor", "round", "trunc", "sign", "heaviside", "histc"),
     *("floor_divide", "div.floor_rounding", "div.trunc_rounding"),
 )
 """Operators whose floating results are whole numbers: a little less than one of them may be the next."""

@@ -29,18 +29,18 @@ def elements_differ(
     """
     if cpu.layout is not torch.strided or cpu.is_nested or cpu.is_quantized:
         return _whole_differs(actual, cpu)
-    if cpu.dtype is not torch.complex32 and torch.equal(actual, cpu):  # quick, and most results are
-        return None
-    actual, cpu = actual.resolve_conj().resolve_neg(), cpu.resolve_conj().resolve_neg()
-    exact = compute_exact()
-    exact = None if exact is None else exact.resolve_conj().resolve_neg()
-    if cpu.dtype is torch.complex32:  # torch can hardly compute with it on the cpu, not even compare
-        actual, cpu = torch.view_as_real(actual), torch.view_as_real(cpu)
-        exact = torch.view_as_real(exact) if exact is not None and exact.is_complex() else None
     if cpu.dtype is torch.bool:
         # A kernel that stores other bytes than 0 and 1 is wrong, though such booleans may compare as equal.
         actual, cpu = actual.contiguous().view(torch.uint8), cpu.contiguous().view(torch.uint8)
-        exact = None if exact is None or exact.dtype is not torch.bool else exact.contiguous().view(torch.uint8)
+    elif cpu.dtype is torch.complex32:  # torch can hardly compute with it on the cpu, not even compare
+        actual, cpu = torch.view_as_real(actual.resolve_conj()), torch.view_as_real(cpu.resolve_conj())
+    if torch.equal(actual, cpu):  # quick, and most results are
+        return None
+    exact = compute_exact()
+    if exact is not None and exact.is_complex() and not cpu.is_complex():
+        exact = torch.view_as_real(exact.resolve_conj())
+    actual, cpu = actual.resolve_conj().resolve_neg(), cpu.resolve_conj().resolve_neg()
+    exact = None if exact is None else exact.resolve_conj().resolve_neg()
     if not (cpu.dtype.is_floating_point or cpu.dtype.is_complex) or rounds:
         return _unequal(actual, cpu, exact)
     allowed = allowance(cpu, exact, own)

@@ -31,7 +31,10 @@ _SAYS_LITTLE = frozenset(
 _SAMPLES = re.compile(r"\d+ of \d+ samples differ from the cpu, first sample \d+: ")
 _RAISED = "the cpu computes it, the device raised "
 _NOT_CLOSE = re.compile(r"(?:Tensor-likes|Scalars) are not (?:close|equal)!.*")
-_FIRST_DIFFERENCE = re.compile(r"expected [^,]{1,200}(?:, [^,]{1,80}){0,8} at index .*")
+_NUMBER = r"(?:True|False|[-+(]?(?:\d|inf|nan)[^\s,]{0,80})"
+_FIRST_DIFFERENCE = re.compile(
+    rf"expected (?:[^,]{{1,200}}(?:, [^,]{{1,80}}){{0,8}} at index .*|{_NUMBER}, got {_NUMBER}(?:\. .*|\Z))"
+)
 _ENDING = re.compile(r"killed by (SIG[A-Z0-9]+|signal \d+)|(exit code \d+)")
 _WORD = re.compile(r"(?<![<\w])[A-Za-z_]\w+")
 

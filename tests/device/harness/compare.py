@@ -4,19 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from harness.first_difference import first_difference
-
-# Wider than torch.testing's defaults where a device may sum in another order or fuse operations; still far from what a
-# wrong kernel gives.
-TOLERANCES = {
-    torch.float64: (1e-9, 1e-9),
-    torch.float32: (1e-4, 1e-5),
-    torch.float16: (2e-3, 2e-3),
-    torch.bfloat16: (2e-2, 2e-2),
-    torch.complex64: (1e-4, 1e-5),
-    torch.complex128: (1e-9, 1e-9),
-}
-"""Relative and absolute tolerance by dtype; other dtypes compare exactly."""
+from harness.elements import elements_differ
 
 
 def put(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
@@ -32,28 +20,28 @@ def assert_on(tensor: torch.Tensor, device: torch.device) -> None:
     assert storage == device, f"the tensor says {device}, its storage says {storage}"
 
 
-def assert_matches(actual: torch.Tensor, expected: torch.Tensor, device: torch.device, *, factor: float = 1.0) -> None:
-    """Assert that a result is on the device and equals the cpu's.
+def assert_matches(
+    actual: torch.Tensor, expected: torch.Tensor, device: torch.device, *, exact: torch.Tensor | None = None
+) -> None:
+    """Assert that a result is on the device, with the dtype and shape of the cpu's, and has the right values.
 
     Args:
         actual: what the device computed.
         expected: what the cpu computed.
         device: where the result has to be.
-        factor: widens the tolerance, for results of many steps.
+        exact: what the cpu computed in float64 on the same inputs: for results of many steps, in which rounding grows.
 
     """
     __tracebackhide__ = True  # what fails is the line of the test
     assert_on(actual, device)
     assert expected.device.type == "cpu", "the reference is not on the cpu"
-    relative, absolute = TOLERANCES.get(expected.dtype, (0.0, 0.0))
-    seen, rtol, atol = actual.detach().cpu(), relative * factor, absolute * factor
-
-    def message(told: str) -> str:
-        first = first_difference(seen, expected.detach(), rtol=rtol, atol=atol)
-        kind = f"{str(actual.dtype).removeprefix('torch.')}[{', '.join(map(str, actual.shape))}]"
-        return "\n".join(filter(None, [first, told, f"The result is {kind} on {actual.device}."]))
-
-    torch.testing.assert_close(seen, expected.detach(), rtol=rtol, atol=atol, equal_nan=True, msg=message)
+    seen, cpu = actual.detach().cpu(), expected.detach()
+    assert seen.dtype == cpu.dtype, f"expected dtype {cpu.dtype}, got {seen.dtype}"
+    assert seen.shape == cpu.shape, f"expected shape {tuple(cpu.shape)}, got {tuple(seen.shape)}"
+    assert seen.layout == cpu.layout, f"expected layout {cpu.layout}, got {seen.layout}"
+    told = elements_differ(seen, cpu, lambda: exact)
+    kind = f"{str(actual.dtype).removeprefix('torch.')}[{', '.join(map(str, actual.shape))}]"
+    assert told is None, f"{told}\nThe result is {kind} on {actual.device}."
 
 
 def numbers(*shape: int, dtype: torch.dtype = torch.float32, seed: int = 0) -> torch.Tensor:

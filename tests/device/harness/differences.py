@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import torch
-from torch.utils._pytree import tree_flatten
+from torch.utils._pytree import tree_flatten, tree_leaves
 
-from harness.compare import TOLERANCES
-from harness.first_difference import first_difference
+from harness.elements import elements_differ
+from harness.yardstick import NO_YARDSTICK, Yardstick
 
 
 def difference(
-    actual: object, expected: object, device: torch.device | None, *, values: bool = True, factor: float = 1.0
+    actual: object,
+    expected: object,
+    device: torch.device | None,
+    *,
+    values: bool = True,
+    yardstick: Yardstick = NO_YARDSTICK,
 ) -> str | None:
     """How something made of tensors and numbers differs from the cpu's, or None.
 
@@ -19,7 +24,7 @@ def difference(
         expected: the cpu's.
         device: where tensors have to be; None for anywhere.
         values: whether elements are compared, or only what they are stored in.
-        factor: widens the tolerance.
+        yardstick: gives the exact values, and how far from them elements may be.
 
     """
     seen, form = tree_flatten(actual)
@@ -27,7 +32,9 @@ def difference(
     if len(seen) != len(wanted):
         return f"expected {len(wanted)} results ({wanted_form}), got {len(seen)} ({form})"
     for index, (one, other) in enumerate(zip(seen, wanted, strict=True)):
-        told = _kept_in(one, other, device) or (_elements(one, other, factor) if values else None)
+        told = _kept_in(one, other, device) or (
+            _elements(one, other, index, len(wanted), yardstick) if values else None
+        )
         if told is not None:
             return told if len(seen) == 1 else f"result {index + 1} of {len(seen)}: {told}"
     return None
@@ -49,30 +56,19 @@ def _kept_in(actual: object, expected: object, device: torch.device | None) -> s
     return None
 
 
-def _elements(actual: object, expected: object, factor: float) -> str | None:
-    if isinstance(actual, torch.Tensor) and isinstance(expected, torch.Tensor):
-        return _tensor_elements(actual.detach().cpu(), expected.detach(), factor)
-    if isinstance(actual, (bool, int, float, complex)) and isinstance(expected, (bool, int, float, complex)):
-        return _tensor_elements(torch.tensor(actual), torch.tensor(expected), factor)
-    return None
-
-
-def _tensor_elements(actual: torch.Tensor, expected: torch.Tensor, factor: float) -> str | None:
-    if expected.dtype is torch.complex32:
-        # torch can hardly compute with this dtype on the cpu, not even compare.
-        actual, expected = torch.view_as_real(actual.resolve_conj()), torch.view_as_real(expected.resolve_conj())
-    if expected.dtype is torch.bool and expected.layout is torch.strided and not expected.is_nested:
-        # A kernel that stores other bytes than 0 and 1 is wrong, though such booleans may compare as equal.
-        actual, expected = actual.contiguous().view(torch.uint8), expected.contiguous().view(torch.uint8)
-    # The quick way first: most results are equal bit by bit.
-    if expected.layout is torch.strided and not expected.is_nested and torch.equal(actual, expected):
+def _elements(actual: object, expected: object, index: int, count: int, yardstick: Yardstick) -> str | None:
+    seen, cpu = _as_tensor(actual), _as_tensor(expected)
+    if seen is None or cpu is None:
         return None
-    relative, absolute = TOLERANCES.get(expected.dtype, (0.0, 0.0))
-    rtol, atol = relative * factor, absolute * factor
-    try:
-        torch.testing.assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=True, check_stride=False)
-    except AssertionError as error:
-        # Of one element torch tells all there is to tell.
-        first = first_difference(actual, expected, rtol=rtol, atol=atol) if expected.numel() > 1 else None
-        return " ".join(" ".join(filter(None, [first and f"{first}.", str(error)])).split())
-    return None
+
+    def exact() -> torch.Tensor | None:
+        leaves = tree_leaves(yardstick.exact())
+        return _as_tensor(leaves[index]) if len(leaves) == count else None
+
+    return elements_differ(seen, cpu, exact, own=yardstick.tolerances.get(cpu.dtype), rounds=yardstick.rounds)
+
+
+def _as_tensor(value: object) -> torch.Tensor | None:
+    if isinstance(value, torch.Tensor):
+        return value.detach().cpu()
+    return torch.tensor(value) if isinstance(value, (bool, int, float, complex)) else None

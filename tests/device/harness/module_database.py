@@ -42,6 +42,7 @@ class Module:
 
     on_host = None
     is_undetermined = False
+    rounds = False
 
     @property
     def id(self) -> str:

@@ -25,6 +25,12 @@ BACKWARD = (torch.float32,)
 COPIES_TO_OUT = ("lu",)
 """Operators that torch computes in Python and copies to ``out``, on whatever device that is."""
 
+ROUNDING = (
+    *("ceil", "floor", "round", "trunc", "sign", "heaviside", "histc"),
+    *("floor_divide", "div.floor_rounding", "div.trunc_rounding"),
+)
+"""Operators whose floating results are whole numbers: a little less than one of them may be the next."""
+
 HOST_ARGUMENTS = {"tensor_split": 1}
 """Operators that take a tensor from the cpu, by torch's own documentation, and which positional argument it is."""
 
@@ -84,6 +90,11 @@ class Operator:
     def on_host(self) -> int | None:
         """The positional argument that stays on the cpu, if one does."""
         return HOST_ARGUMENTS.get(self.name)
+
+    @property
+    def rounds(self) -> bool:
+        """Whether it rounds to few values, so that results are equal and not close."""
+        return self.name.partition(".decimals")[0] in ROUNDING
 
     @property
     def is_undetermined(self) -> bool:

@@ -15,6 +15,7 @@ from harness.operator_database import COPIES_TO_OUT, Operator
 from harness.parity import is_refusal, shown_error
 from harness.refused_calls import Raised, waited_for
 from harness.samples import Arguments, Sample
+from harness.yardstick import NO_YARDSTICK, Yardstick
 
 MAX_SAMPLES = 8
 """How many samples of an operator are written to each kind of ``out``."""
@@ -83,7 +84,7 @@ class Written:
     warned: bool = False
     outs: tuple[torch.Tensor, ...] = ()
 
-    def differs(self, expected: Written, device: torch.device, *, values: bool) -> str | None:
+    def differs(self, expected: Written, device: torch.device, *, values: bool, yardstick: Yardstick) -> str | None:
         """How this differs from what the cpu wrote, or None."""
         if expected.raised.error is not None:
             return self.raised.differs(expected.raised, device)
@@ -96,7 +97,8 @@ class Written:
         if expected.warned is not self.warned:
             told = "warns" if expected.warned else "does not warn"
             return f"the cpu {told} of resizing it, the device does otherwise"
-        return difference(self.outs, expected.outs, device, values=values)
+        outs = yardstick.of(lambda exact: exact.outs)
+        return difference(self.outs, expected.outs, device, values=values, yardstick=outs)
 
 
 @dataclass(frozen=True)
@@ -116,10 +118,18 @@ class Outs:
         errors = [written.raised.error for kind, written in self.written.items() if kind != ON_HOST]
         return bool(errors) and all(error is not None and is_refusal(error) for error in errors)
 
-    def differs(self, expected: Outs, device: torch.device, *, values: bool = True) -> str | None:
+    def differs(
+        self,
+        expected: Outs,
+        device: torch.device,
+        *,
+        values: bool = True,
+        yardstick: Yardstick = NO_YARDSTICK,
+    ) -> str | None:
         """How this differs from what the cpu wrote, or None."""
         for kind, written in expected.written.items():
-            told = self.written[kind].differs(written, device, values=values)
+            of_kind = yardstick.of(lambda exact, kind=kind: exact.written[kind])
+            told = self.written[kind].differs(written, device, values=values, yardstick=of_kind)
             if told is not None:
                 return f"out {kind}: {told}"
         host = self.written.get(ON_HOST)

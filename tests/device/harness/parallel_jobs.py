@@ -6,7 +6,7 @@ Spawned processes import these functions by name, so they live in a module and n
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import torch
 import torch.distributed as dist
@@ -124,13 +124,20 @@ def _step(model: nn.Module, optimizer: torch.optim.Optimizer, inputs: torch.Tens
     optimizer.step()
 
 
-def _trained_alone(count: int, steps: int) -> nn.Module:
+def _trained_alone(count: int, steps: int, dtype: torch.dtype = torch.float32) -> nn.Module:
     """The same training on the cpu, in one process with the whole batch."""
-    model = _model()
+    model = _model().to(dtype)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for step in range(steps):
-        _step(model, optimizer, numbers(4 * count, 6, seed=step))
+        _step(model, optimizer, numbers(4 * count, 6, seed=step).to(dtype))
     return model
+
+
+def _assert_trained(parameters: Iterable[torch.Tensor], count: int, device: torch.device) -> None:
+    """Assert that whole parameters are those of three steps in one process."""
+    expected, exact = (_trained_alone(count, 3, dtype).parameters() for dtype in (torch.float32, torch.float64))
+    for seen, reference, value in zip(parameters, expected, exact, strict=True):
+        assert_matches(seen, reference, device, exact=value)
 
 
 def data_parallel(device: torch.device, rank: int, count: int) -> None:
@@ -139,8 +146,7 @@ def data_parallel(device: torch.device, rank: int, count: int) -> None:
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for step in range(3):
         _step(model, optimizer, put(numbers(4 * count, 6, seed=step)[4 * rank : 4 * rank + 4], device))
-    for seen, reference in zip(model.module.parameters(), _trained_alone(count, 3).parameters(), strict=True):
-        assert_matches(seen, reference, device, factor=5)
+    _assert_trained(model.module.parameters(), count, device)
 
 
 def fully_sharded(device: torch.device, rank: int, count: int) -> None:
@@ -155,10 +161,12 @@ def fully_sharded(device: torch.device, rank: int, count: int) -> None:
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for step in range(3):
         _step(model, optimizer, put(numbers(4 * count, 6, seed=step)[4 * rank : 4 * rank + 4], device))
-    for seen, reference in zip(model.parameters(), _trained_alone(count, 3).parameters(), strict=True):
+    whole = []
+    for seen in model.parameters():
         assert isinstance(seen, DTensor)
-        assert seen.to_local().numel() < reference.numel()
-        assert_matches(seen.full_tensor(), reference, device, factor=5)
+        whole.append(seen.full_tensor())
+        assert seen.to_local().numel() < whole[-1].numel()
+    _assert_trained(whole, count, device)
 
 
 def _assert_followed(
@@ -246,12 +254,14 @@ def pipeline(device: torch.device, rank: int, count: int) -> None:
     for number, layer in enumerate(layers):
         layer.load_state_dict({"weight": numbers(6, 6, seed=number), "bias": numbers(6, seed=count + number)})
     inputs, target = numbers(4, 6, seed=20), numbers(4, 6, seed=21)
-    expected = copy.deepcopy(nn.Sequential(*layers))
+    expected, exact = copy.deepcopy(nn.Sequential(*layers)), copy.deepcopy(nn.Sequential(*layers)).double()
     nn.functional.mse_loss(expected(inputs), target).backward()
+    nn.functional.mse_loss(exact(inputs.double()), target.double()).backward()
     layer = layers[rank].to(device)
     schedule = ScheduleGPipe(PipelineStage(layer, rank, count, device), 2, loss_fn=nn.functional.mse_loss)
     schedule.step(*[put(inputs, device)] * (rank == 0), target=put(target, device) if rank == count - 1 else None)
-    for seen, reference in zip(layer.parameters(), expected[rank].parameters(), strict=True):
+    parameters = (layer.parameters(), expected[rank].parameters(), exact[rank].parameters())
+    for seen, reference, value in zip(*parameters, strict=True):
         assert seen.grad is not None
         assert reference.grad is not None
-        assert_matches(seen.grad, reference.grad, device, factor=5)
+        assert_matches(seen.grad, reference.grad, device, exact=value.grad)

@@ -7,9 +7,10 @@ wrote gives something else when torch fills such memory, as it does in the secon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import Any, Protocol
 
 import pytest
@@ -20,6 +21,8 @@ from harness.device import CONTROL
 from harness.outcomes import Differs, unsupported
 from harness.samples import Arguments, Placing, Sample, shown
 from harness.text import first_line
+from harness.tolerance import Tolerance, torch_tolerances
+from harness.yardstick import NO_YARDSTICK, Yardstick
 
 MAX_TOLD = 3
 """How many failing samples a failure describes; the others are counted."""
@@ -46,6 +49,14 @@ class Case(Protocol):
     def is_undetermined(self) -> bool:
         """Whether torch says that the values mean nothing, as of uninitialized memory."""
 
+    @property
+    def info(self) -> Any:
+        """The entry in torch's list."""
+
+    @property
+    def rounds(self) -> bool:
+        """Whether it rounds to few values, so that results are equal and not close."""
+
 
 class Compared(Protocol):
     """What came of a call."""
@@ -58,7 +69,14 @@ class Compared(Protocol):
     def is_refusal(self) -> bool:
         """Whether it says that there is no kernel, so that a difference from the cpu is that and nothing else."""
 
-    def differs(self, expected: Any, device: torch.device, *, values: bool = True) -> str | None:
+    def differs(
+        self,
+        expected: Any,
+        device: torch.device,
+        *,
+        values: bool = True,
+        yardstick: Yardstick = NO_YARDSTICK,
+    ) -> str | None:
         """How this differs from the cpu's, which is of the same class, or None."""
 
 
@@ -99,10 +117,27 @@ class Tally:
 
 
 def compare(
-    case: Case, samples: Iterable[Sample], run: Run, device: torch.device, *, show: Show | None = None
+    case: Case,
+    samples: Iterable[Sample],
+    run: Run,
+    device: torch.device,
+    *,
+    counterpart: tuple[str, str] | None = None,
+    show: Show | None = None,
 ) -> Tally:
-    """Run every sample on the cpu and on the device, and compare."""
+    """Run every sample on the cpu and on the device, and compare.
+
+    Args:
+        case: what is called.
+        samples: what it is called with.
+        run: calls it.
+        device: the device under test.
+        counterpart: class and name of PyTorch's test that compares the same thing, whose tolerances count.
+        show: makes lines of Python from a failing sample.
+
+    """
     tally = Tally()
+    tolerances = torch_tolerances(case.info, counterpart, device.type)
     for sample in samples:
         tally.samples += 1
         line = f"sample {sample.number}: {case.name}({shown(sample.arguments)}): "
@@ -111,7 +146,7 @@ def compare(
         if isinstance(control, str):
             tally.control.append(line + control)
             continue
-        told = _against(case, run, sample, device, control)
+        told = _against(case, run, sample, device, control, tolerances)
         if told is not None and told.is_refusal:
             tally.refused.append(line + told.text)
         elif told is not None:
@@ -166,7 +201,14 @@ def _control(case: Case, run: Run, sample: Sample) -> _Control | str:
     return _Control(first, is_random, is_determined)
 
 
-def _against(case: Case, run: Run, sample: Sample, device: torch.device, control: _Control) -> _Told | None:
+def _against(
+    case: Case,
+    run: Run,
+    sample: Sample,
+    device: torch.device,
+    control: _Control,
+    tolerances: Mapping[torch.dtype, Tolerance],
+) -> _Told | None:
     placing = Placing(device)
     arguments = None
     try:
@@ -175,11 +217,22 @@ def _against(case: Case, run: Run, sample: Sample, device: torch.device, control
         with _attention(case) if device.type == CONTROL else nullcontext():
             seen = run(case, sample, arguments)
         where = device if placing.moved else torch.device(CONTROL)
-        text = seen.differs(control.seen, where, values=control.is_determined and not control.is_random)
+        yardstick = Yardstick(cache(partial(exact_result, case, run, sample)), tolerances, case.rounds)
+        is_comparable = control.is_determined and not control.is_random
+        text = seen.differs(control.seen, where, values=is_comparable, yardstick=yardstick)
     except Exception as error:
         told = f"the cpu computes it, the device raised {shown_error(error)}"
         return _Told(told, is_refusal(error), was_run=arguments is not None)
     return _Told(text, seen.is_refusal, seen=seen) if text else None
+
+
+def exact_result(case: Case, run: Run, sample: Sample) -> Any:
+    """What the cpu gives in float64 or complex128 on the same inputs, or None where it cannot."""
+    try:
+        with _attention(case):
+            return run(case, sample, Placing(torch.device(CONTROL), exact=True).arguments(sample.arguments))
+    except Exception:
+        return None
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import torch
 from harness.device import CONTROL
 from harness.parity import is_refusal, shown_error
 from harness.samples import Arguments, Sample
+from harness.yardstick import NO_YARDSTICK, Yardstick
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,14 @@ class Raised:
         """Whether the device has no kernel for the call, which comes before looking at its arguments."""
         return self.error is not None and is_refusal(self.error)
 
-    def differs(self, expected: Raised, device: torch.device, *, values: bool = True) -> str | None:
+    def differs(
+        self,
+        expected: Raised,
+        device: torch.device,
+        *,
+        values: bool = True,
+        yardstick: Yardstick = NO_YARDSTICK,
+    ) -> str | None:
         """How this differs from what the cpu raised, or None. The class has to be the same, not one derived from it."""
         assert expected.error is not None
         if self.error is not None and type(self.error) in (type(expected.error), self.named):

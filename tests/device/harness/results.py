@@ -10,9 +10,7 @@ from torch.utils._pytree import tree_leaves
 
 from harness.compare import numbers, put
 from harness.differences import difference
-
-GRADIENT_FACTOR = 4.0
-"""Widens the tolerance of gradients: they are sums of more terms, which may cancel each other."""
+from harness.yardstick import NO_YARDSTICK, Yardstick
 
 
 @dataclass(frozen=True)
@@ -22,13 +20,11 @@ class Result:
     Attributes:
         made: results, whose device is checked.
         inputs: the arguments afterwards, since operators may write to them.
-        factor: widens the tolerance.
 
     """
 
     made: object
     inputs: object = ()
-    factor: float = 1.0
 
     @property
     def unusable(self) -> None:
@@ -39,10 +35,18 @@ class Result:
         """What was computed was not refused."""
         return False
 
-    def differs(self, expected: Result, device: torch.device, *, values: bool = True) -> str | None:
+    def differs(
+        self,
+        expected: Result,
+        device: torch.device,
+        *,
+        values: bool = True,
+        yardstick: Yardstick = NO_YARDSTICK,
+    ) -> str | None:
         """How this differs from the cpu's, or None."""
-        return difference(self.made, expected.made, device, values=values, factor=expected.factor) or difference(
-            self.inputs, expected.inputs, None, values=values, factor=expected.factor
+        made, inputs = yardstick.of(lambda exact: exact.made), yardstick.of(lambda exact: exact.inputs)
+        return difference(self.made, expected.made, device, values=values, yardstick=made) or difference(
+            self.inputs, expected.inputs, None, values=values, yardstick=inputs
         )
 
 
@@ -56,8 +60,14 @@ def gradients(made: object, leaves: Sequence[torch.Tensor]) -> Result:
     outputs = [leaf for leaf in tree_leaves(made) if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
     if not outputs or not leaves:
         raise ValueError("no result depends on a tensor that requires a gradient")
-    directions = [
-        put(numbers(*output.shape, dtype=output.dtype, seed=seed), output.device) for seed, output in enumerate(outputs)
-    ]
+    directions = [put(_direction(output, seed), output.device) for seed, output in enumerate(outputs)]
     found = torch.autograd.grad(outputs, leaves, directions, allow_unused=True)
-    return Result((found, [output.detach() for output in outputs]), factor=GRADIENT_FACTOR)
+    return Result((found, [output.detach() for output in outputs]))
+
+
+def _direction(output: torch.Tensor, seed: int) -> torch.Tensor:
+    """The same numbers in every dtype that a result may have: bfloat16 has the fewest digits of them."""
+    if output.dtype.is_complex:
+        parts = numbers(*output.shape, 2, dtype=torch.bfloat16, seed=seed).double()
+        return torch.view_as_complex(parts).to(output.dtype)
+    return numbers(*output.shape, dtype=torch.bfloat16, seed=seed).to(output.dtype)

@@ -10,11 +10,11 @@ import re
 
 import torch
 
-from harness.compare import TOLERANCES
 from harness.differences import difference
 from harness.operator_database import Operator
 from harness.results import Result
 from harness.samples import Arguments, Sample
+from harness.tolerance import EQUAL, TOLERANCES
 
 MAX_ELEMENTS = 32
 """More than these nobody wants to read in a line."""
@@ -52,13 +52,14 @@ def sample_lines(
         call = f"{path}({_arguments(sample.arguments)})"
     except _Unwritable:
         return None
-    rtol, atol = TOLERANCES.get(expected.dtype, (0.0, 0.0))
+    tolerance = TOLERANCES.get(expected.dtype, EQUAL)
     return (
         "import torch",
         f"def call(device): return {call}",
         f"expected, seen = call('cpu'), call('{device}')",
         f"assert str(seen.device) == '{device}', seen.device",
-        f"torch.testing.assert_close(seen.cpu(), expected, rtol={rtol}, atol={atol}, equal_nan=True)",
+        f"torch.testing.assert_close(seen.cpu(), expected, rtol={tolerance.relative}, atol={tolerance.absolute}, "
+        "equal_nan=True)",
     )
 
 

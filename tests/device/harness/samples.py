@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 
+from harness.tolerance import EXACT
+
 MAX_CHARACTERS = 400
 
 
@@ -58,11 +60,13 @@ class Placing:
 
     Attributes:
         device: where the copies are.
+        exact: whether what is floating or complex becomes float64 or complex128.
         moved: how many tensors, modules and device names were put there.
 
     """
 
     device: torch.device
+    exact: bool = False
     moved: int = 0
     _tensors: dict[int, torch.Tensor] = field(default_factory=dict)
     _storages: dict[tuple[int, torch.dtype], torch.Tensor] = field(default_factory=dict)
@@ -81,7 +85,8 @@ class Placing:
             return self._tensors[id(value)]
         if isinstance(value, torch.nn.Module):
             self.moved += 1
-            return deepcopy(value).to(self.device)
+            module = deepcopy(value).to(self.device)
+            return module.double() if self.exact else module
         if isinstance(value, list):
             return [self._value(item) for item in value]
         if type(value) is tuple:
@@ -91,6 +96,8 @@ class Placing:
         if (isinstance(value, torch.device) and value.type == "cpu") or (isinstance(value, str) and value == "cpu"):
             self.moved += 1
             return type(value)(self.device) if isinstance(value, str) else self.device
+        if isinstance(value, torch.dtype):
+            return EXACT.get(value, value) if self.exact else value
         if isinstance(value, torch.Generator):
             return torch.Generator(self.device).manual_seed(value.initial_seed())
         return value
@@ -99,7 +106,7 @@ class Placing:
         self.moved += 1
         original = tensor.detach()
         if original.layout is not torch.strided or original.is_quantized or original.is_nested:
-            return original.to(self.device, copy=True).requires_grad_(tensor.requires_grad)
+            return original.to(self.device, self._dtype(original), copy=True).requires_grad_(tensor.requires_grad)
         # The bits are taken off first, since they are no part of the memory that is copied.
         conjugate, negative = original.is_conj(), original.is_neg()
         original = original.conj() if conjugate else original
@@ -113,13 +120,16 @@ class Placing:
         storage = original.untyped_storage()
         whole = original.storage_offset() == 0 and storage.nbytes() == original.numel() * original.itemsize
         if whole and original.is_contiguous():
-            return original.to(self.device, copy=True)
+            return original.to(self.device, self._dtype(original), copy=True)
         key = (storage.data_ptr(), original.dtype)
         if key not in self._storages:
             length = storage.nbytes() // original.itemsize
             flat = torch.empty(0, dtype=original.dtype, device=original.device).set_(storage, 0, (length,), (1,))
-            self._storages[key] = flat.to(self.device, copy=True)
+            self._storages[key] = flat.to(self.device, self._dtype(flat), copy=True)
         return self._storages[key].as_strided(original.shape, original.stride(), original.storage_offset())
+
+    def _dtype(self, tensor: torch.Tensor) -> torch.dtype:
+        return EXACT.get(tensor.dtype, tensor.dtype) if self.exact else tensor.dtype
 
 
 def shown(arguments: Arguments) -> str:

@@ -47,14 +47,15 @@ def test_gradient_equals_cpu(device: torch.device, name: str) -> None:
     """The gradients of a function are on the device and equal the cpu's."""
     function = FUNCTIONS[name]
     here, there = _leaves(torch.device("cpu"), torch.float32), _leaves(device, torch.float32)
-    expected, result = function(*here), function(*there)
-    assert_matches(result, expected, device)
-    (expected**2).sum().backward()
-    (result**2).sum().backward()
-    for actual, reference in zip(there, here, strict=True):
+    exactly = [leaf.detach().double().requires_grad_() for leaf in here]
+    expected, result, exact = function(*here), function(*there), function(*exactly)
+    assert_matches(result, expected, device, exact=exact)
+    for made in (expected, result, exact):
+        (made**2).sum().backward()
+    for actual, reference, value in zip(there, here, exactly, strict=True):
         assert actual.grad is not None
         assert reference.grad is not None
-        assert_matches(actual.grad, reference.grad, device, factor=5)
+        assert_matches(actual.grad, reference.grad, device, exact=value.grad)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -71,19 +71,22 @@ def _model() -> torch.nn.Module:
 def test_compiled_model_trains(device: torch.device, backend: str) -> None:
     """A compiled model takes the training steps of the eager one on the cpu."""
 
-    def train(model: torch.nn.Module, run: Callable[..., Any], where: torch.device) -> list[torch.Tensor]:
+    def train(
+        model: torch.nn.Module, run: Callable[..., Any], where: torch.device, dtype: torch.dtype = torch.float32
+    ) -> list[torch.Tensor]:
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         for step in range(3):
             optimizer.zero_grad()
-            run(put(numbers(5, 6, seed=step), where)).square().mean().backward()
+            run(put(numbers(5, 6, seed=step).to(dtype), where)).square().mean().backward()
             optimizer.step()
         return list(model.parameters())
 
-    here, there = _model(), _model().to(device)
+    here, exactly, there = _model(), _model().double(), _model().to(device)
     compiled = torch.compile(there, backend=backend)
     expected = train(here, here, torch.device("cpu"))
-    for seen, reference in zip(train(there, compiled, device), expected, strict=True):
-        assert_matches(seen, reference, device, factor=5)
+    exact = train(exactly, exactly, torch.device("cpu"), torch.float64)
+    for seen, reference, value in zip(train(there, compiled, device), expected, exact, strict=True):
+        assert_matches(seen, reference, device, exact=value)
 
 
 def test_no_compilation_without_need(device: torch.device) -> None:

@@ -132,11 +132,13 @@ def test_module_equals_cpu(device: torch.device, name: str, mode: str) -> None:
     """The module's result, gradients and buffers on the device equal the cpu's."""
     make, shape = MODULES[name]
     expected_module = _made(make).train(mode == "train")
-    module = copy.deepcopy(expected_module).to(device)
-    expected = _forward_backward(expected_module, numbers(*shape, seed=77))
-    actual = _forward_backward(module, put(numbers(*shape, seed=77), device))
-    for seen, reference in zip(actual, expected, strict=True):
-        assert_matches(seen, reference, device, factor=5)
+    module, exact_module = copy.deepcopy(expected_module).to(device), copy.deepcopy(expected_module).double()
+    inputs = numbers(*shape, seed=77)
+    actual = _forward_backward(module, put(inputs, device))
+    exact = _forward_backward(exact_module, inputs.double())
+    expected = _forward_backward(expected_module, inputs)
+    for seen, reference, value in zip(actual, expected, exact, strict=True):
+        assert_matches(seen, reference, device, exact=value)
 
 
 @pytest.mark.parametrize("name", LOSSES)

@@ -39,29 +39,39 @@ CAPTURABLE = ["adadelta", "adam", "adam_amsgrad", "adamax", "adamw", "asgd", "na
 FUSED = ["adagrad", "adam", "adam_amsgrad", "adamw", "sgd", "sgd_nesterov"]
 
 
-def _parameters(device: torch.device) -> list[torch.nn.Parameter]:
+def _parameters(device: torch.device, dtype: torch.dtype = torch.float32) -> list[torch.nn.Parameter]:
     shapes = ((4, 3), (3,), (2, 2, 2), (1,))
-    return [torch.nn.Parameter(put(numbers(*shape, seed=seed), device)) for seed, shape in enumerate(shapes)]
+    return [
+        torch.nn.Parameter(_numbers(*shape, seed=seed, dtype=dtype).to(device)) for seed, shape in enumerate(shapes)
+    ]
 
 
-def _train(device: torch.device, name: str, **how: Any) -> tuple[list[torch.nn.Parameter], torch.optim.Optimizer]:
+def _numbers(*shape: int, seed: int, dtype: torch.dtype) -> torch.Tensor:
+    """The same float32 numbers in any dtype."""
+    return numbers(*shape, seed=seed).to(dtype)
+
+
+def _train(
+    device: torch.device, name: str, dtype: torch.dtype = torch.float32, **how: Any
+) -> tuple[list[torch.nn.Parameter], torch.optim.Optimizer]:
     """Take some steps down the same slope."""
     kind, settings = OPTIMIZERS[name]
-    parameters = _parameters(device)
+    parameters = _parameters(device, dtype)
     optimizer = kind(parameters, **settings, **how)
     for step in range(STEPS):
         for seed, parameter in enumerate(parameters):
-            parameter.grad = put(numbers(*parameter.shape, seed=100 * step + seed), device)
+            parameter.grad = _numbers(*parameter.shape, seed=100 * step + seed, dtype=dtype).to(device)
         optimizer.step()
     return parameters, optimizer
 
 
 def _assert_same_steps(device: torch.device, name: str, **how: Any) -> None:
     expected, _ = _train(CPU, name, foreach=False)
+    exact, _ = _train(CPU, name, torch.float64, foreach=False)
     actual, optimizer = _train(device, name, **how)
-    for before, parameter, reference in zip(_parameters(CPU), actual, expected, strict=True):
+    for before, parameter, reference, value in zip(_parameters(CPU), actual, expected, exact, strict=True):
         assert not torch.equal(parameter.detach().cpu(), before.detach()), "the optimizer changed nothing"
-        assert_matches(parameter, reference, device, factor=3)
+        assert_matches(parameter, reference, device, exact=value)
     for state in optimizer.state.values():
         for key, value in state.items():
             # torch keeps what steers the plain loop, one number each, on the cpu on purpose.
@@ -122,37 +132,41 @@ def test_capturable_equals_cpu(device: torch.device, name: str, foreach: bool) -
 def test_differentiable_step(device: torch.device, name: str) -> None:
     """A differentiable optimizer lets a gradient flow through its step."""
 
-    def gradient(where: torch.device) -> torch.Tensor:
-        rate = put(torch.tensor([0.5]), where).requires_grad_()
+    def gradient(where: torch.device, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+        rate = put(torch.tensor([0.5], dtype=dtype), where).requires_grad_()
         kind, settings = OPTIMIZERS[name]
-        parameter = put(numbers(3), where).requires_grad_()
+        parameter = put(_numbers(3, seed=0, dtype=dtype), where).requires_grad_()
         live = parameter.clone()
         optimizer = kind([live], **settings, differentiable=True)  # type: ignore[call-arg]
-        live.grad = put(numbers(3, seed=1), where) * rate
+        live.grad = put(_numbers(3, seed=1, dtype=dtype), where) * rate
         optimizer.step()
         (live**2).sum().backward()
         assert rate.grad is not None
         return rate.grad
 
-    assert_matches(gradient(device), gradient(CPU), device, factor=5)
+    assert_matches(gradient(device), gradient(CPU), device, exact=gradient(CPU, torch.float64))
 
 
 def test_lbfgs_finds_the_minimum(device: torch.device) -> None:
     """L-BFGS with line search finds the minimum of a quadratic function."""
     target = numbers(5)
-    parameter = torch.nn.Parameter(torch.zeros(5, device=device))
-    there = put(target, device)
-    optimizer = torch.optim.LBFGS([parameter], line_search_fn="strong_wolfe")
 
-    def closure() -> torch.Tensor:
-        optimizer.zero_grad()
-        loss = ((parameter - there) ** 2).sum()
-        loss.backward()
-        return loss
+    def found(where: torch.device) -> torch.Tensor:
+        parameter = torch.nn.Parameter(torch.zeros(5, device=where))
+        there = put(target, where)
+        optimizer = torch.optim.LBFGS([parameter], line_search_fn="strong_wolfe")
 
-    for _ in range(3):
-        optimizer.step(closure)
-    assert_matches(parameter, target, device, factor=10)
+        def closure() -> torch.Tensor:
+            optimizer.zero_grad()
+            loss = ((parameter - there) ** 2).sum()
+            loss.backward()
+            return loss
+
+        for _ in range(3):
+            optimizer.step(closure)
+        return parameter
+
+    assert_matches(found(device), found(CPU), device, exact=target.double())
 
 
 def test_sparse_adam(device: torch.device) -> None:

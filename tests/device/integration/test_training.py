@@ -51,11 +51,10 @@ class _Transformer(nn.Module):
 
 @dataclass(frozen=True)
 class Task:
-    """A model, the inputs of one step, and how far rounding may carry the losses apart."""
+    """A model and the inputs of one step."""
 
     model: Callable[[], nn.Module]
     inputs: Callable[[int], torch.Tensor]
-    factor: float = 20.0
 
 
 def _vectors(step: int) -> torch.Tensor:
@@ -81,10 +80,9 @@ TASKS: dict[str, Task] = {
             *(nn.Conv2d(8, 8, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 4)),
         ),
         _images,
-        factor=50,
     ),
     "rnn": Task(_Tagger, _tokens),
-    "transformer": Task(_Transformer, _tokens, factor=50),
+    "transformer": Task(_Transformer, _tokens),
 }
 
 OPTIMIZERS: dict[str, Callable[[Any], torch.optim.Optimizer]] = {
@@ -93,49 +91,61 @@ OPTIMIZERS: dict[str, Callable[[Any], torch.optim.Optimizer]] = {
 }
 
 
-def _pair(task: Task, device: torch.device) -> tuple[nn.Module, nn.Module]:
-    """The same model on the cpu and on the device."""
+def _models(task: Task, device: torch.device) -> tuple[nn.Module, nn.Module, nn.Module]:
+    """The same model on the cpu, on the cpu in float64, and on the device."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         here = task.model()
-    return here, copy.deepcopy(here).to(device)
+    return here, copy.deepcopy(here).double(), copy.deepcopy(here).to(device)
 
 
 def _run(
     model: nn.Module, task: Task, optimizer: torch.optim.Optimizer, device: torch.device, steps: range
-) -> list[float]:
+) -> torch.Tensor:
+    """Train a model, in its own dtype, and give the losses, on the device."""
+    dtype = next(model.parameters()).dtype
     losses = []
     for step in steps:
         optimizer.zero_grad()
-        labels = torch.arange(BATCH) % 4
-        loss = nn.functional.cross_entropy(model(put(task.inputs(step % 2), device)), put(labels, device))
+        inputs, labels = task.inputs(step % 2), torch.arange(BATCH) % 4
+        inputs = inputs.to(dtype) if inputs.is_floating_point() else inputs
+        loss = nn.functional.cross_entropy(model(put(inputs, device)), put(labels, device))
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 5.0)
         optimizer.step()
-        losses.append(loss.item())
-    return losses
+        losses.append(loss.detach())
+    return torch.stack(losses)
+
+
+def _assert_same_training(
+    task: Task, optimizer: Callable[[Any], torch.optim.Optimizer], device: torch.device, steps: int
+) -> torch.Tensor:
+    """Assert that losses and final weights are right, and give the losses of the cpu."""
+    here, exactly, there = _models(task, device)
+    expected = _run(here, task, optimizer(here.parameters()), CPU, range(steps))
+    exact = _run(exactly, task, optimizer(exactly.parameters()), CPU, range(steps))
+    assert_matches(
+        _run(there, task, optimizer(there.parameters()), device, range(steps)), expected, device, exact=exact
+    )
+    for seen, reference, value in zip(there.parameters(), here.parameters(), exactly.parameters(), strict=True):
+        assert_matches(seen, reference, device, exact=value)
+    return expected
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("name", TASKS)
 def test_loss_curve_equals_cpu(device: torch.device, name: str, optimizer: str) -> None:
     """The loss falls, and it and the final weights equal the cpu's at every step."""
-    task = TASKS[name]
-    here, there = _pair(task, device)
-    expected = _run(here, task, OPTIMIZERS[optimizer](here.parameters()), CPU, range(STEPS))
-    seen = _run(there, task, OPTIMIZERS[optimizer](there.parameters()), device, range(STEPS))
-    assert expected[-1] < expected[0], "the task itself cannot be learned"
-    assert seen == pytest.approx(expected, rel=1e-3, abs=1e-4)
-    for parameter, reference in zip(there.parameters(), here.parameters(), strict=True):
-        assert_matches(parameter, reference, device, factor=task.factor)
+    losses = _assert_same_training(TASKS[name], OPTIMIZERS[optimizer], device, STEPS)
+    assert losses[-1] < losses[0], "the task itself cannot be learned"
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_training_with_mixed_precision(device: torch.device, device_name: str, name: str) -> None:
     """Training under autocast with a gradient scaler follows the float32 losses of the cpu, and no step is skipped."""
     task = TASKS[name]
-    here, there = _pair(task, device)
-    expected = _run(here, task, OPTIMIZERS["sgd"](here.parameters()), CPU, range(STEPS))
+    here, _, there = _models(task, device)
+    expected = _run(here, task, OPTIMIZERS["sgd"](here.parameters()), CPU, range(STEPS)).tolist()
     supported = (
         [torch.bfloat16] if device_name == "cpu" else torch.get_device_module(device_name).get_amp_supported_dtype()
     )
@@ -163,13 +173,17 @@ def test_training_from_a_dataloader(device: torch.device) -> None:
     """Two epochs from a DataLoader, with a schedule and evaluation in between, equal the cpu's."""
     samples, labels = numbers(48, 10), torch.arange(48) % 4
 
-    def run(model: nn.Module, where: torch.device) -> list[float]:
+    def run(model: nn.Module, where: torch.device) -> torch.Tensor:
+        dtype = next(model.parameters()).dtype
         optimizer = OPTIMIZERS["adamw"](model.parameters())
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=6)
         seen = []
         for _ in range(2):
             loader = DataLoader(
-                TensorDataset(samples, labels), BATCH, shuffle=True, generator=torch.Generator().manual_seed(1)
+                TensorDataset(samples.to(dtype), labels),
+                BATCH,
+                shuffle=True,
+                generator=torch.Generator().manual_seed(1),
             )
             model.train()
             for batch, wanted in loader:
@@ -179,34 +193,29 @@ def test_training_from_a_dataloader(device: torch.device) -> None:
                 schedule.step()
             model.eval()
             with torch.inference_mode():
-                seen.append(nn.functional.cross_entropy(model(samples.to(where)), labels.to(where)).item())
-        return seen
+                seen.append(nn.functional.cross_entropy(model(samples.to(where, dtype)), labels.to(where)))
+        return torch.stack(seen)
 
-    here, there = _pair(TASKS["mlp"], device)
-    assert run(there, device) == pytest.approx(run(here, CPU), rel=1e-3)
+    here, exactly, there = _models(TASKS["mlp"], device)
+    assert_matches(run(there, device), run(here, CPU), device, exact=run(exactly, CPU))
 
 
 def test_accumulated_gradients_equal_a_large_batch(device: torch.device) -> None:
     """Gradients accumulated over small batches equal those of one large batch."""
-    _, model = _pair(TASKS["mlp"], device)
-    inputs, labels = put(numbers(BATCH, 10), device), put(torch.arange(BATCH) % 4, device)
-    nn.functional.cross_entropy(model(inputs), labels).backward()
-    expected = [parameter.grad.cpu() for parameter in model.parameters() if parameter.grad is not None]
-    model.zero_grad()
-    for part, wanted in zip(inputs.chunk(4), labels.chunk(4), strict=True):
+    here, exactly, model = _models(TASKS["mlp"], device)
+    inputs, labels = numbers(BATCH, 10), torch.arange(BATCH) % 4
+    for whole, batch in ((here, inputs), (exactly, inputs.double())):
+        nn.functional.cross_entropy(whole(batch), labels).backward()
+    for part, wanted in zip(put(inputs, device).chunk(4), put(labels, device).chunk(4), strict=True):
         (nn.functional.cross_entropy(model(part), wanted) / 4).backward()
-    for parameter, reference in zip(model.parameters(), expected, strict=True):
+    for parameter, reference, value in zip(model.parameters(), here.parameters(), exactly.parameters(), strict=True):
         assert parameter.grad is not None
-        assert_matches(parameter.grad, reference, device, factor=5)
+        assert reference.grad is not None
+        assert_matches(parameter.grad, reference.grad, device, exact=value.grad)
 
 
 @pytest.mark.needs_devices(2)
 def test_training_on_the_second_card(device_name: str) -> None:
     """A model trains on the second card while the first one stays current."""
     second = torch.device(device_name, 1)
-    task = TASKS["mlp"]
-    here, there = _pair(task, second)
-    expected = _run(here, task, OPTIMIZERS["sgd"](here.parameters()), CPU, range(3))
-    assert _run(there, task, OPTIMIZERS["sgd"](there.parameters()), second, range(3)) == pytest.approx(
-        expected, rel=1e-3
-    )
+    _assert_same_training(TASKS["mlp"], OPTIMIZERS["sgd"], second, 3)

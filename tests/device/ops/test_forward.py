@@ -17,10 +17,13 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),
 ]
 
+COUNTERPART = ("TestCommon", "test_compare_cpu")
+"""PyTorch's own test of the same thing (test/test_ops.py)."""
+
 CASES = cases([case for dtype in FORWARD for case in operators(dtype, backward=False)], "operators")
 
 
 @pytest.mark.parametrize("operator", CASES)
 def test_forward(device: torch.device, operator: Operator) -> None:
     """An operator gives the cpu's results, on the device, for every sample in PyTorch's own list."""
-    compare(operator, operator.samples(), forward, device, show=sample_lines).end()
+    compare(operator, operator.samples(), forward, device, counterpart=COUNTERPART, show=sample_lines).end()

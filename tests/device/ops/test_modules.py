@@ -16,19 +16,22 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),
 ]
 
+COUNTERPART = ("TestModule", "test_cpu_gpu_parity")
+"""PyTorch's own test of the same thing (test/test_modules.py)."""
+
 CASES = cases(modules(torch.float32), "modules")
 
 
 @pytest.mark.parametrize("module", CASES)
 def test_module_forward(device: torch.device, module: Module) -> None:
     """A module gives the cpu's results, and keeps the cpu's running statistics, on the device."""
-    compare(module, module.samples(), forward, device).end()
+    compare(module, module.samples(), forward, device, counterpart=COUNTERPART).end()
 
 
 @pytest.mark.parametrize("module", CASES)
 def test_module_backward(device: torch.device, module: Module) -> None:
     """A module gives the cpu's gradients of its parameters and inputs, on the device."""
-    compare(module, module.samples(requires_grad=True), backward, device).end()
+    compare(module, module.samples(requires_grad=True), backward, device, counterpart=COUNTERPART).end()
 
 
 @pytest.mark.parametrize("module", cases(modules_with_errors(torch.float32), "modules"))

@@ -39,7 +39,7 @@ def pytest_configure() -> None:
     """Break the device as the variable says."""
     import torch
 
-    broken = BROKEN[os.environ["OPS_SABOTAGE"]]
+    broken = (BROKEN | WHOLE)[os.environ["OPS_SABOTAGE"]]
     library = torch.library.Library("aten", "IMPL")
     library.impl(broken.operator, broken.kernel, "PrivateUse1", allow_override=True)
     _REGISTERED.append(library)
@@ -86,19 +86,78 @@ def _pooled_anything(x: Any, *_: Any, **__: Any) -> Any:
     return x.clone(), x.long()
 
 
+def _off_by_a_thousandth(name: str) -> Callable[..., Any]:
+    """The cpu's result with a relative error of 0.001."""
+
+    def kernel(*arguments: Any, **named: Any) -> Any:
+        result = _on_cpu(name, *arguments, **named)
+        return (result * 1.001 if result.dtype.itemsize >= 4 else result).to(DEVICE)
+
+    return kernel
+
+
+def _next_float(*arguments: Any) -> Any:
+    """The cpu's hyperbolic tangent, each element one unit in the last place away."""
+    import torch
+
+    result = _on_cpu("tanh", *arguments)
+    return torch.nextafter(result, torch.full_like(result, torch.inf)).to(DEVICE)
+
+
+def _sum_in_half(x: Any, dim: int, *, dtype: Any = None) -> Any:
+    """A cumulative sum whose accumulator has the precision of float16."""
+    wide = x.cpu().to(dtype or x.dtype)
+    return (wide.half().cumsum(dim).to(wide.dtype) if wide.is_floating_point() else wide.cumsum(dim)).to(DEVICE)
+
+
+def _last_block(x: Any) -> Any:
+    """An exponential that is off by a hundredth in the last element of what does not fill a vector."""
+    result = x.cpu().exp()
+    if result.numel() % 8 and result.numel() > 8 and result.is_contiguous():
+        result.view(-1)[-1] *= 1.01
+    return result.to(DEVICE)
+
+
+def _one_diagonal_more(x: Any, diagonal: int = 0) -> Any:
+    """The lower triangle with a diagonal that does not belong to it."""
+    return x.cpu().tril(diagonal + 1).to(DEVICE)
+
+
+def _on_cpu(name: str, *arguments: Any, **named: Any) -> Any:
+    import torch
+
+    host = [argument.cpu() if isinstance(argument, torch.Tensor) else argument for argument in arguments]
+    return getattr(torch.ops.aten, name)(*host, **named)
+
+
 _OPTIMIZER = "ops/test_optimizers.py::test_optimizer"
+_FORWARD = "ops/test_forward.py::test_forward"
 _SINE = "ops/test_out.py::test_out[sin-float32]"
 
 BROKEN: dict[str, Broken] = {
     "a fused step that does nothing": Broken(
-        "_fused_adam_", _nothing, (f"{_OPTIMIZER}[Adam-fused]",), "Tensor-likes are not close!"
+        "_fused_adam_", _nothing, (f"{_OPTIMIZER}[Adam-fused]",), "times what is allowed"
     ),
     "a step over lists that does nothing": Broken(
         "_foreach_addcdiv_.ScalarList",
         _nothing,
         (f"{_OPTIMIZER}[Adam-foreach]", f"{_OPTIMIZER}[AdamW-foreach]"),
-        "Tensor-likes are not close!",
+        "times what is allowed",
     ),
+    "a relative error of 0.001": Broken(
+        "tanh", _off_by_a_thousandth("tanh"), (f"{_FORWARD}[tanh-float32]",), "the tolerance of float32"
+    ),
+    "a relative error of 0.001 where most is allowed": Broken(
+        "linalg_matrix_exp",
+        _off_by_a_thousandth("linalg_matrix_exp"),
+        (f"{_FORWARD}[matrix_exp-float32]",),
+        "times what is allowed",
+    ),
+    "a sum in half precision": Broken(
+        "cumsum", _sum_in_half, (f"{_FORWARD}[cumsum-float32]",), "the error of the cpu is"
+    ),
+    "a last block that is wrong": Broken("exp", _last_block, (f"{_FORWARD}[exp-float32]",), "(1 of "),
+    "a mask that is off by one": Broken("tril", _one_diagonal_more, (f"{_FORWARD}[tril-float32]",), "expected 0.0 at"),
     "running statistics that stand still": Broken(
         "native_batch_norm",
         _norm_without_memory,
@@ -106,7 +165,7 @@ BROKEN: dict[str, Broken] = {
             "ops/test_modules.py::test_module_forward[nn.BatchNorm1d-train-float32]",
             "ops/test_modules.py::test_module_forward[nn.BatchNorm2d-train-float32]",
         ),
-        "Tensor-likes are not close!",
+        "times what is allowed",
     ),
     "a result that never reaches out": Broken(
         "sin.out", _sine_elsewhere, (_SINE,), "out of the right shape: expected "
@@ -127,3 +186,8 @@ BROKEN: dict[str, Broken] = {
         "the device raised nothing",
     ),
 }
+
+WHOLE: dict[str, Broken] = {
+    "one unit in the last place": Broken("tanh", _next_float, (f"{_FORWARD}[tanh-float32]",), ""),
+}
+"""Devices that differ from the cpu and are not broken."""

@@ -7,7 +7,7 @@ import re
 
 import pytest
 from sabotage import DEVICE
-from small_suites import SUITES, DevicePython, SmallSuites, broken_environment, run_ids
+from small_suites import DevicePython, SmallSuites, broken_environment, run_ids
 
 from harness.reproduce import PREFIX, PYTHON_PREFIX
 
@@ -182,24 +182,3 @@ def test_plain(value):
     plain = [lines_of(end["text"])[-1] for test_id, end in ends.items() if "test_plain" in test_id]
     values = ["float('inf')", "-0.5", '"a\'b"', "None", "True"]
     assert plain == [f"test_plain(value={value})" for value in values]
-
-
-@pytest.mark.torch
-def test_first_difference_is_told(reference: DevicePython) -> None:
-    code = """
-import torch
-from harness.first_difference import first_difference as told
-a = torch.tensor([[1.0, 2.0], [float('nan'), 4.0]])
-b = a.clone(); b[0, 1] = 2.5; b[1, 1] = 5
-print(told(b, a, rtol=0, atol=0.1))
-print(told(a, a.clone(), rtol=0, atol=0))
-print(told(torch.tensor(3), torch.tensor(4), rtol=0, atol=0))
-none = {"rtol": 0, "atol": 0}
-print(told(a.to_sparse(), a.to_sparse(), **none), told(a, a[0], **none), told(a, a.int(), **none))
-"""
-    assert reference("-c", code, env={"PYTHONPATH": str(SUITES)}).stdout.splitlines() == [
-        "expected 2.0 at index (0, 1), got 2.5 (2 of 4 elements differ)",
-        "None",
-        "expected 4, got 3",
-        "None None None",
-    ]

@@ -134,6 +134,10 @@ MEET = {
         Failure("AssertionError: expected 0.244 at index (0, 0), got 0.254 (256 of 256 elements differ)"),
         Failure("AssertionError: expected True at index (3,), got False (1 of 9 elements differ)", device="two"),
     ),
+    "one value, and how far it is from the exact one": (
+        Failure("AssertionError: expected 0.2, got 0.3. The exact value is 0.21; the error is 3 times what is allowed"),
+        Failure("AssertionError: expected -1e-05, got nan. There is no exact value to compare with", device="two"),
+    ),
     "another sample that is the first to differ": (
         Failure(SAMPLES.format(count=9, first=1, what="Scalars are not close! Expected 1.5 but nan.")),
         Failure(SAMPLES.format(count=2, first=4, what="Tensor-likes are not close! Mismatched: 1 / 9")),

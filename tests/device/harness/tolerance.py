@@ -1,0 +1,157 @@
+"""How far each element of a result may be from the exact one, and where that number comes from. Needs torch.
+
+The exact result is the cpu's in float64 or complex128 on the same inputs. The distance allowed is the largest of three:
+the tolerance of the dtype; PyTorch's own tolerance for the operator, in its test that compares the same thing; and
+``MULTIPLE`` times the cpu's own error on this sample in the tested dtype.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far apart two numbers may be.
+
+    Attributes:
+        relative: times the size of the expected one.
+        absolute: added to that.
+
+    """
+
+    relative: float
+    absolute: float
+
+    def distance(self, reference: torch.Tensor) -> torch.Tensor:
+        """The distance allowed from each element, as float64; none from infinities and NaN."""
+        return torch.nan_to_num(self.absolute + self.relative * reference.abs(), posinf=0.0)
+
+
+EQUAL = Tolerance(0.0, 0.0)
+
+TOLERANCES = {
+    torch.float64: Tolerance(1e-9, 1e-9),
+    torch.float32: Tolerance(1e-4, 1e-5),
+    torch.float16: Tolerance(2e-3, 2e-3),
+    torch.bfloat16: Tolerance(2e-2, 2e-2),
+    torch.complex64: Tolerance(1e-4, 1e-5),
+    torch.complex128: Tolerance(1e-9, 1e-9),
+}
+"""By dtype; other dtypes compare exactly."""
+
+EXACT = {
+    torch.float16: torch.float64,
+    torch.bfloat16: torch.float64,
+    torch.float32: torch.float64,
+    torch.complex32: torch.complex128,
+    torch.complex64: torch.complex128,
+}
+"""The dtype in which the exact result is computed, by tested dtype."""
+
+MULTIPLE = 4.0
+"""How many times the cpu's own error is allowed."""
+
+SAME_ANSWER = 20.0
+"""The largest error of the cpu, in tolerances of the result's largest element, with which float64 gave the same answer.
+
+It gives another one where several are right: an eigenvector of the other sign, other random numbers, the other side of
+a step. Then each element has to be near the cpu's in the tested dtype or near the one of float64.
+"""
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What a result is compared with, and how far from it each element may be.
+
+    Attributes:
+        references: right results as float64 or complex128, of which an element has to be near one.
+        distance: allowed for each element, as float64.
+        cpu_error: the cpu's own error in each element, as float64; None where the first reference is not exact.
+        source: where the allowed distance comes from.
+
+    """
+
+    references: tuple[torch.Tensor, ...]
+    distance: torch.Tensor
+    cpu_error: torch.Tensor | None
+    source: str
+
+
+def allowance(cpu: torch.Tensor, exact: torch.Tensor | None, own: Tolerance | None = None) -> Allowance:
+    """How far a floating or complex result may be from the exact one.
+
+    Args:
+        cpu: the cpu's result in the tested dtype, strided.
+        exact: the cpu's result in float64 or complex128, if it has one.
+        own: PyTorch's tolerance for this operator and dtype, if it has one.
+
+    """
+    tolerance = TOLERANCES.get(cpu.dtype, EQUAL)
+    wide = cpu.to(torch.complex128 if cpu.dtype.is_complex else torch.float64)
+    known = exact is not None and exact.shape == wide.shape and exact.dtype == wide.dtype and cpu.dtype in EXACT
+    if not known or not cpu.numel():
+        return _widened(Allowance((wide,), tolerance.distance(wide), None, _of_dtype(cpu.dtype)), own)
+    assert exact is not None
+    # An element that is not finite in one of the two has no error that could be measured.
+    measured = wide.isfinite() & exact.isfinite()
+    reference = torch.where(measured, exact, wide)
+    distance = tolerance.distance(reference)
+    error = torch.where(measured, (wide - exact).abs(), 0.0)
+    if bool(error.max() > SAME_ANSWER * distance[measured].max()) if measured.any() else False:
+        return _widened(Allowance((wide, reference), distance, None, _of_dtype(cpu.dtype)), own)
+    # Relative to its element where elements differ in size, absolute where a sum cancelled: the smaller of both.
+    relative = torch.where(measured, error / distance, 0.0).max() * distance
+    by_cpu = MULTIPLE * torch.minimum(relative, error.max())
+    given = Allowance((reference,), torch.maximum(distance, by_cpu), error, _of_dtype(cpu.dtype))
+    if bool((by_cpu > distance).any()):
+        given = replace(given, source=f"{MULTIPLE:g} times the cpu's own error on this sample")
+    return _widened(given, own)
+
+
+def _of_dtype(dtype: torch.dtype) -> str:
+    return f"the tolerance of {str(dtype).removeprefix('torch.')}"
+
+
+def _widened(given: Allowance, own: Tolerance | None) -> Allowance:
+    """The same with PyTorch's tolerance for the operator, where that is wider."""
+    if own is None:
+        return given
+    wider = own.distance(given.references[0])
+    if not bool((wider > given.distance).any()):
+        return given
+    return replace(
+        given, distance=torch.maximum(given.distance, wider), source="PyTorch's own tolerance for the operator"
+    )
+
+
+def torch_tolerances(info: Any, test: tuple[str, str] | None, device_type: str) -> Mapping[torch.dtype, Tolerance]:
+    """The tolerances that an entry of PyTorch's lists declares for one of PyTorch's tests, by dtype.
+
+    They are the decorators ``toleranceOverride`` and ``precisionOverride`` (torch/testing/_internal/
+    common_device_type.py), alone or within a ``DecorateInfo`` (torch/testing/_internal/opinfo/core.py), which names the
+    test, the kind of device and the dtypes that it is for. Of several for a dtype the widest counts.
+
+    Args:
+        info: the entry.
+        test: the class and the name of PyTorch's test; None counts only what is declared for every test.
+        device_type: of the device under test.
+
+    """
+    found: dict[torch.dtype, Tolerance] = {}
+    for entry in getattr(info, "decorators", None) or ():
+        for decorator in getattr(entry, "decorators", (entry,)):
+            if type(decorator).__name__ not in ("toleranceOverride", "precisionOverride"):
+                continue
+            for dtype, value in decorator.d.items():
+                if decorator is not entry and not entry.is_active(*(test or ("", "")), device_type, dtype, {}):
+                    continue
+                known = found.get(dtype, TOLERANCES.get(dtype, EQUAL))
+                # precisionOverride declares an absolute tolerance alone.
+                relative, absolute = getattr(value, "rtol", 0.0), getattr(value, "atol", value)
+                found[dtype] = Tolerance(max(relative, known.relative), max(absolute, known.absolute))
+    return found

@@ -1,0 +1,44 @@
+"""What a result is measured by: the exact one, and how far from it an operator may be. Needs torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+
+from harness.tolerance import Tolerance
+
+
+def _none() -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """How results of one call are measured.
+
+    Attributes:
+        exact: computes what the call gives in float64 or complex128 on the cpu, when first asked; None where it cannot.
+        tolerances: PyTorch's own for the operator, by dtype.
+        rounds: whether the operator rounds to few values, so that results are equal and not close.
+
+    """
+
+    exact: Callable[[], Any] = _none
+    tolerances: Mapping[torch.dtype, Tolerance] = field(default_factory=dict)
+    rounds: bool = False
+
+    def of(self, part: Callable[[Any], Any]) -> Yardstick:
+        """The same for a part of the result."""
+
+        def exact() -> Any:
+            whole = self.exact()
+            return None if whole is None else part(whole)
+
+        return replace(self, exact=exact)
+
+
+NO_YARDSTICK = Yardstick()
+"""Without an exact result the cpu's is compared with, within the tolerance of its dtype."""

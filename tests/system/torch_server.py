@@ -22,6 +22,22 @@ from pathlib import Path
 from commands import NO_PIP
 from misbehaving import COMMIT, stub_torch_wheel
 
+FOR_CUDA = """\
+filelock
+cuda-toolkit[cublas,cudart]==13.2.2; platform_system == "Linux"
+nvidia-cudnn-cu13==9.26.0.51; platform_system == "Linux"
+triton~=3.9.0; platform_system == "Linux" and python_version < "3.16"
+opt-einsum>=3.3; extra == "opt-einsum"
+"""
+"""What the builds for CUDA require, as torch 2.15.0 does."""
+FOR_CPU = """\
+filelock
+typing-extensions>=4.10.0
+nvidia-cublas-cu12==12.8.4.1; platform_machine == "z80"
+nvidia-ml-py; extra == "monitor"
+triton-windows; platform_system == "Windows"
+"""
+"""What a build for the CPU may name: what it needs on other machines, or for an extra."""
 GARBAGE = b'\x00\xff{"files": [}<a href=>' * 100
 """What an index answers that is none."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from misbehaving import COMMIT
-from torch_server import Fault, TorchServer, serve_torch_index
+from torch_server import FOR_CUDA, Fault, TorchServer, serve_torch_index
 
 from ootci.adapters import download
 from ootci.errors import BadOption, IndexUnreachable, TorchMissing
@@ -22,7 +22,6 @@ from ootci.stages.plan import releases, resolve
 OTHER = "89abcdef" * 5
 LAST, BEFORE = "2.15.0.dev20261120+cpu", "2.15.0.dev20261119+cpu"
 RELEASE = "2.14.1+cpu"
-FOR_CUDA = 'cuda-toolkit[cublas]==13.2.2; platform_system == "Linux"'
 
 
 @pytest.fixture
@@ -129,7 +128,7 @@ def test_an_index_that_has_no_list_is_an_error_for_who_asks_for_a_night(
 
 
 def test_a_night_for_cuda_is_none_for_the_cpu(server: TorchServer) -> None:
-    name = server.add("nightly", LAST, OTHER, requires=f"filelock\n{FOR_CUDA}")
+    name = server.add("nightly", LAST, OTHER, requires=FOR_CUDA)
     version, _, reason = _got(resolve("nightly", Torch()))
     assert (version, reason) == (BEFORE, f"{name} requires cuda-toolkit")
     with pytest.raises(IndexUnreachable, match="requires cuda-toolkit"):

@@ -127,7 +127,7 @@ def release_asked_for(wanted: str, build: WantedBuild) -> TorchRequest:
     newest = ReleaseSearch(build).find()
     known = f" (the newest is {newest.version})" if newest else ""
     if search.other_builds:
-        what = f"torch {wanted} is not there as the build `{build.variant}`: {_some(search.other_builds)}"
+        what = f"torch {wanted} has no wheel for the build `{build.variant}`: {_some(search.other_builds)}"
     else:
         what = "; ".join((f"there is no torch {wanted} for {build}", *search.unreadable))
     raise TorchMissing(what, where=where, fix=f"give another version{known}, or the path of a wheel")

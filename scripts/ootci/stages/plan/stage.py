@@ -83,8 +83,7 @@ def plan(
 
     Raises:
         NoSuchDevice: a chosen name is not registered.
-        BadOption, TorchWheelMissing: ``torch`` or ``suffix`` cannot be used.
-        TorchMissing, IndexUnreachable: one night or version was asked for that cannot be had.
+        BadOption, TorchWheelMissing, TorchMissing, IndexUnreachable: ``torch`` or ``suffix`` cannot be used or had.
         HistoryCorrupt: a record of the history cannot be read back.
 
     """

@@ -52,7 +52,7 @@ def test_the_plan_pins_what_pip_s_own_index_has(ootci: Tool, folder: Path, serve
     ("wanted", "code", "what"),
     [
         ("9.9.9", 2, "error TORCH-001: there is no torch 9.9.9 for Python 3"),
-        ("2.15.0", 2, "error TORCH-001: torch 2.15.0 is not there as the build `cpu`"),
+        ("2.15.0", 2, "error TORCH-001: torch 2.15.0 has no wheel for the build `cpu`"),
         ("nightly@2031-01-01", 2, "error CLI-001: 2031-01-01 is in the future"),
         ("nightly@2026-11-19", 2, "error TORCH-001: the index has no torch nightly@2026-11-19"),
         ("2.16.0.dev20261119", 2, "error TORCH-001: the index has no torch 2.16.0.dev20261119"),

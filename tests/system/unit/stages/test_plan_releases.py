@@ -184,7 +184,7 @@ def test_a_version_that_is_there_for_cuda_only_is_an_error_that_says_so(server: 
     with pytest.raises(TorchMissing) as caught:
         resolve("2.15.0", Torch())
     assert caught.value.what == (
-        "torch 2.15.0 is not there as the build `cpu`: torch-2.15.0-py3-none-any.whl requires cuda-toolkit"
+        "torch 2.15.0 has no wheel for the build `cpu`: torch-2.15.0-py3-none-any.whl requires cuda-toolkit"
     )
     assert "the newest is 2.14.1" in caught.value.fix
 

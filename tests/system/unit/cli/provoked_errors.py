@@ -23,7 +23,7 @@ from ootci.model.bisection import Bisection
 from ootci.model.device import load_device
 from ootci.model.record import MAX_BYTES, write
 
-from commands import OFFLINE, Ran, Tool  # isort: skip
+from commands import NO_PIP, OFFLINE, Ran, Tool  # isort: skip
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 NIGHTLIES = tuple(f"2.15.0.dev2026110{day}+cpu" for day in (1, 2, 3))
@@ -125,6 +125,9 @@ def _card_that_is_gone(folder: Folder) -> Ran:
     shutil.rmtree(folder.path / "devices")
     write_device(folder.path / "devices", "dev", "card-missing")
     write_suites(folder.path / "suites")
+    # The environment is made with what pip finds on this machine.
+    for name in NO_PIP:
+        folder.variables.pop(name)
     return folder.call(*ENDS, "--suites", "suites", env=folder.index(*NIGHTLIES))
 
 

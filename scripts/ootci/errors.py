@@ -164,10 +164,21 @@ class BadOption(InputError):
     remedy = "The message says which values there are; `--help` has them all."
 
 
+class TorchMissing(InputError):
+    id = "TORCH-001"
+    meaning = (
+        "One night or version of torch was asked for, and the index does not have it, or not for this Python and build."
+    )
+    remedy = (
+        "Ask for one of those that the message names, or for `nightly`, which is the newest that can be used. No other "
+        "torch is tested in place of one that somebody asks for."
+    )
+
+
 class TorchWheelMissing(InputError):
     id = "TORCH-002"
-    meaning = "TORCH names a wheel file that does not exist or is not a torch wheel."
-    remedy = "Check the path, and that the file is a wheel of torch, with its name as it was built."
+    meaning = "TORCH names a wheel file that does not exist, is not a torch wheel, or is for another Python."
+    remedy = "Check the path, and that the file is a whole wheel of torch for this Python, named as it was built."
 
 
 class TorchNotBuilt(InfrastructureError):
@@ -223,9 +234,10 @@ class PyTorchUnreachable(InfrastructureError):
 
 class IndexUnreachable(InfrastructureError):
     id = "TORCH-003"
-    meaning = "PyTorch's package index cannot be reached, or lists no torch for this Python and machine."
+    meaning = "PyTorch's package index cannot be reached, or answers with no list of torch wheels."
     remedy = (
-        "Try again later, or name a mirror with OOTCI_NIGHTLY_INDEX. A Python that is too new or too old has no wheels."
+        "Try again later, or name a mirror with OOTCI_NIGHTLY_INDEX or OOTCI_RELEASE_INDEX; the message says which "
+        "address was asked."
     )
 
 

@@ -29,6 +29,18 @@ class Ran:
 
 Tool = Callable[..., Ran]
 
+NO_PIP = {
+    "PIP_CONFIG_FILE": os.devnull,
+    "PIP_NO_INDEX": "1",
+    "PIP_FIND_LINKS": "",
+    "PIP_EXTRA_INDEX_URL": "",
+}
+"""Environment variables with which pip finds nothing."""
+NOBODY = "http://127.0.0.1:9"
+"""Nobody answers there: port 9 is the discard service, which no machine here runs."""
+OFFLINE = {**NO_PIP, "OOTCI_NIGHTLY_INDEX": f"{NOBODY}/n", "OOTCI_RELEASE_INDEX": f"{NOBODY}/r", "NO_PROXY": "*"}
+"""Environment variables with which no package index answers."""
+
 
 def scrubbed(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """This process's environment without what a surrounding CI or test run would leak into a child."""

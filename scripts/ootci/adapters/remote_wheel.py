@@ -1,57 +1,140 @@
-"""Looking into a wheel on a server without fetching it: a zip file's list of contents lies at its end."""
+"""Looking into a wheel without fetching it: its metadata, and the commit that the torch in it was built from.
+
+An index may have a wheel's metadata as a file of its own, at the wheel's address and ``.metadata`` (PEP 658). Else
+parts of the wheel are read (RFC 9110, "Range requests"): a zip file's list of contents lies at its end.
+"""
 
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
+
+from packaging.markers import default_environment
+from packaging.metadata import parse_email
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
 
 from ootci.adapters.download import DownloadProblem, is_range, read
 from ootci.adapters.python_env import stated_git_version
 
 MAX_LOOK_BYTES = 16 * 1024 * 1024
 """The list of contents of a torch wheel has about 1.5 MB."""
-MAX_MEMBER_BYTES = 64 * 1024
-BLOCK = 256 * 1024
+MAX_MEMBER_BYTES = 1024 * 1024
+"""The metadata of torch 2.15.0 has 36 kB."""
+BLOCK = 1024 * 1024
 SECONDS = 60.0
 
+_METADATA = re.compile(r"torch-[^/]+\.dist-info/METADATA")
+_ACCELERATOR = re.compile(r"(nvidia|cuda|rocm)(-|$)|.*-(cu[0-9]+|cuda|rocm)([0-9.-]|$)")
+"""Names of packages that only builds for CUDA or ROCm require: nvidia-cudnn-cu13, cuda-toolkit, triton-rocm."""
 
-def torch_commit(url: str) -> str | None:
-    """The commit that the torch in a wheel says it was built from; None where the server hands out whole files only.
+
+@dataclass(frozen=True)
+class Contents:
+    """What a torch wheel says of itself.
+
+    Attributes:
+        commit: the commit of PyTorch that it was built from; None where it does not say so.
+        metadata: its file METADATA (PyPA specification, "Core metadata").
+
+    """
+
+    commit: str | None
+    metadata: bytes
+
+
+def remote_contents(url: str) -> Contents | None:
+    """What the torch wheel at an address says of itself; None where the server hands out whole files only.
 
     Raises:
         DownloadProblem: the file is not there or no whole wheel.
 
     """
     try:
-        return _stated(_Remote(url), url)
+        return _contents(_Remote(url), url)
     except _WholeFilesOnly:
         return None
 
 
-def stated_commit(wheel: Path) -> str | None:
-    """The same of a wheel on this machine; None where it is no torch wheel."""
+def local_contents(wheel: Path) -> Contents:
+    """The same of a wheel on this machine.
+
+    Raises:
+        DownloadProblem: the file cannot be read or is no whole torch wheel.
+
+    """
     try:
         with wheel.open("rb") as stream:
-            return _stated(stream, wheel.name)
-    except DownloadProblem:
-        return None
+            return _contents(stream, wheel.name)
+    except OSError as error:
+        raise DownloadProblem(f"{wheel} cannot be read ({error.strerror})") from error
 
 
-def _stated(file: IO[bytes] | io.RawIOBase, where: str) -> str | None:
+def remote_metadata(url: str, *, offered: bool) -> bytes | None:
+    """The metadata of the torch wheel at an address; None where the server hands out whole files only.
+
+    Args:
+        url: the wheel's address.
+        offered: whether the index says that the metadata can be had by itself.
+
+    Raises:
+        DownloadProblem: the file is not there or no whole wheel.
+
+    """
+    if offered:
+        try:
+            return read(f"{url}.metadata", at_most=MAX_MEMBER_BYTES, seconds=SECONDS)[0]
+        except DownloadProblem:
+            pass  # An index that promises the file and does not have it has the wheel all the same.
+    found = remote_contents(url)
+    return found.metadata if found else None
+
+
+def accelerator_packages(metadata: bytes, python: str | None) -> tuple[str, ...]:
+    """Packages for CUDA or ROCm that a wheel requires on this machine.
+
+    Args:
+        metadata: its file METADATA.
+        python: the Python that it is for, such as ``3.12``; None means the tool's own.
+
+    Raises:
+        DownloadProblem: it is no metadata of torch, or none that can be understood.
+
+    """
+    stated, _ = parse_email(metadata)
+    if stated.get("name") != "torch":
+        raise DownloadProblem("the metadata is not that of torch")
+    # A requirement of an extra is none of the wheel.
+    surroundings: dict[str, str] = {**cast("dict[str, str]", default_environment()), "extra": ""}
+    if python is not None:
+        surroundings.update(python_version=python, python_full_version=f"{python}.0")
+    try:
+        required = [Requirement(text) for text in stated.get("requires_dist", [])]
+        needed = [item.name for item in required if item.marker is None or item.marker.evaluate(surroundings)]
+    except (InvalidRequirement, ValueError) as error:
+        raise DownloadProblem(f"the metadata cannot be understood: {error}") from error
+    return tuple(name for name in needed if _ACCELERATOR.match(canonicalize_name(name)))
+
+
+def _contents(file: IO[bytes] | io.RawIOBase, where: str) -> Contents:
     try:
         with zipfile.ZipFile(cast("IO[bytes]", file)) as wheel:
-            member = wheel.getinfo("torch/version.py")
-            if member.file_size > MAX_MEMBER_BYTES:
+            (metadata,) = (name for name in wheel.namelist() if _METADATA.fullmatch(name))
+            members = [wheel.getinfo(name) for name in ("torch/version.py", metadata)]
+            if any(member.file_size > MAX_MEMBER_BYTES for member in members):
                 raise DownloadProblem(f"{where} is no torch wheel")
-            return stated_git_version(wheel.read(member))
-    except KeyError as error:
-        raise DownloadProblem(f"{where} is no torch wheel") from error
-    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, NotImplementedError, RuntimeError) as error:
+            version, stated = map(wheel.read, members)
+            return Contents(stated_git_version(version), stated)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise DownloadProblem(f"{where} is no whole wheel") from error
+    except (KeyError, ValueError) as error:
+        raise DownloadProblem(f"{where} is no torch wheel") from error
 
 
 class _WholeFilesOnly(Exception):

@@ -1,8 +1,10 @@
-"""Finding a torch wheel on PyTorch's package indexes.
+"""The torch wheels that package indexes and folders list.
 
-The indexes follow the simple repository API (PyPA specification, HTML form): one page per project with a link per
-wheel, ``#sha256=`` in its address and ``data-yanked`` on withdrawn files. Nightly wheels lie under
-``https://download.pytorch.org/whl/nightly/<variant>/``, releases under ``https://download.pytorch.org/whl/<variant>/``.
+Indexes follow the simple repository API (PyPA specification, HTML form): one page per project with a link per wheel,
+``#sha256=`` in its address, ``data-yanked`` on withdrawn files (PEP 592) and ``data-core-metadata`` on files whose
+metadata can be had by itself (PEP 658 and 714). PyTorch's nightly wheels lie under
+``https://download.pytorch.org/whl/nightly/<variant>/``, its releases under
+``https://download.pytorch.org/whl/<variant>/``.
 """
 
 from __future__ import annotations
@@ -12,9 +14,11 @@ import re
 from dataclasses import dataclass
 from datetime import date
 from html.parser import HTMLParser
-from urllib.parse import unquote, urljoin, urlsplit
+from pathlib import Path
+from urllib.parse import quote, unquote, urljoin, urlsplit
+from urllib.request import url2pathname
 
-from packaging.tags import Tag, sys_tags
+from packaging.tags import Tag, compatible_tags, cpython_tags, sys_tags
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import Version
 
@@ -22,42 +26,70 @@ from ootci.adapters.download import DownloadProblem, read
 
 NIGHTLY_INDEX = "https://download.pytorch.org/whl/nightly"
 RELEASE_INDEX = "https://download.pytorch.org/whl"
+CPU = "cpu"
+"""The build variant for no accelerator."""
 PAGE_SECONDS = 60.0
 MAX_PAGE_BYTES = 32 * 1024 * 1024
 """PyTorch's longest project pages are under a megabyte; more than this is no index page."""
 
 
 class IndexProblem(Exception):
-    """The index cannot be reached, or has no wheel that fits. Its text is a reason for people."""
+    """The index cannot be reached, or answers with no list of torch wheels. Its text is a reason for people."""
+
+
+class NothingFits(IndexProblem):
+    """The index lists torch wheels, and none of them is for this Python and machine."""
 
 
 @dataclass(frozen=True)
 class TorchWheel:
-    """A wheel on an index.
+    """A wheel that an index or a folder lists.
 
     Attributes:
         version: its exact version, local part included.
-        url: its address without the fragment.
+        url: its address without the fragment; of a file on this machine, its ``file:`` address.
         sha256: its checksum, where the index states one.
-        index_url: the index that it was found on.
+        index_url: the index of PyTorch that it was found on; None for one that was found where pip looks.
         withdrawn: why the index says not to use it, empty where it does not say why; None for one to use.
+        metadata: whether its metadata can be had by itself, at its address and ``.metadata``.
 
     """
 
     version: Version
     url: str
     sha256: str | None
-    index_url: str
+    index_url: str | None
     withdrawn: str | None = None
+    metadata: bool = False
 
     @property
     def night(self) -> date | None:
         """The date of a nightly; None for any other version."""
-        said = str(self.version.dev or "")
-        try:
-            return date(int(said[:4]), int(said[4:6]), int(said[6:])) if re.fullmatch("[0-9]{8}", said) else None
-        except ValueError:
-            return None
+        return night_of(self.version)
+
+    @property
+    def path(self) -> Path | None:
+        """Where the file lies, when it lies on this machine."""
+        return _path(self.url)
+
+    @property
+    def name(self) -> str:
+        """Its file name."""
+        return _file_name(self.url)
+
+
+def night_of(version: Version) -> date | None:
+    """The date that a nightly has in its version; None for any other version."""
+    said = str(version.dev or "")
+    try:
+        return date(int(said[:4]), int(said[4:6]), int(said[6:])) if re.fullmatch("[0-9]{8}", said) else None
+    except ValueError:
+        return None
+
+
+def is_version(found: Version, wanted: Version) -> bool:
+    """Whether a version is the one that is wanted, whose local part may be left out."""
+    return wanted in (found, Version(found.public))
 
 
 def nightly_index(variant: str) -> str:
@@ -70,79 +102,97 @@ def release_index(variant: str) -> str:
     return f"{os.environ.get('OOTCI_RELEASE_INDEX', RELEASE_INDEX).rstrip('/')}/{variant}"
 
 
-def newest(index_url: str, tags: frozenset[Tag] | None = None) -> TorchWheel:
-    """The newest wheel of an index that fits this interpreter.
-
-    Raises:
-        IndexProblem: the index cannot be reached or has no such wheel.
-
-    """
-    return max(_fitting(index_url, tags), key=lambda wheel: wheel.version)
-
-
-def exact(index_url: str, version: str, tags: frozenset[Tag] | None = None) -> TorchWheel:
-    """The wheel of that version (its local part may be left out) that fits this interpreter.
-
-    Raises:
-        IndexProblem: the index cannot be reached or has no such wheel.
-
-    """
-    wanted = Version(version)
-    for wheel in _fitting(index_url, tags):
-        if wheel.version == wanted or (wanted.local is None and Version(wheel.version.public) == wanted):
-            return wheel
-    raise IndexProblem(f"{index_url} has no torch {version} for this Python and machine")
+def tags_of(python: str | None) -> frozenset[Tag]:
+    """The tags of wheels that fit this machine and a CPython such as ``3.12``; None means the tool's own Python."""
+    if python is None:
+        return frozenset(sys_tags())
+    version = tuple(int(part) for part in python.split("."))
+    return frozenset((*cpython_tags(version), *compatible_tags(version, f"cp{python.replace('.', '')}")))
 
 
 def nightlies(index_url: str, tags: frozenset[Tag] | None = None) -> tuple[TorchWheel, ...]:
-    """Every development version of an index that fits this interpreter, oldest first, each once.
+    """Every development version of an index that fits, oldest first, each once, without withdrawn ones.
 
     Raises:
-        IndexProblem: the index cannot be reached or has no torch wheel that fits.
+        IndexProblem: the index cannot be reached or has no nightly that fits.
 
     """
-    found = {wheel.version: wheel for wheel in _fitting(index_url, tags) if wheel.version.is_devrelease}
-    return tuple(found[version] for version in sorted(found))
+    usable = [wheel for wheel in listed(index_url, tags) if wheel.withdrawn is None and wheel.version.is_devrelease]
+    if not usable:
+        raise NothingFits(f"{index_url} has no nightly for this Python and machine")
+    return tuple(sorted({wheel.version: wheel for wheel in usable}.values(), key=lambda wheel: wheel.version))
 
 
 def nights(index_url: str, tags: frozenset[Tag] | None = None) -> tuple[TorchWheel, ...]:
-    """The wheel of every night that fits this interpreter, newest first, withdrawn ones too where there is no other.
+    """The wheel of every night that fits, newest first, withdrawn ones too where there is no other.
 
     Raises:
         IndexProblem: the index cannot be reached or lists no nightly that fits.
 
     """
-    listed = sorted(_listed(index_url, tags), key=lambda wheel: (wheel.withdrawn is None, wheel.version))
-    found = {wheel.night: wheel for wheel in listed if wheel.night is not None}
+    wheels = sorted(listed(index_url, tags), key=lambda wheel: (wheel.withdrawn is None, wheel.version))
+    found = {wheel.night: wheel for wheel in wheels if wheel.night is not None}
     if not found:
-        raise IndexProblem(f"{index_url} has no nightly for this Python and machine")
+        raise NothingFits(f"{index_url} has no nightly for this Python and machine")
     return tuple(found[night] for night in sorted(found, reverse=True))
 
 
-def _fitting(index_url: str, tags: frozenset[Tag] | None) -> list[TorchWheel]:
-    wheels = [wheel for wheel in _listed(index_url, tags) if wheel.withdrawn is None]
-    if not wheels:
-        raise IndexProblem(f"{index_url} has no torch wheel for this Python and machine")
-    return wheels
+def listed(index_url: str, tags: frozenset[Tag] | None = None) -> list[TorchWheel]:
+    """Every torch wheel of an index that fits, withdrawn ones too, in no order; ``tags_of`` says what fits.
+
+    Raises:
+        IndexProblem: the index cannot be reached or lists no torch wheel that fits.
+
+    """
+    return _listed(f"{index_url}/torch/", index_url, tags)
 
 
-def _listed(index_url: str, tags: frozenset[Tag] | None) -> list[TorchWheel]:
-    supported = frozenset(sys_tags()) if tags is None else tags
-    page_url = f"{index_url}/torch/"
-    page = _Links()
-    page.feed(_get(page_url))
-    wheels = []
-    for href, withdrawn in page.found:
+def linked(page_url: str, tags: frozenset[Tag] | None = None) -> list[TorchWheel]:
+    """The same of a page or folder that lists files, such as one in which pip looks."""
+    return _listed(page_url, None, tags)
+
+
+def _listed(page_url: str, index_url: str | None, tags: frozenset[Tag] | None) -> list[TorchWheel]:
+    supported = tags_of(None) if tags is None else tags
+    # A page of a server must not name files of this machine.
+    schemes = ("https://", "http://") if _path(page_url) is None else ("https://", "http://", "file://")
+    wheels, others = [], 0
+    for link in _links(page_url):
         try:
-            url, _, fragment = urljoin(page_url, href).partition("#")
-            name = unquote(urlsplit(url).path.rpartition("/")[2])
-            project, version, _, wheel_tags = parse_wheel_filename(name)
+            url, _, fragment = urljoin(page_url, link["href"] or "").partition("#")
+            project, version, _, wheel_tags = parse_wheel_filename(_file_name(url))
         except (InvalidWheelFilename, ValueError):
             continue
-        if project == "torch" and url.startswith(("https://", "http://")) and wheel_tags & supported:
-            sha256 = fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else None
-            wheels.append(TorchWheel(version, url, sha256, index_url, withdrawn))
+        if project != "torch" or not url.startswith(schemes):
+            continue
+        if not wheel_tags & supported:
+            others += 1
+            continue
+        sha256 = fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else None
+        withdrawn = (link["data-yanked"] or "") if "data-yanked" in link else None
+        metadata = "data-core-metadata" in link or "data-dist-info-metadata" in link
+        wheels.append(TorchWheel(version, url, sha256, index_url, withdrawn, metadata))
+    if not wheels and not others:
+        raise IndexProblem(f"{page_url} lists no torch wheel")
+    if not wheels:
+        raise NothingFits(f"{page_url} has no torch wheel for this Python and machine")
     return wheels
+
+
+def _links(page_url: str) -> list[dict[str, str | None]]:
+    path = _path(page_url)
+    page = _Links()
+    try:
+        if path is None:
+            page.feed(_get(page_url))
+        elif path.is_dir() and not (path / "index.html").exists():
+            return [{"href": f"{path.as_uri()}/{quote(name)}"} for name in sorted(file.name for file in path.iterdir())]
+        else:
+            file = path / "index.html" if path.is_dir() else path
+            page.feed(file.read_text(encoding="utf-8", errors="replace"))
+    except OSError as error:
+        raise IndexProblem(f"{page_url} cannot be read ({error.strerror})") from error
+    return page.found
 
 
 def _get(url: str) -> str:
@@ -153,13 +203,20 @@ def _get(url: str) -> str:
     return content.decode("utf-8", "replace")
 
 
+def _path(url: str) -> Path | None:
+    return Path(url2pathname(urlsplit(url).path)) if url.startswith("file:") else None
+
+
+def _file_name(url: str) -> str:
+    return unquote(urlsplit(url).path.rpartition("/")[2])
+
+
 class _Links(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[tuple[str, str | None]] = []
+        self.found: list[dict[str, str | None]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = dict(attrs)
-        if tag == "a" and (href := values.get("href")):
-            withdrawn = (values["data-yanked"] or "") if "data-yanked" in values else None
-            self.found.append((href, withdrawn))
+        if tag == "a" and values.get("href"):
+            self.found.append(values)

@@ -14,7 +14,7 @@ from ootci.adapters import git
 from ootci.adapters.terminal import Progress
 from ootci.cli.bisect_range import NightlyIndex
 from ootci.cli.context import clock
-from ootci.errors import BadOption, BisectionChanged, DeviceAbsent
+from ootci.errors import BadOption, BisectionChanged, DeviceAbsent, IndexUnreachable, TorchMissing
 from ootci.model.bisection import Step, StepResult
 from ootci.model.build import Build, PluginBuild, StageName, StageResult, StageStatus
 from ootci.model.device import RegisteredDevice
@@ -30,7 +30,7 @@ from ootci.stages.test import suite_options, test
 
 
 def with_one_suite(item: RegisteredDevice, test_id: str) -> RegisteredDevice:
-    """The device with the test's suite only, and without a release in place of a nightly that cannot be had.
+    """The device with the test's suite only.
 
     Raises:
         BadOption: the device runs no such suite.
@@ -45,8 +45,7 @@ def with_one_suite(item: RegisteredDevice, test_id: str) -> RegisteredDevice:
             where=f"TEST {test_id}",
             fix=f"write a test's whole id, which begins with one of its suites: {names}",
         )
-    torch = item.device.torch.model_copy(update={"fallback": "none"})
-    device = item.device.model_copy(update={"suites": suites, "torch": torch})
+    device = item.device.model_copy(update={"suites": suites})
     return RegisteredDevice(device=device, path=item.path, sha256=item.sha256)
 
 
@@ -114,7 +113,18 @@ class Stepper:
         item = holding_plugin(self.item, held) if held else self.item
         workspace = Workspace(self.folder)
         shutil.rmtree(workspace.building(item.device.name), ignore_errors=True)
-        planned = self._plan(item, nightly, started_at)
+        try:
+            planned = self._plan(item, nightly, started_at)
+        except (TorchMissing, IndexUnreachable) as problem:
+            NightlyIndex.of(item.device)
+            gone = Step(
+                nightly=nightly,
+                result=StepResult.UNTESTABLE,
+                reason=problem.what,
+                started_at=started_at,
+                duration=round(time.monotonic() - started, 3),
+            )
+            return gone, held
         write(planned, workspace.plan)
         built = build(item, planned.runs[0], workspace, self.suites, clock=clock, progress=self.progress)
         if built.stages[0].status is not StageStatus.PASSED:

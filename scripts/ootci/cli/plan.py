@@ -18,7 +18,7 @@ from ootci.model.device import Container, Device, RegisteredDevice, find_device
 from ootci.model.durations import Durations
 from ootci.model.plan import Plan, Trigger
 from ootci.model.record import write
-from ootci.stages.plan import PINNED_RELEASE, plan
+from ootci.stages.plan import plan
 
 device_option = click.option(
     "--device", "chosen", multiple=True, metavar="NAME", help="Device to run, repeatable; all that are not paused."
@@ -26,8 +26,8 @@ device_option = click.option(
 torch_option = click.option(
     "--torch",
     metavar="TORCH",
-    help=f"nightly, nightly@2026-11-20, a version such as {PINNED_RELEASE}, or the path of a wheel; the device files "
-    "decide when absent.",
+    help="nightly, nightly@2026-11-20, a version such as 2.13.0, or the path of a wheel; the device files decide when "
+    "absent.",
 )
 
 

@@ -26,8 +26,8 @@ class TorchRequest(Record):
     """The torch of one run, resolved once by the plan so that every device of a nightly tests the same one."""
 
     wanted: str
-    """What was asked for, as it was written: ``nightly``, ``nightly@`` and a date, a release version, a wheel's file
-    name, which pull request or commit of PyTorch, or ``installed``."""
+    """What was asked for, as it was written: ``nightly``, ``nightly@`` and a date, ``release`` for the newest one, a
+    version, a wheel's file name, which pull request or commit of PyTorch, or ``installed``."""
     wanted_channel: Channel
     """The channel that was asked for."""
     channel: Channel
@@ -40,8 +40,9 @@ class TorchRequest(Record):
     url: str | None = None
     """Address of the very wheel on that index."""
     wheel: str | None = None
-    """Path of the wheel file, for the channels ``wheel`` and ``source`` only; its file name alone once the run is
-    collected. On another machine a file of that name and checksum in the work folder's ``torch/`` is taken."""
+    """Path of the wheel file, for the channels ``wheel`` and ``source`` and for a release that pip has in a folder; its
+    file name alone once the run is collected. On another machine a file of that name and checksum in the work folder's
+    ``torch/`` is taken."""
     sha256: str | None = None
     """Checksum of the wheel, where the index or the file gave one."""
     commit: Annotated[

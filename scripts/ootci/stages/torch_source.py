@@ -14,9 +14,9 @@ from pathlib import Path
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from ootci.adapters import git, python_env
-from ootci.adapters.download import checksum
+from ootci.adapters.download import DownloadProblem, checksum
 from ootci.adapters.process import ask, run
-from ootci.adapters.remote_wheel import stated_commit
+from ootci.adapters.remote_wheel import local_contents
 from ootci.adapters.terminal import Progress, plain
 from ootci.errors import OotciError, TorchNotBuilt
 from ootci.model.record import read, write
@@ -180,7 +180,11 @@ def _checked(builder: _Builder, wheel: Path, commit: str) -> str:
         project, version = None, None
     if project != "torch":
         raise builder.refused(f"the build made {wheel.name}, not a wheel of torch")
-    if (said := stated_commit(wheel)) != commit:
+    try:
+        said = local_contents(wheel).commit
+    except DownloadProblem as problem:
+        raise builder.refused(str(problem)) from problem
+    if said != commit:
         raise builder.refused(f"the wheel says that it was built from {said or 'no commit'}, and not from {commit}")
     return str(version)
 

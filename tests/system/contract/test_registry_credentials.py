@@ -11,10 +11,9 @@ from contract.workflow_rules import read_files
 from e2e.conftest import missing
 from unit.samples import DEVICE_YAML
 
-from commands import Tool  # isort: skip
+from commands import OFFLINE, Tool  # isort: skip
 
 FILES = read_files(Path(__file__).parents[3] / ".github")
-OFFLINE = {"OOTCI_NIGHTLY_INDEX": "http://127.0.0.1:9", "OOTCI_RELEASE_INDEX": "http://127.0.0.1:9", "NO_PROXY": "*"}
 PRIVATE = "{{image: x, credentials: {{username: {0}_REGISTRY_USERNAME, password: {0}_REGISTRY_PASSWORD}}}}"
 DEVICES = {
     "machine": "",

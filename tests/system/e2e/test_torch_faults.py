@@ -6,16 +6,19 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import Tool
-from misbehaving import COMMIT, stub_torch_wheel, write_device, write_suites
+from commands import OFFLINE, Tool
+from misbehaving import COMMIT, stub_torch_wheel, write_device, write_suites, write_wheel
 from torch_server import Fault, TorchServer, serve_torch_index
 
 OTHER = "89abcdef" * 5
-LAST, BEFORE = "2.15.0.dev20261120+cpu", "2.15.0.dev20261119+cpu"
+LAST_NIGHT = datetime.now(timezone.utc).date() - timedelta(days=1)
+"""Of yesterday: an index whose newest nightly is old is told of."""
+LAST, BEFORE = (f"2.15.0.dev{LAST_NIGHT - timedelta(days=days):%Y%m%d}+cpu" for days in (0, 1))
 
 
 @pytest.fixture
@@ -58,16 +61,15 @@ def test_a_withdrawn_night_and_half_a_download_of_the_one_before(
     server.faults[f"torch-{BEFORE}-py3-none-any.whl"] = [Fault.NONE, Fault.HALF, Fault.BUSY]
     server.faults["torch"] = [Fault.BUSY]
     write_suites(tmp_path / "suites")
-    options = ("--suites", "suites", "--torch", "nightly@2026-11-20")
-    ran = ootci("nightly", *options, cwd=tmp_path, env=_env(server, tmp_path))
+    ran = ootci("nightly", "--suites", "suites", cwd=tmp_path, env=_env(server, tmp_path))
     assert ran.code == 0, ran.out + ran.err
     assert server.asked[-1].part == f"bytes={whole // 2}-"
     run = json.loads((tmp_path / ".ootci" / "runs" / "fake" / "run.json").read_text(encoding="utf-8"))
     assert run["torch"] == {"version": BEFORE, "git_version": COMMIT}
     assert run["torch_request"]["commit"] == COMMIT
-    reason = "the file of 2026-11-20 was withdrawn (broken)"
+    reason = f"the file of {LAST_NIGHT} was withdrawn (broken)"
     assert run["torch_request"]["fallback_reason"] == reason
-    assert f"FALLBACK: wanted nightly@2026-11-20, got nightly {BEFORE} instead: {reason}" in ran.out
+    assert f"FALLBACK: wanted nightly, got nightly {BEFORE} instead: {reason}" in ran.out
     assert reason in (tmp_path / "site" / "d" / "fake" / "index.html").read_text(encoding="utf-8")
     assert "wanted" in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
 
@@ -120,3 +122,22 @@ def test_a_wheel_that_was_exchanged_or_is_gone_is_not_installed(
         stub_torch_wheel(tmp_path, "2.16.0a0+git89abcdef", COMMIT)
     reason = _fetched(tmp_path, ootci, server, 3)["reason"]
     assert ("is not the wheel of the plan" if there else "is not on this machine") in reason
+
+
+def test_pip_s_choice_of_a_build_for_cuda_is_not_tested_as_the_cpu_s(
+    tmp_path: Path, ootci: Tool, server: TorchServer
+) -> None:
+    """No index answers while planning, so the release is left to pip, which then finds one."""
+    assert ootci("plan", cwd=tmp_path, env=OFFLINE).code == 0
+    (run,) = json.loads((tmp_path / ".ootci" / "plan.json").read_text(encoding="utf-8"))["runs"]
+    version = run["torch"]["version"]
+    write_wheel(tmp_path / "wheels", "cuda_toolkit", "13.2.2", {"cuda_toolkit.py": ""})
+    stub_torch_wheel(tmp_path / "wheels", version, requires='cuda-toolkit==13.2.2; platform_system == "Linux"')
+    found = {**OFFLINE, "PIP_FIND_LINKS": str(tmp_path / "wheels")}
+    ran = ootci("build", "fake", cwd=tmp_path, env=found)
+    assert ran.code == 3, ran.out + ran.err
+    build = json.loads((tmp_path / ".ootci" / "runs" / "fake" / "build.json").read_text(encoding="utf-8"))
+    assert build["stages"][0]["reason"] == (
+        f"torch cannot be installed: pip finds torch {version} only as a build that requires cuda-toolkit, "
+        "wanted is the build `cpu`"
+    )

@@ -50,15 +50,22 @@ IN_PLACE = (
 
 
 def write_wheel(
-    folder: Path, name: str, version: str, files: dict[str, str], *, requires: str = "", entry_points: str = ""
+    folder: Path,
+    name: str,
+    version: str,
+    files: dict[str, str],
+    *,
+    requires: str = "",
+    entry_points: str = "",
+    tag: str = "py3-none-any",
 ) -> Path:
-    """A pure Python wheel made of texts (PyPA specification, binary distribution format)."""
+    """A wheel made of texts (PyPA specification, binary distribution format); one requirement a line."""
     info = f"{name}-{version}.dist-info"
     contents = {
         **files,
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
-        + (f"Requires-Dist: {requires}\n" if requires else ""),
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        + "".join(f"Requires-Dist: {line}\n" for line in requires.splitlines()),
+        f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: {tag}\n",
         f"{info}/entry_points.txt": entry_points,
     }
     records = []
@@ -67,7 +74,7 @@ def write_wheel(
         records.append(f"{path},sha256={digest},{len(text.encode())}")
     contents[f"{info}/RECORD"] = "\n".join([*records, f"{info}/RECORD,,"]) + "\n"
     folder.mkdir(parents=True, exist_ok=True)
-    wheel = folder / f"{name}-{version}-py3-none-any.whl"
+    wheel = folder / f"{name}-{version}-{tag}.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         for path, text in contents.items():
             archive.writestr(zipfile.ZipInfo(path), text)
@@ -77,15 +84,24 @@ def write_wheel(
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
-def stub_torch_wheel(folder: Path, version: str = "0.1.0+stub", commit: str = COMMIT) -> Path:
-    """The stand-in for torch, as a wheel."""
-    texts = {
+def stub_torch_wheel(
+    folder: Path,
+    version: str = "0.1.0+stub",
+    commit: str = COMMIT,
+    *,
+    requires: str = "",
+    tag: str = "py3-none-any",
+    size: int = 0,
+) -> Path:
+    """The stand-in for torch, as a wheel; ``size`` bytes lie in it before all else, as torch's libraries do."""
+    texts = {"torch/lib.txt": "x" * size} if size else {}
+    texts |= {
         f"torch/{path.name}": path.read_text(encoding="utf-8")
         .replace("STUB_VERSION", version)
         .replace("STUB_COMMIT", commit)
         for path in sorted((_SOURCES / "stub_torch").glob("*.py"))
     }
-    return write_wheel(folder, "torch", version, texts)
+    return write_wheel(folder, "torch", version, texts, requires=requires, tag=tag)
 
 
 def write_device(devices: Path, name: str, behaviour: str, *, extra: str = "") -> Path:

@@ -55,11 +55,11 @@ class Torch(Record):
     """Which torch the device is tested on."""
 
     channel: Literal[Channel.NIGHTLY, Channel.RELEASE] = Channel.NIGHTLY
-    """`nightly` for the newest nightly build, `release` for the pinned release."""
+    """`nightly` for the newest nightly build, `release` for a release."""
     variant: Annotated[str, StringConstraints(pattern=r"^[a-z0-9.]+$")] = "cpu"
     """Build variant of PyTorch's package index: `cpu`, `cu130`, `rocm7.1` and so on."""
     release: Annotated[str, StringConstraints(pattern=r"^\d+\.\d+\.\d+$")] | None = None
-    """Release for the channel `release` and for the fallback; the tool's pinned release when absent."""
+    """Release for the channel `release` and for the fallback; the newest release of the build `variant` when absent."""
     fallback: Literal["release", "none"] = "release"
     """What to do when the nightly cannot be had: test the release, visibly, or report INFRA."""
 

@@ -8,7 +8,9 @@ from urllib.parse import unquote, urlsplit
 
 from ootci.adapters import git, python_env
 from ootci.adapters.download import DownloadProblem, checksum, download
-from ootci.model.device import RegisteredDevice
+from ootci.adapters.remote_wheel import accelerator_packages
+from ootci.adapters.torch_index import CPU
+from ootci.model.device import Device, RegisteredDevice
 from ootci.model.plan import PlannedRun
 from ootci.model.torch_build import TorchRequest
 from ootci.model.workspace import Workspace
@@ -68,6 +70,7 @@ def fetch(
         commands.run("the virtual environment cannot be made", create, cwd=environment.parent)
         _install_torch(run.torch, workspace, commands)
         _check_commit(run.torch, python_env.torch_git_version(environment))
+        _check_build(run.torch, device, environment)
         _install_requirements(requirements, device.plugin.index_url, run.torch, commands)
         Stamp(fetch=key).save(environment)
     if builds and device.plugin.git is not None:
@@ -82,8 +85,8 @@ def _install_torch(torch: TorchRequest, workspace: Workspace, commands: Commands
         requirement = [str(_checked_wheel(torch, workspace))]
     elif torch.url is not None:
         # Variants with a GPU need packages that lie beside torch on its index.
-        index = torch.index_url or torch.url
-        requirement = [str(_downloaded(torch.url, torch.sha256, workspace, commands)), "--extra-index-url", index]
+        index = ["--extra-index-url", torch.index_url] if torch.index_url else []
+        requirement = [str(_downloaded(torch.url, torch.sha256, workspace, commands)), *index]
     else:
         requirement = [f"torch=={torch.version}"]
     commands.pip("torch cannot be installed", "install", *requirement)
@@ -127,6 +130,18 @@ def _check_commit(torch: TorchRequest, installed: str | None) -> None:
             f"the torch that was installed says that it was built from {installed or 'no commit'}, "
             f"planned is {torch.commit}"
         )
+
+
+def _check_build(torch: TorchRequest, device: Device, environment: Path) -> None:
+    """Look into a release that was left to pip, which takes a build for CUDA where it finds no other."""
+    if torch.url is not None or torch.wheel is not None or device.torch.variant != CPU:
+        return
+    for file in environment.glob("lib/python3.*/site-packages/torch-*.dist-info/METADATA"):
+        if found := accelerator_packages(file.read_bytes(), device.python):
+            raise StepFailed(
+                f"torch cannot be installed: pip finds torch {torch.version} only as a build that requires {found[0]}, "
+                f"wanted is the build `{CPU}`"
+            )
 
 
 def _install_requirements(

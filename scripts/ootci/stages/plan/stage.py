@@ -83,7 +83,7 @@ def plan(
 
     Raises:
         NoSuchDevice: a chosen name is not registered.
-        BadOption, TorchWheelMissing: ``torch`` or ``suffix`` cannot be used.
+        BadOption, TorchWheelMissing, TorchMissing, IndexUnreachable: ``torch`` or ``suffix`` cannot be used or had.
         HistoryCorrupt: a record of the history cannot be read back.
 
     """
@@ -91,7 +91,7 @@ def plan(
         find_device(tuple(registry), name)
     now = now.astimezone(timezone.utc)
     plan_id = f"{now:%Y%m%d}-{_checked(suffix) or f'{now:%H%M%S}'}"
-    resolved: dict[tuple[str | None, Torch], TorchRequest] = {}
+    resolved: dict[tuple[Torch, str | None], TorchRequest] = {}
     runs: list[PlannedRun] = []
     left_out: list[LeftOut] = []
     for item in registry:
@@ -103,9 +103,9 @@ def plan(
         elif not chosen and (reason := _not_now(device, proposed, now)):
             left_out.append(LeftOut(device=device.name, reason=reason, paused=False))
         else:
-            key = (torch, device.torch)
+            key = (device.torch, device.python)
             if key not in resolved:
-                resolved[key] = installed or _resolved(torch, device.torch, proposed, now)
+                resolved[key] = installed or _resolved(torch, device, proposed, now)
                 if told := resolved[key].deviation:
                     say(f"torch: {told}")
             failing = failing_before(history.newest_stored(device.name)) if history else None
@@ -115,8 +115,10 @@ def plan(
     return Plan(id=plan_id, created_at=now, trigger=trigger, runs=tuple(runs), left_out=tuple(left_out))
 
 
-def _resolved(torch: str | None, settings: Torch, proposed: Proposed | None, now: datetime) -> TorchRequest:
-    return resolve_proposed(torch, proposed.what) if proposed else resolve(torch, settings, now.date())
+def _resolved(torch: str | None, device: Device, proposed: Proposed | None, now: datetime) -> TorchRequest:
+    if proposed is not None:
+        return resolve_proposed(torch, proposed.what)
+    return resolve(torch, device.torch, now.date(), device.python)
 
 
 def _not_now(device: Device, proposed: Proposed | None, now: datetime) -> str | None:

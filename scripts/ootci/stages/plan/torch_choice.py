@@ -3,64 +3,67 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
-from ootci.adapters import remote_wheel, torch_index
 from ootci.adapters.download import DownloadProblem, checksum
-from ootci.adapters.torch_index import IndexProblem, TorchWheel
+from ootci.adapters.remote_wheel import local_contents
 from ootci.errors import BadOption, OotciError, TorchWheelMissing
-from ootci.model.commit import full_commit
 from ootci.model.device import Torch
 from ootci.model.plan import Plan, Proposal
 from ootci.model.record import read
 from ootci.model.torch_build import Channel, TorchRequest
 from ootci.model.torch_source import TorchSource
 
-PINNED_RELEASE = "2.13.0"
-"""The release that is tested when nothing newer can be had, and that the reference plugin is developed against."""
-NIGHTS_BACK = 7
-"""How many days before the wanted one a nightly may be that is tested in its place."""
-STALE_DAYS = 3
-"""How many days old an index's newest nightly may be before it is no more what "the newest" was to mean."""
-_REACH = timedelta(days=NIGHTS_BACK)
+from .nights import newest_night, night_asked_for, version_asked_for
+from .releases import OPTION, release_asked_for, release_of_device_file
+from .wanted_build import WantedBuild
 
 
-def resolve(wanted: str | None, settings: Torch, today: date | None = None) -> TorchRequest:
+def resolve(wanted: str | None, settings: Torch, today: date | None = None, python: str | None = None) -> TorchRequest:
     """The very torch for what was asked for.
+
+    The newest nightly may be replaced by an earlier one or by a release, which the request then says. One night or
+    version that somebody asks for is never replaced.
 
     Args:
         wanted: ``nightly``, ``nightly@2026-11-20``, a version, or a path of a wheel; None takes the device's channel.
         settings: the device's torch settings: channel, variant, release and fallback.
-        today: the day (UTC) from which the newest nightly's age is counted; None where its age is nobody's matter.
+        today: the day (UTC) from which a nightly's age is counted; None where its age is nobody's matter.
+        python: the device's Python, such as ``3.12``; None means the tool's own.
 
     Raises:
         BadOption: ``wanted`` is none of these.
-        TorchWheelMissing: the wheel does not exist or is not a torch wheel.
+        TorchWheelMissing: the wheel does not exist, is not a torch wheel, or is for another Python.
+        TorchMissing: there is no such night or version.
+        IndexUnreachable: it is not known whether there is.
 
     """
-    if wanted is not None and (wanted.endswith(".whl") or "/" in wanted):
-        return _from_wheel(Path(wanted))
-    release = settings.release or PINNED_RELEASE
-    if wanted is None:
-        wanted = Channel.NIGHTLY.value if settings.channel is Channel.NIGHTLY else release
+    build = WantedBuild(settings.variant, python)
+    if wanted is None and settings.channel is Channel.RELEASE:
+        return release_of_device_file(
+            settings.release or Channel.RELEASE.value, Channel.RELEASE, settings.release, build
+        )
+    if wanted is None or wanted == Channel.NIGHTLY.value:
+        return newest_night(settings, build, today)
+    if wanted.endswith(".whl") or "/" in wanted:
+        return _from_wheel(Path(wanted), build)
     name, at, night = wanted.partition("@")
-    if name == Channel.NIGHTLY.value:
-        return _from_nights(wanted, _date(night) if at else None, settings, release, today)
+    if at and name == Channel.NIGHTLY.value:
+        return night_asked_for(wanted, _date(night), build, today)
     if not re.fullmatch(r"[0-9][0-9A-Za-z.+]*", wanted) or not _is_version(wanted):
         raise BadOption(
             f"`{wanted}` is not a torch",
-            where="--torch (TORCH= with make)",
-            fix=f"give nightly, nightly@2026-11-20, a version such as {PINNED_RELEASE}, or the path of a .whl",
+            where=OPTION,
+            fix="give nightly, nightly@2026-11-20, a version such as 2.13.0, or the path of a .whl",
         )
     if Version(wanted).is_devrelease:
-        return _from_version_of_nightly(wanted, settings, release)
-    return _from_release(wanted, Channel.RELEASE, wanted, settings.variant, None)
+        return version_asked_for(wanted, build)
+    return release_asked_for(wanted, build)
 
 
 def resolve_proposed(wheel: str | None, what: Proposal) -> TorchRequest:
@@ -97,16 +100,26 @@ def _is_version(text: str) -> bool:
     return True
 
 
-def _from_wheel(path: Path) -> TorchRequest:
+def _from_wheel(path: Path, build: WantedBuild | None = None) -> TorchRequest:
     where, fix = str(path), "give the path of a torch wheel, for example torch-2.13.0-cp311-cp311-linux_x86_64.whl"
     if not path.is_file():
         raise TorchWheelMissing("there is no such wheel", where=where, fix=fix)
     try:
-        project, version, _, _ = parse_wheel_filename(path.name)
+        project, version, _, tags = parse_wheel_filename(path.name)
     except InvalidWheelFilename as error:
         raise TorchWheelMissing("the file's name is not that of a wheel", where=where, fix=fix) from error
     if project != "torch":
         raise TorchWheelMissing(f"the wheel holds {project}, not torch", where=where, fix=fix)
+    if build is not None and not tags & build.tags:
+        raise TorchWheelMissing(
+            f"the wheel is for {', '.join(sorted(map(str, tags)))}, not for {build}",
+            where=where,
+            fix="give a wheel for that Python, or name the wheel's Python with `python` in the device file",
+        )
+    try:
+        local_contents(path)
+    except DownloadProblem as problem:
+        raise TorchWheelMissing(str(problem), where=where, fix="build or download the wheel again") from problem
     sha256 = checksum(path)
     source = _provenance(path, sha256)
     channel = Channel.SOURCE if source else Channel.WHEEL
@@ -174,103 +187,4 @@ def _date(text: str) -> date:
             return date.fromisoformat(text)
     except ValueError:
         pass
-    raise BadOption(f"`{text}` is not a date", where="--torch (TORCH= with make)", fix="write it as nightly@2026-11-20")
-
-
-def _from_nights(wanted: str, night: date | None, settings: Torch, release: str, today: date | None) -> TorchRequest:
-    """The nightly of a date, or the newest; else the newest one before it that can be used, or the release."""
-    problems: list[str] = []
-    try:
-        nights = torch_index.nights(torch_index.nightly_index(settings.variant))
-        if night is None and (stopped := _stopped(nights[0].night, today)):
-            problems.append(stopped)
-        for wheel in _candidates(nights, night, problems):
-            if problems and settings.fallback == "none":
-                break
-            commit, problem = _looked_into(wheel)
-            if problem is None:
-                reason = "; ".join(problems) or None
-                found = _request(wanted, Channel.NIGHTLY, Channel.NIGHTLY, wheel, reason)
-                return found.model_copy(update={"commit": commit})
-            problems.append(problem)
-    except IndexProblem as problem:
-        problems.append(str(problem))
-    return _without_nightly(wanted, "; ".join(problems), settings, release)
-
-
-def _looked_into(wheel: TorchWheel) -> tuple[str | None, str | None]:
-    """The commit that a wheel says it is from, if that can be seen, and why it cannot be used."""
-    if wheel.withdrawn is not None:
-        why = f" ({wheel.withdrawn[:200]})" if wheel.withdrawn else ""
-        return None, f"the file of {wheel.night} was withdrawn{why}"
-    try:
-        return full_commit(remote_wheel.torch_commit(wheel.url)), None
-    except DownloadProblem as problem:
-        return None, f"the file of {wheel.night} cannot be used: {problem}"
-
-
-def _stopped(newest: date | None, today: date | None) -> str | None:
-    """That an index seems to get no nightlies any more; None while it does."""
-    if newest is None or today is None or today - newest <= timedelta(days=STALE_DAYS):
-        return None
-    return f"the newest nightly of the index is of {newest}, {(today - newest).days} days ago"
-
-
-def _candidates(nights: tuple[TorchWheel, ...], night: date | None, problems: list[str]) -> Iterator[TorchWheel]:
-    """The nights to try, newest first; what is missing goes to the problems."""
-    newest = night or nights[0].night
-    found = [wheel for wheel in nights if wheel.night and newest and timedelta() <= newest - wheel.night <= _REACH]
-    if not found or found[0].night != newest:
-        problems.append(f"the index has no nightly of {newest}")
-    yield from found
-
-
-def _from_version_of_nightly(version: str, settings: Torch, release: str) -> TorchRequest:
-    try:
-        found = torch_index.exact(torch_index.nightly_index(settings.variant), version)
-    except IndexProblem as problem:
-        return _without_nightly(version, str(problem), settings, release)
-    return _request(version, Channel.NIGHTLY, Channel.NIGHTLY, found, None)
-
-
-def _without_nightly(wanted: str, why: str, settings: Torch, release: str) -> TorchRequest:
-    if settings.fallback == "none":
-        return TorchRequest(
-            wanted=wanted,
-            wanted_channel=Channel.NIGHTLY,
-            channel=Channel.NIGHTLY,
-            unavailable_reason=f"nightly wanted, and the device file allows no fallback: {why}",
-        )
-    return _from_release(wanted, Channel.NIGHTLY, release, settings.variant, why)
-
-
-def _from_release(
-    wanted: str, wanted_channel: Channel, version: str, variant: str, fallback_reason: str | None
-) -> TorchRequest:
-    try:
-        found = torch_index.exact(torch_index.release_index(variant), version)
-    except IndexProblem:
-        # pip's own configuration (a mirror, a folder of wheels) may still have it; the build stage finds out.
-        return TorchRequest(
-            wanted=wanted,
-            wanted_channel=wanted_channel,
-            channel=Channel.RELEASE,
-            version=version,
-            fallback_reason=fallback_reason,
-        )
-    return _request(wanted, wanted_channel, Channel.RELEASE, found, fallback_reason)
-
-
-def _request(
-    wanted: str, wanted_channel: Channel, channel: Channel, found: TorchWheel, fallback_reason: str | None
-) -> TorchRequest:
-    return TorchRequest(
-        wanted=wanted,
-        wanted_channel=wanted_channel,
-        channel=channel,
-        version=str(found.version),
-        index_url=found.index_url,
-        url=found.url,
-        sha256=found.sha256,
-        fallback_reason=fallback_reason,
-    )
+    raise BadOption(f"`{text}` is not a date", where=OPTION, fix="write it as nightly@2026-11-20")

@@ -5,13 +5,23 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 
 import pytest
 from packaging.tags import Tag
 from packaging.version import Version
 
 from ootci.adapters import download, torch_index
-from ootci.adapters.torch_index import IndexProblem, exact, newest, nightlies
+from ootci.adapters.torch_index import (
+    IndexProblem,
+    NothingFits,
+    TorchWheel,
+    is_version,
+    linked,
+    listed,
+    nightlies,
+    tags_of,
+)
 
 TAGS = frozenset({Tag("cp311", "cp311", "linux_x86_64"), Tag("py3", "none", "any")})
 FITS = "cp311-cp311-linux_x86_64.whl"
@@ -60,13 +70,17 @@ def index(monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
         thread.join()
 
 
+def _newest(index_url: str) -> TorchWheel:
+    return max((wheel for wheel in listed(index_url, TAGS) if wheel.withdrawn is None), key=lambda wheel: wheel.version)
+
+
 def test_the_newest_nightly_is_the_highest_version_and_not_the_last_link(index: Index) -> None:
     index.page(
         f'href="/whl/nightly/torch-2.14.0.dev20261120%2Bcpu-{FITS}#sha256=aa"',
         f'href="/whl/nightly/torch-2.15.0.dev20261121%2Bcpu-{FITS}#sha256=bb"',
         f'href="/whl/nightly/torch-2.15.0.dev20261119%2Bcpu-{FITS}"',
     )
-    found = newest(index.url, TAGS)
+    found = nightlies(index.url, TAGS)[-1]
     assert found.version == Version("2.15.0.dev20261121+cpu")
     assert found.url == f"{index.url.removesuffix('/whl/cpu')}/whl/nightly/torch-2.15.0.dev20261121%2Bcpu-{FITS}"
     assert found.sha256 == "bb"
@@ -76,7 +90,7 @@ def test_the_newest_nightly_is_the_highest_version_and_not_the_last_link(index: 
 
 def test_relative_links_start_at_the_page(index: Index) -> None:
     index.page(f'href="torch-2.0-{FITS}"')
-    found = newest(index.url, TAGS)
+    found = _newest(index.url)
     assert found.url == f"{index.url}/torch/torch-2.0-{FITS}"
     assert found.sha256 is None
 
@@ -91,7 +105,7 @@ def test_withdrawn_files_and_wheels_for_others_are_passed_over(index: Index) -> 
         'href="torch-7.0.tar.gz"',
         f'href="torch-1.0-{FITS}"',
     )
-    assert newest(index.url, TAGS).version == Version("1.0")
+    assert _newest(index.url).version == Version("1.0")
 
 
 def test_the_nightlies_are_in_order_each_once_and_without_releases_and_what_was_withdrawn(index: Index) -> None:
@@ -113,41 +127,81 @@ def test_the_nightlies_are_in_order_each_once_and_without_releases_and_what_was_
 def test_a_page_without_a_fitting_wheel_says_so(index: Index) -> None:
     index.page('href="torch-7.0-cp39-cp39-linux_x86_64.whl"')
     with pytest.raises(IndexProblem, match="has no torch wheel for this Python and machine"):
-        newest(index.url, TAGS)
+        _newest(index.url)
 
 
 @pytest.mark.parametrize(
-    ("wanted", "got"),
-    [("2.13.0", "2.13.0+cpu"), ("2.13", "2.13.0+cpu"), ("2.13.0+cpu", "2.13.0+cpu"), ("2.12.0", "2.12.0")],
+    ("found", "wanted", "is_it"),
+    [
+        ("2.13.0+cpu", "2.13.0", True),
+        ("2.13.0+cpu", "2.13", True),
+        ("2.13.0+cpu", "2.13.0+cpu", True),
+        ("2.12.0", "2.12.0", True),
+        ("2.13.0+cpu", "2.13.0+rocm", False),
+        ("2.12.0", "2.12.0+cpu", False),
+        ("2.13.1", "2.13.0", False),
+    ],
 )
-def test_a_version_is_found_with_or_without_its_local_part(index: Index, wanted: str, got: str) -> None:
-    index.page(f'href="torch-2.13.0%2Bcpu-{FITS}"', f'href="torch-2.13.1-{FITS}"', f'href="torch-2.12.0-{FITS}"')
-    assert str(exact(index.url, wanted, TAGS).version) == got
+def test_a_version_is_wanted_with_or_without_its_local_part(found: str, wanted: str, is_it: bool) -> None:
+    assert is_version(Version(found), Version(wanted)) is is_it
 
 
-@pytest.mark.parametrize("wanted", ["2.13.0+rocm", "2.12.0+cpu", "2.14.0"])
-def test_a_version_that_is_not_there_is_not_replaced_by_another(index: Index, wanted: str) -> None:
-    index.page(f'href="torch-2.13.0%2Bcpu-{FITS}"', f'href="torch-2.12.0-{FITS}"')
-    with pytest.raises(IndexProblem, match=f"has no torch {wanted}".replace("+", r"\+")):
-        exact(index.url, wanted, TAGS)
+@pytest.mark.parametrize(
+    ("attribute", "beside"),
+    [("", False), ('data-core-metadata="sha256=aa"', True), ('data-dist-info-metadata="true"', True)],
+)
+def test_it_is_known_whether_the_metadata_lies_beside_a_wheel(index: Index, attribute: str, beside: bool) -> None:
+    index.page(f'href="torch-1.0-{FITS}" {attribute}')
+    assert _newest(index.url).metadata is beside
+
+
+def test_a_page_that_lists_torch_for_others_is_told_from_one_that_lists_none(index: Index) -> None:
+    index.page('href="torch-7.0-cp39-cp39-linux_x86_64.whl"')
+    with pytest.raises(NothingFits):
+        listed(index.url, TAGS)
+    index.page(f'href="torchvision-7.0-{FITS}"')
+    with pytest.raises(IndexProblem, match="lists no torch wheel") as caught:
+        listed(index.url, TAGS)
+    assert not isinstance(caught.value, NothingFits)
+
+
+def test_the_python_of_a_device_has_tags_of_its_own() -> None:
+    assert Tag("cp312", "cp312", "any") not in tags_of("3.12")
+    assert {tag.interpreter for tag in tags_of("3.12") if tag.abi == "cp312"} == {"cp312"}
+    assert Tag("py3", "none", "any") in tags_of("3.12")
+    assert not any(tag.interpreter == "cp313" for tag in tags_of("3.12"))
+
+
+def test_wheels_lie_in_folders_too(tmp_path: Path) -> None:
+    folder = tmp_path / "an index" / "torch"
+    folder.mkdir(parents=True)
+    for name in (f"torch-1.0+cpu-{FITS}", "torch-2.0.tar.gz", f"torchvision-3.0-{FITS}"):
+        (folder / name).touch()
+    (wheel,) = linked(folder.as_uri(), TAGS)
+    assert (wheel.path, str(wheel.version), wheel.index_url) == (folder / f"torch-1.0+cpu-{FITS}", "1.0+cpu", None)
+    (folder / "index.html").write_text(f'<a href="../files/torch-1.5-{FITS}">x</a>', encoding="utf-8")
+    (wheel,) = listed(folder.parent.as_uri(), TAGS)
+    assert wheel.path == folder.parent / "files" / f"torch-1.5-{FITS}"
+    with pytest.raises(IndexProblem, match="cannot be read"):
+        linked((tmp_path / "gone").as_uri(), TAGS)
 
 
 def test_what_is_not_there_is_asked_for_once(index: Index) -> None:
     index.answers = [(404, b"no")]
     with pytest.raises(IndexProblem, match="answered 404"):
-        newest(index.url, TAGS)
+        _newest(index.url)
     assert len(index.asked) == 1
 
 
 def test_a_server_error_is_asked_about_again(index: Index) -> None:
     index.answers = [(503, b""), (500, b""), (200, f'<a href="torch-1.0-{FITS}">x</a>'.encode())]
-    assert newest(index.url, TAGS).version == Version("1.0")
+    assert _newest(index.url).version == Version("1.0")
 
 
 def test_a_server_that_stays_broken_is_given_up(index: Index) -> None:
     index.answers = [(502, b"")]
     with pytest.raises(IndexProblem, match="answered 502"):
-        newest(index.url, TAGS)
+        _newest(index.url)
     assert len(index.asked) == download.ATTEMPTS
 
 
@@ -156,12 +210,12 @@ def test_a_refused_connection_is_said_in_words(monkeypatch: pytest.MonkeyPatch) 
     with HTTPServer(("127.0.0.1", 0), _Handler) as server:
         port = server.server_address[1]
     with pytest.raises(IndexProblem, match=r"cannot be reached \(connection refused\)"):
-        newest(f"http://127.0.0.1:{port}/whl/cpu", TAGS)
+        _newest(f"http://127.0.0.1:{port}/whl/cpu")
 
 
 def test_a_name_that_nobody_knows_is_said_in_words() -> None:
     with pytest.raises(IndexProblem, match="cannot be reached"):
-        newest("http://index.invalid/whl/cpu", TAGS)
+        _newest("http://index.invalid/whl/cpu")
 
 
 @pytest.mark.parametrize(
@@ -183,15 +237,15 @@ def test_a_name_that_nobody_knows_is_said_in_words() -> None:
 )
 def test_a_hostile_page_is_a_page_without_a_wheel(index: Index, body: bytes) -> None:
     index.answers = [(200, body)]
-    with pytest.raises(IndexProblem):
-        newest(index.url, TAGS)
+    with pytest.raises(IndexProblem, match="lists no torch wheel"):
+        _newest(index.url)
 
 
 def test_a_page_without_end_is_given_up(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch_index, "MAX_PAGE_BYTES", 1 << 20)
     index.answers = [(200, b'<a href="torch-9.0-py3-none-any.whl">x</a>' + b" " * (3 << 20))]
     with pytest.raises(IndexProblem, match="more than 1 MiB"):
-        newest(index.url, TAGS)
+        _newest(index.url)
     assert len(index.asked) == 1
 
 

@@ -23,11 +23,9 @@ from ootci.model.bisection import Bisection
 from ootci.model.device import load_device
 from ootci.model.record import MAX_BYTES, write
 
-from commands import Ran, Tool  # isort: skip
+from commands import NO_PIP, OFFLINE, Ran, Tool  # isort: skip
 
 GOLDEN = Path(__file__).parents[2] / "golden"
-NOBODY = "http://127.0.0.1:9"
-"""Nobody answers there: port 9 is the discard service, which no machine here runs."""
 NIGHTLIES = tuple(f"2.15.0.dev2026110{day}+cpu" for day in (1, 2, 3))
 TEST = "smoke/test_scripted.py::test_second"
 ENDS = ("bisect", "dev", TEST, "--good", "20261101", "--bad", "20261103")
@@ -42,10 +40,8 @@ class Folder:
     opened: ExitStack
     variables: dict[str, str] = field(
         default_factory=lambda: {
-            "OOTCI_NIGHTLY_INDEX": NOBODY,
-            "OOTCI_RELEASE_INDEX": NOBODY,
+            **OFFLINE,
             "OOTCI_PYTORCH_GIT": "file:///nowhere",
-            "NO_PROXY": "*",
         }
     )
 
@@ -112,6 +108,10 @@ def _bisecting(*arguments: str) -> Provocation:
     return lambda folder: folder.call(*arguments, env=folder.index(*NIGHTLIES))
 
 
+def _asking_for_another_night(folder: Folder) -> Ran:
+    return folder.call("plan", "--torch", "nightly@2026-10-09", env=folder.index(*NIGHTLIES))
+
+
 def _bisection_that_changed(folder: Folder) -> Ran:
     sha256 = load_device(folder.path / "devices" / "dev.yaml").sha256
     begun = Bisection(device="dev", device_sha256=sha256, test=TEST, repeat=1, nightlies=NIGHTLIES)
@@ -125,6 +125,9 @@ def _card_that_is_gone(folder: Folder) -> Ran:
     shutil.rmtree(folder.path / "devices")
     write_device(folder.path / "devices", "dev", "card-missing")
     write_suites(folder.path / "suites")
+    # The environment is made with what pip finds on this machine.
+    for name in NO_PIP:
+        folder.variables.pop(name)
     return folder.call(*ENDS, "--suites", "suites", env=folder.index(*NIGHTLIES))
 
 
@@ -241,6 +244,7 @@ PROVOCATIONS: dict[str, Provocation] = {
     "FILE-003": _newer,
     "FILE-004": _large(".ootci/plan.json", MAX_BYTES + 1, "history", "append"),
     "CLI-001": _called("plan", "--torch", "newest"),
+    "TORCH-001": _asking_for_another_night,
     "TORCH-002": _called("plan", "--torch", "gone.whl"),
     "TORCH-003": _called(*ENDS),
     "TORCH-004": _called("torch", "build", "--ref", "main", "--remote", "file:///nowhere"),

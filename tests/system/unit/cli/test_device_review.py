@@ -13,10 +13,9 @@ from ootci.model.record import read
 from ootci.model.review import Change, CheckState, FileReview, Review
 from ootci.stages.onboard import CHECKS
 
-from commands import Ran, Tool  # isort: skip
+from commands import OFFLINE, Ran, Tool  # isort: skip
 
 TOTAL = len(CHECKS)
-NO_INDEX = {"OOTCI_NIGHTLY_INDEX": "http://127.0.0.1:9/n", "OOTCI_RELEASE_INDEX": "http://127.0.0.1:9/r"}
 
 
 def _git(folder: Path, *arguments: str) -> None:
@@ -48,7 +47,7 @@ def _commit(proposed: Path) -> None:
 
 def review(ootci: Tool, folder: Path) -> tuple[Ran, Review]:
     _commit(folder / "proposed")
-    ran = ootci("device", "review", "proposed", "--output", "out", "--summary", "summary.md", cwd=folder, env=NO_INDEX)
+    ran = ootci("device", "review", "proposed", "--output", "out", "--summary", "summary.md", cwd=folder, env=OFFLINE)
     found = read(Review, folder / "out" / "review.json")
     assert (ran.code == 0) == found.is_good
     assert "proposed/" not in ran.out + (folder / "out" / "review.json").read_text(encoding="utf-8")

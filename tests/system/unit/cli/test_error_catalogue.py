@@ -30,6 +30,7 @@ def _same_everywhere(text: str, folder: Path) -> str:
     text = re.sub(r"(?<=127\.0\.0\.1):\d+", "", text)
     text = re.sub(r"\b\d{8}-\d{6}\b", "20261121-041000", text)
     text = re.sub(r"\(asked [^)]*\)", "(asked 4 times)", text)
+    text = re.sub(r"\bPython 3\.\d+ on \w+", "Python 3.11 on x86_64", text)
     return re.sub(r"\b\d{6,} s\b", "3600 s", text)
 
 

@@ -15,10 +15,7 @@ from ootci import __version__
 from ootci.model.record import write
 from ootci.model.verdict import Gate, Verdicts
 
-from commands import Tool, run_command  # isort: skip
-
-OFFLINE = {"OOTCI_NIGHTLY_INDEX": "http://127.0.0.1:9", "OOTCI_RELEASE_INDEX": "http://127.0.0.1:9", "NO_PROXY": "*"}
-"""Indexes that nobody answers for: port 9 is the discard service, which no machine here runs."""
+from commands import OFFLINE, Tool, run_command  # isort: skip
 
 
 @pytest.fixture

@@ -20,14 +20,7 @@ from ootci.model.record import read
 from ootci.model.run import Run
 from ootci.model.verdict import Verdicts
 
-from commands import Ran, Tool  # isort: skip
-
-NO_INDEX = {
-    "OOTCI_NIGHTLY_INDEX": "http://127.0.0.1:9/n",
-    "OOTCI_RELEASE_INDEX": "http://127.0.0.1:9/r",
-    "NO_PROXY": "127.0.0.1",
-    "no_proxy": "127.0.0.1",
-}
+from commands import OFFLINE, Ran, Tool  # isort: skip
 
 
 class _Vendor(ThreadingHTTPServer):
@@ -105,7 +98,7 @@ def report(hours: float, device: str = "away") -> Run:
 
 def night(ootci: Tool, folder: Path, suffix: str = "one", **variables: str) -> Ran:
     """A nightly as the workflow makes it; gives what `ootci external` said."""
-    env = {**NO_INDEX, **variables}
+    env = {**OFFLINE, **variables}
     planned = ootci("plan", "--plan-suffix", suffix, "--github-output", "outputs", cwd=folder, env=env)
     assert planned.code == 0, planned.err
     said: Ran = ootci("external", cwd=folder, env=env)
@@ -153,9 +146,9 @@ def test_it_has_no_job_here_unless_somebody_asks_for_it_by_name(ootci: Tool, fol
     outputs = (folder / "outputs").read_text(encoding="utf-8")
     assert "count=1\ndevice=here\n" in outputs
     assert "away" not in outputs
-    named = ootci("plan", "--device", "away", cwd=folder, env=NO_INDEX)
+    named = ootci("plan", "--device", "away", cwd=folder, env=OFFLINE)
     assert (named.code, read(Plan, folder / ".ootci" / "plan.json").runs[0].external) == (0, None)
-    alone = ootci("plan", cwd=folder, env={**NO_INDEX, "OOTCI_DEVICES": "devices/away.yaml"})
+    alone = ootci("plan", cwd=folder, env={**OFFLINE, "OOTCI_DEVICES": "devices/away.yaml"})
     assert (alone.code, read(Plan, folder / ".ootci" / "plan.json").runs[0].external) == (0, None)
 
 
@@ -189,7 +182,7 @@ def test_what_is_older_than_the_cadence_allows_is_no_data(
 def test_a_nightly_on_one_machine_takes_it_in_too(ootci: Tool, folder: Path, vendor: _Vendor) -> None:
     (folder / "devices" / "here.yaml").unlink()
     vendor.content = report(1).to_json().encode()
-    ran = ootci("nightly", cwd=folder, env=NO_INDEX)
+    ran = ootci("nightly", cwd=folder, env=OFFLINE)
     assert (ran.code, verdict(folder)[0]) == (0, "OK"), ran.err
 
 

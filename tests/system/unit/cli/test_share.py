@@ -16,7 +16,7 @@ from ootci.model.durations import MAX_TESTS, Durations
 from ootci.model.record import read, write
 from ootci.model.workspace import RunFolder, Shard, Workspace
 
-from commands import Tool  # isort: skip
+from commands import OFFLINE, Tool  # isort: skip
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_what_somebody_kept_can_be_anything_and_breaks_nothing(ootci: Tool, tmp_
 def _planned(ootci: Tool, folder: Path, kept: Path) -> Durations:
     (folder / "devices").mkdir()
     (folder / "devices" / "dev.yaml").write_text(DEVICE_YAML.format(name="dev"), encoding="utf-8")
-    ran = ootci("plan", "--torch", "2.13.0", "--durations-from", str(kept), cwd=folder)
+    ran = ootci("plan", "--durations-from", str(kept), cwd=folder, env=OFFLINE)
     assert ran.code == 0, ran.err
     return read(Durations, folder / ".ootci" / "durations.json")
 

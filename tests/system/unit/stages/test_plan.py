@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Literal
 
 import pytest
+from misbehaving import stub_torch_wheel
+from packaging.tags import Tag
 from packaging.version import Version
 from unit.samples import device
 
 from ootci.adapters import remote_wheel, torch_index
 from ootci.adapters.torch_index import IndexProblem, TorchWheel
-from ootci.errors import BadOption, NoSuchDevice, OotciError, TorchWheelMissing
+from ootci.errors import BadOption, IndexUnreachable, NoSuchDevice, OotciError, TorchMissing, TorchWheelMissing
 from ootci.model.device import RegisteredDevice, Torch
 from ootci.model.plan import Plan, Trigger
 from ootci.model.torch_build import Channel
-from ootci.stages.plan import PINNED_RELEASE, plan, resolve
+from ootci.stages.plan import plan, releases, resolve
+from ootci.stages.plan.releases import PINNED_RELEASE
 
 NOW = datetime(2026, 11, 21, 23, 30, tzinfo=timezone(timedelta(hours=-3)))
 DEV = "2.15.0.dev20261120+cpu"
@@ -28,27 +31,17 @@ def index(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     """What the indexes hold, by address; an address that is not there cannot be reached."""
     held: dict[str, list[str]] = {
         torch_index.nightly_index("cpu"): [DEV, "2.15.0.dev20261119+cpu"],
-        torch_index.release_index("cpu"): [f"{PINNED_RELEASE}+cpu", "2.12.0+cpu"],
+        torch_index.release_index("cpu"): ["2.12.0+cpu", "2.14.1+cpu"],
     }
 
-    def find(index_url: str, fits: Callable[[Version], bool]) -> TorchWheel:
+    def listed(index_url: str, tags: frozenset[Tag]) -> list[TorchWheel]:
         if index_url not in held:
             raise IndexProblem(f"{index_url} cannot be reached (its name is not known here)")
-        for text in held[index_url]:
-            if fits(Version(text)):
-                return TorchWheel(Version(text), f"{index_url}/torch-{text}.whl", "aa", index_url)
-        raise IndexProblem(f"{index_url} has no such torch")
+        return [TorchWheel(Version(text), f"{index_url}/{text}.whl", "aa", index_url) for text in held[index_url]]
 
-    def exact(index_url: str, version: str) -> TorchWheel:
-        return find(index_url, lambda found: version in (str(found), found.public))
-
-    def nights(index_url: str) -> tuple[TorchWheel, ...]:
-        find(index_url, lambda _: True)
-        return tuple(find(index_url, Version(text).__eq__) for text in held[index_url])
-
-    monkeypatch.setattr(torch_index, "nights", nights)
-    monkeypatch.setattr(remote_wheel, "torch_commit", lambda _: None)
-    monkeypatch.setattr(torch_index, "exact", exact)
+    monkeypatch.setattr(torch_index, "listed", listed)
+    monkeypatch.setattr(remote_wheel, "remote_contents", lambda _: None)
+    monkeypatch.setattr(releases, "pip_pages", lambda _: ())
     return held
 
 
@@ -74,10 +67,10 @@ def test_a_fallback_says_what_was_wanted_what_was_taken_and_why(index: dict[str,
     del index[torch_index.nightly_index("cpu")]
     found = resolve(None, Torch())
     assert (found.wanted, found.wanted_channel, found.channel) == ("nightly", Channel.NIGHTLY, Channel.RELEASE)
-    assert found.version == f"{PINNED_RELEASE}+cpu"
+    assert found.version == "2.14.1+cpu"
     assert found.fallback_reason is not None
     assert "cannot be reached" in found.fallback_reason
-    assert found.deviation == f"wanted nightly, got release {PINNED_RELEASE}+cpu instead: {found.fallback_reason}"
+    assert found.deviation == f"wanted nightly, got release 2.14.1+cpu instead: {found.fallback_reason}"
 
 
 def test_the_device_s_own_release_is_the_fallback(index: dict[str, list[str]]) -> None:
@@ -94,11 +87,19 @@ def test_where_no_fallback_is_allowed_there_is_no_torch(index: dict[str, list[st
     assert "allows no fallback" in found.unavailable_reason
 
 
-def test_a_release_whose_index_is_unreachable_is_left_to_pip(index: dict[str, list[str]]) -> None:
+@pytest.mark.parametrize(("release", "version"), [(None, PINNED_RELEASE), ("2.12.0", "2.12.0")])
+def test_where_no_index_answers_the_release_is_left_to_pip(
+    index: dict[str, list[str]], release: str | None, version: str
+) -> None:
     index.clear()
+    found = resolve(None, Torch(channel=Channel.RELEASE, release=release))
+    assert (found.channel, found.version, found.url) == (Channel.RELEASE, version, None)
+    assert (found.wanted, found.fallback_reason) == (release or "release", None)
+
+
+def test_the_channel_release_is_the_newest_release(index: dict[str, list[str]]) -> None:
     found = resolve(None, Torch(channel=Channel.RELEASE))
-    assert (found.channel, found.version, found.url) == (Channel.RELEASE, PINNED_RELEASE, None)
-    assert found.fallback_reason is None
+    assert (found.wanted, found.version, found.fallback_reason) == ("release", "2.14.1+cpu", None)
 
 
 def test_what_is_asked_for_overrules_the_device_file(index: dict[str, list[str]]) -> None:
@@ -110,10 +111,18 @@ def test_what_is_asked_for_overrules_the_device_file(index: dict[str, list[str]]
 def test_a_development_version_is_that_very_nightly(index: dict[str, list[str]]) -> None:
     found = resolve("2.15.0.dev20261119", Torch())
     assert (found.channel, found.version) == (Channel.NIGHTLY, "2.15.0.dev20261119+cpu")
-    gone = resolve("2.15.0.dev20251231", Torch())
-    assert gone.channel is Channel.RELEASE
-    assert gone.wanted == "2.15.0.dev20251231"
-    assert gone.fallback_reason is not None
+
+
+@pytest.mark.parametrize("fallback", ["release", "none"])
+@pytest.mark.parametrize("wanted", ["2.15.0.dev20251231", "nightly@2025-12-31", "9.9.9", "2.12.0+cu130"])
+def test_what_somebody_asks_for_is_never_replaced(
+    index: dict[str, list[str]], wanted: str, fallback: Literal["release", "none"]
+) -> None:
+    with pytest.raises(TorchMissing):
+        resolve(wanted, Torch(fallback=fallback))
+    index.clear()
+    with pytest.raises(IndexUnreachable, match="cannot be reached"):
+        resolve(wanted, Torch(fallback=fallback))
 
 
 @pytest.mark.parametrize(
@@ -125,14 +134,13 @@ def test_what_is_no_torch_is_refused(index: dict[str, list[str]], wanted: str) -
 
 
 def test_a_wheel_is_taken_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    wheel = tmp_path / "torch-2.13.0+mine-cp311-cp311-linux_x86_64.whl"
-    wheel.write_bytes(b"content")
+    wheel = stub_torch_wheel(tmp_path, "2.13.0+mine")
     monkeypatch.chdir(tmp_path)
     for wanted in (str(wheel), wheel.name, f"./{wheel.name}"):
         found = resolve(wanted, Torch())
         assert (found.channel, found.version, found.wheel) == (Channel.WHEEL, "2.13.0+mine", str(wheel.resolve()))
         assert found.wanted == wheel.name
-        assert found.sha256 == hashlib.sha256(b"content").hexdigest()
+        assert found.sha256 == hashlib.sha256(wheel.read_bytes()).hexdigest()
 
 
 @pytest.mark.parametrize(
@@ -141,6 +149,8 @@ def test_a_wheel_is_taken_by_its_path(tmp_path: Path, monkeypatch: pytest.Monkey
         ("gone-1.0-py3-none-any.whl", "no such wheel"),
         ("numpy-1.0-py3-none-any.whl", "holds numpy, not torch"),
         ("torch.whl", "not that of a wheel"),
+        ("torch-1.0-py3-none-any.whl", "torch-1.0-py3-none-any.whl is no whole wheel"),
+        ("torch-1.0-cp39-cp39-linux_x86_64.whl", "the wheel is for cp39-cp39-linux_x86_64, not for Python 3."),
     ],
 )
 def test_a_wheel_that_is_none_says_what_it_is(tmp_path: Path, name: str, what: str) -> None:
@@ -167,7 +177,7 @@ def test_a_paused_device_that_is_asked_for_by_name_runs(index: dict[str, list[st
 
 
 def test_an_unknown_device_is_refused_before_anything_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch_index, "nights", lambda _: pytest.fail("the index was asked"))
+    monkeypatch.setattr(torch_index, "listed", lambda *_: pytest.fail("the index was asked"))
     with pytest.raises(NoSuchDevice, match="`b`"):
         _plan(device("a"), chosen=("a", "b"))
 
@@ -176,8 +186,8 @@ def test_the_index_is_asked_once_so_that_all_devices_get_the_same_torch(
     index: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    nights = torch_index.nights
-    monkeypatch.setattr(torch_index, "nights", lambda url: asked.append(url) or nights(url))
+    listed = torch_index.listed
+    monkeypatch.setattr(torch_index, "listed", lambda url, tags: asked.append(url) or listed(url, tags))
     runs = _plan(device("a"), device("b"), device("c")).runs
     assert len(asked) == 1
     assert runs[0].torch == runs[1].torch == runs[2].torch
@@ -216,3 +226,10 @@ def test_a_weekly_device_runs_on_sundays_or_when_it_is_asked_for(index: dict[str
     still_saturday = (sunday - timedelta(hours=1)).astimezone(timezone(timedelta(hours=5)))
     assert [run.device for run in _plan(*devices, now=still_saturday).runs] == ["a"]
     assert [run.device for run in _plan(*devices, chosen=("b",), now=sunday + timedelta(days=1)).runs] == ["b"]
+
+
+def test_a_wheel_is_held_against_the_python_of_the_device(tmp_path: Path) -> None:
+    wheel = stub_torch_wheel(tmp_path, "2.13.0", tag="cp312-cp312-manylinux_2_17_x86_64.manylinux_2_17_aarch64")
+    with pytest.raises(TorchWheelMissing, match=r"not for Python 3\.13 on "):
+        resolve(str(wheel), Torch(), python="3.13")
+    assert resolve(str(wheel), Torch(), python="3.12").version == "2.13.0"

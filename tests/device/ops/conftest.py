@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,9 +44,10 @@ def _dtype(item: pytest.Item) -> str | None:
 
 @pytest.fixture(scope="module", autouse=True)
 def _one_thread() -> Iterator[None]:
-    """Let the cpu compute in one thread: samples are small, and where cores are shared, threads wait for each other."""
+    """Compute samples in one thread, because they are small and threads would wait, unless OMP_NUM_THREADS is set."""
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+    if "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
 

@@ -1,0 +1,77 @@
+"""A test has the same outcome whatever instructions the machine's processor has and however many threads compute.
+
+``ATEN_CPU_CAPABILITY`` chooses among the kernels of PyTorch itself; matrix products, convolutions and attention are
+computed by libraries, which have switches of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pytest
+from small_suites import DevicePython, read_events
+
+pytestmark = pytest.mark.torch
+
+CAPABILITIES = ("default", "avx2", "avx512")
+LIBRARIES = {"ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
+
+OPERATORS = (
+    *("_upsample_bilinear2d_aa", "addcmul", "addr", "lerp", "linalg.eig", "linalg.lstsq.grad_oriented"),
+    *("masked.softmax", "native_group_norm", "native_layer_norm", "grid_sampler_2d", "nn.functional.batch_norm"),
+    *("nn.functional.conv2d", "nn.functional.conv3d", "nn.functional.conv_transpose2d"),
+    *("nn.functional.conv_transpose3d", "nn.functional.gelu", "nn.functional.grid_sample"),
+    *("nn.functional.group_norm", "nn.functional.instance_norm", "nn.functional.interpolate.bicubic"),
+    *("nn.functional.interpolate.bilinear", "nn.functional.interpolate.trilinear", "nn.functional.layer_norm"),
+    *("nn.functional.linear_cross_entropy", "nn.functional.scaled_dot_product_attention"),
+    *("nn.functional.upsample_bilinear", "special.chebyshev_polynomial_u", "special.hermite_polynomial_h"),
+    *("special.hermite_polynomial_he", "special.laguerre_polynomial_l"),
+)
+"""The thirty whose float32 results and gradients differed most, in tolerances, between `default` and `avx2`, on the
+samples of PyTorch 2.13.0, without those that draw random numbers."""
+
+NOT_DIFFERENTIABLE = tuple(name for name in OPERATORS if name.startswith("special."))
+
+
+def _environment(capability: str | None, threads: int) -> dict[str, str]:
+    chosen = LIBRARIES if capability is None else {"ATEN_CPU_CAPABILITY": capability}
+    return {**chosen, "OMP_NUM_THREADS": str(threads)}
+
+
+def _outcomes(
+    python: DevicePython, folder: Path, device: str, what: Iterable[str], environment: Mapping[str, str]
+) -> dict[str, str]:
+    log = folder / f"{device}-{'-'.join(environment.values())}.jsonl"
+    command = ("-m", "pytest", *what, "--device", device, f"--events={log}", "-q", "-p", "no:cacheprovider")
+    done = python(*command, env=environment)
+    ends = {event["id"]: event["outcome"] for event in read_events(log) if event["event"] == "test_end"}
+    assert ends, done.stdout + done.stderr
+    return ends
+
+
+@pytest.mark.parametrize("device", ["cpu", "openreg"])
+def test_operators_that_differ_most(reference: DevicePython, tmp_path: Path, device: str) -> None:
+    ids = tmp_path / "ids.txt"
+    forward = [f"ops/test_forward.py::test_forward[{name}-float32]" for name in OPERATORS]
+    differentiable = [name for name in OPERATORS if name not in NOT_DIFFERENTIABLE]
+    backward = [f"ops/test_backward.py::test_backward[{name}-float32]" for name in differentiable]
+    ids.write_text("\n".join([*forward, *backward]), encoding="utf-8")
+    seen = [
+        _outcomes(reference, tmp_path, device, (f"--ids-from={ids}",), _environment(capability, threads))
+        for capability, threads in (("default", 1), ("avx2", 2))
+    ]
+    assert seen == [dict.fromkeys([*forward, *backward], "passed")] * 2
+
+
+@pytest.mark.deep
+@pytest.mark.long
+@pytest.mark.parametrize("device", ["cpu", "openreg"])
+def test_every_suite(reference: DevicePython, tmp_path: Path, device: str) -> None:
+    flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    there = [name for name in CAPABILITIES if name == "default" or f" {name}" in flags]
+    environments = [_environment(capability, threads) for capability in (*there, None) for threads in (1, 2)]
+    suites = ("smoke", "integration", "ops")
+    expected = _outcomes(reference, tmp_path, device, suites, environments[0])
+    for environment in environments[1:]:
+        assert _outcomes(reference, tmp_path, device, suites, environment) == expected, environment

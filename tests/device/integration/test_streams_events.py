@@ -11,6 +11,7 @@ import torch
 
 from harness.compare import assert_matches, assert_on, numbers, put
 from harness.load import Load, told_done_too_early
+from harness.outcomes import unsupported
 
 pytestmark = [
     pytest.mark.capability("streams_events"),
@@ -153,6 +154,68 @@ def test_elapsed_time_needs_timing(device: torch.device) -> None:
     end.synchronize()
     with pytest.raises((RuntimeError, ValueError)):
         start.elapsed_time(end)
+
+
+def _urgent_stream(device: torch.device) -> torch.Stream:
+    try:
+        return torch.Stream(device, priority=-1)
+    except (RuntimeError, ValueError, NotImplementedError) as error:
+        unsupported(f"the device refuses priorities: {error}")
+
+
+def test_stream_with_a_priority(device: torch.device, load: Load) -> None:
+    """Work on a stream with a priority is done, and ordered by events as on any other.
+
+    torch.Stream: a negative priority is a higher one. FSDP asks for such streams.
+    """
+    urgent, usual = _urgent_stream(device), torch.Stream(device)
+    assert urgent != usual
+    target = torch.zeros(1000, device=device)
+    torch.accelerator.synchronize()
+    with usual:
+        target.add_(load()[0, 0] * load.expected().shape[0])
+    urgent.wait_stream(usual)
+    with urgent:
+        seen = target * 2
+    urgent.synchronize()
+    assert_matches(seen, torch.full((1000,), 2.0), device)
+
+
+def test_priority_has_an_effect(device: torch.device, load: Load) -> None:
+    """Where two streams compete, work with the higher priority is done before more work that was enqueued earlier.
+
+    torch.Stream: a negative priority is a higher one.
+    """
+    urgent = _urgent_stream(device)
+    alone = _seconds(load, torch.Stream(device))
+    together = _seconds(load, torch.Stream(device), torch.Stream(device))
+    for _ in range(ATTEMPTS):
+        usual = torch.Stream(device)
+        with usual:
+            load()
+            load()
+        with urgent:  # more of it, so it is first by its priority only
+            for _ in range(3):
+                load()
+        urgent.synchronize()
+        first = not usual.query()
+        usual.synchronize()
+        if first:
+            return
+    if together < 1.5 * alone:
+        pytest.skip("two streams with this work do not compete for the device")
+    pytest.fail(f"{ATTEMPTS} times out of {ATTEMPTS}, a stream with priority -1 was done after one with priority 0")
+
+
+def _seconds(load: Load, *streams: torch.Stream) -> float:
+    """How long the load takes on all these streams at once."""
+    torch.accelerator.synchronize()
+    start = time.monotonic()
+    for stream in streams:
+        with stream:
+            load()
+    torch.accelerator.synchronize()
+    return time.monotonic() - start
 
 
 def test_stream_context_is_left(device: torch.device) -> None:

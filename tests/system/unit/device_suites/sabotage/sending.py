@@ -38,12 +38,11 @@ def _sends_copies() -> None:
 
 @broken("sends-without-offset", "tensors that lose their offset on the way", "multiprocessing", fresh=True)
 def _sends_without_offset() -> None:
-    original = reductions.rebuild_tensor
+    def reduce(tensor: Any) -> Any:
+        rebuild, (cls, storage, metadata) = reductions.reduce_tensor(tensor)
+        return rebuild, (cls, storage, (0, *metadata[1:]))
 
-    def rebuild(cls: Any, storage: Any, metadata: Any) -> Any:
-        return original(cls, storage, (0, *metadata[1:]))
-
-    reductions.rebuild_tensor = rebuild
+    ForkingPickler.register(torch.Tensor, reduce)
 
 
 @broken("sends-on-nonsense", "received tensors that are sent on as zeros", "multiprocessing", fresh=True)
@@ -74,6 +73,8 @@ def _refuses_without_reason() -> None:
 def _memory_is_reused() -> None:
     def reduce(storage: Any, original: Any) -> Any:
         rebuild, arguments = original(storage)
+        if storage.nbytes() == 0:
+            return rebuild, arguments
         # The claim goes with the descriptor's last copy; without it nobody knows of the other process.
         file = arguments[0].detach()
         fcntl.fcntl(file, fcntl.F_OFD_SETLK, _UNLOCK)  # type: ignore[attr-defined]

@@ -19,7 +19,7 @@ macro(openreg_step title)
 endmacro()
 
 openreg_step("The smallest plugin that passes the suite smoke"
-  CAPABILITIES autoload device tensors views serialization interop
+  CAPABILITIES autoload device tensors views interop
   FILES
     csrc/Runtime.cpp
     csrc/Module.cpp
@@ -90,13 +90,17 @@ openreg_step("Autocast and gradient scaling"
     csrc/Autocast.cpp
     torch_openreg/openreg/amp.py)
 
-openreg_step("Activation checkpoints"
-  CAPABILITIES checkpoint
-  FILES torch_openreg/openreg/checkpoint.py)
+openreg_step("Checkpoints"
+  CAPABILITIES checkpoint serialization
+  FILES
+    csrc/BackendMeta.cpp
+    torch_openreg/openreg/checkpoint.py)
 
 openreg_step("Tensors between processes"
   CAPABILITIES multiprocessing
-  FILES torch_openreg/startup/multiprocessing.py)
+  FILES
+    csrc/SharedStorage.cpp
+    torch_openreg/startup/multiprocessing.py)
 
 openreg_step("Quantized tensors"
   CAPABILITIES quantization
@@ -137,8 +141,6 @@ openreg_step("The profiler"
 
 openreg_step("What no capability asks for"
   FILES
-    csrc/PrivateFormat.cpp
-    torch_openreg/openreg/formats.py
     torch_openreg/openreg/memory.py
     torch_openreg/openreg/faults.py)
 

@@ -4,8 +4,8 @@
 #
 # A batch is a generated file that includes its members by relative paths, which
 # the same text has in every folder: ccache can serve it.
-set(BATCH_device ActivityProfiler DeviceAllocator DeviceGuard Hooks Runtime Storage Streams)
-set(BATCH_python CompiledKernels Generator Module PrivateFormat ops/OperatorCounts)
+set(BATCH_device ActivityProfiler BackendMeta DeviceAllocator DeviceGuard Hooks Runtime Storage Streams)
+set(BATCH_python CompiledKernels Generator Module SharedStorage ops/OperatorCounts)
 set(BATCH_distributed distributed/ReducerTimer distributed/StagedBackend distributed/StagedWork)
 set(BATCH_arithmetic ops/Comparison ops/MatrixProduct ops/Reduction)
 set(BATCH_pointwise ops/Activation ops/Pointwise)

@@ -16,6 +16,17 @@ namespace {
 // An event holds the device on which it was first recorded, as the runtime's.
 sim_event* as_event(void* event) { return static_cast<sim_event*>(event); }
 
+// The types that the CPU's kernels convert to and from. PyTorch knows more, such
+// as bits8 and int4, whose tensors can only be made and viewed.
+constexpr unsigned kSupportedTypes[] = {
+    c10::kIndex_Bool,          c10::kIndex_Byte,          c10::kIndex_Char,            c10::kIndex_Short,
+    c10::kIndex_Int,           c10::kIndex_Long,          c10::kIndex_UInt16,          c10::kIndex_UInt32,
+    c10::kIndex_UInt64,        c10::kIndex_Half,          c10::kIndex_BFloat16,        c10::kIndex_Float,
+    c10::kIndex_Double,        c10::kIndex_ComplexHalf,   c10::kIndex_ComplexFloat,    c10::kIndex_ComplexDouble,
+    c10::kIndex_Float8_e5m2,   c10::kIndex_Float8_e4m3fn, c10::kIndex_Float8_e5m2fnuz, c10::kIndex_Float8_e4m3fnuz,
+    c10::kIndex_Float8_e8m0fnu, c10::kIndex_QInt8,        c10::kIndex_QUInt8,          c10::kIndex_QInt32,
+    c10::kIndex_QUInt4x2,      c10::kIndex_QUInt2x4};
+
 struct DeviceGuardImpl final : c10::impl::DeviceGuardImplInterface {
   c10::DeviceType type() const override { return kDeviceType; }
 
@@ -42,16 +53,25 @@ struct DeviceGuardImpl final : c10::impl::DeviceGuardImplInterface {
 
   c10::Stream getStream(c10::Device device) const override { return current_stream(index_or_current(device)); }
   c10::Stream getDefaultStream(c10::Device device) const override { return default_stream(index_or_current(device)); }
-  c10::Stream getStreamFromGlobalPool(c10::Device device, bool) const override {
-    return pool_stream(index_or_current(device));
+  c10::Stream getStreamFromGlobalPool(c10::Device device, bool high_priority) const override {
+    return pool_stream(index_or_current(device), high_priority ? -1 : 0);
   }
-  // Priorities are accepted and have no effect: all workers are equal.
-  c10::Stream getNewStream(c10::Device device, int) const override { return pool_stream(index_or_current(device)); }
+  c10::Stream getNewStream(c10::Device device, int priority) const override {
+    return pool_stream(index_or_current(device), priority);
+  }
   c10::Stream exchangeStream(c10::Stream stream) const override { return exchange_stream(stream); }
   void* getStreamNativeHandle(const c10::Stream stream) const override { return handle_of(stream); }
 
   c10::DeviceIndex deviceCount() const noexcept override {
     return static_cast<c10::DeviceIndex>(sim_device_count());
+  }
+
+  c10::DeviceCapability getDeviceCapability(c10::Device device) const override {
+    existing(index_or_current(device));
+    c10::DeviceCapability capability;
+    capability.capability_data.capability_bits = 0;
+    for (const unsigned index : kSupportedTypes) capability.capability_data.capability_bits |= uint64_t{1} << index;
+    return capability;
   }
 
   bool queryStream(const c10::Stream& stream) const override { return finished(sim_stream_query(handle_of(stream))); }

@@ -45,8 +45,7 @@ const at::Generator& default_generator(c10::DeviceIndex device) {
     }
     return created;
   }();
-  const c10::DeviceIndex index = device < 0 ? index_or_current(c10::Device(kDeviceType)) : device;
-  TORCH_CHECK(static_cast<size_t>(index) < generators->size(), "invalid device index ", static_cast<int>(index));
+  const c10::DeviceIndex index = existing(device < 0 ? index_or_current(c10::Device(kDeviceType)) : device);
   return (*generators)[static_cast<size_t>(index)];
 }
 

@@ -17,7 +17,7 @@ struct Hooks final : at::PrivateUse1HooksInterface {
   bool isBuilt() const override { return true; }
   bool isAvailable() const override { return sim_device_count() > 0; }
   bool hasPrimaryContext(c10::DeviceIndex device) const override {
-    TORCH_CHECK(device >= 0 && device < sim_device_count(), "invalid device index ", static_cast<int>(device));
+    existing(device);
     return sim_initialized() != 0;
   }
   void init() const override {}
@@ -39,9 +39,7 @@ struct Hooks final : at::PrivateUse1HooksInterface {
     return default_generator(device);
   }
   at::Generator getNewGenerator(c10::DeviceIndex device) const override {
-    const c10::DeviceIndex index = index_or_current(c10::Device(kDeviceType, device));
-    TORCH_CHECK(index < sim_device_count(), "invalid device index ", static_cast<int>(index));
-    return at::make_generator<DeviceGenerator>(index);
+    return at::make_generator<DeviceGenerator>(existing(index_or_current(c10::Device(kDeviceType, device))));
   }
 
   bool isPinnedPtr(const void* data) const override {

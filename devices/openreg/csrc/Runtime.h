@@ -21,4 +21,10 @@ void check(sim_status status);
 // The calling thread's device when `device` has no index.
 c10::DeviceIndex index_or_current(c10::Device device);
 
+// The same index, which a device has, or the exception that says so.
+inline c10::DeviceIndex existing(c10::DeviceIndex index) {
+  check(sim_device_check(index));
+  return index;
+}
+
 }  // namespace openreg

@@ -1,23 +1,17 @@
 // c10/core/Stream.h: current, default and pooled streams.
 //
-// Thread safety: the current stream is thread local; the pool's turn is atomic.
+// Thread safety: the current stream is thread local.
 #include "Streams.h"
 
 #include <array>
-#include <atomic>
 
 namespace openreg {
 namespace {
 
 constexpr int kMaxDevices = 16;
 thread_local std::array<c10::StreamId, kMaxDevices> current_ids{};
-std::array<std::atomic<unsigned>, kMaxDevices> turns{};
 
-size_t checked(c10::DeviceIndex device) {
-  TORCH_CHECK(device >= 0 && device < sim_device_count(), "invalid device index ", static_cast<int>(device),
-              ": this machine has ", sim_device_count(), " openreg device(s)");
-  return static_cast<size_t>(device);
-}
+size_t checked(c10::DeviceIndex device) { return static_cast<size_t>(existing(device)); }
 
 c10::Stream make_stream(c10::DeviceIndex device, c10::StreamId id) {
   return c10::Stream(c10::Stream::UNSAFE, device_of(device), id);
@@ -46,9 +40,10 @@ c10::Stream exchange_stream(c10::Stream stream) {
   return before;
 }
 
-c10::Stream pool_stream(c10::DeviceIndex device) {
-  const unsigned turn = turns[checked(device)]++;
-  return make_stream(device, 1 + static_cast<c10::StreamId>(turn % static_cast<unsigned>(sim_stream_count() - 1)));
+c10::Stream pool_stream(c10::DeviceIndex device, int priority) {
+  int index = 0;
+  check(sim_stream_from_pool(device, priority, &index));
+  return make_stream(device, index);
 }
 
 }  // namespace openreg

@@ -17,8 +17,8 @@ c10::Stream current_stream(c10::DeviceIndex device);
 // Sets it and returns the one before.
 c10::Stream exchange_stream(c10::Stream stream);
 // The next stream of the device's pool, in turn. Two calls may meet the same
-// stream when the pool has gone round.
-c10::Stream pool_stream(c10::DeviceIndex device);
+// stream when the pool has gone round. Priorities are 0 and -1, which comes first.
+c10::Stream pool_stream(c10::DeviceIndex device, int priority);
 
 inline sim_stream* current_handle(c10::DeviceIndex device) { return handle_of(current_stream(device)); }
 

@@ -17,7 +17,7 @@ struct Table {
 
 sim_status check_index(int index) {
   if (index < 0 || index >= sim_device_count()) {
-    return fail(SIM_INVALID_DEVICE, "invalid device index %d: this machine has %d simulated device(s)", index,
+    return fail(SIM_INVALID_DEVICE, "The device index is out of range: %d, with %d simulated device(s)", index,
                 sim_device_count());
   }
   return SIM_OK;
@@ -46,6 +46,8 @@ sim_status check_readable(int index) {
 }  // namespace sim
 
 int sim_device_count(void) { return sim::settings().devices; }
+
+sim_status sim_device_check(int device) { return sim::check_index(device); }
 
 sim_status sim_device_get(int* device) {
   if (device == nullptr) return sim::fail(SIM_INVALID_VALUE, "device must not be null");

@@ -128,6 +128,7 @@ struct QueuedLaunch final : Task {
   Launch launch;
   QueuedLaunch(sim_stream* stream, const sim_launch_desc& desc, unsigned generation, FaultPoint point)
       : stream(stream), launch(desc, generation, point) {}
+  bool computes() const override { return true; }
   void run() override {
     const sim_status result = execute(launch, stream->device, stream->index);
     if (result != SIM_OK) set_error(stream, result, sim_last_error());

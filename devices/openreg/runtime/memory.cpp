@@ -4,17 +4,21 @@
 // first mapping has no access rights, ever; its address is the device pointer
 // that the world sees. The second one, the window, can be read and written;
 // launches translate the buffers that they name, and tell their kernel only.
+// Another process that is given a part of the file maps that in the same way.
 //
 // Thread safety: the registry is guarded by its mutex. A segment ends only by
 // its owner's sim_free, which by contract has no kernel running on it.
 #include "memory.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <map>
+#include <utility>
 
 #include "device.h"
 #include "fault.h"
@@ -29,6 +33,7 @@ struct Region {
   size_t bytes = 0;  // whole pages
   int device = -1;   // -1 for pinned host memory
   char* window = nullptr;
+  int file = -1;      // of a segment: for sharing parts of it; of a part from elsewhere: the claim to it
   bool contains(const char* address) const { return address >= base && address < base + bytes; }
 };
 
@@ -88,10 +93,12 @@ bool take(const void* ptr, bool device_memory, Region& out) {
 void unmap(const Region& region) {
   if (region.base != nullptr) munmap(region.base, region.bytes);
   if (region.window != nullptr) munmap(region.window, region.bytes);
+  if (region.file >= 0) close(region.file);
 }
 
-char* map_shared(int file, size_t bytes, int protection) {
-  void* address = mmap(nullptr, bytes, protection, MAP_SHARED | MAP_NORESERVE, file, 0);
+char* map_shared(int file, size_t offset, size_t bytes, int protection) {
+  void* address =
+      mmap(nullptr, bytes, protection, MAP_SHARED | MAP_NORESERVE, file, static_cast<off_t>(offset));
   if (address == MAP_FAILED) return nullptr;
 #ifdef MADV_DONTFORK
   // A forked child has no device, so it must not write to its parent's either.
@@ -104,15 +111,21 @@ char* map_shared(int file, size_t bytes, int protection) {
   return static_cast<char*>(address);
 }
 
-bool map_twice(Region& region) {
-  const int file = make_shared_file(region.bytes);
-  if (file < 0) return false;
-  region.base = map_shared(file, region.bytes, PROT_NONE);
-  region.window = map_shared(file, region.bytes, PROT_READ | PROT_WRITE);
-  close(file);  // the mappings keep the memory
-  if (region.base != nullptr && region.window != nullptr) return true;
-  unmap(region);
-  return false;
+bool map_twice(Region& region, size_t offset = 0) {
+  region.base = map_shared(region.file, offset, region.bytes, PROT_NONE);
+  region.window = map_shared(region.file, offset, region.bytes, PROT_READ | PROT_WRITE);
+  return region.base != nullptr && region.window != nullptr;
+}
+
+// The mappings keep the memory; only sharing needs the descriptor. A process
+// with very many segments shares those of its first half of descriptors, and
+// leaves the others for files.
+bool worth_keeping(int file) {
+  static const rlim_t most = [] {
+    struct rlimit limit {};
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : 0;
+  }();
+  return static_cast<rlim_t>(file) < most;
 }
 
 }  // namespace
@@ -127,6 +140,49 @@ sim_status address_for_kernels(void* ptr, size_t bytes, void** out) {
   }
   *out = region->window + offset;
   return SIM_OK;
+}
+
+sim_status share_range(const void* ptr, size_t bytes, sim_share* out) {
+  const Region* region = find(ptr);
+  if (region == nullptr || region->file < 0) {
+    return fail(SIM_NOT_SHAREABLE, "%p cannot be shared: the process has used too many file descriptors", ptr);
+  }
+  const size_t offset = static_cast<size_t>(static_cast<const char*>(ptr) - region->base);
+  const int file = claim_range(region->file, offset, bytes);
+  if (file < 0) return fail(SIM_NOT_SHAREABLE, "%p cannot be shared: the system refuses a claim to it", ptr);
+  *out = {file, region->device, offset, bytes};
+  return SIM_OK;
+}
+
+bool is_shared(const void* ptr, size_t bytes) {
+  const Region* region = find(ptr);
+  if (region == nullptr || region->file < 0) return false;
+  return is_claimed(region->file, static_cast<size_t>(static_cast<const char*>(ptr) - region->base), bytes);
+}
+
+sim_status map_share(const sim_share& share, void** out) {
+  struct stat found {};
+  if (fstat(share.file, &found) != 0 || share.bytes == 0 || share.bytes > static_cast<uint64_t>(found.st_size) ||
+      share.offset > static_cast<uint64_t>(found.st_size) - share.bytes) {
+    return fail(SIM_INVALID_VALUE, "descriptor %d is not of shared device memory with %zu bytes at %zu", share.file,
+                static_cast<size_t>(share.bytes), static_cast<size_t>(share.offset));
+  }
+  const size_t before = share.offset % page_size();
+  Region region{nullptr, round_to_pages(before + share.bytes), share.device, nullptr, share.file};
+  if (!map_twice(region, share.offset - before)) {
+    region.file = -1;  // stays the caller's
+    unmap(region);
+    return fail(SIM_OUT_OF_MEMORY, "the host cannot map %zu shared bytes", region.bytes);
+  }
+  add(region);
+  *out = region.base + before;
+  return SIM_OK;
+}
+
+void unmap_share(void* ptr) {
+  Region region;
+  const Region* found = find(ptr);
+  if (found != nullptr && take(found->base, true, region)) unmap(region);
 }
 
 }  // namespace sim
@@ -146,11 +202,13 @@ sim_status sim_malloc(int device, size_t bytes, void** out) {
     return fail(SIM_OUT_OF_MEMORY, "device %d cannot map %zu bytes: %zu of %zu are in use", device, rounded, before,
                 owner.limit.load());
   }
-  Region region{nullptr, rounded, device, nullptr};
-  if (!map_twice(region)) {
+  Region region{nullptr, rounded, device, nullptr, make_shared_file(rounded)};
+  if (region.file < 0 || !map_twice(region)) {
+    unmap(region);
     owner.used -= rounded;
     return fail(SIM_OUT_OF_MEMORY, "the host cannot map %zu bytes", rounded);
   }
+  if (!worth_keeping(region.file)) close(std::exchange(region.file, -1));
   add(region);
   *out = region.base;
   return SIM_OK;
@@ -184,7 +242,7 @@ sim_status sim_host_alloc(size_t bytes, void** out) {
   const size_t rounded = round_to_pages(bytes);
   void* base = std::aligned_alloc(page_size(), rounded);
   if (base == nullptr) return fail(SIM_OUT_OF_MEMORY, "the host cannot allocate %zu bytes", rounded);
-  add({static_cast<char*>(base), rounded, -1, nullptr});
+  add({static_cast<char*>(base), rounded, -1, nullptr, -1});
   *out = base;
   return SIM_OK;
 }

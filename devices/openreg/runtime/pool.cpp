@@ -67,13 +67,7 @@ sim_status Pool::try_alloc(size_t bytes, sim_stream* stream, void** out) {
   if (block == nullptr) SIM_RETURN_IF(grow(size, small, stream, &block));
   split(block, size);
   block->requested = bytes;
-  if (block->allocated_node.empty()) {
-    allocated_[block->ptr] = block;
-  } else {
-    block->allocated_node.key() = block->ptr;
-    block->allocated_node.mapped() = block;
-    allocated_.insert(std::move(block->allocated_node));
-  }
+  enter_allocated(block);
   const int64_t amount = static_cast<int64_t>(block->size);
   add(stats_.allocation, small, 1);
   add(stats_.active, small, 1);
@@ -82,6 +76,16 @@ sim_status Pool::try_alloc(size_t bytes, sim_stream* stream, void** out) {
   add(stats_.requested_bytes, small, static_cast<int64_t>(bytes));
   *out = block->ptr;
   return SIM_OK;
+}
+
+void Pool::enter_allocated(Block* block) {
+  if (block->allocated_node.empty()) {
+    allocated_[block->ptr] = block;
+  } else {
+    block->allocated_node.key() = block->ptr;
+    block->allocated_node.mapped() = block;
+    allocated_.insert(std::move(block->allocated_node));
+  }
 }
 
 Block* Pool::take_cached(size_t size, bool small, sim_stream* stream) {
@@ -109,6 +113,7 @@ Block* Pool::make_block(char* ptr, size_t size, sim_stream* stream, bool small) 
   block->stream = stream;
   block->small = small;
   block->previous = block->next = nullptr;
+  block->shared = block->foreign = false;
   return block;
 }
 
@@ -154,9 +159,14 @@ bool Pool::free(void* ptr) {
   if (found == allocated_.end()) return false;
   Block* block = found->second;
   block->allocated_node = allocated_.extract(found);
-  add(stats_.allocation, block->small, -1);
-  add(stats_.allocated_bytes, block->small, -static_cast<int64_t>(block->size));
-  add(stats_.requested_bytes, block->small, -static_cast<int64_t>(block->requested));
+  if (block->foreign) {
+    // What uses it must be done before it is unmapped, also in its own stream.
+    block->other_users.insert(block->stream);
+  } else {
+    add(stats_.allocation, block->small, -1);
+    add(stats_.allocated_bytes, block->small, -static_cast<int64_t>(block->size));
+    add(stats_.requested_bytes, block->small, -static_cast<int64_t>(block->requested));
+  }
   std::vector<sim_event*> events;
   for (sim_stream* user : block->other_users) {
     sim_event* event = nullptr;
@@ -168,11 +178,13 @@ bool Pool::free(void* ptr) {
     }
   }
   block->other_users.clear();
-  if (events.empty()) {
+  if (events.empty() && !block->shared && !block->foreign) {
     give_back(block);
-  } else {
-    pending_.emplace_back(block, std::move(events));
+    return true;
   }
+  pending_.emplace_back(block, std::move(events));
+  // So that another process has it back as soon as it can.
+  if (block->foreign) poll_pending();
   return true;
 }
 
@@ -214,11 +226,11 @@ void Pool::poll_pending() {
       sim_event_destroy(event);
       return true;
     });
-    if (!events.empty()) {
+    if (!events.empty() || is_held_elsewhere(*block)) {
       ++i;
       continue;
     }
-    give_back(block);
+    let_go(block);
     pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }

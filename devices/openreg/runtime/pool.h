@@ -34,6 +34,8 @@ struct Block {
   Block* previous = nullptr;
   Block* next = nullptr;
   std::set<sim_stream*> other_users{};  // from record_stream
+  bool shared = false;   // another process may use it, too
+  bool foreign = false;  // another process has allocated it
   // The nodes with which it enters the two tables; it is in one at most. Taking
   // them along spares the allocations that would cost more than all the rest.
   Cache::node_type cache_node{};
@@ -53,13 +55,19 @@ class Pool {
   void reset_stats(bool peaks, bool accumulated) SIM_EXCLUDES(mutex_);
   // False if the pointer is not an allocated block of this pool.
   bool free(void* ptr) SIM_EXCLUDES(mutex_);
+  sim_status share(void* ptr, sim_share* out) SIM_EXCLUDES(mutex_);
+  sim_status open(const sim_share& share, sim_stream* stream, void** out) SIM_EXCLUDES(mutex_);
 
  private:
   sim_status try_alloc(size_t bytes, sim_stream* stream, void** out) SIM_EXCLUDES(mutex_);
   Block* take_cached(size_t size, bool small, sim_stream* stream) SIM_REQUIRES(mutex_);
   sim_status grow(size_t size, bool small, sim_stream* stream, Block** out) SIM_REQUIRES(mutex_);
   void split(Block* block, size_t size) SIM_REQUIRES(mutex_);
+  void enter_allocated(Block* block) SIM_REQUIRES(mutex_);
   void give_back(Block* block) SIM_REQUIRES(mutex_);
+  static bool is_held_elsewhere(const Block& block);
+  // Nobody has the block any more.
+  void let_go(Block* block) SIM_REQUIRES(mutex_);
   bool leaves_cache(Block* neighbour) SIM_REQUIRES(mutex_);
   void poll_pending() SIM_REQUIRES(mutex_);
   void merge_with_next(Block* block) SIM_REQUIRES(mutex_);
@@ -73,7 +81,8 @@ class Pool {
   Cache small_ SIM_GUARDED_BY(mutex_), large_ SIM_GUARDED_BY(mutex_);
   Allocated allocated_ SIM_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Block>> spare_ SIM_GUARDED_BY(mutex_);
-  // Freed by their owner, but other streams still have to reach these events.
+  // Freed by their owner, but other streams still have to reach these events, or
+  // other processes have not freed them.
   std::vector<std::pair<Block*, std::vector<sim_event*>>> pending_ SIM_GUARDED_BY(mutex_);
   sim_pool_stats stats_ SIM_GUARDED_BY(mutex_){};
 };

@@ -36,6 +36,25 @@ sim_status sim_pool_record_stream(void* ptr, sim_stream* stream) {
   return sim::pool_at(device).record_stream(ptr, stream);
 }
 
+sim_status sim_pool_share(void* ptr, sim_share* out) {
+  SIM_RETURN_IF(sim::enter());
+  if (out == nullptr) return sim::fail(SIM_INVALID_VALUE, "out must not be null");
+  sim_memory_kind kind = SIM_MEMORY_OTHER;
+  int device = -1;
+  sim_pointer_info(ptr, &kind, &device);
+  if (kind != SIM_MEMORY_DEVICE) return sim::fail(SIM_NOT_SHAREABLE, "%p is not device memory", ptr);
+  return sim::pool_at(device).share(ptr, out);
+}
+
+sim_status sim_pool_open(const sim_share* share, sim_stream* stream, void** out) {
+  if (share == nullptr || out == nullptr) return sim::fail(SIM_INVALID_VALUE, "a share and out must not be null");
+  SIM_RETURN_IF(sim::check_device(share->device));
+  if (stream == nullptr || stream->device != share->device) {
+    return sim::fail(SIM_INVALID_VALUE, "shared memory needs a stream of its own device");
+  }
+  return sim::pool_at(share->device).open(*share, stream, out);
+}
+
 sim_status sim_pool_empty_cache(int device) {
   SIM_RETURN_IF(sim::check_device(device));
   sim::pool_at(device).release_segments();

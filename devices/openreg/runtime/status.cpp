@@ -64,6 +64,7 @@ const char* sim_status_name(sim_status status) {
     case SIM_DEVICE_LOST: return "SIM_DEVICE_LOST";
     case SIM_BAD_FORK: return "SIM_BAD_FORK";
     case SIM_TIMING_OFF: return "SIM_TIMING_OFF";
+    case SIM_NOT_SHAREABLE: return "SIM_NOT_SHAREABLE";
   }
   return "SIM_UNKNOWN";
 }

@@ -12,13 +12,47 @@
 namespace sim {
 namespace {
 
-constexpr int kStreamsPerDevice = 33;  // the default stream and a pool of 32
+constexpr int kPoolSize = 32;
+constexpr int kFirstUrgent = 1 + kPoolSize;  // after the default stream and the pool of priority 0
+constexpr int kStreamsPerDevice = kFirstUrgent + kPoolSize;
 
 struct StreamTable {
   Mutex mutex;  // for creating streams
   std::atomic<sim_stream*> streams[kMaxDevices][kStreamsPerDevice] = {};
+  std::atomic<unsigned> turns[kMaxDevices][2] = {};  // of the two pools
   pid_t owner = getpid();
 };
+
+// Which kernels of a device may begin: while one of an urgent stream is ready or
+// runs, only urgent ones. What waits for an event is not ready, so no stream
+// waits for another one that waits for it.
+class Precedence {
+ public:
+  void claim() { urgent_++; }
+  void release() {
+    if (--urgent_ > 0) return;
+    wake();
+  }
+  void wake() {
+    { Lock lock(mutex_); }
+    yielded_.notify_all();
+  }
+  void wait(const sim_stream* stream) {
+    if (urgent_ == 0) return;
+    Lock lock(mutex_);
+    while (urgent_ > 0 && !stream->stopping) lock.wait(yielded_);
+  }
+
+ private:
+  Mutex mutex_;
+  std::condition_variable yielded_;
+  std::atomic<int> urgent_{0};
+};
+
+Precedence& precedence_of(const sim_stream* stream) {
+  static Precedence* all = new Precedence[kMaxDevices];
+  return all[stream->device];
+}
 
 StreamTable& table() {
   static StreamTable* instance = new StreamTable();
@@ -62,13 +96,22 @@ std::unique_ptr<Task> next_tasks(sim_stream* stream, Patience& patience) {
 
 void serve(sim_stream* stream) {
   Patience patience;
+  Precedence& precedence = precedence_of(stream);
+  const auto is_urgent = [stream](const std::unique_ptr<Task>& task) {
+    return stream->urgent && task != nullptr && task->computes();
+  };
   while (std::unique_ptr<Task> task = next_tasks(stream, patience)) {
+    if (is_urgent(task)) precedence.claim();
     while (task != nullptr) {
       const uint64_t ticket = task->ticket;
       wait_until_finished(stream, ticket - 1);
       std::unique_ptr<Task> next = std::move(task->next);
+      const bool claimed = is_urgent(task);
+      if (!stream->urgent && task->computes()) precedence.wait(stream);
       if (!stream->stopping) task->run();
+      if (is_urgent(next)) precedence.claim();  // nothing slips in between two kernels
       task = std::move(next);  // what the task held dies before the stream reports itself idle
+      if (claimed) precedence.release();
       finish(stream, ticket);
     }
   }
@@ -90,6 +133,7 @@ void stop_workers() {
       }
       stream->arrived.notify_all();
       stream->advanced.notify_all();
+      precedence_of(stream).wake();
       stream->worker.join();
     }
   }
@@ -117,11 +161,19 @@ Turn::Turn(sim_stream* stream) : stream_(stream), nested_(held_by_caller(stream)
     ticket_ = ++stream->drawn;
   }
   wait_until_finished(stream, ticket_ - 1);
+  if (outer_ != nullptr) return;  // a part of the kernel around it
+  if (stream->urgent) {
+    precedence_of(stream).claim();
+  } else {
+    precedence_of(stream).wait(stream);
+  }
 }
 
 Turn::~Turn() {
   innermost_turn = outer_;
-  if (!nested_) finish(stream_, ticket_);
+  if (nested_) return;
+  if (outer_ == nullptr && stream_->urgent) precedence_of(stream_).release();
+  finish(stream_, ticket_);
 }
 
 bool Turn::held_by_caller(const sim_stream* stream) {
@@ -192,12 +244,21 @@ sim_status sim_stream_get(int device, int index, sim_stream** out) {
     if (stream == nullptr) {
       static const int registered = std::atexit(stop_workers);
       (void)registered;
-      stream = new sim_stream(device, index);
+      stream = new sim_stream(device, index, index >= kFirstUrgent);
       stream->worker = std::thread(serve, stream);
       slot.store(stream, std::memory_order_release);
     }
   }
   *out = stream;
+  return SIM_OK;
+}
+
+sim_status sim_stream_from_pool(int device, int priority, int* index) {
+  using namespace sim;
+  SIM_RETURN_IF(sim_device_check(device));
+  if (priority != 0 && priority != -1) return fail(SIM_INVALID_VALUE, "stream priority %d is not in [-1, 0]", priority);
+  const unsigned turn = table().turns[device][-priority]++ % kPoolSize;
+  *index = (priority == 0 ? 1 : kFirstUrgent) + static_cast<int>(turn);
   return SIM_OK;
 }
 

@@ -19,6 +19,8 @@ struct Task {
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
   virtual void run() = 0;
+  // Whether it is a kernel, which priorities are about.
+  virtual bool computes() const { return false; }
   uint64_t ticket = 0;
   std::unique_ptr<Task> next;
 };
@@ -35,6 +37,7 @@ struct Task {
 struct sim_stream {
   const int device;
   const int index;
+  const bool urgent;  // has the higher of the two priorities
 
   std::atomic<uint64_t> drawn{0};
   std::atomic<uint64_t> finished{0};
@@ -53,7 +56,7 @@ struct sim_stream {
   std::string error_text SIM_GUARDED_BY(mutex);
   std::thread worker;
 
-  sim_stream(int device, int index) : device(device), index(index) {}
+  sim_stream(int device, int index, bool urgent) : device(device), index(index), urgent(urgent) {}
 };
 
 namespace sim {

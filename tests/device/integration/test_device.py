@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from types import ModuleType
@@ -10,6 +11,7 @@ import pytest
 import torch
 
 from harness.compare import assert_matches, assert_on, numbers, put
+from harness.outcomes import unsupported
 
 pytestmark = [pytest.mark.capability("device"), pytest.mark.device_only("it has no cards")]
 
@@ -146,6 +148,51 @@ def test_missing_card_is_refused_by(device_name: str, use: str) -> None:
         assert _current() == before
     finally:
         torch.accelerator.set_device_index(before)
+
+
+@pytest.mark.parametrize("use", ["empty", "set_device_index", "stream"])
+def test_missing_card_is_told(device_name: str, use: str) -> None:
+    """The error about a card that is not there says that the device's index is what is wrong.
+
+    PyTorch asks its own reference for "The device index is out of range" (its test_device.py); CUDA speaks of an
+    invalid device ordinal. Either will do, and any words like them.
+    """
+    missing = torch.accelerator.device_count() + 3
+    ask: dict[str, Callable[[], object]] = {
+        "empty": lambda: torch.empty(2, device=f"{device_name}:{missing}"),
+        "set_device_index": lambda: torch.accelerator.set_device_index(missing),
+        "stream": lambda: torch.Stream(torch.device(device_name, missing)),
+    }
+    with pytest.raises(RuntimeError) as refused:
+        ask[use]()
+    said = str(refused.value).lower()
+    assert re.search(r"device.{0,20}\b(index|ordinal|id)\b|\b(index|ordinal|id)\b.{0,40}device", said), said
+    assert re.search(r"out of range|out of bounds|invalid|no such|not (available|exist)|does not exist", said), said
+
+
+def test_capability_names_dtypes(device: torch.device) -> None:
+    """Of each dtype that the device says to support, tensors can be made and converted; float32 is among them.
+
+    torch.accelerator.get_device_capability: `supported_dtypes` are those that can be allocated and converted. Quantized
+    ones are made by quantizing.
+    """
+    if not hasattr(torch.accelerator, "get_device_capability"):
+        pytest.skip("this torch does not ask for capabilities")
+    try:
+        supported = torch.accelerator.get_device_capability(device)["supported_dtypes"]
+    except (RuntimeError, NotImplementedError) as error:
+        unsupported(f"the device does not tell its capabilities: {error}")
+    assert torch.float32 in supported
+    ones = put(torch.ones(4), device)
+    quantized = {torch.qint8, torch.quint8, torch.qint32, torch.quint4x2, torch.quint2x4}
+    for dtype in supported - quantized:
+        made = torch.empty(4, dtype=dtype, device=device)
+        assert_on(made.copy_(ones), device)
+        assert made.dtype == dtype
+        wide = torch.complex64 if dtype.is_complex else torch.float32
+        assert_matches(made.to(wide), torch.ones(4, dtype=wide), device)
+    for index in range(torch.accelerator.device_count()):
+        assert torch.accelerator.get_device_capability(torch.device(device.type, index))["supported_dtypes"]
 
 
 def test_default_device(device: torch.device, device_name: str) -> None:

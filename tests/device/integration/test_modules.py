@@ -292,6 +292,35 @@ def test_scaled_dot_product_attention(device: torch.device) -> None:
             assert leaf.grad.isfinite().all().item()
 
 
+@pytest.mark.parametrize(
+    "shape",
+    [(2, 2, 5, 6), (5, 6), (2, 1, 5, 6), (1, 2, 1, 6)],
+    ids=["whole", "one_for_all", "for_all_heads", "for_all_queries"],
+)
+def test_attention_mask_has_a_gradient(device: torch.device, shape: tuple[int, ...]) -> None:
+    """A mask that is added to the scores of attention, broadcast or not, gets the gradient of the plain formula.
+
+    torch.nn.functional.scaled_dot_product_attention: a float mask is added to the scores.
+    """
+    values = [numbers(2, 2, length, 4, seed=seed) for length, seed in ((5, 1), (6, 2), (6, 3))]
+    values += [numbers(*shape, seed=4), numbers(2, 2, 5, 4, seed=5)]
+
+    def gradients(where: torch.device, plain: bool) -> list[torch.Tensor]:
+        queries, keys, contents, mask, weights = (put(value, where).requires_grad_() for value in values)
+        if plain:
+            result = (queries @ keys.transpose(2, 3) / 2 + mask).softmax(-1) @ contents
+        else:
+            result = nn.functional.scaled_dot_product_attention(queries, keys, contents, attn_mask=mask)
+        (result * weights).sum().backward()
+        found = [leaf.grad for leaf in (mask, queries, keys, contents)]
+        return [grad for grad in found if grad is not None]
+
+    expected, seen = gradients(torch.device("cpu"), plain=True), gradients(device, plain=False)
+    assert len(seen) == len(expected)
+    for one, other in zip(seen, expected, strict=True):
+        assert_matches(one, other, device)
+
+
 def test_parametrizations_and_hooks(device: torch.device) -> None:
     """Weight normalisation follows its module to the device, and forward hooks see tensors there."""
     module = nn.utils.parametrizations.weight_norm(_made(lambda: nn.Linear(4, 3)))

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
+
 import pytest
 import torch
 import torch.multiprocessing as processes
 
 from harness.compare import assert_matches, numbers, put
 from harness.datasets import compute_on, double_what_comes
+from harness.device import synchronize
 from harness.outcomes import unsupported
 from harness.process import run_python
+from harness.sharing import answer, described, other_process, receive, send_and_end
 
 pytestmark = pytest.mark.capability("multiprocessing")
 
@@ -60,6 +65,100 @@ def test_device_tensors_go_to_another_process(device: torch.device) -> None:
     finally:
         worker.kill()
         worker.join()
+
+
+@pytest.fixture(scope="module")
+def receiver() -> Iterator[Connection]:
+    """A process that takes tensors."""
+    with other_process(receive) as (connection, _):
+        yield connection
+
+
+def _sent(receiver: Connection, what: str, *tensors: torch.Tensor) -> object:
+    try:
+        receiver.send((what, tensors))
+    except (RuntimeError, NotImplementedError) as error:
+        unsupported(f"tensors on this device cannot be sent to another process: {error}")
+    return answer(receiver)
+
+
+def test_sent_tensor_is_shared(device: torch.device, receiver: Connection) -> None:
+    """A tensor that went to another process is the same memory there: what either writes, both see.
+
+    torch.multiprocessing: only a handle goes to the other process.
+    """
+    there = put(numbers(50), device)
+    _sent(receiver, "add one", there)
+    assert_matches(there, numbers(50) + 1, device)
+    there.mul_(2)
+    synchronize(device.type)
+    assert _sent(receiver, "look") == [described((numbers(50) + 1) * 2)]
+
+
+def test_sent_views_keep_offset_and_strides(device: torch.device, receiver: Connection) -> None:
+    """Views arrive with their offset and strides, and those of one tensor still share its memory.
+
+    torch/multiprocessing/reductions.py, reduce_tensor: a tensor is sent as storage, offset, size and strides.
+    """
+    values = numbers(6, 8)
+    base = put(values, device)
+    views = (base[2:], base[:, ::3], base.t(), base[1, 3])
+    assert _sent(receiver, "look", *views) == [
+        described(view) for view in (values[2:], values[:, ::3], values.t(), values[1, 3])
+    ]
+    _sent(receiver, "add one", base[4:], base[:, 7])
+    values[4:] += 1
+    values[:, 7] += 1
+    assert_matches(base, values, device)
+    assert _sent(receiver, "look", put(torch.empty(0, 3), device)) == [((0, 3), (3, 1), 0, [])]
+
+
+def test_received_tensor_is_sent_on_or_refused(device: torch.device, receiver: Connection) -> None:
+    """A tensor from another process that is sent on is refused as PyTorch refuses it, or arrives.
+
+    The words are those of torch/csrc/StorageSharing.cpp, which refuses it for CUDA.
+    """
+    seen = _sent(receiver, "send on", put(numbers(9), device))
+    if isinstance(seen, str):
+        assert "received from another process" in seen
+        assert "clon" in seen, "the remedy is a clone"
+    else:
+        assert isinstance(seen, tuple)
+        assert_matches(seen[0], numbers(9), device)
+
+
+def test_shared_memory_is_not_reused(device: torch.device, receiver: Connection) -> None:
+    """Memory that the sender dropped is not given to other tensors while the receiver has it, and is afterwards.
+
+    torch.multiprocessing, "Sharing CUDA tensors": reference counting keeps what another process still has.
+    """
+    size = 1 << 20
+    there = put(numbers(size), device)
+    assert _sent(receiver, "look", there[:10]) == [described(numbers(size)[:10])]
+    del there
+    synchronize(device.type)
+    others = [torch.full((size,), float("nan"), device=device) for _ in range(4)]
+    synchronize(device.type)
+    assert _sent(receiver, "look") == [described(numbers(size)[:10])]
+    del others
+    _sent(receiver, "drop")
+    assert_matches(put(numbers(size), device) + 1, numbers(size) + 1, device)
+
+
+def test_sender_ends_while_the_receiver_holds(device: torch.device, device_name: str) -> None:
+    """A process that sent a tensor ends with exit code 0 while the receiver still holds it, and the receiver goes on.
+
+    torch.multiprocessing, "Sharing CUDA tensors": what the receiver then finds in it is not defined, and not asked.
+    """
+    with other_process(send_and_end, device_name) as (connection, sender):
+        held = answer(connection)
+        if isinstance(held, str):
+            unsupported(f"tensors on this device cannot be sent to another process: {held}")
+        connection.send("taken")
+        sender.join(90)
+        assert sender.exitcode == 0, f"the sender ended with {sender.exitcode}"
+    del held
+    assert_matches(put(numbers(5), device) + 1, numbers(5) + 1, device)
 
 
 def test_fork_before_use(device_name: str) -> None:

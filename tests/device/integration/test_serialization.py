@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from harness.compare import assert_matches, assert_on, numbers, put
+from harness.outcomes import unsupported
 from harness.process import run_python
 
 pytestmark = pytest.mark.capability("serialization")
@@ -148,6 +149,30 @@ def test_model_and_optimizer_state(device: torch.device) -> None:
 def test_pickle_and_copy(device: torch.device, duplicate: Callable[[torch.Tensor], torch.Tensor]) -> None:
     """`pickle` and `copy` keep a tensor on the device."""
     assert_matches(duplicate(put(numbers(3, 3), device)), numbers(3, 3), device)
+
+
+def test_notes_of_the_device_survive(device: torch.device) -> None:
+    """What the device notes on a tensor is saved and loaded with it, and means nothing on the cpu.
+
+    torch._utils.get_tensor_metadata gives what a device's functions for `BackendMeta` save
+    (torch/csrc/jit/serialization/pickler_helper.h). The names are those that PyTorch's own reference keeps.
+    """
+    notes = {"version_number": True, "format_number": True}
+    there = put(numbers(3, 3), device)
+    assert torch._utils.get_tensor_metadata(there) == {}
+    torch._utils.set_tensor_metadata(there, notes)
+    if torch._utils.get_tensor_metadata(there) != notes:
+        unsupported("the device keeps no notes of these names on its tensors")
+    for legacy in (False, True):
+        stream = io.BytesIO()
+        torch.save([there, put(numbers(2), device)], stream, _use_new_zipfile_serialization=not legacy)
+        stream.seek(0)
+        noted, plain = torch.load(stream)
+        assert_matches(noted, numbers(3, 3), device)
+        assert torch._utils.get_tensor_metadata(noted) == notes
+        assert torch._utils.get_tensor_metadata(plain) == {}
+        stream.seek(0)
+        assert torch._utils.get_tensor_metadata(torch.load(stream, map_location="cpu")[0]) == {}
 
 
 def test_legacy_format(device: torch.device) -> None:

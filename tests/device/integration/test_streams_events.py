@@ -11,6 +11,7 @@ import torch
 
 from harness.compare import assert_matches, assert_on, numbers, put
 from harness.load import Load, told_done_too_early
+from harness.outcomes import unsupported
 
 pytestmark = [
     pytest.mark.capability("streams_events"),
@@ -153,6 +154,56 @@ def test_elapsed_time_needs_timing(device: torch.device) -> None:
     end.synchronize()
     with pytest.raises((RuntimeError, ValueError)):
         start.elapsed_time(end)
+
+
+def _urgent_stream(device: torch.device) -> torch.Stream:
+    try:
+        return torch.Stream(device, priority=-1)
+    except (RuntimeError, ValueError, NotImplementedError) as error:
+        unsupported(f"the device refuses priorities: {error}")
+
+
+def test_stream_with_a_priority(device: torch.device, load: Load) -> None:
+    """Work on a stream with a priority is done, and ordered by events as on any other.
+
+    torch.Stream: a negative priority is a higher one. FSDP asks for such streams.
+    """
+    urgent, usual = _urgent_stream(device), torch.Stream(device)
+    assert urgent != usual
+    target = torch.zeros(1000, device=device)
+    torch.accelerator.synchronize()
+    with usual:
+        target.add_(load()[0, 0] * load.expected().shape[0])
+    urgent.wait_stream(usual)
+    with urgent:
+        seen = target * 2
+    urgent.synchronize()
+    assert_matches(seen, torch.full((1000,), 2.0), device)
+
+
+def test_priority_has_an_effect(device: torch.device, load: Load) -> None:
+    """Where two streams compete, work with the higher priority is done before less work that was enqueued earlier.
+
+    torch.Stream: a negative priority is a higher one.
+    """
+    urgent = _urgent_stream(device)
+    late: list[bool] = []
+    for _ in range(ATTEMPTS):
+        usual = torch.Stream(device)
+        with usual:
+            load()
+            load()
+        if usual.query():
+            continue  # nothing to compete with
+        with urgent:  # more of it, so it is first by its priority only
+            for _ in range(4):
+                load()
+        urgent.synchronize()
+        late.append(usual.query())
+        usual.synchronize()
+    assert sum(late) <= len(late) / 2, (
+        f"{sum(late)} times out of {len(late)}, a stream with priority -1 was done after one with priority 0"
+    )
 
 
 def test_stream_context_is_left(device: torch.device) -> None:

@@ -9,18 +9,6 @@ from commands import run_command
 
 pytestmark = pytest.mark.torch
 
-SAVED = """
-import io
-import torch
-noted, plain = torch.ones(2, device="openreg"), torch.ones(2, device="openreg")
-torch.openreg.set_private_format(noted)
-stream = io.BytesIO()
-torch.save([noted, plain], stream)
-stream.seek(0)
-print([torch.openreg.has_private_format(tensor) for tensor in torch.load(stream)])
-torch.openreg.set_private_format(noted, False)
-print(torch.openreg.has_private_format(noted))
-"""
 LOST = """
 import torch
 there = torch.ones(2, device="openreg")
@@ -56,7 +44,6 @@ print((there + 1).tolist() == [2.0, 2.0])
 @pytest.mark.parametrize(
     ("code", "printed"),
     [
-        pytest.param(SAVED, ["[True, False]", "False"], id="a_note_on_a_tensor_survives_saving"),
         pytest.param(LOST, ["True", "[2.0, 2.0]"], id="a_device_is_lost_and_comes_back"),
         pytest.param(FULL, ["True", "out of memory", "[1.0, 1.0]"], id="a_device_is_made_small"),
         pytest.param(FAULT, ["False", "True"], id="a_fault_is_switched_on_and_off"),

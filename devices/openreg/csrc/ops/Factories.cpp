@@ -13,10 +13,7 @@ namespace {
 
 c10::Device checked_device(std::optional<at::Device> device, std::optional<bool> pin_memory) {
   TORCH_CHECK(!pin_memory.value_or(false), "Only dense CPU tensors can be pinned");
-  const c10::DeviceIndex index = index_or_current(device.value_or(c10::Device(kDeviceType)));
-  TORCH_CHECK(index < sim_device_count(), "invalid device index ", static_cast<int>(index), ": this machine has ",
-              sim_device_count(), " openreg device(s)");
-  return device_of(index);
+  return device_of(existing(index_or_current(device.value_or(c10::Device(kDeviceType)))));
 }
 
 at::Tensor empty(at::IntArrayRef size, std::optional<at::ScalarType> dtype, std::optional<at::Layout> layout,

@@ -26,7 +26,8 @@ typedef enum sim_status {
   SIM_LAUNCH_FAILED = 6,
   SIM_DEVICE_LOST = 7,
   SIM_BAD_FORK = 8,
-  SIM_TIMING_OFF = 9
+  SIM_TIMING_OFF = 9,
+  SIM_NOT_SHAREABLE = 10
 } sim_status;
 
 /* A stable name such as "SIM_OUT_OF_MEMORY"; never null. */
@@ -43,6 +44,9 @@ SIM_API sim_status sim_check_environment(void);
 /* OPENREG_DEVICE_COUNT, from 1 to 16, default 2, read once. Does not initialise a
  * device. */
 SIM_API int sim_device_count(void);
+/* SIM_INVALID_DEVICE for an index that no device has. Does not initialise a
+ * device either. */
+SIM_API sim_status sim_device_check(int device);
 SIM_API sim_status sim_device_get(int* device);
 SIM_API sim_status sim_device_set(int device);
 /* Waits for every stream of the device and reports its first pending error. */
@@ -81,6 +85,11 @@ typedef struct sim_stream sim_stream;
 /* Streams live as long as the process. Index 0 is the default stream. */
 SIM_API sim_status sim_stream_get(int device, int index, sim_stream** out);
 SIM_API int sim_stream_count(void);
+/* The index of a stream from the device's pool, in turn: two calls get the same
+ * one when the pool has gone round. Priority -1 comes before 0: while a kernel
+ * of such a stream is ready or runs, the device begins no kernel of priority 0.
+ * Others are SIM_INVALID_VALUE. */
+SIM_API sim_status sim_stream_from_pool(int device, int priority, int* index);
 SIM_API sim_status sim_stream_query(sim_stream* stream);
 SIM_API sim_status sim_stream_synchronize(sim_stream* stream);
 
@@ -162,6 +171,23 @@ SIM_API sim_status sim_pool_record_stream(void* ptr, sim_stream* stream);
 SIM_API sim_status sim_pool_empty_cache(int device);
 SIM_API sim_status sim_pool_get_stats(int device, sim_pool_stats* out);
 SIM_API sim_status sim_pool_reset_stats(int device, int peaks, int accumulated);
+
+/* ---- memory that several processes use, without a copy (Linux only) ---- */
+
+typedef struct sim_share {
+  int file; /* a descriptor: while any process has it open, the block is not reused */
+  int device;
+  uint64_t offset; /* of the block in the file */
+  uint64_t bytes;
+} sim_share;
+
+/* `ptr` is the start of an allocated block of this process, else the status is
+ * SIM_NOT_SHAREABLE. The caller has to wait for the work on it, and to close the
+ * descriptor, of which other processes get copies. */
+SIM_API sim_status sim_pool_share(void* ptr, sim_share* out);
+/* Maps the block. Takes the descriptor over, unless it fails. The block behaves as one of
+ * `stream` until sim_pool_free, and is counted where it was allocated only. */
+SIM_API sim_status sim_pool_open(const sim_share* share, sim_stream* stream, void** out);
 
 /* ---- fault switch ---- */
 

@@ -1,5 +1,7 @@
 #include <cstring>
 #include <ctime>
+#include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -87,8 +89,9 @@ TEST(inline_and_queued_kernels_of_many_threads_exclude_each_other) {
 
 TEST(a_worker_sleeps_when_it_has_nothing_to_do) {
   // Each stream of both devices has worked once; then nobody must use the CPU.
-  int counters[2][33] = {};
+  std::vector<int> counters[2];
   for (int device = 0; device < 2; ++device) {
+    counters[device].resize(static_cast<size_t>(sim_stream_count()));
     for (int index = 0; index < sim_stream_count(); ++index) {
       const sim_launch_desc desc = kernel(increment, &counters[device][index]);
       EXPECT_OK(sim_launch(stream(index, device), &desc));
@@ -148,6 +151,91 @@ TEST(elapsed_time_needs_timing_and_completion) {
   EXPECT_OK(sim_event_elapsed_ms(start, end, &ms));
   EXPECT(ms >= 4);
   for (sim_event* event : {start, end, untimed}) EXPECT_OK(sim_event_destroy(event));
+}
+
+namespace {
+
+// Kernels note that they ran, in order.
+struct Note {
+  std::vector<char>* order;
+  char name;
+};
+
+int note(void* arg, const sim_buffer*, char*, size_t) {
+  static std::mutex mutex;
+  const std::lock_guard<std::mutex> lock(mutex);
+  const Note* noted = static_cast<Note*>(arg);
+  noted->order->push_back(noted->name);
+  return 0;
+}
+
+sim_stream* pooled(int priority) {
+  int index = -1;
+  EXPECT_OK(sim_stream_from_pool(0, priority, &index));
+  return stream(index);
+}
+
+}  // namespace
+
+TEST(kernels_of_an_urgent_stream_go_first) {
+  for (int round = 0; round < 50; ++round) {
+    std::vector<char> order;
+    Note usual = {&order, 'u'};
+    Note urgent = {&order, '!'};
+    Gate gate;
+    sim_stream* first = pooled(-1);
+    sim_stream* queued = pooled(0);
+    const sim_launch_desc busy = kernel(wait_at_gate, &gate);
+    const sim_launch_desc noted = kernel(note, &usual);
+    const sim_launch_desc noted_urgently = kernel(note, &urgent);
+    EXPECT_OK(sim_launch(first, &busy));
+    while (!gate.entered) std::this_thread::yield();
+    EXPECT_OK(sim_launch(queued, &noted));
+    std::thread inlined([&] { EXPECT_OK(sim_launch_inline(stream(), &noted)); });
+    for (int i = 0; i < 3; ++i) EXPECT_OK(sim_launch_inline(pooled(-1), &noted_urgently));
+    EXPECT(order == std::vector<char>(3, '!'));
+    gate.open = true;
+    inlined.join();
+    EXPECT_OK(sim_device_synchronize(0));
+    EXPECT(order == std::vector<char>({'!', '!', '!', 'u', 'u'}));
+  }
+}
+
+TEST(an_urgent_stream_may_wait_for_a_usual_one) {
+  Gate gate;
+  int counter = 0;
+  sim_event* event = nullptr;
+  EXPECT_OK(sim_event_create(0, 0, &event));
+  sim_stream* urgent = pooled(-1);
+  sim_stream* usual = pooled(0);
+  const sim_launch_desc first = kernel(wait_at_gate, &gate);
+  const sim_launch_desc second = kernel(increment, &counter);
+  EXPECT_OK(sim_launch(usual, &first));
+  EXPECT_OK(sim_launch(usual, &second));
+  EXPECT_OK(sim_event_record(event, usual));
+  EXPECT_OK(sim_stream_wait_event(urgent, event));
+  EXPECT_OK(sim_launch(urgent, &second));
+  gate.open = true;
+  EXPECT_OK(sim_stream_synchronize(urgent));
+  EXPECT(counter == 2);
+  EXPECT_OK(sim_event_destroy(event));
+}
+
+TEST(the_pools_of_streams_go_round) {
+  std::set<sim_stream*> streams[2];
+  for (int i = 0; i < sim_stream_count(); ++i) {
+    streams[0].insert(pooled(0));
+    streams[1].insert(pooled(-1));
+  }
+  EXPECT(streams[0].size() == 32 && streams[1].size() == 32);
+  EXPECT(streams[0].count(stream()) == 0);
+  streams[0].merge(streams[1]);
+  EXPECT(streams[0].size() == 64);
+  int index = -1;
+  for (const int priority : {1, -2, 1000, -1000}) {
+    EXPECT_STATUS(sim_stream_from_pool(0, priority, &index), SIM_INVALID_VALUE);
+  }
+  EXPECT_STATUS(sim_stream_from_pool(2, 0, &index), SIM_INVALID_DEVICE);
 }
 
 TEST(a_failed_kernel_is_reported_once) {

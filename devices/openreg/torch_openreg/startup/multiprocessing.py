@@ -1,37 +1,63 @@
-"""Tensors in queues and pipes between processes.
+"""Tensors in queues and pipes between processes, without a copy.
 
-Device memory of one process is not visible in another, so a tensor travels as a
-copy through the host's shared memory. That differs from sharing in one way: the
-receiver's writes are its own.
+A message holds a file descriptor of the storage's memory. As long as any process
+has it open, or it is on its way, the sender's allocator keeps the memory. So the
+sender may drop its tensor, or end, while others still use theirs.
+
+Only storages need this: PyTorch sends a tensor as its storage, offset, sizes and
+strides.
 """
 
-from collections.abc import Callable
+import os
+from multiprocessing import resource_sharer
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 import torch
 from torch.multiprocessing import reductions
+from torch_openreg import _C
 
 
-def _rebuild(rebuild: Callable[..., torch.Tensor], arguments: Any, device: str, requires_grad: bool, cls: type) -> Any:
-    tensor = rebuild(*arguments).to(device)
-    if issubclass(cls, torch.nn.Parameter):
-        return torch.nn.Parameter(tensor, requires_grad=requires_grad)
-    return tensor.requires_grad_(requires_grad)
+def _key(file: int, offset: int) -> tuple[int, int, int]:
+    found = os.fstat(file)
+    return found.st_dev, found.st_ino, offset
 
 
-def _reduce(tensor: torch.Tensor) -> Any:
-    if tensor.device.type != "openreg":
-        return reductions.reduce_tensor(tensor)
-    if tensor.requires_grad and not tensor.is_leaf:
-        raise RuntimeError(
-            "a tensor that is part of an autograd graph cannot go to another process: detach() it first"
-        )
-    rebuild, arguments = reductions.reduce_tensor(tensor.detach().cpu())
-    return _rebuild, (rebuild, arguments, str(tensor.device), tensor.requires_grad, type(tensor))
+def _rebuild(sent: "resource_sharer.DupFd", device: int, offset: int, size: int) -> torch.UntypedStorage:
+    file = sent.detach()
+    # Views of one storage share it on arrival, too.
+    key = _key(file, offset)
+    known = reductions.storage_from_cache(torch.UntypedStorage, key)
+    if known is not None:
+        os.close(file)
+        return known
+    try:
+        storage = _C.open_shared(file, device, offset, size)
+    except BaseException:
+        os.close(file)
+        raise
+    reductions.shared_cache[key] = reductions.StorageWeakRef(storage)
+    return storage
+
+
+def _empty(device: str) -> torch.UntypedStorage:
+    return torch.UntypedStorage(0, device=device)
+
+
+def _reduce(storage: torch.UntypedStorage) -> Any:
+    if storage.device.type != "openreg":
+        return reductions.reduce_storage(storage)
+    if storage.nbytes() == 0:
+        return _empty, (str(storage.device),)
+    file, device, offset, size = _C.share(storage)
+    try:
+        # As PyTorch does: a message to oneself arrives as what was sent.
+        reductions.shared_cache[_key(file, offset)] = reductions.StorageWeakRef(storage)
+        return _rebuild, (resource_sharer.DupFd(file), device, offset, size)
+    finally:
+        os.close(file)
 
 
 def register() -> None:
-    """Send tensors of ours our way; all others go where they went before."""
-    for cls in (torch.Tensor, torch.nn.Parameter):
-        ForkingPickler.register(cls, _reduce)
+    """Send storages of ours our way; all others go where they went before."""
+    ForkingPickler.register(torch.UntypedStorage, _reduce)

@@ -21,8 +21,8 @@ EVERYTHING = "everything"
 
 MODULES = (
     *("everywhere", "naming", "starting", "cards", "storing", "pinning", "ordering", "drawing", "tensors", "viewing"),
-    *("mixing", "differentiating", "modules", "stepping", "precision", "saving", "feeding", "layouts", "parallel"),
-    *("compiling", "profiling", "exchange", "faults"),
+    *("mixing", "differentiating", "modules", "stepping", "precision", "saving", "sending", "feeding", "layouts"),
+    *("parallel", "compiling", "profiling", "exchange", "faults"),
 )
 """The modules that define variants, by what they break."""
 

@@ -44,6 +44,27 @@ def _missing_card() -> None:
     wrap("empty_strided", clamped)
 
 
+@broken("missing-card-is-a-number", "errors about a card that is not there which only have a number", "device")
+def _missing_card_is_a_number() -> None:
+    def wordless(function: Any) -> Any:
+        def call(*arguments: Any, **named: Any) -> Any:
+            try:
+                return function(*arguments, **named)
+            except RuntimeError:
+                raise RuntimeError("error 101") from None
+
+        return call
+
+    for where, name in ((torch, "empty"), (torch, "Stream"), (torch.accelerator, "set_device_index")):
+        setattr(where, name, wordless(getattr(where, name)))
+
+
+@broken("promises-every-dtype", "a list of supported dtypes in which all of them are", "device")
+def _promises_every_dtype() -> None:
+    every = {value for value in vars(torch).values() if isinstance(value, torch.dtype)}
+    torch.accelerator.get_device_capability = lambda *_: {"supported_dtypes": every}
+
+
 @broken("cards-confused", "copies between cards that lose their elements", "device", "autograd", "amp", "training")
 def _cards_confused() -> None:
     def copy(whole: Any, source: Any, target: Any, *more: Any) -> Any:

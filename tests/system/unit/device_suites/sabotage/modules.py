@@ -75,6 +75,25 @@ def _attention_without_mask() -> None:
     torch.nn.functional.scaled_dot_product_attention = attend  # type: ignore[assignment]
 
 
+@broken("attention-mask-is-a-constant", "attention whose mask gets no gradient", "modules")
+def _mask_is_a_constant() -> None:
+    original = torch.nn.functional.scaled_dot_product_attention
+
+    def attend(*arguments: Any, attn_mask: Any = None, **named: Any) -> Any:
+        return original(*arguments, attn_mask=attn_mask if attn_mask is None else attn_mask.detach(), **named)
+
+    torch.nn.functional.scaled_dot_product_attention = attend  # type: ignore[assignment]
+
+
+@broken("attention-mask-gradient-doubled", "a kernel for attention that doubles its mask's gradient", "modules")
+def _mask_gradient_doubled() -> None:
+    def backward(whole: Any, *arguments: Any, **named: Any) -> Any:
+        *others, mask = whole(*arguments, **named)
+        return (*others, mask if mask is None else mask * 2)
+
+    wrap("_scaled_dot_product_fused_attention_overrideable_backward", backward)
+
+
 @broken("padding-is-read", "recurrent layers and embeddings that read the padding", "modules")
 def _padding() -> None:
     def packed(whole: Any, tensor: Any, lengths: Any, batch_first: Any) -> Any:

@@ -53,6 +53,34 @@ def _invented_time() -> None:
     _event(elapsed_time=lambda self, other: 1.0)
 
 
+@broken("priorities-ignored", "streams whose priority is accepted and ignored", "streams_events")
+def _priorities_ignored() -> None:
+    real = torch.Stream
+
+    class Stream(real):  # type: ignore[misc,valid-type]
+        def __new__(cls, device: Any = None, priority: int = 0, **named: Any) -> Any:
+            return real.__new__(cls, device, **named)
+
+    torch.Stream = Stream  # type: ignore[misc]
+
+
+@broken("priorities-out-of-order", "streams with a priority that wait for no other", "streams_events")
+def _out_of_order() -> None:
+    real = torch.Stream
+
+    class Stream(real):  # type: ignore[misc,valid-type]
+        def __new__(cls, device: Any = None, priority: int = 0, **named: Any) -> Any:
+            stream = real.__new__(cls, device, priority=priority, **named)
+            stream.hasty = priority < 0
+            return stream
+
+        def wait_stream(self, stream: Any) -> None:
+            if not self.hasty:
+                super().wait_stream(stream)
+
+    torch.Stream = Stream  # type: ignore[misc]
+
+
 @broken("stream-context-stays", "a stream that stays current after its block", "streams_events")
 def _context_stays() -> None:
     _stream(__exit__=lambda self, *_: None)

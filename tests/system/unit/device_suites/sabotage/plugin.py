@@ -84,10 +84,12 @@ def _asked(items: Sequence[pytest.Item], variant: Variant | None) -> list[pytest
 
 
 def _starts_processes(item: pytest.Item) -> bool:
-    if "ranks" in item.fixturenames:  # type: ignore[attr-defined]
+    if {"ranks", "receiver"} & set(item.fixturenames):  # type: ignore[attr-defined]
         return True
     source = inspect.getsource(item.function)  # type: ignore[attr-defined]
-    return "run_python(" in source or ("spawn" in source and "in_process" not in item.nodeid)
+    return (
+        "run_python(" in source or "other_process(" in source or ("spawn" in source and "in_process" not in item.nodeid)
+    )
 
 
 def _capability(item: pytest.Item) -> str:

@@ -55,6 +55,22 @@ def _plain_numbers() -> None:
     torch.save = save
 
 
+@broken("saves-no-notes", "files that lose what the device notes on a tensor", "serialization")
+def _no_notes() -> None:
+    import torch._utils
+
+    original, notes = torch.save, torch._utils.get_tensor_metadata
+
+    def save(content: Any, *arguments: Any, **named: Any) -> None:
+        torch._utils.get_tensor_metadata = lambda tensor: {}
+        try:
+            original(content, *arguments, **named)
+        finally:
+            torch._utils.get_tensor_metadata = notes
+
+    torch.save = save
+
+
 @broken("saves-itself", "files that can be read with the plugin only", "serialization", fresh=True)
 def _saves_itself() -> None:
     original = torch.save

@@ -115,7 +115,7 @@ CORE_DEFECTS = {
 
 @cache
 def measure(name: str, device: str) -> bool | None:
-    """Whether this torch has a defect of the table, measured once in this process; None where the device cannot show it.
+    """Whether this torch has a defect of the table, measured once; None where the device cannot show it.
 
     Args:
         name: of the defect.

@@ -1,4 +1,4 @@
-"""Defects of torch in the table: the failures that they cause are expected, in every suite; old entries are reported."""
+"""Defects of torch in the table: what they break is expected to fail, in every suite; old entries are reported."""
 
 from __future__ import annotations
 

@@ -107,6 +107,7 @@ CORE_DEFECTS = {
     "empty-host-cache-crashes": CoreDefect(
         "torch.accelerator.empty_host_cache() crashes when no host allocator is registered",
         since=(2, 13),
+        before=(2, 15),
         is_present=_emptying_the_host_cache_crashes,
         issue="https://github.com/pytorch/pytorch/issues/197561",
     ),

@@ -21,8 +21,7 @@ defects of PyTorch itself the suites measured. It is measured, not typed; on a m
 $ OOTCI_TORCH_WHEELS=FOLDER_OR_INDEX .venv/bin/python tests/system/torch_versions.py --record
 ```
 
-A version without a wheel there is an error. What it writes is
-[docs/torch_versions.json](../torch_versions.json).
+A version without a wheel there is an error. The results are in `docs/torch_versions.json`.
 
 """
 _DEFECTS = """
@@ -88,6 +87,8 @@ def page(root: Path) -> str:
         [f"`{version['torch']}`", version["verdict"], *(_counts(version["suites"].get(suite, {})) for suite in suites)]
         for version in versions.values()
     ]
+    if not rows:
+        return f"{_HEAD}Nothing has been measured yet.\n"
     parts = [_HEAD, table(("PyTorch", "Verdict", *(f"`{suite}`" for suite in suites)), rows)]
     parts += ["\n", *(_failures(version) for version in versions.values())]
     parts += ["\n## Measured on\n\n", table(("PyTorch", "Commit", "When", "Where"), map(_place, versions.values()))]

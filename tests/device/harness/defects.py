@@ -74,7 +74,7 @@ def _dlpack_device_is_known() -> Iterator[None]:
             return DLDeviceType.kDLExtDev, tensor.device.index or 0
         return original(tensor)
 
-    torch.Tensor.__dlpack_device__ = dlpack_device  # type: ignore[method-assign]
+    torch.Tensor.__dlpack_device__ = dlpack_device  # type: ignore[method-assign,assignment]
     try:
         yield
     finally:
@@ -126,9 +126,9 @@ def measure(name: str, device: str) -> bool | None:
     return CORE_DEFECTS[name].is_present(device) if is_privateuse1(device) else False
 
 
-def is_listed(defect: CoreDefect, version: str) -> bool:
-    """Whether the table says that a version of torch has a defect."""
-    found = re.match(r"(\d+)\.(\d+)", version)
+def is_listed(name: str) -> bool:
+    """Whether the table says that the installed version of torch has a defect."""
+    defect, found = CORE_DEFECTS[name], re.match(r"(\d+)\.(\d+)", torch.__version__)
     if found is None:
         return False
     minor = (int(found[1]), int(found[2]))

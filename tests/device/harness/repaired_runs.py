@@ -54,7 +54,7 @@ def _judge(item: pytest.Item, nextitem: pytest.Item | None, reports: Sequence[py
         for report in failed if cause else ():
             report.wasxfail = defects.excuse(str(cause), _seen(report))
             report.outcome = "skipped"  # as pytest reports a failure that was expected
-    elif marked and defects.is_listed(defects.CORE_DEFECTS[marked], defects.torch.__version__):
+    elif marked and defects.is_listed(marked):
         for report in reports:
             if report.when == "call" and report.passed and defects.measure(marked, device) is False:
                 report.wasxfail = defects.not_seen(marked)
@@ -89,4 +89,4 @@ def _passes(item: pytest.Item, nextitem: pytest.Item | None, torch_is: AbstractC
 
 def _seen(report: pytest.TestReport) -> str:
     crash = getattr(report.longrepr, "reprcrash", None)
-    return first_line(crash.message if crash else report.longreprtext)
+    return first_line(crash.message if crash else report.longreprtext) or "a failure without a message"

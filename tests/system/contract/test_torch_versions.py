@@ -27,6 +27,7 @@ def machinery(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_the_table_of_defects_lists_what_was_measured(machinery: Any) -> None:
     listed, versions = machinery.listed_defects(ROOT), machinery.measured_versions(ROOT)
     assert listed
+    assert versions
     for version, found in versions.items():
         assert set(found["defects"]) == set(listed)
         seen = {name: present for name, present in found["defects"].items() if present is not None}

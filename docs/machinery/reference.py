@@ -8,6 +8,7 @@ import reference_command_line
 import reference_device_file
 import reference_errors
 import reference_schemas
+import reference_torch_versions
 import reference_workflows
 
 
@@ -23,5 +24,6 @@ def files(root: Path) -> dict[str, str]:
         "reference/command-line.md": reference_command_line.page(),
         "reference/errors.md": reference_errors.page(),
         "reference/workflows.md": reference_workflows.page(root),
+        "reference/torch-versions.md": reference_torch_versions.page(root),
         **reference_schemas.files(),
     }

@@ -13,7 +13,7 @@ from harness import shards
 from harness.declared import OPTION, Declared, add_option, read_declared
 from harness.options import add_options
 from harness.recorder import Recorder
-from harness.stale_defects import StaleDefects
+from harness.repaired_runs import RepairedRuns
 
 if TYPE_CHECKING:
     import torch
@@ -32,7 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Put the claims to the proof, and the recorder to work."""
     # The recorder tells what the claims have made of a report, so it comes after them.
     config.pluginmanager.register(Declared(read_declared(config.getoption(OPTION))))
-    config.pluginmanager.register(StaleDefects())
+    config.pluginmanager.register(RepairedRuns())
     config.pluginmanager.register(Recorder(config), RECORDER)
     shard = shards.read_shard(config.getoption("--shard"))
     if shard is not None:

@@ -1,23 +1,27 @@
 """Defects of torch itself, recorded so that no plugin is blamed for them. Needs torch.
 
-A test states its expectation of every device, and wraps the part that a defect spoils. Nothing is skipped beforehand:
-where the expectation holds on a plugin's device although the table has the defect for this torch, the test ends as
-``xpassed``, which asks for a look at the entry.
+Whether torch has a defect is measured in the process of the tests, by the feature that is broken: a nightly is the
+version after the newest release, so its number says nothing. The versions in the table are documentation, and tell when
+an entry can be removed. ``harness/repaired_runs.py`` decides which failures a defect excuses.
+
+``python -m harness.defects`` prints which of them the installed torch has.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
-import pytest
 import torch
 
 from harness.device import is_privateuse1
-from harness.stale_defects import tell_not_seen
-from harness.text import first_line
+from harness.process import run_python
 
 
 @dataclass(frozen=True)
@@ -26,63 +30,135 @@ class CoreDefect:
 
     Attributes:
         what: what torch does wrong, in one sentence.
-        since: first minor version known to have it.
-        before: first minor version known to be without it; None while none is.
+        since: first minor version on which it was measured.
+        is_present: whether torch has it, measured for a device of this name; None where this device cannot show it.
+        repaired: torch without the defect, for this process; None where only another torch is without it, and then the
+            tests that are marked with the defect are the only ones that it excuses.
+        before: first minor version on which it was not measured; None while none is.
         issue: where it is discussed, if it is.
 
     """
 
     what: str
     since: tuple[int, int]
+    is_present: Callable[[str], bool | None]
+    repaired: Callable[[], AbstractContextManager[None]] | None = None
     before: tuple[int, int] | None = None
     issue: str | None = None
 
 
+def _dlpack_device_is_refused(name: str) -> bool:
+    """Ask a tensor that is on the device and has no memory there, so that no kernel of the plugin takes part."""
+
+    class WithoutMemory(torch.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, *_: Any, **__: Any) -> Any:
+            raise NotImplementedError
+
+    there = torch.Tensor._make_wrapper_subclass(WithoutMemory, (1,), device=torch.device(name, 0))
+    try:
+        torch.Tensor.__dlpack_device__(there)
+    except ValueError:
+        return True
+    return False
+
+
+@contextmanager
+def _dlpack_device_is_known() -> Iterator[None]:
+    from torch.utils.dlpack import DLDeviceType
+
+    original = torch.Tensor.__dlpack_device__
+
+    def dlpack_device(tensor: torch.Tensor) -> tuple[Any, int]:
+        if is_privateuse1(tensor.device.type):
+            return DLDeviceType.kDLExtDev, tensor.device.index or 0
+        return original(tensor)
+
+    torch.Tensor.__dlpack_device__ = dlpack_device  # type: ignore[method-assign,assignment]
+    try:
+        yield
+    finally:
+        torch.Tensor.__dlpack_device__ = original  # type: ignore[method-assign]
+
+
+def _emptying_the_host_cache_crashes(name: str) -> bool | None:
+    """Compare two fresh processes that differ in one call; a device that pins memory has what torch looks for."""
+    try:
+        torch.empty(1).pin_memory()
+    except RuntimeError:
+        allocate = "import sys, torch; torch.ones(1, device=sys.argv[1])"
+        run_python(allocate, name)
+        try:
+            run_python(f"{allocate}; torch.accelerator.empty_host_cache()", name)
+        except AssertionError as error:
+            return "ended with -" in str(error)
+        return False
+    return None
+
+
 CORE_DEFECTS = {
-    "module-to-makes-new-parameters": CoreDefect(
-        "Module.to() makes new Parameters on a PrivateUse1 device: `tensor.data = other` leaves it out of the devices "
-        "whose tensors can take each other's place (has_compatible_shallow_copy_type in TensorImpl.h), and is said not "
-        "to ask the operator any more with which a plugin could say otherwise",
-        since=(2, 14),
-        issue="https://github.com/pytorch/pytorch/issues/196975",
-    ),
     "dlpack-device-type": CoreDefect(
         "Tensor.__dlpack_device__ fails for every renamed PrivateUse1 device",
-        since=(2, 13),
+        since=(2, 12),
+        is_present=_dlpack_device_is_refused,
+        repaired=_dlpack_device_is_known,
         issue="https://github.com/pytorch/pytorch/issues/195815",
     ),
     "empty-host-cache-crashes": CoreDefect(
         "torch.accelerator.empty_host_cache() crashes when no host allocator is registered",
         since=(2, 13),
+        before=(2, 15),
+        is_present=_emptying_the_host_cache_crashes,
         issue="https://github.com/pytorch/pytorch/issues/197561",
     ),
 }
 
 
-@contextmanager
-def core_defect(name: str, device: torch.device) -> Iterator[None]:
-    """Call a failure of the block expected, where this torch has the defect and the device comes from a plugin."""
-    defect = CORE_DEFECTS[name]
-    applies = is_privateuse1(device.type) and present(defect, torch.__version__)
-    where = f" ({defect.issue})" if defect.issue else ""
-    try:
-        yield
-    except Exception as error:
-        if not applies:
-            raise
-        seen = first_line(str(error)) or type(error).__name__
-        pytest.xfail(f"torch {torch.__version__} is at fault, not the device: {defect.what}{where}. Seen: {seen}")
-    if applies:
-        tell_not_seen(
-            f"the defect {name} of torch{where} was not seen with torch {torch.__version__}: give its entry in "
-            "harness/defects.py the version that is without it, unless this plugin has a way around"
-        )
+@cache
+def measure(name: str, device: str) -> bool | None:
+    """Whether this torch has a defect of the table, measured once; None where the device cannot show it.
+
+    Args:
+        name: of the defect.
+        device: the name in ``torch.device(name)``.
+
+    """
+    return CORE_DEFECTS[name].is_present(device) if is_privateuse1(device) else False
 
 
-def present(defect: CoreDefect, version: str) -> bool:
-    """Whether a torch version has a defect, as far as is known."""
-    found = re.match(r"(\d+)\.(\d+)", version)
+def is_listed(name: str) -> bool:
+    """Whether the table says that the installed version of torch has a defect."""
+    defect, found = CORE_DEFECTS[name], re.match(r"(\d+)\.(\d+)", torch.__version__)
     if found is None:
         return False
     minor = (int(found[1]), int(found[2]))
     return defect.since <= minor and (defect.before is None or minor < defect.before)
+
+
+def excuse(name: str, seen: str) -> str:
+    """Why a test is an expected failure, in one line.
+
+    Args:
+        name: of the defect.
+        seen: the failure, in one line.
+
+    """
+    defect = CORE_DEFECTS[name]
+    where = f" ({defect.issue})" if defect.issue else ""
+    return f"torch {torch.__version__} is at fault, not the device: {defect.what}{where}. Entry: {name}. Seen: {seen}"
+
+
+def not_seen(name: str) -> str:
+    """What is said of a test that shows a listed defect and passes."""
+    defect = CORE_DEFECTS[name]
+    where = f" ({defect.issue})" if defect.issue else ""
+    return (
+        f"the defect {name} of torch{where} was not seen with torch {torch.__version__}: give its entry in "
+        "harness/defects.py the version that is without it, unless this plugin has a way around"
+    )
+
+
+if __name__ == "__main__":
+    installed = torch._C._get_privateuse1_backend_name()
+    measured = {name: measure(name, installed) for name in CORE_DEFECTS}
+    json.dump({"torch": torch.__version__, "device": installed, "defects": measured}, sys.stdout)

@@ -137,6 +137,9 @@ class Recorder:
                 mark_unsupported(report, str(value.msg))
         if report.failed:
             _add_ending(report, item, call.excinfo, self.options.device)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep what counts: a test may be run again to find out why it fails (``harness/repaired_runs.py``)."""
         self._reports.append(report)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:

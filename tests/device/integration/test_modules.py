@@ -11,7 +11,6 @@ import torch
 from torch import nn
 
 from harness.compare import assert_matches, assert_on, numbers, put
-from harness.defects import core_defect
 
 pytestmark = pytest.mark.capability("modules")
 
@@ -203,8 +202,7 @@ def test_parameters_keep_their_identity(device: torch.device) -> None:
     module = nn.Linear(3, 2)
     before = module.weight
     module.to(device)
-    with core_defect("module-to-makes-new-parameters", device):
-        assert module.weight is before
+    assert module.weight is before
 
 
 def test_shared_parameters_stay_shared(device: torch.device) -> None:
@@ -212,8 +210,7 @@ def test_shared_parameters_stay_shared(device: torch.device) -> None:
     module = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
     module[1].weight = module[0].weight
     module.to(device)
-    with core_defect("module-to-makes-new-parameters", device):
-        assert module[1].weight is module[0].weight, "a shared parameter became two, which train apart"
+    assert module[1].weight is module[0].weight, "a shared parameter became two, which train apart"
 
 
 def test_state_is_loaded_across_devices(device: torch.device) -> None:
@@ -242,8 +239,7 @@ def test_lazy_module(device: torch.device) -> None:
     made_there = nn.LazyLinear(4, device=device)
     assert_on(made_there(put(numbers(6, 9), device)), device)
     module = nn.Sequential(nn.LazyLinear(4), nn.LazyBatchNorm1d()).to(device)
-    with core_defect("module-to-makes-new-parameters", device):
-        result = module(put(numbers(6, 9), device))
+    result = module(put(numbers(6, 9), device))
     assert_on(result, device)
     assert module[0].weight.shape == (4, 9)
     for parameter in module.parameters():

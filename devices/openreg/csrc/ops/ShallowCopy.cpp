@@ -5,7 +5,6 @@
 // Parameters, and an optimizer built before it would train the old ones. Our
 // tensors are plain TensorImpls, which can take each other's place.
 #include <ATen/core/Tensor.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 
 namespace openreg {
@@ -18,9 +17,6 @@ bool has_compatible_shallow_copy_type(const at::Tensor& self, const at::Tensor& 
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  // Where `tensor.data = other` is an operator, from 2.14 on, it does not ask
-  // this one (pytorch#196975): a yes would only turn Module.to() into an error.
-  if (c10::Dispatcher::singleton().findOp({"aten::shallow_copy_data_", ""})) return;
   m.impl("_has_compatible_shallow_copy_type", TORCH_FN(has_compatible_shallow_copy_type));
 }
 

@@ -23,6 +23,12 @@ class device:
         if name != "cpu":
             raise RuntimeError(f"Expected one of cpu device type at start of device string: {name}")
         self.index = None
+
+
+class _C:
+    @staticmethod
+    def _get_privateuse1_backend_name():
+        return "privateuseone"
 """
 
 HEADER = """

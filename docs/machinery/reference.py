@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import reference_allowances
 import reference_command_line
 import reference_device_file
 import reference_errors
@@ -24,6 +25,7 @@ def files(root: Path) -> dict[str, str]:
         "reference/command-line.md": reference_command_line.page(),
         "reference/errors.md": reference_errors.page(),
         "reference/workflows.md": reference_workflows.page(root),
+        "reference/numeric-allowances.md": reference_allowances.page(root),
         "reference/torch-versions.md": reference_torch_versions.page(root),
         **reference_schemas.files(),
     }

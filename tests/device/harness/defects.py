@@ -118,12 +118,17 @@ CORE_DEFECTS = {
 def measure(name: str, device: str) -> bool | None:
     """Whether this torch has a defect of the table, measured once; None where the device cannot show it.
 
+    A probe that fails, because a later torch has changed what it asks, shows nothing either.
+
     Args:
         name: of the defect.
         device: the name in ``torch.device(name)``.
 
     """
-    return CORE_DEFECTS[name].is_present(device) if is_privateuse1(device) else False
+    try:
+        return CORE_DEFECTS[name].is_present(device) if is_privateuse1(device) else False
+    except Exception:
+        return None
 
 
 def is_listed(name: str) -> bool:

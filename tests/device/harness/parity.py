@@ -142,7 +142,7 @@ def compare(
         tally.samples += 1
         line = f"sample {sample.number}: {case.name}({shown(sample.arguments)}): "
         with _attention(case):
-            control = _control(case, run, sample)
+            control = control_result(case, run, sample)
         if isinstance(control, str):
             tally.control.append(line + control)
             continue
@@ -164,7 +164,7 @@ def compare(
 
 
 @dataclass(frozen=True)
-class _Control:
+class ControlResult:
     """What the cpu gave."""
 
     seen: Compared
@@ -182,7 +182,7 @@ class _Told:
     seen: Compared | None = None
 
 
-def _control(case: Case, run: Run, sample: Sample) -> _Control | str:
+def control_result(case: Case, run: Run, sample: Sample) -> ControlResult | str:
     """What the cpu gave, or why it says nothing."""
     cpu = torch.device(CONTROL)
     generator = torch.default_generator
@@ -198,7 +198,7 @@ def _control(case: Case, run: Run, sample: Sample) -> _Control | str:
         is_determined = second.differs(first, cpu) is None and not case.is_undetermined
     except Exception as error:
         return shown_error(error)
-    return _Control(first, is_random, is_determined)
+    return ControlResult(first, is_random, is_determined)
 
 
 def _against(
@@ -206,7 +206,7 @@ def _against(
     run: Run,
     sample: Sample,
     device: torch.device,
-    control: _Control,
+    control: ControlResult,
     tolerances: Mapping[torch.dtype, Tolerance],
 ) -> _Told | None:
     placing = Placing(device)

@@ -6,8 +6,10 @@ computed by libraries, which have switches of their own.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from small_suites import DevicePython, read_events
@@ -62,6 +64,25 @@ def test_operators_that_differ_most(reference: DevicePython, tmp_path: Path, dev
         for capability, threads in (("default", 1), ("avx2", 2))
     ]
     assert seen == [dict.fromkeys([*forward, *backward], "passed")] * 2
+
+
+@pytest.mark.deep
+def test_the_published_allowances_are_those_of_this_torch(reference: DevicePython, tmp_path: Path, root: Path) -> None:
+    """Those that the error of the cpu makes depend on the machine, the others on torch."""
+    made = tmp_path / "allowances.json"
+    done = reference("-m", "harness.allowances", str(made))
+    assert done.returncode == 0, done.stderr
+    seen, published = (
+        json.loads(path.read_text(encoding="utf-8")) for path in (made, root / "docs" / "operator_allowances.json")
+    )
+    assert set(seen["allowances"]) == set(published["allowances"])
+    for name, kinds in published["allowances"].items():
+        assert _declared(kinds) <= _declared(seen["allowances"][name]), name
+
+
+def _declared(kinds: Mapping[str, list[Any]]) -> set[str]:
+    """In which directions and dtypes PyTorch's own tolerance is the largest."""
+    return {kind for kind, (_, source) in kinds.items() if source == "PyTorch's own tolerance for the operator"}
 
 
 @pytest.mark.deep

@@ -1,4 +1,4 @@
-"""The reference device is as expected on every version of torch that the project names, from the oldest to the newest."""
+"""The reference device is as expected on every version of torch that the project names."""
 
 from __future__ import annotations
 

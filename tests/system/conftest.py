@@ -15,7 +15,7 @@ from seeded_python import make_seeded_python
 from torch_wheels import torch_variables
 from unit.render.hostile import hostile_sample
 from unit.render.sample import Sample, sample
-from worker_order import MARKERS, in_worker_order, markers_of
+from worker_order import pytest_collection_modifyitems  # noqa: F401 (a hook of pytest)
 
 from ootci.stages.render import render
 
@@ -43,14 +43,6 @@ def pytest_configure(config: pytest.Config) -> None:
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
     if workers > 1:
         os.environ.setdefault("OMP_NUM_THREADS", str(max(1, len(os.sched_getaffinity(0)) // workers)))
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Note all markers before -m leaves tests out; give workers long files first, and those with the device last."""
-    config.stash[MARKERS] = markers_of(items)
-    if hasattr(config, "workerinput"):
-        items[:] = in_worker_order(items)
 
 
 @pytest.fixture(scope="session")

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import pytest
 
 DEVICE_FIXTURES = frozenset({"openreg_nightly", "device_python", "python_with_torch"})
 MARKERS: pytest.StashKey[dict[str, frozenset[str]]] = pytest.StashKey()
 """Of every test that was found, the markers; those of a test that asks for the device's environment are noted, too."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    """Note all markers before -m leaves tests out; give workers what is left in an order that keeps them busy."""
+    config.stash[MARKERS] = markers_of(items)
+    yield
+    if hasattr(config, "workerinput"):
+        items[:] = in_worker_order(items)
 
 
 def markers_of(items: Iterable[pytest.Item]) -> dict[str, frozenset[str]]:

@@ -13,7 +13,7 @@ CONFTEST = """
 import os
 import pytest
 from preparation import prepare_once
-from worker_order import in_worker_order
+from worker_order import pytest_collection_modifyitems
 
 def make():
     with open("made", "a") as log:
@@ -23,9 +23,6 @@ def make():
 @pytest.fixture(scope="session")
 def dear(tmp_path_factory):
     return prepare_once(tmp_path_factory.getbasetemp().parent, "dear", make)
-
-def pytest_collection_modifyitems(items):
-    items[:] = in_worker_order(items)
 """
 TESTS = """
 import os, time
@@ -85,10 +82,12 @@ def test_workers_begin_with_what_others_wait_for_and_with_what_is_long(tmp_path:
     with_torch = plain + "@pytest.mark.torch\ndef test_second(): pass\n"
     long = "@pytest.mark.long\ndef test_third(): pass\n"
     nightly = "import pytest\n@pytest.fixture\ndef openreg_nightly(): pass\ndef test_it(openreg_nightly): pass\n"
+    deep = nightly.replace("def test_it", "@pytest.mark.deep\ndef test_it")
     files = {"a": with_torch, "b": with_torch + long, "c": plain, "d": plain + long, "e": nightly, "f": nightly + long}
+    files["0"] = deep + long.replace("@", "@pytest.mark.deep\n@")
     _write(tmp_path, {f"test_{name}.py": text for name, text in files.items()})
     _write(tmp_path, {"conftest.py": CONFTEST.format(make="pass")})
-    ran = _run(tmp_path, "-n1", "-v")
+    ran = _run(tmp_path, "-n1", "-v", "-m", "not deep")
     assert ran.code == 0, ran.out
     finished = [line.split("::")[0].removeprefix("test_") for line in _passed(ran.out)]
     assert list(dict.fromkeys(finished)) == [f"{name}.py" for name in "fdcbae"]

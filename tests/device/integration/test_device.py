@@ -170,6 +170,7 @@ def test_missing_card_is_told(device_name: str, use: str) -> None:
     assert re.search(r"out of range|out of bounds|invalid|no such|not (available|exist)|does not exist", said), said
 
 
+@pytest.mark.filterwarnings("ignore:ComplexHalf:UserWarning")
 def test_capability_names_dtypes(device: torch.device) -> None:
     """Of each dtype that the device says to support, tensors can be made and converted; float32 is among them.
 

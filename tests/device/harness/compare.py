@@ -39,7 +39,7 @@ def assert_matches(
     assert seen.dtype == cpu.dtype, f"expected dtype {cpu.dtype}, got {seen.dtype}"
     assert seen.shape == cpu.shape, f"expected shape {tuple(cpu.shape)}, got {tuple(seen.shape)}"
     assert seen.layout == cpu.layout, f"expected layout {cpu.layout}, got {seen.layout}"
-    told = elements_differ(seen, cpu, lambda: exact)
+    told = elements_differ(seen, cpu, lambda: None if exact is None else exact.detach())
     kind = f"{str(actual.dtype).removeprefix('torch.')}[{', '.join(map(str, actual.shape))}]"
     assert told is None, f"{told}\nThe result is {kind} on {actual.device}."
 

@@ -26,7 +26,7 @@ COPIES_TO_OUT = ("lu",)
 """Operators that torch computes in Python and copies to ``out``, on whatever device that is."""
 
 ROUNDING = (
-    *("ceil", "floor", "round", "trunc", "sign", "heaviside", "histc"),
+    *("ceil", "floor", "round", "round.decimals_0", "round.decimals_neg_3", "trunc", "sign", "heaviside", "histc"),
     *("floor_divide", "div.floor_rounding", "div.trunc_rounding"),
 )
 """Operators whose floating results are whole numbers: a little less than one of them may be the next."""
@@ -94,7 +94,7 @@ class Operator:
     @property
     def rounds(self) -> bool:
         """Whether it rounds to few values, so that results are equal and not close."""
-        return self.name.partition(".decimals")[0] in ROUNDING
+        return self.name in ROUNDING
 
     @property
     def is_undetermined(self) -> bool:

@@ -56,6 +56,9 @@ EXACT = {
 MULTIPLE = 4.0
 """How many times the cpu's own error is allowed."""
 
+TYPICAL = 2.0
+"""How many times the root mean square of the cpu's errors counts for each element of a result."""
+
 LARGEST_OWN = 5.0
 """PyTorch's own tolerance counts up to this many tolerances of the result's largest element.
 
@@ -76,14 +79,14 @@ class Allowance:
 
     Attributes:
         references: right results as float64 or complex128, of which an element has to be near one.
-        distance: allowed for each element, as float64.
-        cpu_error: the cpu's own error in each element, as float64; None where the first reference is not exact.
+        distances: allowed for each element from each reference, as float64.
+        cpu_error: the cpu's own error in each element, as float64; None where there is no one exact result.
         source: where the allowed distance comes from.
 
     """
 
     references: tuple[torch.Tensor, ...]
-    distance: torch.Tensor
+    distances: tuple[torch.Tensor, ...]
     cpu_error: torch.Tensor | None
     source: str
 
@@ -98,43 +101,44 @@ def allowance(cpu: torch.Tensor, exact: torch.Tensor | None, own: Tolerance | No
 
     """
     tolerance = TOLERANCES.get(cpu.dtype, EQUAL)
+    source = f"the tolerance of {str(cpu.dtype).removeprefix('torch.')}"
     wide = cpu.to(torch.complex128 if cpu.dtype.is_complex else torch.float64)
     known = exact is not None and exact.shape == wide.shape and exact.dtype == wide.dtype and cpu.dtype in EXACT
     if not known or not cpu.numel():
-        return _widened(Allowance((wide,), tolerance.distance(wide), None, _of_dtype(cpu.dtype)), tolerance, own)
+        return _widened(Allowance((wide,), (tolerance.distance(wide),), None, source), tolerance, own)
     assert exact is not None
     # An element that is not finite in one of the two has no error that could be measured.
     measured = wide.isfinite() & exact.isfinite()
-    reference = torch.where(measured, exact, wide)
+    in_range = exact.isfinite() & (exact.abs() <= torch.finfo(cpu.dtype).max)
+    reference = torch.where(in_range, exact, wide)
     distance = tolerance.distance(reference)
     error = torch.where(measured, (wide - exact).abs(), 0.0)
-    if bool(error.max() > SAME_ANSWER * distance[measured].max()) if measured.any() else False:
-        return _widened(Allowance((wide, reference), distance, None, _of_dtype(cpu.dtype)), tolerance, own)
-    # Relative to its element where elements differ in size, absolute where a sum cancelled: the smaller of both.
-    relative = torch.where(measured, error / distance, 0.0).max() * distance
-    by_cpu = MULTIPLE * torch.minimum(relative, error.max())
-    given = Allowance((reference,), torch.maximum(distance, by_cpu), error, _of_dtype(cpu.dtype))
+    others = () if bool((measured | ~in_range).all()) else (wide,)
+    if measured.any() and bool(error.max() > SAME_ANSWER * distance[measured].max()):
+        distances = (tolerance.distance(wide), distance)
+        return _widened(Allowance((wide, reference), distances, None, source), tolerance, own)
+    # The error counts relative to the element where elements differ in size, absolute where a sum cancelled. One
+    # element in which the cpu is far off does not widen what is allowed for all others.
+    relative = (error / distance)[measured]
+    typical = torch.minimum(relative.max(), TYPICAL * relative.square().mean().sqrt()) if relative.numel() else 0.0
+    by_cpu = MULTIPLE * torch.maximum(error, torch.minimum(typical * distance, error.max()))
     if bool((by_cpu > distance).any()):
-        given = replace(given, source=f"{MULTIPLE:g} times the cpu's own error on this sample")
-    return _widened(given, tolerance, own)
-
-
-def _of_dtype(dtype: torch.dtype) -> str:
-    return f"the tolerance of {str(dtype).removeprefix('torch.')}"
+        distance, source = torch.maximum(distance, by_cpu), f"{MULTIPLE:g} times the cpu's own error on this sample"
+    distances = (distance, *(tolerance.distance(other) for other in others))
+    return _widened(Allowance((reference, *others), distances, error, source), tolerance, own)
 
 
 def _widened(given: Allowance, tolerance: Tolerance, own: Tolerance | None) -> Allowance:
     """The same with PyTorch's tolerance for the operator, where that is wider."""
-    if own is None:
+    if own is None or not given.references[0].numel():
         return given
-    reference = given.references[0]
-    bound = LARGEST_OWN * float(tolerance.distance(reference).max()) if reference.numel() else 0.0
-    wider = own.distance(reference).clamp(max=bound)
-    if not bool((wider > given.distance).any()):
+    distances = []
+    for reference, distance in zip(given.references, given.distances, strict=True):
+        bound = LARGEST_OWN * float(tolerance.distance(reference).max())
+        distances.append(torch.maximum(distance, own.distance(reference).clamp(max=bound)))
+    if all(torch.equal(wider, distance) for wider, distance in zip(distances, given.distances, strict=True)):
         return given
-    return replace(
-        given, distance=torch.maximum(given.distance, wider), source="PyTorch's own tolerance for the operator"
-    )
+    return replace(given, distances=tuple(distances), source="PyTorch's own tolerance for the operator")
 
 
 def torch_tolerances(info: Any, test: tuple[str, str] | None, device_type: str) -> Mapping[torch.dtype, Tolerance]:

@@ -17,14 +17,13 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from harness import module_database, operator_database
-from harness.module_database import modules
+from harness.module_database import MODULE_TEST, modules
 from harness.operator_database import BACKWARD, FORWARD, operators
-from harness.operator_runs import backward, forward
+from harness.operator_runs import BACKWARD_TEST, FORWARD_TEST, backward, forward
 from harness.ops_dtypes import dtype_name
 from harness.parity import Case, Run, control_result, exact_result
 from harness.samples import Sample
 from harness.tolerance import TOLERANCES, Allowance, Tolerance, allowance, torch_tolerances
-from ops import test_backward, test_forward, test_modules
 
 DEVICE_TYPE = "privateuse1"
 """Tolerances that PyTorch declares for one kind of device do not count."""
@@ -48,14 +47,14 @@ def _cases() -> Iterator[tuple[Any, Iterable[Sample], Run, str, tuple[str, str]]
     for dtype in FORWARD:
         if dtype in TOLERANCES:
             for operator in operators(dtype, backward=False):
-                yield operator, operator.samples(), forward, "forward", test_forward.COUNTERPART
+                yield operator, operator.samples(), forward, "forward", FORWARD_TEST
     for dtype in BACKWARD:
         for operator in operators(dtype, backward=True):
-            yield operator, operator.samples(requires_grad=True), backward, "backward", test_backward.COUNTERPART
+            yield operator, operator.samples(requires_grad=True), backward, "backward", BACKWARD_TEST
     for module in modules(torch.float32):
-        yield module, module.samples(), module_database.forward, "forward", test_modules.COUNTERPART
+        yield module, module.samples(), module_database.forward, "forward", MODULE_TEST
         given = module.samples(requires_grad=True)
-        yield module, given, module_database.backward, "backward", test_modules.COUNTERPART
+        yield module, given, module_database.backward, "backward", MODULE_TEST
 
 
 def _allowances(

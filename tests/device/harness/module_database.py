@@ -20,6 +20,9 @@ from harness.torch_lists import torch_list
 MAX_SAMPLES = 32
 """How many inputs of a module are run at most, evenly spread over those that ``module_db`` gives."""
 
+MODULE_TEST = ("TestModule", "test_cpu_gpu_parity")
+"""PyTorch's own test that compares modules on two devices (test/test_modules.py)."""
+
 MODULES = torch_list("torch.testing._internal.common_modules", "module_db")
 
 

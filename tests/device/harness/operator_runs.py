@@ -8,6 +8,10 @@ from harness.operator_database import Operator
 from harness.results import Result, gradients
 from harness.samples import Arguments, Sample
 
+FORWARD_TEST = ("TestCommon", "test_compare_cpu")
+BACKWARD_TEST = ("TestCommon", "test_noncontiguous_samples")
+"""PyTorch's own tests that compare results, and gradients (test/test_ops.py)."""
+
 
 def forward(operator: Operator, sample: Sample, arguments: Arguments) -> Result:
     """Call the operator."""

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from harness.operator_database import BACKWARD, Operator, operators
-from harness.operator_runs import backward
+from harness.operator_runs import BACKWARD_TEST, backward
 from harness.parity import compare
 from harness.torch_lists import cases
 
@@ -16,13 +16,10 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),
 ]
 
-COUNTERPART = ("TestCommon", "test_noncontiguous_samples")
-"""PyTorch's own test that compares gradients (test/test_ops.py)."""
-
 CASES = cases([case for dtype in BACKWARD for case in operators(dtype, backward=True)], "operators")
 
 
 @pytest.mark.parametrize("operator", CASES)
 def test_backward(device: torch.device, operator: Operator) -> None:
     """An operator gives the cpu's gradients, on the device, for every sample in PyTorch's own list."""
-    compare(operator, operator.samples(requires_grad=True), backward, device, counterpart=COUNTERPART).end()
+    compare(operator, operator.samples(requires_grad=True), backward, device, counterpart=BACKWARD_TEST).end()

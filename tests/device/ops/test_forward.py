@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from harness.operator_database import FORWARD, Operator, operators
-from harness.operator_runs import forward
+from harness.operator_runs import FORWARD_TEST, forward
 from harness.parity import compare
 from harness.sample_lines import sample_lines
 from harness.torch_lists import cases
@@ -17,13 +17,10 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),
 ]
 
-COUNTERPART = ("TestCommon", "test_compare_cpu")
-"""PyTorch's own test of the same thing (test/test_ops.py)."""
-
 CASES = cases([case for dtype in FORWARD for case in operators(dtype, backward=False)], "operators")
 
 
 @pytest.mark.parametrize("operator", CASES)
 def test_forward(device: torch.device, operator: Operator) -> None:
     """An operator gives the cpu's results, on the device, for every sample in PyTorch's own list."""
-    compare(operator, operator.samples(), forward, device, counterpart=COUNTERPART, show=sample_lines).end()
+    compare(operator, operator.samples(), forward, device, counterpart=FORWARD_TEST, show=sample_lines).end()

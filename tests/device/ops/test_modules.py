@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from harness.module_database import Module, backward, forward, modules, modules_with_errors
+from harness.module_database import MODULE_TEST, Module, backward, forward, modules, modules_with_errors
 from harness.parity import compare
 from harness.refused_calls import refused
 from harness.torch_lists import cases
@@ -16,22 +16,19 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),
 ]
 
-COUNTERPART = ("TestModule", "test_cpu_gpu_parity")
-"""PyTorch's own test of the same thing (test/test_modules.py)."""
-
 CASES = cases(modules(torch.float32), "modules")
 
 
 @pytest.mark.parametrize("module", CASES)
 def test_module_forward(device: torch.device, module: Module) -> None:
     """A module gives the cpu's results, and keeps the cpu's running statistics, on the device."""
-    compare(module, module.samples(), forward, device, counterpart=COUNTERPART).end()
+    compare(module, module.samples(), forward, device, counterpart=MODULE_TEST).end()
 
 
 @pytest.mark.parametrize("module", CASES)
 def test_module_backward(device: torch.device, module: Module) -> None:
     """A module gives the cpu's gradients of its parameters and inputs, on the device."""
-    compare(module, module.samples(requires_grad=True), backward, device, counterpart=COUNTERPART).end()
+    compare(module, module.samples(requires_grad=True), backward, device, counterpart=MODULE_TEST).end()
 
 
 @pytest.mark.parametrize("module", cases(modules_with_errors(torch.float32), "modules"))

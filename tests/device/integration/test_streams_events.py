@@ -74,35 +74,37 @@ def test_idle_stream_is_done(device: torch.device, load: Load) -> None:
     busy.synchronize()
 
 
-def test_event_orders_two_streams(device: torch.device, load: Load) -> None:
-    """A stream that waits for an event sees what the other stream did before the event."""
-    producer, consumer = torch.Stream(device), torch.Stream(device)
-    event = torch.Event(device)
+def _assert_ordered(
+    device: torch.device, load: Load, producer: torch.Stream, consumer: torch.Stream, order: Callable[[], object]
+) -> None:
+    """Assert that the consumer sees what the producer did before ``order`` was called."""
     target = torch.zeros(1000, device=device)
     torch.accelerator.synchronize()
     with producer:
         # The result of the slow work decides what is written, so the write cannot come before it.
         target.add_(load()[0, 0] * load.expected().shape[0])
-        event.record(producer)
+    order()
     with consumer:
-        event.wait(consumer)
         seen = target * 2
     consumer.synchronize()
     assert_matches(seen, torch.full((1000,), 2.0), device)
+
+
+def test_event_orders_two_streams(device: torch.device, load: Load) -> None:
+    """A stream that waits for an event sees what the other stream did before the event."""
+    producer, consumer, event = torch.Stream(device), torch.Stream(device), torch.Event(device)
+
+    def order() -> None:
+        event.record(producer)
+        event.wait(consumer)
+
+    _assert_ordered(device, load, producer, consumer, order)
 
 
 def test_stream_waits_for_stream(device: torch.device, load: Load) -> None:
     """`Stream.wait_stream` orders all that was enqueued before it."""
     producer, consumer = torch.Stream(device), torch.Stream(device)
-    target = torch.zeros(1000, device=device)
-    torch.accelerator.synchronize()
-    with producer:
-        target.add_(load()[0, 0] * load.expected().shape[0])
-    consumer.wait_stream(producer)
-    with consumer:
-        seen = target * 2
-    consumer.synchronize()
-    assert_matches(seen, torch.full((1000,), 2.0), device)
+    _assert_ordered(device, load, producer, consumer, lambda: consumer.wait_stream(producer))
 
 
 def test_event_recorded_by_stream_can_be_waited_for(device: torch.device, load: Load) -> None:
@@ -170,15 +172,7 @@ def test_stream_with_a_priority(device: torch.device, load: Load) -> None:
     """
     urgent, usual = _urgent_stream(device), torch.Stream(device)
     assert urgent != usual
-    target = torch.zeros(1000, device=device)
-    torch.accelerator.synchronize()
-    with usual:
-        target.add_(load()[0, 0] * load.expected().shape[0])
-    urgent.wait_stream(usual)
-    with urgent:
-        seen = target * 2
-    urgent.synchronize()
-    assert_matches(seen, torch.full((1000,), 2.0), device)
+    _assert_ordered(device, load, usual, urgent, lambda: urgent.wait_stream(usual))
 
 
 def test_priority_has_an_effect(device: torch.device, load: Load) -> None:

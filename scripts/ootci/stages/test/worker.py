@@ -37,6 +37,8 @@ class Worker:
             *("-c", str(run.suites / "pytest.ini"), "--rootdir", str(run.suites), *_places(run, tests)),
             *run.options,
             *("--device", run.device, "--events", str(run.events), "--stack-file", str(self._stacks)),
+            # Elsewhere pytest would remove what other runs on this machine left behind, which can take minutes.
+            f"--basetemp={run.scratch / f'tmp.{run.attempt}-{number}'}",
         ]
         if run.attempt > 1:
             command += ["--attempt", str(run.attempt)]

@@ -110,6 +110,13 @@ def test_a_crash_costs_the_test_that_was_running(suite: SuiteRun) -> None:
     assert told.text.endswith("Reproduce (from the suites folder): python -m pytest b --device dev")
 
 
+def test_each_process_has_temporary_files_of_its_own_in_the_run_s_folder(suite: SuiteRun) -> None:
+    played = _play(suite, ["collect a b", "start a", "crash"], ["collect b", "start b", "end b=passed", "finish 0"])
+    places = [word for start in played.starts for word in start.split() if word.startswith("--basetemp=")]
+    assert len(set(places)) == len(played.starts) == 2
+    assert all(place.startswith(f"--basetemp={suite.scratch}/") for place in places)
+
+
 def test_every_test_may_crash_and_each_is_told(suite: SuiteRun) -> None:
     played = _play(
         suite, ["collect a b c", "start a", "crash"], ["start b", "crash"], ["start c", "crash"], ["finish 0"]

@@ -16,9 +16,10 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from contract.good_workflows import GOOD
+from contract.workflow_file import File
 from contract.workflow_linters import lint
-from contract.workflow_mistakes import GOOD, MISTAKES
-from contract.workflow_rules import File
+from contract.workflow_mistakes import MISTAKES
 
 PAGE = Path(__file__).with_suffix(".md")
 TOOLS = ("zizmor", "check-jsonschema", "act", "shellcheck", "actionlint", "languageservice")

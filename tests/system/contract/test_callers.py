@@ -12,7 +12,7 @@ import pytest
 import yaml
 from contract.test_workflows import RULES
 from contract.workflow_calls import calls_from_elsewhere
-from contract.workflow_rules import File, Rule, read_files
+from contract.workflow_file import File, Rule, read_files
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "workflows"

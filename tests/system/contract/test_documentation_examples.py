@@ -12,7 +12,7 @@ from typing import Any
 import click
 import pytest
 import yaml
-from contract.workflow_rules import read_files
+from contract.workflow_file import read_files
 
 from ootci.cli.main import cli
 from ootci.model.device import load_device

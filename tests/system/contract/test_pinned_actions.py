@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from contract.workflow_rules import File, read_files
+from contract.workflow_file import File, read_files
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from contract.workflow_file import read_files
 from contract.workflow_linters import are_there, evaluate
-from contract.workflow_rules import read_files
 from e2e.conftest import missing
 from unit.samples import DEVICE_YAML
 

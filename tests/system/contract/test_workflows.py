@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 import yaml
 from contract import workflow_calls, workflow_rules, workflow_secrets
-from contract.workflow_mistakes import CHECKS, GOOD, MISTAKES
-from contract.workflow_rules import NOT_THE_TOOL, File, Rule, read_files
+from contract.good_workflows import CHECKS, GOOD
+from contract.workflow_file import File, Rule, read_files
+from contract.workflow_mistakes import MISTAKES
+from contract.workflow_rules import NOT_THE_TOOL
 
 ROOT = Path(__file__).parents[3]
 GITHUB = ROOT / ".github"

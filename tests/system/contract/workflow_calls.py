@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from contract.workflow_rules import LEVELS, File, Files, Mapped, permissions_of
+from contract.workflow_file import File, Files, Mapped, permissions_of
+from contract.workflow_rules import LEVELS
 
 _EXPRESSION = re.compile(r"\$\{\{(.*?)\}\}", re.S)
 _KEBAB = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")

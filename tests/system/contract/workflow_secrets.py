@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from contract.workflow_rules import SECRET, Files, Mapped
+from contract.workflow_file import Files, Mapped
+from contract.workflow_rules import SECRET
 
 _OURS = frozenset({"schedule", "workflow_dispatch", "push", "workflow_call"})
 """Who starts one of these may write to the repository; of a fork, GitHub gives `workflow_call` no secret either."""

@@ -200,10 +200,18 @@ def run_workflow(
     if called is not None:
         command += ["--local-repository", f"{ADDRESS}={called.checkout}"]
         seen.update(STUB_CALLER=str(repository.remote), STUB_SHA=called.sha)
-    done = subprocess.run(
+    done = _ended(command, repository.checkout, seen)
+    # The jobs' workspaces hold an environment each, too large to keep.
+    shutil.rmtree(folder / "cache")
+    lines = (json.loads(line) for line in done.stdout.splitlines() if line.startswith("{"))
+    return ActRun(done.returncode, tuple(lines), folder / "store")
+
+
+def _ended(command: list[str], folder: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         command,
-        cwd=repository.checkout,
-        env=seen,
+        cwd=folder,
+        env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -211,10 +219,6 @@ def run_workflow(
         timeout=TIMEOUT_SECONDS,
         check=False,
     )
-    # The jobs' workspaces hold an environment each, too large to keep.
-    shutil.rmtree(folder / "cache")
-    lines = (json.loads(line) for line in done.stdout.splitlines() if line.startswith("{"))
-    return ActRun(done.returncode, tuple(lines), folder / "store")
 
 
 def _each(option: str, values: Iterable[str]) -> list[str]:

@@ -26,7 +26,7 @@ ATTEMPTS = len(PAUSES) + 1
 PIECE = 1 << 18
 
 _PLAIN = {"Accept-Encoding": "identity"}
-_FOR_GOOD = (("NameResolution", "its name is not known here"), ("refused", "connection refused"), ("SSL", "TLS failed"))
+_FOR_GOOD = (("NameResolution", "host name not resolved"), ("refused", "connection refused"), ("SSL", "TLS failed"))
 _PASSING = (("timed out", "timed out"), ("unreachable", "network unreachable"))
 
 

@@ -49,7 +49,7 @@ def collect_command(
         write(Durations(devices={device: averaged(before, run)}), durations_to)
     if output_format == "text":
         for report in run.suites:
-            text = f"{report.counts.pass_rate} executed tests passed, {report.counts.failures} failed"
+            text = f"{report.counts.pass_rate} tests passed, {report.counts.failures} failed"
             click.echo(f"{device} {report.suite}: {report.state.value}, {text}")
         return
     rows = [

@@ -182,7 +182,7 @@ def report_night(planned: Plan, verdicts: Verdicts, folders: Folders, output_for
             click.echo(f"  plugin {one_line(plugin.package)} {one_line(plugin.version or 'that could not be built')}")
         if request is not None and request.fallback_reason:
             click.echo(f"  FALLBACK: {one_line(request.deviation or '')}")
-    click.echo(f"\npage: {folders.site / 'index.html'}")
+    click.echo(f"\ndashboard: {folders.site / 'index.html'}")
 
 
 def exit_code(planned: Plan, verdicts: Verdicts) -> int:

@@ -57,12 +57,12 @@ class TorchRequest(Record):
 
     @property
     def deviation(self) -> str | None:
-        """What was wanted, what was got instead and why, for people; null when it is the torch that was wanted."""
+        """The torch tested instead of the one requested, and why; None when they are the same."""
         if self.unavailable_reason:
             return self.unavailable_reason
         if self.fallback_reason is None:
             return None
-        return f"wanted {self.wanted}, got {self.channel.value} {self.version} instead: {self.fallback_reason}"
+        return f"{self.channel.value} {self.version} instead of {self.wanted}: {self.fallback_reason}"
 
 
 class TorchBuild(Record):

@@ -42,7 +42,7 @@ def test_make_nightly_succeeds_and_prints_a_table_and_the_page(openreg_nightly: 
     headings, row = first.out.splitlines()[:2]
     assert re.split(r"\s{2,}", headings)[:3] == ["device", "stage reached", "verdict"]
     assert re.split(r"\s{2,}", row)[:3] == ["openreg", "ops", "OK"]
-    assert f"page: {openreg_nightly.folder / 'site' / 'index.html'}" in first.out
+    assert f"dashboard: {openreg_nightly.folder / 'site' / 'index.html'}" in first.out
     for stage in ("fetch", "build", "import", "check", "smoke", "integration", "ops"):
         assert f"openreg: {stage}" in first.err
 
@@ -84,12 +84,12 @@ def test_a_fallback_is_visible_everywhere(openreg_nightly: Nightly) -> None:
     if reason is None:
         assert run["torch_request"]["channel"] == "nightly"
         return
-    assert f"FALLBACK: wanted nightly, got release {run['torch_request']['version']} instead: {reason}" in (
+    assert f"FALLBACK: release {run['torch_request']['version']} instead of nightly: {reason}" in (
         openreg_nightly.first.out
     )
     site = openreg_nightly.folder / "site"
     for page in (site / "index.html", site / "d" / "openreg" / "index.html"):
-        assert "Not the torch that was wanted" in page.read_text(encoding="utf-8")
+        assert "Tested on another PyTorch" in page.read_text(encoding="utf-8")
 
 
 def test_the_second_time_nothing_is_built_again(openreg_nightly: Nightly) -> None:

@@ -69,7 +69,7 @@ def test_a_withdrawn_night_and_half_a_download_of_the_one_before(
     assert run["torch_request"]["commit"] == COMMIT
     reason = f"the file of {LAST_NIGHT} was withdrawn (broken)"
     assert run["torch_request"]["fallback_reason"] == reason
-    assert f"FALLBACK: wanted nightly, got nightly {BEFORE} instead: {reason}" in ran.out
+    assert f"FALLBACK: nightly {BEFORE} instead of nightly: {reason}" in ran.out
     assert reason in (tmp_path / "site" / "d" / "fake" / "index.html").read_text(encoding="utf-8")
     assert "wanted" in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
 

@@ -69,8 +69,8 @@ def torch_view(request: TorchRequest, build: TorchBuild | None) -> TorchView:
     version = one_line(version, 60) if version else None
     marker = fallback = None
     if request.fallback_reason is not None:
-        marker = f"wanted {one_line(request.wanted, 60)}, got {request.channel.value}"
-        fallback = f"{marker} {version or 'of unknown version'}: {one_line(request.fallback_reason)}"
+        marker = f"instead of {one_line(request.wanted, 60)}"
+        fallback = f"{request.channel.value} {version or '(version unknown)'} {marker}: {one_line(request.fallback_reason)}"
     return TorchView(version, request.channel.value, marker, fallback, request.unavailable_reason)
 
 

@@ -43,7 +43,7 @@ def test_the_plan_pins_what_pip_s_own_index_has(ootci: Tool, folder: Path, serve
     server.add("simple", "2.14.1", requires=FOR_CPU)
     ran = ootci("plan", cwd=folder, env={**server.variables, **server.pip_variables})
     assert (ran.code, ran.out) == (0, "dev: torch 2.14.1 (release)\n"), ran.err
-    assert "torch: wanted nightly, got release 2.14.1 instead: " in ran.err
+    assert "torch: release 2.14.1 instead of nightly: " in ran.err
     (run,) = json.loads((folder / ".ootci" / "plan.json").read_text(encoding="utf-8"))["runs"]
     assert run["torch"]["url"] == f"{server.address}/packages/ab/cd/torch-2.14.1-py3-none-any.whl"
 

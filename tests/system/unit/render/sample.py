@@ -265,7 +265,7 @@ def _verdict(invented: Invented, runs: dict[int, Run]) -> DeviceVerdict:
     return DeviceVerdict(
         device=invented.name,
         verdict=verdict,
-        reason=REASONS.get(verdict) or f"{last.counts.passed} of {last.counts.executed} executed tests passed",
+        reason=REASONS.get(verdict) or f"{last.counts.passed} of {last.counts.executed} tests passed",
         since=nights[row].date,
         nights=len(nights) - row,
         broke_at=BROKE_AT.get(verdict),

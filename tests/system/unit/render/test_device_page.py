@@ -56,7 +56,7 @@ def test_versions_name_the_pytorch_commit_and_link_it(site: Path) -> None:
 
 def test_a_fallback_is_said_on_the_device_s_page_and_on_the_run_s(site: Path) -> None:
     for page in (device(site, "ember"), read(site / "d" / "ember" / plan_id(NIGHTS - 1) / "index.html")):
-        assert "wanted nightly, got release 2.13.0+cpu" in page.one("p", class_="banner").text
+        assert "release 2.13.0+cpu instead of nightly" in page.one("p", class_="banner").text
 
 
 def test_a_silent_device_leads_to_its_last_report(site: Path) -> None:

@@ -79,9 +79,9 @@ def test_numbers_are_shown_with_what_they_are_a_part_of(front: Element) -> None:
 
 def test_a_fallback_is_said_in_the_row_and_in_a_banner(front: Element) -> None:
     torch = rows(front)["ember"].find("td", data_label="Torch")[0]
-    assert "wanted nightly, got release" in torch.text
+    assert "instead of nightly" in torch.text
     banner = front.one("p", class_="banner")
-    assert "wanted nightly, got release 2.13.0+cpu: no nightly build for the variant rocm7.1" in banner.text
+    assert "release 2.13.0+cpu instead of nightly: no nightly build for the variant rocm7.1" in banner.text
     assert banner.one("a").attributes["href"] == "#ember"
 
 

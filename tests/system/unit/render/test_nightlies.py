@@ -47,7 +47,7 @@ def test_a_row_leads_to_the_attempt_that_counts_and_silence_leads_nowhere(site: 
 
 def test_a_torch_that_was_not_wanted_is_marked_and_gives_no_commits(site: Path) -> None:
     page = nightly(site, NIGHTS - 1)
-    assert "wanted nightly, got release" in rows(page)["Ember X1"][3]
+    assert "instead of nightly" in rows(page)["Ember X1"][3]
     assert page.one("dl").text == (
         f"PyTorch 2.15.0.dev20261120 commit {SHA[:12]} new commits none since nightly {plan_id(NIGHTS - 2)}"
     )

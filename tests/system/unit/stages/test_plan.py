@@ -36,7 +36,7 @@ def index(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
 
     def listed(index_url: str, tags: frozenset[Tag]) -> list[TorchWheel]:
         if index_url not in held:
-            raise IndexProblem(f"{index_url} cannot be reached (its name is not known here)")
+            raise IndexProblem(f"{index_url} cannot be reached (host name not resolved)")
         return [TorchWheel(Version(text), f"{index_url}/{text}.whl", "aa", index_url) for text in held[index_url]]
 
     monkeypatch.setattr(torch_index, "listed", listed)
@@ -70,7 +70,7 @@ def test_a_fallback_says_what_was_wanted_what_was_taken_and_why(index: dict[str,
     assert found.version == "2.14.1+cpu"
     assert found.fallback_reason is not None
     assert "cannot be reached" in found.fallback_reason
-    assert found.deviation == f"wanted nightly, got release 2.14.1+cpu instead: {found.fallback_reason}"
+    assert found.deviation == f"release 2.14.1+cpu instead of nightly: {found.fallback_reason}"
 
 
 def test_the_device_s_own_release_is_the_fallback(index: dict[str, list[str]]) -> None:
@@ -198,7 +198,7 @@ def test_a_fallback_is_told_while_planning(index: dict[str, list[str]]) -> None:
     said: list[str] = []
     plan([device("a"), device("b")], chosen=(), torch=None, now=NOW, trigger=Trigger(event="local"), say=said.append)
     assert len(said) == 1
-    assert said[0].startswith("torch: wanted nightly, got release")
+    assert said[0].startswith("torch: release")
 
 
 def test_ids_are_of_the_utc_day(index: dict[str, list[str]]) -> None:

@@ -100,7 +100,7 @@ def test_a_withdrawn_night_is_named_and_the_one_before_taken(server: TorchServer
     server.withdrawn[LAST] = why
     found = resolve("nightly", Torch())
     assert _got(found) == (BEFORE, COMMIT, f"the file of 2026-11-20 was withdrawn{said}")
-    assert found.deviation == f"wanted nightly, got nightly {BEFORE} instead: {found.fallback_reason}"
+    assert found.deviation == f"nightly {BEFORE} instead of nightly: {found.fallback_reason}"
 
 
 @pytest.mark.parametrize("wanted", ["nightly@2026-11-20", LAST])

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -82,11 +82,18 @@ def address(page: Page) -> str:
     return said
 
 
-def violations(page: Page, axe: str) -> list[str]:
-    """What axe finds on a page, with everything that is folded away opened first."""
+COLOURS = ("color-contrast", "link-in-text-block")
+"""The rules of axe whose result depends on the colour scheme."""
+
+
+def violations(page: Page, axe: str, rules: Sequence[str] = ()) -> list[str]:
+    """What axe finds on a page, with everything that is folded away opened first; by all of its rules or by those."""
     page.evaluate("document.querySelectorAll('details').forEach((item) => { item.open = true; })")
     page.evaluate(axe)
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations', 'incomplete']})")
+    found = page.evaluate(
+        "only => axe.run(document, {resultTypes: ['violations', 'incomplete'], ...only})",
+        {"runOnly": list(rules)} if rules else {},
+    )
     assert found["passes"] is not None
     return [
         f"{item['id']}: {json.dumps([node['html'][:120] for node in item['nodes'][:3]])}"

@@ -63,6 +63,7 @@ MISTAKES: tuple[tuple[str, str, str, str], ...] = (
     ("asks_for_what_it_needs", NIGHTLY, "issues: write", "issues: read"),
     ("asks_for_what_it_needs", NIGHTLY, "run: ootci alert", "run: ootci alert\n        env: {}"),
     ("speaks_for_main_only", NIGHTLY, " && github.ref == 'refs/heads/main'", ""),
+    ("speaks_for_main_only", NIGHTLY, "!cancelled() && github.ref", "always() || !cancelled() && github.ref"),
     ("speaks_for_main_only", NIGHTLY, "&& github.ref ==", "|| github.ref =="),
     ("asks_for_what_it_needs", CI, ".ci/run", "ootci relay report --status completed"),
     ("identifies_itself_only_where_asked", CI, "contents: read # to", "id-token: write # to"),

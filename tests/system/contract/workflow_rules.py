@@ -277,7 +277,11 @@ def takes_a_strangers_run_for_data(files: Files) -> Iterator[str]:
 
 
 def _only_for_main(job: Mapped) -> bool:
-    return bool(re.search(r"(&& |\{\{ )github\.ref == 'refs/heads/main' (&&|\}\})", str(job.get("if"))))
+    # With an `||` the comparison may be one of several ways in.
+    condition = str(job.get("if"))
+    return "||" not in condition and bool(
+        re.search(r"(&& |\{\{ )github\.ref == 'refs/heads/main' (&&|\}\})", condition)
+    )
 
 
 def _only_tests(job: Mapped) -> bool:

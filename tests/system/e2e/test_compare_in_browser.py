@@ -349,13 +349,14 @@ def test_axe_finds_nothing_in_a_result(browser: Browser, compared: Compared, axe
         assert violations(page, axe) == []
 
 
-@pytest.mark.parametrize("width", [NARROW, 480, 768, 1000, 1280])
 @pytest.mark.parametrize("which", ["site", "hostile"])
-def test_a_result_does_not_scroll_sideways(browser: Browser, compared: Compared, width: int, which: str) -> None:
-    with browser.new_context(viewport={"width": width, "height": 800}) as context:
+def test_a_result_does_not_scroll_sideways(browser: Browser, compared: Compared, which: str) -> None:
+    with browser.new_context() as context:
         page = go(context.new_page(), compared, "?b=borealis@latest", which)
         assert page.is_visible("#result")
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for width in (NARROW, 480, 768, 1000, 1280):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate("[innerWidth, document.documentElement.scrollWidth <= innerWidth]") == [width, True]
 
 
 def test_every_control_has_a_name_and_is_reached_by_the_keyboard(page: Page, compared: Compared) -> None:

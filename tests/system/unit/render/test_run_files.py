@@ -99,7 +99,8 @@ def check(site: Path, made: Sample) -> int:
         for found in runs:
             path = site / "api/v1/runs" / files[found.head.plan_id, found.head.attempt]["path"]
             known = known_ids(plans[found.head.plan_id], found)
-            assert read_run(path) == {
+            there = read_run(path)
+            assert there == {
                 found.tests[row].id: Told(
                     str(outcome.value if (outcome := found.outcome(row)) else None),
                     found.tests[row].suite,
@@ -109,7 +110,7 @@ def check(site: Path, made: Sample) -> int:
                 )
                 for row in found.rows()
             }
-            checked += any(told.known for told in read_run(path).values())
+            checked += any(told.known for told in there.values())
     return checked
 
 

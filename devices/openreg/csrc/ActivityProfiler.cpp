@@ -7,6 +7,7 @@
 
 #if OPENREG_HAS_ACTIVITY_PROFILER
 
+#include <ATen/Context.h>
 #include <libkineto.h>
 #include <torch/csrc/profiler/standalone/privateuse1_profiler.h>
 
@@ -133,6 +134,17 @@ class Profiler final : public libkineto::IActivityProfiler {
 };
 
 REGISTER_PRIVATEUSE1_PROFILER(Profiler);
+
+// A torch that was built with CUDA starts CUPTI with the first profile of any
+// accelerator, and fails where NVIDIA's driver is missing. Without a GPU,
+// Kineto is started here instead, without CUPTI.
+[[maybe_unused]] const bool kineto_is_ready = [] {
+  if (!at::hasCUDA() && !libkineto::api().isProfilerRegistered()) {
+    libkineto_init(/*cpuOnly=*/true, /*logOnError=*/true);
+    torch::profiler::impl::PrivateUse1ProfilerRegistry::instance().onKinetoInit();
+  }
+  return true;
+}();
 
 }  // namespace
 }  // namespace openreg

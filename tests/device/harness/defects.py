@@ -9,6 +9,7 @@ an entry can be removed. ``harness/repaired_runs.py`` decides which failures a d
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import sys
@@ -96,7 +97,51 @@ def _emptying_the_host_cache_crashes(name: str) -> bool | None:
     return None
 
 
+def _storage_is_pinned_for_cuda(_: str) -> bool:
+    return inspect.signature(torch.UntypedStorage.is_pinned).parameters["device"].default == "cuda"
+
+
+@contextmanager
+def _storage_is_pinned_for_the_accelerator() -> Iterator[None]:
+    names = ("is_pinned", "pin_memory")
+    originals = {name: getattr(torch.UntypedStorage, name) for name in names}
+
+    def repaired(original: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda storage, device=None: original(storage, device or torch.accelerator.current_accelerator())
+
+    for name, original in originals.items():
+        setattr(torch.UntypedStorage, name, repaired(original))
+    try:
+        yield
+    finally:
+        for name, original in originals.items():
+            setattr(torch.UntypedStorage, name, original)
+
+
+def _pipeline_saves_the_state_of_cuda(_: str) -> bool | None:
+    """Whether the call of fork_rng, which takes CUDA's generators by default, leaves out the type of the device."""
+    from torch.distributed.pipelining import schedules
+
+    code = schedules._PipelineSchedule._initialize_pp_stages.__code__
+    if "fork_rng" not in code.co_names:
+        return None
+    return ("devices",) in code.co_consts
+
+
 CORE_DEFECTS = {
+    "storage-pinned-for-cuda": CoreDefect(
+        "UntypedStorage.is_pinned() and pin_memory() ask CUDA and not the accelerator",
+        since=(2, 12),
+        before=(2, 13),
+        is_present=_storage_is_pinned_for_cuda,
+        repaired=_storage_is_pinned_for_the_accelerator,
+    ),
+    "pipeline-cuda-generator": CoreDefect(
+        "torch.distributed.pipelining saves the state of CUDA's generators for stages on any device",
+        since=(2, 12),
+        before=(2, 13),
+        is_present=_pipeline_saves_the_state_of_cuda,
+    ),
     "dlpack-device-type": CoreDefect(
         "Tensor.__dlpack_device__ fails for every renamed PrivateUse1 device",
         since=(2, 12),

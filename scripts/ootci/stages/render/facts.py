@@ -70,7 +70,8 @@ def torch_view(request: TorchRequest, build: TorchBuild | None) -> TorchView:
     marker = fallback = None
     if request.fallback_reason is not None:
         marker = f"instead of {one_line(request.wanted, 60)}"
-        fallback = f"{request.channel.value} {version or '(version unknown)'} {marker}: {one_line(request.fallback_reason)}"
+        tested = f"{request.channel.value} {version or '(version unknown)'}"
+        fallback = f"{tested} {marker}: {one_line(request.fallback_reason)}"
     return TorchView(version, request.channel.value, marker, fallback, request.unavailable_reason)
 
 

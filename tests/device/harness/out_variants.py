@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 
 import torch
@@ -101,6 +102,10 @@ class Written:
         return difference(self.outs, expected.outs, device, values=values, yardstick=outs)
 
 
+def _of_kind(kind: str, outs: Outs) -> Written:
+    return outs.written[kind]
+
+
 @dataclass(frozen=True)
 class Outs:
     """What came of an operator's sample with every kind of ``out``; empty where results are no strided tensors."""
@@ -128,8 +133,8 @@ class Outs:
     ) -> str | None:
         """How this differs from what the cpu wrote, or None."""
         for kind, written in expected.written.items():
-            of_kind = yardstick.of(lambda exact, kind=kind: exact.written[kind])
-            told = self.written[kind].differs(written, device, values=values, yardstick=of_kind)
+            exact = yardstick.of(partial(_of_kind, kind))
+            told = self.written[kind].differs(written, device, values=values, yardstick=exact)
             if told is not None:
                 return f"out {kind}: {told}"
         host = self.written.get(ON_HOST)

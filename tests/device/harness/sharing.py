@@ -15,7 +15,7 @@ PATIENCE_SECONDS = 90
 
 def described(tensor: torch.Tensor) -> tuple[tuple[int, ...], tuple[int, ...], int, list[Any]]:
     """A tensor's shape, strides, offset and elements."""
-    return tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), tensor.tolist()
+    return tuple(tensor.shape), tensor.stride(), int(tensor.storage_offset()), tensor.tolist()
 
 
 def receive(connection: Connection) -> NoReturn:

@@ -115,8 +115,8 @@ def allowance(cpu: torch.Tensor, exact: torch.Tensor | None, own: Tolerance | No
     error = torch.where(measured, (wide - exact).abs(), 0.0)
     others = () if bool((measured | ~in_range).all()) else (wide,)
     if measured.any() and bool(error.max() > SAME_ANSWER * distance[measured].max()):
-        distances = (tolerance.distance(wide), distance)
-        return _widened(Allowance((wide, reference), distances, None, source), tolerance, own)
+        either = (tolerance.distance(wide), distance)
+        return _widened(Allowance((wide, reference), either, None, source), tolerance, own)
     # The error counts relative to the element where elements differ in size, absolute where a sum cancelled. One
     # element in which the cpu is far off does not widen what is allowed for all others.
     relative = (error / distance)[measured]

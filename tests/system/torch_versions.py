@@ -104,7 +104,6 @@ def result(run: Run, verdict: str, measured: Mapping[str, Any], capability: str)
         "measured_at": run.finished_at.isoformat(),
         "measured_on": {
             "python": where.python,
-            "os": where.os,
             "machine": where.machine,
             "cpus": where.cpus,
             "cpu_capability": capability,

@@ -137,7 +137,7 @@ def _failures(version: Mapping[str, Any]) -> str:
 
 def _place(version: Mapping[str, Any]) -> tuple[str, ...]:
     on = version["measured_on"]
-    where = f"{on['os']}, {on['machine']}, {on['cpus']} CPUs, {on['cpu_capability']}, Python {on['python']}"
+    where = f"{on['machine']}, {on['cpus']} CPUs, {on['cpu_capability']}, Python {on['python']}"
     return f"`{version['torch']}`", f"`{(version['commit'] or 'unknown')[:10]}`", version["measured_at"][:10], where
 
 

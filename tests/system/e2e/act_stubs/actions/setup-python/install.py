@@ -32,13 +32,12 @@ def main(arguments: list[str]) -> int:
             shutil.copytree(environment / "lib", made)
             compileall.compile_dir(made, quiet=2)
             made.rename(kept)
-    shutil.copytree(kept, environment / "lib", copy_function=_link, dirs_exist_ok=True)
+    (packages,) = kept.glob("python3*/site-packages")
+    site = environment / "lib" / packages.relative_to(kept)
+    for entry in packages.iterdir():
+        if not (site / entry.name).exists():  # the first job's own are there
+            (site / entry.name).symlink_to(entry)
     return 0
-
-
-def _link(kept: str, new: str) -> None:
-    if not Path(new).exists():  # the first job's own are there
-        os.link(kept, new)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from commands import Nightly
-from e2e.packages import wheelhouse
+from e2e.packages import compiled, wheelhouse
 from preparation import prepare_once
 
 if TYPE_CHECKING:
@@ -41,9 +41,15 @@ def device_python(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture(scope="session")
 def packages(root: Path, shared: Path, tool_python: Path) -> Mapping[str, str]:
-    """Environment variables with which workflows find every package without a network, and install each once."""
+    """Environment variables for workflows: every package without a network; what jobs install and compile, once."""
     found = prepare_once(shared, "wheelhouse", lambda: wheelhouse(root, shared / "wheelhouse"))
-    return {**found, "STUB_PYTHON": str(tool_python), "STUB_INSTALLED": str(shared / "installed")}
+    modules = prepare_once(shared, "compiled", lambda: compiled(root / "scripts", shared / "compiled-scripts"))
+    return {
+        **found,
+        "STUB_PYTHON": str(tool_python),
+        "STUB_INSTALLED": str(shared / "installed"),
+        "STUB_COMPILED": str(modules),
+    }
 
 
 def missing(what: str, how: str) -> None:

@@ -7,6 +7,7 @@ import functools
 import hashlib
 import http.server
 import os
+import py_compile
 import subprocess
 import sys
 import threading
@@ -27,7 +28,8 @@ SUITES_NEED = "pytest>=8.2"
 def wheelhouse(project: Path, folder: Path) -> dict[str, str]:
     """Download what workflows install; gives the environment variables that make pip use it."""
     pinned = [f"--requirement={project / name}" for name in ("requirements.txt", "requirements-docs.txt")]
-    for wanted in (["--require-hashes", *pinned], [SUITES_NEED]):
+    # The lists are complete, and are installed without a look at what a package asks for, too.
+    for wanted in (["--require-hashes", "--no-deps", *pinned], [SUITES_NEED]):
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:", "--dest", str(folder)]
         subprocess.run([*command, *wanted], capture_output=True, check=True)
     return {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}
@@ -36,6 +38,22 @@ def wheelhouse(project: Path, folder: Path) -> dict[str, str]:
 class _Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """Say nothing: the tests' output is theirs."""
+
+
+def compiled(sources: Path, folder: Path) -> Path:
+    """Compile a folder of modules for checkouts of it: what Python keeps in ``__pycache__``, without the sources.
+
+    Each holds its source's hash and not its time, so that Python takes it where the source is the same and no other.
+    """
+    for path in sources.rglob("*.py"):
+        kept = folder / path.relative_to(sources).parent / "__pycache__"
+        py_compile.compile(
+            str(path),
+            cfile=str(kept / f"{path.stem}.{sys.implementation.cache_tag}.pyc"),
+            doraise=True,
+            invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH,
+        )
+    return folder
 
 
 @contextlib.contextmanager

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import click
 
-from ootci.cli import device_answer, device_check, device_new, device_preview, device_review, device_run
-from ootci.cli.context import Folders, InOrder, folder_options, format_option
+from ootci.cli.context import Folders, folder_options, format_option
+from ootci.cli.later import Later
 from ootci.cli.report import table
-from ootci.model.schema import device_schema
+
+LATER = {
+    "schema": "device_schema:schema",
+    "new": "device_new:new",
+    "check": "device_check:check",
+    "preview": "device_preview:preview",
+    "run": "device_run:run",
+    "review": "device_review:review",
+    "answer": "device_answer:answer",
+}
 
 
-@click.group(cls=InOrder)
+@click.group(cls=Later, later=LATER)
 def device() -> None:
     """The device files."""
 
@@ -39,17 +48,3 @@ def list_(output_format: str, folders: Folders) -> None:
 def show(name: str, folders: Folders) -> None:
     """Print a device with every default filled in, as JSON."""
     click.echo(folders.device(name).device.model_dump_json(indent=2))
-
-
-@device.command()
-def schema() -> None:
-    """Print the JSON schema (draft-07) of a device file."""
-    click.echo(device_schema(), nl=False)
-
-
-device.add_command(device_new.new)
-device.add_command(device_check.check)
-device.add_command(device_preview.preview)
-device.add_command(device_run.run)
-device.add_command(device_review.review)
-device.add_command(device_answer.answer)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import importlib
 import logging
 import os
 import signal
@@ -17,6 +16,7 @@ import click
 
 from ootci import __version__
 from ootci.cli.annotation import show_error
+from ootci.cli.later import Later
 from ootci.errors import EXIT_INFRASTRUCTURE, EXIT_INPUT, HostFailure, OotciError
 
 GC_THRESHOLD = 100_000
@@ -49,23 +49,9 @@ COMMANDS = {
 """The commands in the order in which they are listed: in which module of this package each is, and its name there."""
 
 
-class _Commands(click.Group):
-    """Imports only the command that is asked for. All of them took longer than most of them have to do."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Their names."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """One of them."""
-        if cmd_name not in COMMANDS:
-            return None
-        module, _, name = COMMANDS[cmd_name].partition(":")
-        command: click.Command = getattr(importlib.import_module(f"ootci.cli.{module}"), name)
-        return command
-
-
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=Later, later=COMMANDS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
 @click.version_option(__version__, prog_name="ootci")
 @click.option("--debug", is_flag=True, help="Print each command that is run, its folder, exit code and time.")
 def cli(debug: bool) -> None:

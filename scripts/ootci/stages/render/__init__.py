@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .alert import AlertTexts, DeepTestTexts
 from .answer import nightly_answer, pull_request_answer
 from .documentation import require_documentation
 from .permalinks import site_address
 from .review import review_answer, review_lines
-from .site import render
 from .summary import step_summary
+
+if TYPE_CHECKING:
+    from .site import render
 
 __all__ = [
     "AlertTexts",
@@ -22,3 +26,12 @@ __all__ = [
     "site_address",
     "step_summary",
 ]
+
+
+def __getattr__(name: str) -> object:
+    # All pages take as long to import as a command that only wants a line has to do.
+    if name == "render":
+        from .site import render
+
+        return render
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,14 +6,15 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[3] / "device")]
 
-from sabotage import DEVICE  # noqa: E402 (found through the line above)
+from forking_python import OP_DB, ForkingPython  # noqa: E402 (found through the line above)
+from sabotage import DEVICE  # noqa: E402
 from small_suites import STUB_TORCH, SUITES, DevicePython, SmallSuites  # noqa: E402
 
 
@@ -36,6 +37,11 @@ def python_with_torch(request: pytest.FixtureRequest) -> str:
     return named or str(request.getfixturevalue("openreg_nightly").device_python)
 
 
+def _environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    return {**kept, "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1"}
+
+
 @pytest.fixture(scope="session")
 def device_python(python_with_torch: str) -> DevicePython:
     """Run the Python that has torch, in the suites' folder, with arguments and what is given on stdin."""
@@ -43,11 +49,10 @@ def device_python(python_with_torch: str) -> DevicePython:
     def run(
         *arguments: str, cwd: Path = SUITES, env: Mapping[str, str] | None = None, given: str | None = None
     ) -> subprocess.CompletedProcess[str]:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
         return subprocess.run(
             [python_with_torch, *arguments],
             cwd=cwd,
-            env={**environment, "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1", **(env or {})},
+            env={**_environment(), **(env or {})},
             input=given,
             capture_output=True,
             text=True,
@@ -56,6 +61,25 @@ def device_python(python_with_torch: str) -> DevicePython:
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def _forking(python_with_torch: str) -> Iterator[ForkingPython]:
+    python = ForkingPython(python_with_torch, _environment())
+    yield python
+    python.close()
+
+
+@pytest.fixture
+def forking_python(_forking: ForkingPython) -> DevicePython:
+    """Like ``device_python``, in a fork of a process that has imported torch: the import takes seconds."""
+    return _forking
+
+
+@pytest.fixture
+def forking_ops(_forking: ForkingPython) -> DevicePython:
+    """Like ``forking_python``, and torch's lists of operators are imported as well."""
+    return _forking.importing(*OP_DB)
 
 
 @pytest.fixture(scope="session")

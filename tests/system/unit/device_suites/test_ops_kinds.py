@@ -35,9 +35,9 @@ def ends(log: Path) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("device", ["cpu", "openreg"])
-def test_each_kind_passes(device_python: DevicePython, tmp_path: Path, device: str) -> None:
+def test_each_kind_passes(forking_ops: DevicePython, tmp_path: Path, device: str) -> None:
     log = tmp_path / "events.jsonl"
-    done = device_python("-m", "pytest", *FEW, "--device", device, "-q", f"--events={log}")
+    done = forking_ops("-m", "pytest", *FEW, "--device", device, "-q", f"--events={log}")
     came = ends(log)
     assert {test_id: came[test_id]["outcome"] for test_id in FEW} == dict.fromkeys(FEW, "passed"), done.stdout
     ways = {test_id: came[test_id].get("ran") for test_id in FEW}
@@ -59,12 +59,12 @@ WITHOUT = {
 
 @pytest.mark.parametrize("case", WITHOUT)
 def test_a_torch_without_a_list_costs_one_skipped_test_each(
-    device_python: DevicePython, tmp_path: Path, case: str
+    forking_ops: DevicePython, tmp_path: Path, case: str
 ) -> None:
     spoil, what = WITHOUT[case]
     log = tmp_path / "events.jsonl"
     code = f"import sys; {spoil}; import pytest; sys.exit(pytest.main(sys.argv[1:]))"
-    done = device_python("-c", code, f"ops/test_{what}.py", "--device", "cpu", "-q", f"--events={log}")
+    done = forking_ops("-c", code, f"ops/test_{what}.py", "--device", "cpu", "-q", f"--events={log}")
     assert done.returncode == 0, done.stdout + done.stderr
     came = ends(log)
     assert came

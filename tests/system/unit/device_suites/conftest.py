@@ -70,13 +70,13 @@ def _forking(python_with_torch: str) -> Iterator[ForkingPython]:
     python.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def forking_python(_forking: ForkingPython) -> DevicePython:
     """Like ``device_python``, in a fork of a process that has imported torch: the import takes seconds."""
     return _forking
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def forking_ops(_forking: ForkingPython) -> DevicePython:
     """Like ``forking_python``, and torch's lists of operators are imported as well."""
     return _forking.importing(*OP_DB)

@@ -142,16 +142,29 @@ def broken_environment(variant: str | None) -> dict[str, str]:
     return {"SABOTAGE": variant or "", "PYTHONPATH": os.pathsep.join([str(here), str(here / "sabotage" / "start")])}
 
 
+BREAK = """
+import os, sys
+import sabotage
+if os.environ[sabotage.VARIABLE]:
+    sabotage.load()[os.environ[sabotage.VARIABLE]].apply()
+"""
+"""Breaks the device as ``broken_environment`` says, in a Python that has imported torch."""
+
+
 def run_ids(
     python: DevicePython, device: str, ids: tuple[str, ...], folder: Path, variant: str | None = None
 ) -> dict[str, dict[str, Any]]:
-    """The ends of some of the shipped tests, run on the device or on a variant of it that is broken on purpose."""
+    """The ends of some of the shipped tests, run on the device or on a variant of it that is broken on purpose.
+
+    The Python has torch already when the device is broken, as after a fork.
+    """
     (folder / "ids").write_text("\n".join(ids), encoding="utf-8")
     log = folder / "events.jsonl"
     log.unlink(missing_ok=True)
     files = sorted({test_id.partition("::")[0] for test_id in ids})  # collecting the others takes longer than the tests
     done = python(
-        *("-m", "pytest", *files, "--device", device, f"--ids-from={folder / 'ids'}", f"--events={log}", "-q"),
+        *("-c", BREAK + "import pytest\nsys.exit(pytest.main(sys.argv[1:]))"),
+        *(*files, "--device", device, f"--ids-from={folder / 'ids'}", f"--events={log}", "-q"),
         env=broken_environment(variant),
     )
     ends = {event["id"]: event for event in read_events(log) if event["event"] == "test_end"}

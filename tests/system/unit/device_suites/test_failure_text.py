@@ -7,7 +7,7 @@ import re
 
 import pytest
 from sabotage import DEVICE
-from small_suites import DevicePython, SmallSuites, broken_environment, run_ids
+from small_suites import BREAK, DevicePython, SmallSuites, broken_environment, run_ids
 
 from harness.reproduce import PREFIX, PYTHON_PREFIX
 
@@ -53,9 +53,8 @@ SHOWN = {
 """Broken devices, and tests of all suites that fail on them: with parameters of every kind, and by every fixture."""
 
 RUN_EACH = """
-import json, sys
+import json
 import torch
-sys.path.insert(0, "")
 came = {}
 for name, lines in json.load(sys.stdin).items():
     try:
@@ -77,12 +76,19 @@ def lines_of(text: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def texts(reference: DevicePython, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
+def python(reference: DevicePython, forking_ops: DevicePython) -> DevicePython:
+    """Runs each command in a fork of a Python that has imported torch."""
+    del reference  # only asked for, so that a Python without the device skips
+    return forking_ops
+
+
+@pytest.fixture(scope="module")
+def texts(python: DevicePython, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
     """By broken device and test, the text of the failure."""
     return {
         variant: {
             test_id: end["text"]
-            for test_id, end in run_ids(reference, DEVICE, ids, tmp_path_factory.mktemp(variant), variant).items()
+            for test_id, end in run_ids(python, DEVICE, ids, tmp_path_factory.mktemp(variant), variant).items()
         }
         for variant, ids in SHOWN.items()
     }
@@ -90,7 +96,7 @@ def texts(reference: DevicePython, tmp_path_factory: pytest.TempPathFactory) -> 
 
 def _run(python: DevicePython, snippets: dict[str, list[str]], variant: str) -> dict[str, str | None]:
     done = python(
-        *("-c", RUN_EACH),
+        *("-c", BREAK + RUN_EACH),
         env=broken_environment(variant),
         given=json.dumps(snippets),
     )
@@ -102,21 +108,21 @@ def _run(python: DevicePython, snippets: dict[str, list[str]], variant: str) -> 
 @pytest.mark.torch
 @pytest.mark.parametrize("variant", SHOWN)
 def test_lines_fail_on_the_broken_device(
-    reference: DevicePython, texts: dict[str, dict[str, str]], variant: str
+    python: DevicePython, texts: dict[str, dict[str, str]], variant: str
 ) -> None:
     assert set(texts[variant]) == set(SHOWN[variant])
     snippets = {test_id: lines_of(text) for test_id, text in texts[variant].items()}
     assert all(2 <= len(lines) <= 5 for lines in snippets.values())
-    came = _run(reference, snippets, variant)
+    came = _run(python, snippets, variant)
     for test_id, said in came.items():
         assert said is not None, (test_id, snippets[test_id])
         assert not re.match("(Name|Import|Syntax|Type|Attribute)Error|ModuleNotFound", said), (test_id, said)
 
 
 @pytest.mark.torch
-def test_lines_pass_on_the_whole_device(reference: DevicePython, texts: dict[str, dict[str, str]]) -> None:
+def test_lines_pass_on_the_whole_device(python: DevicePython, texts: dict[str, dict[str, str]]) -> None:
     snippets = {test_id: lines_of(text) for found in texts.values() for test_id, text in found.items()}
-    assert _run(reference, snippets, "") == dict.fromkeys(snippets)
+    assert _run(python, snippets, "") == dict.fromkeys(snippets)
 
 
 @pytest.mark.torch

@@ -13,7 +13,7 @@ import pytest
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[3] / "device")]
 
-from forking_python import OP_DB, ForkingPython  # noqa: E402 (found through the line above)
+from forking_python import OP_DB, ForkingPython, base_environment  # noqa: E402 (found through the line above)
 from sabotage import DEVICE  # noqa: E402
 from small_suites import STUB_TORCH, SUITES, DevicePython, SmallSuites  # noqa: E402
 
@@ -37,11 +37,6 @@ def python_with_torch(request: pytest.FixtureRequest) -> str:
     return named or str(request.getfixturevalue("openreg_nightly").device_python)
 
 
-def _environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    return {**kept, "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1"}
-
-
 @pytest.fixture(scope="session")
 def device_python(python_with_torch: str) -> DevicePython:
     """Run the Python that has torch, in the suites' folder, with arguments and what is given on stdin."""
@@ -52,7 +47,7 @@ def device_python(python_with_torch: str) -> DevicePython:
         return subprocess.run(
             [python_with_torch, *arguments],
             cwd=cwd,
-            env={**_environment(), **(env or {})},
+            env={**base_environment(), **(env or {})},
             input=given,
             capture_output=True,
             text=True,
@@ -65,9 +60,8 @@ def device_python(python_with_torch: str) -> DevicePython:
 
 @pytest.fixture(scope="session")
 def _forking(python_with_torch: str) -> Iterator[ForkingPython]:
-    python = ForkingPython(python_with_torch, _environment())
-    yield python
-    python.close()
+    with ForkingPython(python_with_torch, base_environment) as python:
+        yield python
 
 
 @pytest.fixture(scope="session")
@@ -83,9 +77,9 @@ def forking_ops(_forking: ForkingPython) -> DevicePython:
 
 
 @pytest.fixture(scope="session")
-def reference(device_python: DevicePython) -> DevicePython:
+def reference(device_python: DevicePython, forking_python: DevicePython) -> DevicePython:
     """The Python with torch, if the reference device is installed there."""
-    done = device_python("-c", f"import torch; torch.ones(1, device={DEVICE!r})")
+    done = forking_python("-c", f"import torch; torch.ones(1, device={DEVICE!r})")
     if done.returncode != 0:
         pytest.skip(f"the Python with torch has no device {DEVICE}")
     return device_python

@@ -13,6 +13,7 @@ import json
 import os
 import runpy
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -58,7 +59,10 @@ def run(arguments: list[str]) -> None:
     """
     option, what, *rest = arguments
     # The first entry is the folder of this file.
-    sys.path[:1] = [os.getcwd() if option == "-m" else "", *filter(None, os.environ.get("PYTHONPATH", "").split(":"))]
+    sys.path[:1] = [
+        str(Path.cwd()) if option == "-m" else "",
+        *filter(None, os.environ.get("PYTHONPATH", "").split(":")),
+    ]
     sys.argv[:] = [option, *rest]
     if option == "-m":
         runpy.run_module(what, run_name="__main__", alter_sys=True)

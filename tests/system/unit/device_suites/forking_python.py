@@ -7,8 +7,9 @@ import os
 import select
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Self
 
 from small_suites import SUITES
 
@@ -22,15 +23,29 @@ OP_DB = (
 TIMEOUT_SECONDS = 600
 
 
+def base_environment() -> dict[str, str]:
+    """The variables of every Python with torch that the tests start."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    return {**kept, "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1"}
+
+
 class ForkingPython:
     """Called like the fixture ``device_python``, for ``-m`` and ``-c`` only.
 
-    Variables that libraries read while they are imported, as OMP_NUM_THREADS, have no effect in a call: give them to
-    the constructor, or use ``device_python``.
+    Variables that are read while torch is imported, as OMP_NUM_THREADS, have no effect in a call: they have to be there
+    when this is made, or use ``device_python``.
+
+    Args:
+        python: has torch.
+        environment: gives the variables for this process, and again for each call.
+        imports: modules to import besides torch.
+
     """
 
-    def __init__(self, python: str, environment: Mapping[str, str], imports: tuple[str, ...] = ()) -> None:
-        self._environment = dict(environment)
+    def __init__(
+        self, python: str, environment: Callable[[], Mapping[str, str]], imports: tuple[str, ...] = ()
+    ) -> None:
+        self._environment = environment
         self._imports = ("torch", "pytest", *imports)
         # Files and not pipes: what a command started may keep them open after its end.
         self._files = tempfile.TemporaryDirectory()
@@ -39,7 +54,7 @@ class ForkingPython:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=self._environment,
+            env=environment(),
             cwd=SUITES,
             start_new_session=True,
         )
@@ -55,7 +70,7 @@ class ForkingPython:
         request = {
             "arguments": arguments,
             "cwd": os.fspath(cwd),
-            "environment": {**self._environment, **(env or {})},
+            "environment": {**self._environment(), **(env or {})},
             "imports": self._imports,
             **{name: os.fspath(path) for name, path in paths.items()},
         }
@@ -80,6 +95,14 @@ class ForkingPython:
         """The same one, which from now on imports more modules before it forks."""
         self._imports = tuple(dict.fromkeys((*self._imports, *modules)))
         return self
+
+    def __enter__(self) -> Self:
+        """Nothing is left to do."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the process."""
+        self.close()
 
     def close(self) -> None:
         """End the process."""

@@ -14,8 +14,8 @@ MODULE = re.compile(r"`(torch/[\w/]+\.py)`")
 
 
 @pytest.mark.torch
-def test_headers_and_modules_are_in_the_wheel(device_python: DevicePython) -> None:
-    done = device_python("-c", "import torch; print(torch.__path__[0])")
+def test_headers_and_modules_are_in_the_wheel(forking_python: DevicePython) -> None:
+    done = forking_python("-c", "import torch; print(torch.__path__[0])")
     torch = Path(done.stdout.splitlines()[-1])
     missing, named = [], 0
     for page in PAGES:

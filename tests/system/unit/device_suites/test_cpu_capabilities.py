@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forking_python import OP_DB, ForkingPython, base_environment
+from preparation import prepare_once
 from small_suites import DevicePython, read_events
 
 pytestmark = pytest.mark.torch
@@ -52,18 +54,42 @@ def _outcomes(
     return ends
 
 
-@pytest.mark.parametrize("device", ["cpu", "openreg"])
-def test_operators_that_differ_most(reference: DevicePython, tmp_path: Path, device: str) -> None:
-    ids = tmp_path / "ids.txt"
-    forward = [f"ops/test_forward.py::test_forward[{name}-float32]" for name in OPERATORS]
-    differentiable = [name for name in OPERATORS if name not in NOT_DIFFERENTIABLE]
-    backward = [f"ops/test_backward.py::test_backward[{name}-float32]" for name in differentiable]
-    ids.write_text("\n".join([*forward, *backward]), encoding="utf-8")
-    seen = [
-        _outcomes(reference, tmp_path, device, (f"--ids-from={ids}",), _environment(capability, threads))
-        for capability, threads in (("default", 1), ("avx2", 2))
-    ]
-    assert seen == [dict.fromkeys([*forward, *backward], "passed")] * 2
+DEVICES = ("cpu", "openreg")
+
+IN_FORCE = "import torch; print(torch.backends.cpu.get_cpu_capability().lower(), torch.get_num_threads())"
+
+FORWARD_IDS = tuple(f"ops/test_forward.py::test_forward[{name}-float32]" for name in OPERATORS)
+BACKWARD_IDS = tuple(
+    f"ops/test_backward.py::test_backward[{name}-float32]" for name in OPERATORS if name not in NOT_DIFFERENTIABLE
+)
+
+
+@pytest.fixture(scope="session")
+def differing(reference: DevicePython, python_with_torch: str, shared: Path) -> dict[str, list[dict[str, str]]]:
+    """By device, the outcomes in each of two environments; one Python for each environment serves both devices."""
+    del reference  # only asked for, so that a Python without the device skips
+
+    def make() -> dict[str, list[dict[str, str]]]:
+        folder = shared / "cpu-capabilities"
+        folder.mkdir()
+        (folder / "ids.txt").write_text("\n".join([*FORWARD_IDS, *BACKWARD_IDS]), encoding="utf-8")
+        what = ("ops/test_forward.py", "ops/test_backward.py", f"--ids-from={folder / 'ids.txt'}")
+        seen: dict[str, list[dict[str, str]]] = {device: [] for device in DEVICES}
+        for capability, threads in (("default", 1), ("avx2", 2)):
+            environment = {**base_environment(), **_environment(capability, threads)}
+            with ForkingPython(python_with_torch, lambda environment=environment: environment, OP_DB) as python:
+                said = python("-c", IN_FORCE).stdout.split()
+                assert said == [capability, str(threads)], "the fork computes in another way than was asked for"
+                for device in DEVICES:
+                    seen[device].append(_outcomes(python, folder, device, what, _environment(capability, threads)))
+        return seen
+
+    return prepare_once(shared, "cpu_capabilities", make)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_operators_that_differ_most(differing: dict[str, list[dict[str, str]]], device: str) -> None:
+    assert differing[device] == [dict.fromkeys([*FORWARD_IDS, *BACKWARD_IDS], "passed")] * 2
 
 
 @pytest.mark.deep

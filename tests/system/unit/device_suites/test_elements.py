@@ -105,10 +105,10 @@ SAID = {
 
 
 @pytest.fixture(scope="module")
-def said(device_python: DevicePython) -> dict[str, object]:
+def said(forking_python: DevicePython) -> dict[str, object]:
     """What each expression gives."""
     lines = [f"print(json.dumps([{name!r}, {code}]))" for name, (code, _) in SAID.items()]
-    done = device_python("-W", "ignore", "-c", "\n".join([PRELUDE, *lines]), env={"PYTHONPATH": str(SUITES)})
+    done = forking_python("-c", "\n".join([PRELUDE, *lines]), env={"PYTHONPATH": str(SUITES)})
     assert done.returncode == 0, done.stderr
     return dict(json.loads(line) for line in done.stdout.splitlines())
 
@@ -142,8 +142,8 @@ for test in (("TestCommon", "test_compare_cpu"), ("TestCommon", "test_out"), Non
 """
 
 
-def test_declared_tolerances_count_for_their_test_dtype_and_device(device_python: DevicePython) -> None:
-    done = device_python("-c", DECLARED, env={"PYTHONPATH": str(SUITES)})
+def test_declared_tolerances_count_for_their_test_dtype_and_device(forking_python: DevicePython) -> None:
+    done = forking_python("-c", DECLARED, env={"PYTHONPATH": str(SUITES)})
     half = {"torch.float16": [2e-3, 0.5]}
     assert [json.loads(line) for line in done.stdout.splitlines()] == [
         {**half, "torch.float32": [0.1, 0.1]},

@@ -107,9 +107,7 @@ def _run(python: DevicePython, snippets: dict[str, list[str]], variant: str) -> 
 
 @pytest.mark.torch
 @pytest.mark.parametrize("variant", SHOWN)
-def test_lines_fail_on_the_broken_device(
-    python: DevicePython, texts: dict[str, dict[str, str]], variant: str
-) -> None:
+def test_lines_fail_on_the_broken_device(python: DevicePython, texts: dict[str, dict[str, str]], variant: str) -> None:
     assert set(texts[variant]) == set(SHOWN[variant])
     snippets = {test_id: lines_of(text) for test_id, text in texts[variant].items()}
     assert all(2 <= len(lines) <= 5 for lines in snippets.values())

@@ -25,22 +25,22 @@ def _ends(python: DevicePython, log: Path, ids: tuple[str, ...], broken: str | N
     return ends
 
 
-def test_the_whole_device_passes_them_all(device_python: DevicePython, tmp_path: Path) -> None:
+def test_the_whole_device_passes_them_all(forking_ops: DevicePython, tmp_path: Path) -> None:
     ids = tuple(dict.fromkeys(test_id for broken in BROKEN.values() for test_id in broken.noticed_by))
-    ends = _ends(device_python, tmp_path / "events.jsonl", ids)
+    ends = _ends(forking_ops, tmp_path / "events.jsonl", ids)
     assert {test_id: end["outcome"] for test_id, end in ends.items()} == dict.fromkeys(ids, "passed")
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_rounding_is_no_failure(device_python: DevicePython, tmp_path: Path, name: str) -> None:
+def test_rounding_is_no_failure(forking_ops: DevicePython, tmp_path: Path, name: str) -> None:
     ids = WHOLE[name].noticed_by
-    ends = _ends(device_python, tmp_path / "events.jsonl", ids, name)
+    ends = _ends(forking_ops, tmp_path / "events.jsonl", ids, name)
     assert {test_id: end["outcome"] for test_id, end in ends.items()} == dict.fromkeys(ids, "passed")
 
 
 @pytest.mark.parametrize("name", deep_but(DRAWN.values(), BROKEN))
-def test_a_broken_device_is_found_out(device_python: DevicePython, tmp_path: Path, name: str) -> None:
+def test_a_broken_device_is_found_out(forking_ops: DevicePython, tmp_path: Path, name: str) -> None:
     broken = BROKEN[name]
-    ends = _ends(device_python, tmp_path / "events.jsonl", broken.noticed_by, name)
+    ends = _ends(forking_ops, tmp_path / "events.jsonl", broken.noticed_by, name)
     assert {test_id: end["outcome"] for test_id, end in ends.items()} == dict.fromkeys(broken.noticed_by, "failed")
     assert broken.seen in ends[broken.noticed_by[0]]["message"]

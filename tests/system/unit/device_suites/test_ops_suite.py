@@ -146,21 +146,19 @@ def test_report_passes_over_a_line_that_was_cut_off(report: ModuleType) -> None:
 FEW = ("add-float32", "mul-float32", "nn.functional.relu-float32", "mm-float32", "cumsum-float32", "tensor_split-int64")
 
 
-def run_few(
-    device_python: DevicePython, log: Path, device: str, names: tuple[str, ...] = FEW
-) -> dict[str, dict[str, Any]]:
+def run_few(python: DevicePython, log: Path, device: str, names: tuple[str, ...] = FEW) -> dict[str, dict[str, Any]]:
     """The ends of a few tests, by the name of the operator and the dtype."""
     tests = [f"ops/test_forward.py::test_forward[{name}]" for name in names]
-    device_python("-m", "pytest", *tests, "--device", device, "-q", f"--events={log}")
+    python("-m", "pytest", *tests, "--device", device, "-q", f"--events={log}")
     found = (event for event in read_events(log) if event["event"] == "test_end")
     return {re.sub(r".*\[(.*)\]", r"\1", event["id"]): event for event in found}
 
 
 @pytest.mark.torch
-def test_operators_pass_on_the_cpu_and_on_openreg(device_python: DevicePython, tmp_path: Path) -> None:
+def test_operators_pass_on_the_cpu_and_on_openreg(forking_ops: DevicePython, tmp_path: Path) -> None:
     for device in ("cpu", "openreg"):
         log = tmp_path / f"{device}.jsonl"
-        came = run_few(device_python, log, device)
+        came = run_few(forking_ops, log, device)
         assert {name: came[name]["outcome"] for name in FEW} == dict.fromkeys(FEW, "passed"), came
         told = [event for event in read_events(log) if event["event"] == "operators"]
         assert len(told) == (device != "cpu")
@@ -205,16 +203,16 @@ for case in operators(torch.float32, backward=False):
 
 
 @pytest.mark.torch
-def test_samples_are_torch_s_own_without_a_look_at_the_stack(device_python: DevicePython) -> None:
+def test_samples_are_torch_s_own_without_a_look_at_the_stack(forking_ops: DevicePython) -> None:
     names = [name for name in FEW if name.endswith("float32")]
-    done = device_python("-c", SAME_SAMPLES, *names)
+    done = forking_ops("-c", SAME_SAMPLES, *names)
     assert sorted(done.stdout.split()) == sorted(names), done.stderr
 
 
 @pytest.mark.torch
-def test_what_the_cpu_does_not_repeat_is_skipped(device_python: DevicePython, tmp_path: Path) -> None:
+def test_what_the_cpu_does_not_repeat_is_skipped(forking_ops: DevicePython, tmp_path: Path) -> None:
     names = ("empty_like-float32", "jiterator_unary-float32", "nn.functional.dropout-float32")
-    came = run_few(device_python, tmp_path / "events.jsonl", "cpu", names)
+    came = run_few(forking_ops, tmp_path / "events.jsonl", "cpu", names)
     assert [came[name]["outcome"] for name in names] == ["skipped", "skipped", "passed"]
     assert all(came[name]["message"].startswith("fails on the control: sample 1: ") for name in names[:2])
 
@@ -222,6 +220,7 @@ def test_what_the_cpu_does_not_repeat_is_skipped(device_python: DevicePython, tm
 @pytest.mark.torch
 def test_a_wrong_kernel_is_caught(device_python: DevicePython, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(os.environ, "OPENREG_FAULT", "wrong-result")
+    # The device reads the variable while torch is imported.
     came = run_few(device_python, tmp_path / "events.jsonl", "openreg")
     for name in FEW[:-1]:
         assert came[name]["outcome"] == "failed", came[name]

@@ -105,10 +105,10 @@ def test_record_knows_every_variant(report: dict[str, Any]) -> None:
 
 
 @pytest.mark.torch
-def test_record_knows_every_test(device_python: DevicePython, tmp_path: Path) -> None:
+def test_record_knows_every_test(forking_python: DevicePython, tmp_path: Path) -> None:
     log = tmp_path / "events.jsonl"
     suites = ("smoke", "integration")
-    done = device_python("-m", "pytest", *suites, "--device", "cpu", "--collect-only", "-q", "--events", str(log))
+    done = forking_python("-m", "pytest", *suites, "--device", "cpu", "--collect-only", "-q", "--events", str(log))
     assert done.returncode == 0, done.stdout + done.stderr
     (event,) = (event for event in read_events(log) if event["event"] == "collected")
     new = {test["id"] for test in event["tests"]} - set(RECORD.tests)

@@ -14,10 +14,10 @@ pytestmark = pytest.mark.torch
 
 
 @pytest.fixture(scope="module")
-def collected(device_python: DevicePython, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+def collected(forking_ops: DevicePython, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """Every test, as the event log lists it."""
     log = tmp_path_factory.mktemp("collected") / "events.jsonl"
-    done = device_python("-m", "pytest", "--device", "cpu", "--collect-only", "-q", "--events", str(log))
+    done = forking_ops("-m", "pytest", "--device", "cpu", "--collect-only", "-q", "--events", str(log))
     assert done.returncode == 0, done.stdout + done.stderr
     (event,) = (event for event in read_events(log) if event["event"] == "collected")
     tests: list[dict[str, Any]] = event["tests"]
@@ -45,9 +45,9 @@ def test_titles_are_sentences(collected: list[dict[str, Any]]) -> None:
         assert len(test["title"]) <= 120, test
 
 
-def test_ids_are_the_same_again(collected: list[dict[str, Any]], device_python: DevicePython, tmp_path: Path) -> None:
+def test_ids_are_the_same_again(collected: list[dict[str, Any]], forking_ops: DevicePython, tmp_path: Path) -> None:
     log = tmp_path / "events.jsonl"
-    done = device_python(
+    done = forking_ops(
         *("-m", "pytest", "-c", str(SUITES / "pytest.ini"), "--rootdir", str(SUITES), str(SUITES), "--collect-only"),
         *("-q", "--device", "cpu", "--events", str(log)),
         cwd=tmp_path,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +122,7 @@ def _git(folder: Path, *arguments: str) -> str:
 
 
 @pytest.fixture
-def upstream(tmp_path: Path, device_python: DevicePython) -> Upstream:
+def upstream(tmp_path: Path, forking_ops: DevicePython) -> Upstream:
     """A repository with a folder ``test``."""
     tests = tmp_path / "pytorch" / "test"
     tests.mkdir(parents=True)
@@ -133,7 +133,7 @@ def upstream(tmp_path: Path, device_python: DevicePython) -> Upstream:
     _git(tests.parent, "init", "--quiet")
     _git(tests.parent, "add", ".")
     _git(tests.parent, "commit", "--quiet", "-m", "a commit")
-    return Upstream(tests, _git(tests.parent, "rev-parse", "HEAD"), device_python)
+    return Upstream(tests, _git(tests.parent, "rev-parse", "HEAD"), forking_ops)
 
 
 def _outcomes(events: tuple[dict[str, Any], ...]) -> dict[str, str]:
@@ -250,11 +250,13 @@ def test_an_entry_without_a_test_is_an_error_and_the_others_run(upstream: Upstre
 
 
 @pytest.mark.torch
-def test_a_class_that_was_made_twice_is_an_error(upstream: Upstream) -> None:
+def test_a_class_that_was_made_twice_is_an_error(upstream: Upstream, device_python: DevicePython) -> None:
     """PyTorch's own variable for another base class makes every test twice; the suite takes it away."""
     base = upstream.tests.with_name("base.py")
     base.write_text(SECOND_BASE, encoding="utf-8")
-    _, events = upstream.run(NO_CRASH, device="cpu", TORCH_TEST_DEVICES=str(base))
+    # PyTorch reads the variable when it is imported.
+    fresh = replace(upstream, python=device_python)
+    _, events = fresh.run(NO_CRASH, device="cpu", TORCH_TEST_DEVICES=str(base))
     assert len(_outcomes(events)) == 7
 
 
@@ -274,8 +276,8 @@ def test_tests_of_another_commit_are_refused(upstream: Upstream, commit: str | N
 
 
 @pytest.mark.torch
-def test_without_a_checkout_the_suite_is_red(device_python: DevicePython) -> None:
-    done = device_python("-m", "pytest", "upstream", "--device", "cpu", "-q")
+def test_without_a_checkout_the_suite_is_red(forking_ops: DevicePython) -> None:
+    done = forking_ops("-m", "pytest", "upstream", "--device", "cpu", "-q")
     assert done.returncode not in (0, 5)
     assert "the suite upstream needs a checkout of PyTorch and an allow list" in done.stdout
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from ootci.cli.context import Folders, folder_options, format_option
-from ootci.cli.later import Later
+from ootci.cli.lazy_group import LazyGroup
 from ootci.cli.report import table
 
-LATER = {
+LAZY = {
     "schema": "device_schema:schema",
     "new": "device_new:new",
     "check": "device_check:check",
@@ -19,7 +19,7 @@ LATER = {
 }
 
 
-@click.group(cls=Later, later=LATER)
+@click.group(cls=LazyGroup, lazy=LAZY)
 def device() -> None:
     """The device files."""
 

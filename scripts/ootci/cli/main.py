@@ -16,7 +16,7 @@ import click
 
 from ootci import __version__
 from ootci.cli.annotation import show_error
-from ootci.cli.later import Later
+from ootci.cli.lazy_group import LazyGroup
 from ootci.errors import EXIT_INFRASTRUCTURE, EXIT_INPUT, HostFailure, OotciError
 
 GC_THRESHOLD = 100_000
@@ -50,7 +50,7 @@ COMMANDS = {
 
 
 @click.group(
-    cls=Later, later=COMMANDS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+    cls=LazyGroup, lazy=COMMANDS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
 )
 @click.version_option(__version__, prog_name="ootci")
 @click.option("--debug", is_flag=True, help="Print each command that is run, its folder, exit code and time.")

@@ -45,15 +45,19 @@ class Repository:
     remote: Path
 
     @classmethod
-    def copy(cls, folder: Path) -> Repository:
+    def copy(cls, folder: Path, *, whole: bool = False) -> Repository:
         """Copy our working tree, uncommitted files included, below a folder. Nothing is committed yet.
 
-        Our own tests are left out, near half of all files: every job would check them out, and none opens them, as the
-        command that runs them is replaced.
+        Args:
+            folder: where to.
+            whole: with our own tests, near half of all files, which every job then checks out. Only building the real
+                documentation, or a release, looks at them: the command that runs them is replaced.
+
         """
         repository = cls.empty(folder, "example/repository")
         checkout = repository.checkout
-        listed = _git(ROOT, "ls-files", "-co", "--exclude-standard", "-z", "--", ".", ":!tests/system").split("\0")
+        left_out = () if whole else (":!tests/system",)
+        listed = _git(ROOT, "ls-files", "-co", "--exclude-standard", "-z", "--", ".", *left_out).split("\0")
         for name in filter(None, listed):
             source, target = ROOT / name, checkout / name
             if source.is_file():

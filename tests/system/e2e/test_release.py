@@ -38,7 +38,7 @@ def _gh(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
-    return Repository.copy(tmp_path_factory.mktemp("repository"))
+    return Repository.copy(tmp_path_factory.mktemp("repository"), whole=True)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_what_was_changed_after_it_was_built_is_not_published(repository: Reposi
 @pytest.mark.act
 @pytest.mark.long
 def test_a_rehearsal_builds_everything_and_publishes_nothing(tmp_path: Path) -> None:
-    repository = Repository.copy(tmp_path)
+    repository = Repository.copy(tmp_path, whole=True)
     repository.commit()
     gh = _gh(tmp_path / "bin")
     path = {"PATH": f"{gh}:{os.environ['PATH']}"}
@@ -99,7 +99,7 @@ def test_a_rehearsal_builds_everything_and_publishes_nothing(tmp_path: Path) -> 
 @pytest.mark.act
 @pytest.mark.long
 def test_a_tag_is_built_attested_and_published(tmp_path: Path) -> None:
-    repository = _with_notes(Repository.copy(tmp_path))
+    repository = _with_notes(Repository.copy(tmp_path, whole=True))
     repository.commit()
     gh = _gh(tmp_path / "bin")
     run = run_workflow(

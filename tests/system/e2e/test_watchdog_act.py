@@ -35,7 +35,7 @@ def environment(packages: Mapping[str, str], hub: FakeGithub) -> Mapping[str, st
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
-    made = Repository.copy(tmp_path_factory.mktemp("repository"))
+    made = Repository.copy(tmp_path_factory.mktemp("repository"), whole=True)
     made.replace_command("docs", "exit 1")
     made.commit()
     return made

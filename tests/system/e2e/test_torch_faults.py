@@ -71,7 +71,7 @@ def test_a_withdrawn_night_and_half_a_download_of_the_one_before(
     assert run["torch_request"]["fallback_reason"] == reason
     assert f"FALLBACK: nightly {BEFORE} instead of nightly: {reason}" in ran.out
     assert reason in (tmp_path / "site" / "d" / "fake" / "index.html").read_text(encoding="utf-8")
-    assert "wanted" in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert "instead of nightly" in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
 
 
 def test_a_file_that_is_not_what_the_index_states_is_never_installed(

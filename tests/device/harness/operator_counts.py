@@ -14,24 +14,24 @@ Counts = Mapping[str, Mapping[str, int]]
 WAYS = ("native", "fallback")
 
 
-def counts_of(module: ModuleType) -> dict[str, dict[str, int]] | None:
-    """The counts so far by full operator name; None when the device does not count."""
+def counts_of(module: ModuleType) -> Counts | None:
+    """The counts so far, as the device gives them; None when it does not count."""
     count = getattr(module, "operator_counts", None)
-    if count is None:
-        return None
-    return {
-        name if "::" in name else f"aten::{name}": {way: int(ways.get(way, 0)) for way in WAYS}
-        for name, ways in count().items()
-    }
+    return None if count is None else {name: dict(ways) for name, ways in count().items()}
 
 
 def since(before: Counts, after: Counts) -> dict[str, dict[str, int]]:
-    """What was counted between two readings; operators that did not run are left out."""
-    grown = {
-        name: {way: ways[way] - before.get(name, {}).get(way, 0) for way in WAYS}
+    """What was counted between two readings, by full name; operators that did not run are left out.
+
+    It is asked after every test and most operators did not run, so that only the others are written anew.
+    """
+    return {
+        name if "::" in name else f"aten::{name}": {
+            way: int(ways.get(way, 0)) - int(before.get(name, {}).get(way, 0)) for way in WAYS
+        }
         for name, ways in sorted(after.items())
+        if ways != before.get(name) and any(ways.values())
     }
-    return {name: ways for name, ways in grown.items() if any(ways.values())}
 
 
 def way_of(grown: Counts) -> str:

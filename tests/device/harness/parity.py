@@ -192,7 +192,7 @@ def control_result(case: Case, run: Run, sample: Sample) -> ControlResult | str:
             first = run(case, sample, Placing(cpu).arguments(sample.arguments, on_host=case.on_host))
         is_random = not torch.equal(before, generator.get_state())
         generator.manual_seed(0)
-        with _memory_filled():
+        with _seeds(), _memory_filled():
             second = run(case, sample, Placing(cpu).arguments(sample.arguments, on_host=case.on_host))
         if first.unusable is not None:
             return first.unusable
@@ -248,13 +248,16 @@ def exact_result(case: Case, run: Run, sample: Sample) -> Any:
 
 @contextmanager
 def _seeds(shift: int = 0) -> Iterator[list[int]]:
-    """Note the seeds that are set meanwhile, and set others."""
+    """Note the seeds that are set meanwhile, and set others, for the cpu alone.
+
+    For accelerators that are not there torch keeps each seed for later, with a stack trace that takes milliseconds.
+    """
     noted: list[int] = []
     original = torch.manual_seed
 
     def manual_seed(seed: int) -> torch.Generator:
         noted.append(seed)
-        return original(seed + shift)
+        return torch.default_generator.manual_seed(int(seed) + shift)
 
     torch.manual_seed = manual_seed
     try:

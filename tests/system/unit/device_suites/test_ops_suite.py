@@ -58,11 +58,20 @@ def test_ids_are_given_one_by_one() -> None:
 
 
 def test_counts_have_full_names_and_both_ways() -> None:
-    module: Any = SimpleNamespace(operator_counts=lambda: {"add.out": {"native": 2}, "x::y": {"fallback": 1}})
-    assert counts_of(module) == {
+    after = {"add.out": {"native": 2}, "x::y": {"fallback": 1}}
+    assert since({}, after) == {
         "aten::add.out": {"native": 2, "fallback": 0},
         "x::y": {"native": 0, "fallback": 1},
     }
+
+
+def test_a_reading_stays_as_it_was_when_the_device_counts_on() -> None:
+    counts = {"add.out": {"native": 2}}
+    module: Any = SimpleNamespace(operator_counts=lambda: counts)
+    before = counts_of(module)
+    assert before is not None
+    counts["add.out"]["native"] += 3
+    assert since(before, counts) == {"aten::add.out": {"native": 3, "fallback": 0}}
 
 
 def test_a_device_that_does_not_count_has_no_counts() -> None:
@@ -71,8 +80,8 @@ def test_a_device_that_does_not_count_has_no_counts() -> None:
 
 
 def test_only_what_was_counted_in_between_is_told() -> None:
-    before = {"aten::a": {"native": 1, "fallback": 0}, "aten::b": {"native": 0, "fallback": 2}}
-    after = {**before, "aten::b": {"native": 0, "fallback": 5}, "aten::c": {"native": 4, "fallback": 0}}
+    before = {"a": {"native": 1, "fallback": 0}, "b": {"native": 0, "fallback": 2}}
+    after = {**before, "b": {"native": 0, "fallback": 5}, "c": {"native": 4}, "d": {"native": 0}}
     assert since(before, after) == {
         "aten::b": {"native": 0, "fallback": 3},
         "aten::c": {"native": 4, "fallback": 0},

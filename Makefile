@@ -14,8 +14,10 @@ help: ## List the commands
 nightly: $(VENV)/tool ## Run the nightly for one device: make nightly [DEVICE=openreg] [TORCH=nightly|nightly@DATE|2.13.0|path/to.whl]
 	@$(BIN)/ootci nightly --device "$(DEVICE)" $(if $(TORCH),--torch "$(TORCH)")
 
-# A worker for each CPU, up to four, because most of what is long waits for one nightly and compiles on every CPU itself.
-PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder --durations=25
+# A worker more than there are CPUs, because browsers and act wait much of their time; four at most, because most of what
+# is long waits for one nightly and compiles on every CPU itself.
+WORKERS := $(shell cpus=$$(nproc); echo $$((cpus < 4 ? cpus + 1 : 4)))
+PYTEST := $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder --durations=25
 
 # The parts that ci.yml runs side by side, by the markers of their tests. Each test is in one of them.
 PART_fast := not act and not browser and not torch
@@ -23,7 +25,7 @@ PART_openreg := torch
 PART_workflows := act
 PART_browser := browser
 
-test: $(if $(filter-out fast,$(PART)),,lint) $(VENV)/linters ## Run every check that a change has to pass: make test [PART=fast|openreg|workflows|browser]
+test: $(VENV)/linters ## Run every check that a change has to pass: make test [PART=fast|openreg|workflows|browser]
 	$(PYTEST) -m "not deep$(if $(PART), and ($(PART_$(PART))))" $(PYTEST_ARGS)
 
 test-deep: $(VENV)/linters ## Run the tests that make test leaves out, which take hours

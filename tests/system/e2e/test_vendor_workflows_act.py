@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from deliveries import PUSHED, pull_request, push
+from drawn import deep
 from e2e.act_runner import ActRun, Repository, run_workflow
 from e2e.packages import NIGHTLY, RELEASE, serve_torch
 from misbehaving import write_device, write_suites
@@ -254,12 +255,13 @@ def test_who_takes_no_part_in_a_pull_request_is_neither_tested_nor_red(
 @pytest.mark.parametrize(
     ("head", "label", "is_tested"),
     [
-        ({"full_name": "vendor/plugin"}, "ubuntu-card", True),
-        ({"full_name": "stranger/plugin", "fork": True}, "ubuntu-latest", True),
-        ({"full_name": "stranger/plugin", "fork": True}, "ubuntu-card", False),
-        (None, "mycard", False),
+        deep({"full_name": "vendor/plugin"}, "ubuntu-card", True, name="a branch"),
+        pytest.param(
+            {"full_name": "stranger/plugin", "fork": True}, "ubuntu-latest", True, id="a fork on GitHub's machine"
+        ),
+        pytest.param({"full_name": "stranger/plugin", "fork": True}, "ubuntu-card", False, id="a fork"),
+        pytest.param(None, "mycard", False, id="a fork that was deleted"),
     ],
-    ids=["a branch", "a fork on GitHub's machine", "a fork", "a fork that was deleted"],
 )
 def test_a_strangers_pull_request_comes_to_no_machine_of_the_vendors(
     ours: Repository,

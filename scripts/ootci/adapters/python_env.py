@@ -16,6 +16,8 @@ from packaging.utils import canonicalize_name
 from ootci.errors import ToolMissing
 
 _SECRET_PREFIXES = ("ACTIONS_", "GITHUB_", "INPUT_", "OOTCI_")
+_PYTEST_PREFIX = "PYTEST_"
+"""Options and plugins for somebody's own pytest: one that the device's environment lacks would end every suite."""
 _OURS = {"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__", "GH_TOKEN"}
 
 
@@ -58,7 +60,7 @@ def pip_command(environment: Path, *arguments: str) -> list[str]:
 
 
 def device_environment(environment: Path | None, extra: Mapping[str, str]) -> dict[str, str]:
-    """Environment variables of a process that runs vendor code: the host's, less secrets and our own Python's.
+    """Environment variables of a process that runs vendor code: the host's without secrets and without our Python's.
 
     Args:
         environment: the environment whose programs come first on PATH.
@@ -66,7 +68,9 @@ def device_environment(environment: Path | None, extra: Mapping[str, str]) -> di
 
     """
     kept = {
-        name: value for name, value in os.environ.items() if name not in _OURS and not name.startswith(_SECRET_PREFIXES)
+        name: value
+        for name, value in os.environ.items()
+        if name not in _OURS and not name.startswith((*_SECRET_PREFIXES, _PYTEST_PREFIX))
     }
     path = kept.get("PATH", os.defpath)
     if environment is not None:

@@ -36,9 +36,11 @@ from ootci.errors import ToolMissing
         "PYTHONPATH",
         "PYTHONHOME",
         "PYTHONSTARTUP",
+        "PYTEST_ADDOPTS",
+        "PYTEST_PLUGINS",
     ],
 )
-def test_secrets_and_our_own_python_stay_with_us(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_secrets_and_what_is_meant_for_our_own_python_stay_with_us(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv(name, "ours")
     assert name not in device_environment(None, {})
 

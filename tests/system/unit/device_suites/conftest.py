@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -60,7 +61,7 @@ def device_python(python_with_torch: str) -> DevicePython:
 
 @pytest.fixture(scope="session")
 def _forking(python_with_torch: str) -> Iterator[ForkingPython]:
-    with ForkingPython(python_with_torch, base_environment) as python:
+    with contextlib.closing(ForkingPython(python_with_torch, base_environment)) as python:
         yield python
 
 

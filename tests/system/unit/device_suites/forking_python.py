@@ -9,7 +9,6 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Self
 
 from small_suites import SUITES
 
@@ -30,7 +29,7 @@ def base_environment() -> dict[str, str]:
 
 
 class ForkingPython:
-    """Called like the fixture ``device_python``, for ``-m`` and ``-c`` only.
+    """Called like the fixture ``device_python``, for ``-m`` and ``-c`` only. Whoever makes it closes it.
 
     Variables that are read while torch is imported, as OMP_NUM_THREADS, have no effect in a call: they have to be there
     when this is made, or use ``device_python``.
@@ -92,17 +91,9 @@ class ForkingPython:
         return int(answer)
 
     def importing(self, *modules: str) -> ForkingPython:
-        """The same one, which from now on imports more modules before it forks."""
+        """Import these modules, too, before the next fork; gives this object."""
         self._imports = tuple(dict.fromkeys((*self._imports, *modules)))
         return self
-
-    def __enter__(self) -> Self:
-        """Nothing is left to do."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """End the process."""
-        self.close()
 
     def close(self) -> None:
         """End the process."""

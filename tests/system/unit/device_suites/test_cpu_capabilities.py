@@ -6,6 +6,7 @@ computed by libraries, which have switches of their own.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -77,7 +78,8 @@ def differing(reference: DevicePython, python_with_torch: str, shared: Path) -> 
         seen: dict[str, list[dict[str, str]]] = {device: [] for device in DEVICES}
         for capability, threads in (("default", 1), ("avx2", 2)):
             environment = {**base_environment(), **_environment(capability, threads)}
-            with ForkingPython(python_with_torch, lambda environment=environment: environment, OP_DB) as python:
+            forking = ForkingPython(python_with_torch, lambda environment=environment: environment, OP_DB)
+            with contextlib.closing(forking) as python:
                 said = python("-c", IN_FORCE).stdout.split()
                 assert said == [capability, str(threads)], "the fork computes in another way than was asked for"
                 for device in DEVICES:

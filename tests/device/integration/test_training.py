@@ -173,23 +173,24 @@ def test_training_with_mixed_precision(device: torch.device, device_name: str, n
 
 
 def test_training_from_a_dataloader(device: torch.device) -> None:
-    """Two epochs from a DataLoader, with a schedule and evaluation in between, equal the cpu's."""
+    """Two epochs from a DataLoader, with a schedule and evaluation in between, equal the cpu's, in the same order."""
     samples, labels = numbers(48, 10), torch.arange(48) % 4
 
-    def run(model: nn.Module, where: torch.device) -> torch.Tensor:
+    def run(model: nn.Module, where: torch.device) -> tuple[torch.Tensor, list[int]]:
         dtype = next(model.parameters()).dtype
         optimizer = OPTIMIZERS["adamw"](model.parameters())
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=6)
-        seen = []
+        seen, order = [], []
         for _ in range(2):
             loader = DataLoader(
-                TensorDataset(samples.to(dtype), labels),
+                TensorDataset(samples.to(dtype), labels, torch.arange(48)),
                 BATCH,
                 shuffle=True,
                 generator=torch.Generator().manual_seed(1),
             )
             model.train()
-            for batch, wanted in loader:
+            for batch, wanted, indices in loader:
+                order += indices.tolist()
                 optimizer.zero_grad()
                 nn.functional.cross_entropy(model(batch.to(where)), wanted.to(where)).backward()
                 optimizer.step()
@@ -197,10 +198,12 @@ def test_training_from_a_dataloader(device: torch.device) -> None:
             model.eval()
             with torch.inference_mode():
                 seen.append(nn.functional.cross_entropy(model(samples.to(where, dtype)), labels.to(where)))
-        return torch.stack(seen)
+        return torch.stack(seen), order
 
     here, exactly, there = _models(TASKS["mlp"], device)
-    assert_matches(run(there, device), run(here, CPU), device, exact=run(exactly, CPU))
+    (losses, order), (expected, expected_order), (exact, _) = run(there, device), run(here, CPU), run(exactly, CPU)
+    assert order == expected_order, "the samples came in another order than on the cpu"
+    assert_matches(losses, expected, device, exact=exact)
 
 
 def test_accumulated_gradients_equal_a_large_batch(device: torch.device) -> None:

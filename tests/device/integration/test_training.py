@@ -173,7 +173,7 @@ def test_training_with_mixed_precision(device: torch.device, device_name: str, n
 
 
 def test_training_from_a_dataloader(device: torch.device) -> None:
-    """Two epochs from a DataLoader, with a schedule and evaluation in between, equal the cpu's, in the same order."""
+    """Two epochs from a DataLoader, with a schedule and evaluation in between, equal the cpu's."""
     samples, labels = numbers(48, 10), torch.arange(48) % 4
 
     def run(model: nn.Module, where: torch.device) -> tuple[torch.Tensor, list[int]]:

@@ -58,15 +58,6 @@ def test_a_part_that_is_not_there_is_an_error(root: Path) -> None:
         _selected(root, "test", "slow")
 
 
-def test_only_one_part_lints(root: Path) -> None:
-    linting = [part for part in ("", *PARTS) if "ruff check" in _said(root, part)]
-    assert linting == ["", "fast"]
-
-
-def _said(root: Path, part: str) -> str:
-    return run_command(["make", "--dry-run", "test", f"PART={part}"], root).out
-
-
 def test_github_runs_every_part_and_the_deep_tests(root: Path) -> None:
     jobs = {name: _jobs(root, name) for name in ("ci", "deep")}
     assert set(jobs["ci"]["test"]["strategy"]["matrix"]["part"]) == set(PARTS)

@@ -34,10 +34,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Declared(read_declared(config.getoption(OPTION))))
     config.pluginmanager.register(RepairedRuns())
     config.pluginmanager.register(Recorder(config), RECORDER)
-    shard = shards.read_shard(config.getoption("--shard"))
-    if shard is not None:
+    if share := [shards.read_shard(text) for text in config.getoption("--shard")]:
         durations = shards.read_durations(config.getoption("--durations-from"))
-        config.pluginmanager.register(shards.Shards(shard, durations, config.getoption("--events")))
+        config.pluginmanager.register(shards.Shards(share, durations, config.getoption("--events")))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -45,7 +45,8 @@ def with_one_suite(item: RegisteredDevice, test_id: str) -> RegisteredDevice:
             where=f"TEST {test_id}",
             fix=f"write a test's whole id, which begins with one of its suites: {names}",
         )
-    device = item.device.model_copy(update={"suites": suites})
+    limits = item.device.limits.model_copy(update={"workers": 1})
+    device = item.device.model_copy(update={"suites": suites, "limits": limits})
     return RegisteredDevice(device=device, path=item.path, sha256=item.sha256)
 
 

@@ -2,7 +2,8 @@
 
 Longest first, each test goes to the shard that it prefers, by a hash of its id, among those with room. Durations are
 compared by classes a quarter apart, in whole numbers, so that what was measured a little differently moves no test, and
-a test that changes its class moves few others. Nothing depends on the order of collection or on a machine's arithmetic.
+a test that changes its class moves few others. Where nothing was measured, tests are dealt out in turn by their ids,
+because neighbours take about as long. Nothing depends on the order of collection or on a machine's arithmetic.
 """
 
 from __future__ import annotations
@@ -45,15 +46,13 @@ class Shard:
     count: int
 
 
-def read_shard(text: str | None) -> Shard | None:
-    """The share that is asked for as ``1/4``; None when all tests are.
+def read_shard(text: str) -> Shard:
+    """The share that is asked for as ``1/4``.
 
     Raises:
         pytest.UsageError: the text is no such thing.
 
     """
-    if text is None:
-        return None
     index, _, count = text.partition("/")
     shard = Shard(*(int(part) if part.isdecimal() and len(part) < 5 else 0 for part in (index, count)))
     if not 1 <= shard.index <= shard.count <= MAX_SHARDS:
@@ -91,7 +90,9 @@ def assign(ids: Sequence[str], durations: Mapping[str, float], count: int) -> di
     No shard gets more than its fair share and either a twentieth of that or its longest test, in rounded durations.
     """
     known = sorted(_class_of(durations[test]) for test in ids if test in durations)
-    median = known[len(known) // 2] if known else _class_of(0.0)
+    if not known:
+        return {test: index % count + 1 for index, test in enumerate(sorted(set(ids)))}
+    median = known[len(known) // 2]
     weights = {test: _class_of(durations[test]) if test in durations else median for test in ids}
     total = sum(weights.values())
     load = [0] * count
@@ -116,7 +117,13 @@ def _hash(text: str) -> bytes:
 def add_options(parser: pytest.Parser) -> None:
     """Declare the options."""
     group = parser.getgroup("device suites")
-    group.addoption("--shard", metavar="I/N", help="run the I-th of N shares of the tests, and tell of the others")
+    group.addoption(
+        "--shard",
+        metavar="I/N",
+        action="append",
+        default=[],
+        help="run the I-th of N shares of the tests, and tell of the others; given again, a share of that share",
+    )
     group.addoption(
         "--durations-from",
         metavar="FILE",
@@ -126,10 +133,17 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 class Shards:
-    """The pytest plugin that keeps one share of the tests and tells the event log of all of them."""
+    """The pytest plugin that keeps one share of the tests and tells the event log of all of them.
 
-    def __init__(self, shard: Shard, durations: Mapping[str, float], events: Path | None) -> None:
-        self._shard = shard
+    Args:
+        shards: the share, and of which share of all it is one, the largest first.
+        durations: measured seconds by test id.
+        events: the event log.
+
+    """
+
+    def __init__(self, shards: Sequence[Shard], durations: Mapping[str, float], events: Path | None) -> None:
+        self._shards = shards
         self._durations = durations
         self._events = events
 
@@ -141,16 +155,13 @@ class Shards:
             raise usage_error(
                 "a share of named tests", "the options --shard and --ids-from", "give one of the two: ids are a choice"
             )
-        shards = assign([item.nodeid for item in items], self._durations, self._shard.count)
         log = EventLog(self._events)
-        log.write(
-            "shard",
-            index=self._shard.index,
-            count=self._shard.count,
-            tests=[{**describe(item).record(), "shard": shards[item.nodeid]} for item in items],
-        )
+        for shard in self._shards:
+            shards = assign([item.nodeid for item in items], self._durations, shard.count)
+            tests = [{**describe(item).record(), "shard": shards[item.nodeid]} for item in items]
+            log.write("shard", index=shard.index, count=shard.count, tests=tests)
+            others = [item for item in items if shards[item.nodeid] != shard.index]
+            items[:] = [item for item in items if shards[item.nodeid] == shard.index]
+            if others:
+                config.hook.pytest_deselected(items=others)
         log.close()
-        others = [item for item in items if shards[item.nodeid] != self._shard.index]
-        items[:] = [item for item in items if shards[item.nodeid] == self._shard.index]
-        if others:
-            config.hook.pytest_deselected(items=others)

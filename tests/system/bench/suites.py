@@ -19,7 +19,7 @@ from statistics import median
 
 from ootci.adapters.terminal import Progress
 from ootci.stages.test.suite_run import SuiteRun
-from ootci.stages.test.supervisor import Supervisor
+from ootci.stages.test.supervisor import Supervisor, supervise
 
 SUITES = Path(__file__).parents[2] / "device"
 TURNS = 3
@@ -73,8 +73,8 @@ def _supervised(python: Path, tests: list[str], device: str, variables: Mapping[
             suite_seconds=3600,
             test_seconds=300,
         )
-        end = Supervisor(run, clock=_now, progress=Progress(quiet=True), only=tests).supervise()
-    if end.reason is not None or len(end.watch.ended) != len(tests):
+        end = supervise([Supervisor(run, clock=_now, only=tests)], Progress(quiet=True))
+    if end.reason is not None or len(end.ended) != len(tests):
         sys.exit(f"{run.suite} did not run to its end under supervision: {end.reason}")
 
 

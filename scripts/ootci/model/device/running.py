@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from ootci.model.record import Record
 
-from .values import Image, Label, Secret, Text, Volume
+from .values import Image, Label, Secret, Text, Volume, Workers
 
 
 class Credentials(Record):
@@ -94,7 +94,7 @@ class Suite(Record):
 
 
 class Limits(Record):
-    """Time-outs, so that a hang costs one test and not the night."""
+    """Time-outs, so that a hang costs one test and not the night, and how much is run at once."""
 
     job_minutes: Annotated[int, Field(ge=1, le=1440)] = 120
     """Time-out of the whole device job."""
@@ -102,6 +102,9 @@ class Limits(Record):
     """Time-out of one suite; what did not run by then is `not_run`."""
     test_seconds: Annotated[int, Field(ge=1, le=7200)] = 300
     """Time-out of one test."""
+    workers: Workers = 1
+    """So many processes of pytest run a suite at once on the device's machine, each a share of the tests; `auto` is one
+    for each CPU, eight at most. More than one needs a card, or cards, that several processes may use at once."""
     deaths_in_a_row: Annotated[int, Field(ge=1, le=10_000)] = 20
     """After so many tests in a row that ended their process (one that had to be ended counts as five) the device is
     asked whether it still answers; if it does not, the rest of the suite is `not_run`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
@@ -49,6 +49,19 @@ def _is_python(version: object) -> object:
 
 
 PythonVersion = Annotated[str, BeforeValidator(_is_python), Field(json_schema_extra={"pattern": _VERSION})]
+
+
+def _is_number_of_workers(value: object) -> object:
+    # Not left to pydantic: it would report one error for each of the two forms.
+    if value != "auto" and not (type(value) is int and 1 <= value <= MAX_WORKERS):
+        raise ValueError(f"write a whole number from 1 to {MAX_WORKERS}, or auto")
+    return value
+
+
+MAX_WORKERS = 64
+Workers = Annotated[
+    Annotated[int, Field(ge=1, le=MAX_WORKERS)] | Literal["auto"], BeforeValidator(_is_number_of_workers)
+]
 
 _CAPITALS = r"^[A-Z][A-Z0-9_]{0,99}$"
 

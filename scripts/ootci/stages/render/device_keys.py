@@ -73,9 +73,13 @@ def _resolved(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, An
 
 
 def _kind(node: dict[str, Any], definitions: dict[str, Any]) -> str:
-    choices = node.get("enum", ())
+    if several := [item for item in node.get("anyOf", ()) if item.get("type") != "null"]:
+        return ", or ".join(_kind(_resolved(item, definitions), definitions) for item in several)
+    choices = (node["const"],) if "const" in node else node.get("enum", ())
     if choices:
         few = ", ".join(f"`{item}`" for item in choices[: 1 if len(choices) > MANY else MANY])
+        if len(choices) == 1:
+            return few
         return f"one of {len(choices)}, such as {few}" if len(choices) > MANY else f"one of {few}"
     kind = node.get("type")
     if kind == "array":

@@ -16,8 +16,9 @@ from ootci.model.event import TestEnd, append_event
 from ootci.model.outcome import OutcomeName
 
 from .culprit import find_culprit
+from .suite_end import SuiteEnd
 from .suite_run import SuiteRun
-from .supervisor import SuiteEnd, Supervisor
+from .supervisor import Supervisor, supervise
 
 MAX_AGAIN = 20
 """More new failures than this are no flakes but a broken device, and nothing is run again."""
@@ -73,11 +74,11 @@ class SecondAttempts:
             self._say(f"{len(new)} tests fail that did not fail before, more than {MAX_AGAIN}: none is run again")
             return frozenset()
         self._say(f"{len(new)} test(s) fail that did not fail before, and are run again")
-        crashed = [test for test in new if first.watch.ended[test] is OutcomeName.CRASHED]
+        crashed = [test for test in new if first.ended[test] is OutcomeName.CRASHED]
         seen: dict[str, OutcomeName] = {}
         for tests in ([test for test in new if test not in crashed], *([test] for test in crashed)):
             if tests and time.monotonic() < self._deadline:
-                seen |= self._supervise(replace(self._run, attempt=2), tests).watch.ended
+                seen |= self._supervise(replace(self._run, attempt=2), tests).ended
         flaky = {test for test in new if seen.get(test) is OutcomeName.PASSED}
         self._search_until = min(self._deadline, time.monotonic() + SEARCH_SECONDS)
         return frozenset(flaky - {test for test in crashed if test in flaky and self._has_culprit(first, test)})
@@ -105,9 +106,9 @@ class SecondAttempts:
             replace(self._run, events=events, attempt=SEARCH), [*before, test], until=self._search_until
         )
         events.unlink(missing_ok=True)
-        return OutcomeName.CRASHED in end.watch.ended.values()
+        return OutcomeName.CRASHED in end.ended.values()
 
     def _supervise(self, run: SuiteRun, tests: Sequence[str], until: float | None = None) -> SuiteEnd:
         seconds = max(1.0, (until or self._deadline) - time.monotonic())
         alone = replace(run, suite_seconds=seconds, spares=0)
-        return Supervisor(alone, clock=self._clock, progress=self._progress, only=tests).supervise()
+        return supervise([Supervisor(alone, clock=self._clock, only=tests)], self._progress)

@@ -22,8 +22,11 @@ from .again import SecondAttempts
 from .finish import Finish, cut
 from .junit import write_junit
 from .questions import Questions
-from .suite_run import SuiteRun
-from .supervisor import Supervisor
+from .suite_run import CPUS, SuiteRun
+from .supervisor import Supervisor, supervise
+
+WORKERS = min(CPUS, 8)
+"""How many workers a device file's ``auto`` means here: each holds torch in memory."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,6 @@ class _Stages:
         asked, folder, limits = self.questions, self.questions.folder, self.questions.device.limits
         scratch = folder.scratch / suite.name
         shutil.rmtree(scratch, ignore_errors=True)
-        scratch.mkdir(parents=True)
         run = SuiteRun(
             suite=suite.name,
             device=asked.device.torch_name,
@@ -95,33 +97,35 @@ class _Stages:
             options=self._options(suite),
             choice=self.choice,
         )
-        supervisor = Supervisor(run, clock=self.clock, progress=asked.progress, ask_device=asked.answer)
-        end = supervisor.supervise()
+        parts = run.side_by_side(WORKERS if limits.workers == "auto" else limits.workers)
+        for part in parts:
+            part.scratch.mkdir(parents=True)
+        supervisors = [Supervisor(part, clock=self.clock, ask_device=asked.answer) for part in parts]
+        end = supervise(supervisors, asked.progress)
         flaky = 0
         if end.reason is None:
             again = SecondAttempts(
                 run,
                 is_expected=self.is_expected,
-                deadline=supervisor.deadline,
+                deadline=supervisors[0].deadline,
                 clock=self.clock,
                 progress=asked.progress,
-                say=supervisor.say,
+                say=supervisors[0].say,
             )
             flaky = len(again.make(end))
         write_junit(folder.events, folder.junit)
-        log = f"{suite.name}.log"
         if end.timed_out:
-            return Finish(StageStatus.TIMED_OUT, end.reason, cut(end.tail), log)
+            return Finish(StageStatus.TIMED_OUT, end.reason, cut(end.tail), end.log)
         if end.reason is not None:
-            status = StageStatus.FAILED if end.watch.exit_status is not None else StageStatus.CRASHED
-            return Finish(status, end.reason, cut(end.tail), log)
-        if not end.watch.collected:
-            return Finish(StageStatus.FAILED, NOTHING_COLLECTED, cut(end.tail), log)
+            status = StageStatus.FAILED if end.orderly else StageStatus.CRASHED
+            return Finish(status, end.reason, cut(end.tail), end.log)
+        if not end.collected:
+            return Finish(StageStatus.FAILED, NOTHING_COLLECTED, cut(end.tail), end.log)
         if end.failed:
-            reason = f"{len(end.failed)} of {len(end.watch.collected)} tests failed"
+            reason = f"{len(end.failed)} of {len(end.collected)} tests failed"
             reason += f", {flaky} of them passed when run again" if flaky else ""
-            return Finish(StageStatus.FAILED, reason, None, log, only_tests=True)
-        return Finish(StageStatus.PASSED, log=log)
+            return Finish(StageStatus.FAILED, reason, None, end.log, only_tests=True)
+        return Finish(StageStatus.PASSED, log=end.log)
 
     def _options(self, suite: Suite) -> tuple[str, ...]:
         """What the device file asks of pytest, and where things lie."""

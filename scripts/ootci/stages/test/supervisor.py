@@ -11,23 +11,24 @@ from __future__ import annotations
 import secrets
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 from datetime import datetime
+from typing import TypeVar
 
 from ootci.adapters.process import Finished, end_all_with
 from ootci.adapters.terminal import Progress, plain
 from ootci.model.event import TestEnd, append_event
-from ootci.model.outcome import FAILURES, OutcomeName
+from ootci.model.outcome import OutcomeName
 
 from .ending import ending
 from .finish import first_error, last_line
 from .pool import Pool
+from .suite_end import SuiteEnd, joined
 from .suite_run import SuiteRun
 from .watch import Watch
 from .worker import Worker
 
-POLL_SECONDS = 0.1
 STACK_SECONDS = 1.0
 TIME_OUT_WEIGHT = 5
 """A test that had to be ended counts as so many that ended their process by themselves: it took that much longer."""
@@ -38,40 +39,17 @@ PYTEST_ORDERLY = frozenset({0, 1})
 
 
 PYTEST_NO_TESTS = 5
-
-
-@dataclass(frozen=True)
-class SuiteEnd:
-    """How a suite ended.
-
-    Attributes:
-        watch: what was told.
-        reason: one line, when it did not run to its end in an orderly way.
-        timed_out: whether the suite's own time was up.
-        tail: the end of the last process's output.
-        before_death: of each test during which the process died, the tests that the process had run before it.
-
-    """
-
-    watch: Watch
-    reason: str | None
-    timed_out: bool
-    tail: str
-    before_death: Mapping[str, tuple[str, ...]]
-
-    @property
-    def failed(self) -> tuple[str, ...]:
-        """Tests that say that the device did something wrong, in order."""
-        return tuple(test for test, outcome in self.watch.ended.items() if outcome in FAILURES)
+T = TypeVar("T")
+Steps = Generator[None, None, T]
+"""Work that yields when others may do a step of theirs; its result is returned."""
 
 
 class Supervisor:
-    """Runs one suite; see the module's text.
+    """Runs one suite, or one worker's share of it; see the module's text.
 
     Args:
         run: what to run.
         clock: gives the aware current time.
-        progress: shown the test that is running.
         only: run these tests; None for all of the suite.
         ask_device: says why the device does not answer any more; None when it does.
 
@@ -82,46 +60,44 @@ class Supervisor:
         run: SuiteRun,
         *,
         clock: Callable[[], datetime],
-        progress: Progress,
         only: Sequence[str] | None = None,
         ask_device: Callable[[], str | None] = lambda: None,
     ) -> None:
         mark = secrets.token_hex(16)
         self.run = replace(run, variables={**run.variables, MARK: mark})
         self.clock = clock
-        self.progress = progress
         self.only = only
         self.ask_device = ask_device
         self.mark = mark
-        self.log = run.logs / f"{run.suite}.log"
+        self.log = run.logs / f"{run.name}.log"
         position = run.events.stat().st_size if run.events.exists() else 0
-        self.watch = Watch(run.events, position, attempt=run.attempt)
+        self.watch = Watch(run.events, position, attempt=run.attempt, copied_to=run.copied_to)
         self.pool = Pool(self.run, self.say)
         self.stack: str | None = None
         self.before_death: dict[str, tuple[str, ...]] = {}
         self.in_a_row = 0
         self.deadline = time.monotonic() + run.suite_seconds
 
-    def supervise(self) -> SuiteEnd:
-        """Run the suite to its end. What has no outcome then is told to be ``not_run``, with the reason.
+    def steps(self) -> Steps[SuiteEnd]:
+        """Run the suite to its end, a step after a moment's wait. What then has no outcome is told to be ``not_run``.
 
         Raises:
             ToolMissing: the device's Python cannot be started.
 
         """
         try:
-            return self._supervise()
+            return (yield from self._supervise())
         finally:
             self.pool.close()
             left = end_all_with(MARK, self.mark)
             if left:
                 self.say(f"{left} process(es) that the suite had left behind were ended")
 
-    def _supervise(self) -> SuiteEnd:
+    def _supervise(self) -> Steps[SuiteEnd]:
         only = self.only
         while True:
             done_before = len(self.watch.ended)
-            worker, finished, why = self._one_process(only)
+            worker, finished, why = yield from self._one_process(only)
             self.watch.read()
             if self.watch.exit_status is not None and self.watch.current is None:
                 return self._end(self._orderly_reason(finished), finished)
@@ -161,21 +137,21 @@ class Supervisor:
             return None
         return f"one test after the other ended its process, and the device does not answer: {answer}"
 
-    def _one_process(self, only: Sequence[str] | None) -> tuple[Worker, Finished, str | None]:
+    def _one_process(self, only: Sequence[str] | None) -> Steps[tuple[Worker, Finished, str | None]]:
         self.watch.new_process()
         worker = self.pool.next(only)
         try:
-            why = self._until_end(worker)
+            why = yield from self._until_end(worker)
         except BaseException:
             worker.process.stop()
             raise
         finished, self.stack = worker.finish(timed_out=why is not None)
         return worker, finished, why
 
-    def _until_end(self, worker: Worker) -> str | None:
+    def _until_end(self, worker: Worker) -> Steps[str | None]:
         """Wait for the process; end it when a time is up, and say which: ``test``, ``collection`` or ``suite``."""
         process = worker.process
-        while process.wait(POLL_SECONDS) is None:
+        while process.wait(self.run.poll_seconds) is None:
             self.watch.read()
             now = time.monotonic()
             if now > self.deadline:
@@ -185,19 +161,15 @@ class Supervisor:
             elif self.watch.current is None and now - self.watch.last_told > self.run.test_seconds:
                 why = "collection"
             else:
-                self._show()
                 if self.watch.current is not None:
                     self.pool.prepare(self.watch.remaining())
+                yield
                 continue
             process.send(signal.SIGUSR1)
             process.wait(STACK_SECONDS)
             process.stop()
             return why
         return None
-
-    def _show(self) -> None:
-        total, done = len(self.watch.collected), len(self.watch.ended)
-        self.progress.update(f"{done}/{total}  {self.watch.current or ''}" if total else "collecting")
 
     def _blame(self, test_id: str, finished: Finished, why: str | None) -> None:
         seconds = time.monotonic() - self.watch.current_since
@@ -245,4 +217,48 @@ class Supervisor:
         for test_id in self.watch.remaining() if self.run.attempt == 1 else ():
             self._tell(test_id, OutcomeName.NOT_RUN, f"not run: {reason}")
         tail = plain(finished.tail).strip() or self.stack or ""
-        return SuiteEnd(self.watch, reason, timed_out, tail, self.before_death)
+        watch = self.watch
+        return SuiteEnd(
+            watch.collected,
+            watch.ended,
+            watch.exit_status is not None,
+            reason,
+            timed_out,
+            tail,
+            self.log.name,
+            self.before_death,
+        )
+
+
+def supervise(supervisors: Sequence[Supervisor], progress: Progress) -> SuiteEnd:
+    """Run what each of them has to run, side by side.
+
+    Args:
+        supervisors: one for each worker.
+        progress: shown how many tests have ended, and one that is running.
+
+    Raises:
+        ToolMissing: the device's Python cannot be started.
+
+    """
+    ends: dict[Supervisor, SuiteEnd] = {}
+    running = {one: one.steps() for one in supervisors}
+    try:
+        while running:
+            for one, steps in tuple(running.items()):
+                try:
+                    next(steps)
+                except StopIteration as stop:
+                    ends[one] = stop.value
+                    del running[one]
+            progress.update(_shown([one.watch for one in supervisors]))
+    finally:
+        for steps in running.values():
+            steps.close()
+    return joined([ends[one] for one in supervisors])
+
+
+def _shown(watches: Sequence[Watch]) -> str:
+    done, total = sum(len(watch.ended) for watch in watches), sum(len(watch.collected) for watch in watches)
+    current = next((watch.current for watch in watches if watch.current), "")
+    return f"{done}/{total}  {current}" if total else "collecting"

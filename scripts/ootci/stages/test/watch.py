@@ -36,12 +36,14 @@ class Watch:
         collect_errors: files that could not be collected, with the first line of the reason.
         in_process: the tests that the present process has begun, in order.
         attempt: only this attempt of a test is followed.
+        copied_to: another log that gets whatever this one gets.
 
     """
 
     path: Path
     position: int = 0
     attempt: int = 1
+    copied_to: Path | None = None
     collected: dict[str, CollectedTest] = field(default_factory=dict)
     ended: dict[str, OutcomeName] = field(default_factory=dict)
     current: str | None = None
@@ -70,9 +72,16 @@ class Watch:
                 if not whole and len(line) < MAX_LINE_BYTES:
                     break
                 self.position += len(line)
-                if whole and not self._skipping and (event := parse_event(line)) is not None:
-                    self._take(event)
+                if whole and not self._skipping:
+                    self._copy(line)
+                    if (event := parse_event(line)) is not None:
+                        self._take(event)
                 self._skipping = not whole
+
+    def _copy(self, line: bytes) -> None:
+        if self.copied_to is not None:
+            with self.copied_to.open("ab") as stream:
+                stream.write(line)
 
     def remaining(self) -> list[str]:
         """Collected tests that have no outcome yet, in order."""

@@ -30,7 +30,7 @@ class Worker:
 
     def __init__(self, run: SuiteRun, number: int, tests: Sequence[str] | None, *, stands_by: bool = False) -> None:
         self.stands_by = stands_by
-        self._stacks = run.logs / f"{run.suite}.stacks.{run.attempt}-{number}.txt"
+        self._stacks = run.logs / f"{run.name}.stacks.{run.attempt}-{number}.txt"
         self._stacks.unlink(missing_ok=True)
         command = [
             *(run.python, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:faulthandler", "--color=no"),
@@ -48,12 +48,12 @@ class Worker:
             reading, self._order = os.pipe()
             command += ["--stand-by", str(reading)]
         elif tests is not None:
-            ids = run.logs / f"{run.suite}.remaining.txt"
+            ids = run.logs / f"{run.name}.remaining.txt"
             ids.write_text(_lines(tests), encoding="utf-8")
             command += ["--ids-from", str(ids)]
         else:
             command += run.choice
-        log = run.logs / f"{run.suite}.log"
+        log = run.logs / f"{run.name}.log"
         kept = () if reading is None else (reading,)
         try:
             self.process = Process(command, cwd=run.scratch, env=run.variables, log_file=log, keep_open=kept)

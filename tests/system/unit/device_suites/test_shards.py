@@ -66,6 +66,11 @@ def test_shards_of_a_plausible_suite_are_balanced(seed: int, count: int) -> None
     assert max(loads) <= 1.15 * sum(loads) / count
 
 
+def test_where_nothing_was_measured_neighbours_go_to_different_shards() -> None:
+    ids = [f"ops/test_a.py::test_{i}" for i in range(9)]
+    assert assign(list(reversed(ids)), {}, 2) == {test: index % 2 + 1 for index, test in enumerate(ids)}
+
+
 def test_a_measurement_within_its_class_moves_nothing() -> None:
     durations = dict.fromkeys(_plausible(0), 0.1)
     found = assign(list(durations), durations, 4)
@@ -149,6 +154,16 @@ def test_a_share_of_named_tests_is_a_usage_error(suites: SmallSuites, tmp_path: 
     session = suites.run("--shard=1/2", f"--ids-from={tmp_path / 'ids'}")
     assert session.code == pytest.ExitCode.USAGE_ERROR
     assert "a share of named tests" in session.err
+
+
+def test_a_share_of_a_share(suites: SmallSuites) -> None:
+    suites.write("smoke/test_a.py", THREE)
+    seen: list[str] = []
+    for outer, inner in ((1, 1), (1, 2), (2, 1), (2, 2)):
+        suites.log.unlink(missing_ok=True)
+        session = suites.run(f"--shard={outer}/2", f"--shard={inner}/2", "smoke")
+        seen += session.ends()
+    assert sorted(seen) == sorted({test["id"] for test in session.of("shard")[0]["tests"]})
 
 
 def test_durations_decide_and_what_is_none_counts_as_not_measured(suites: SmallSuites, tmp_path: Path) -> None:

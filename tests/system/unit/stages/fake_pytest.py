@@ -74,6 +74,14 @@ for step in scripts[min(number, len(scripts) - 1)]:
             if standing.exists() and len(standing.read_text().splitlines()) >= int(argument):
                 break
             time.sleep(0.01)
+    elif kind == "make":
+        Path(argument).touch()
+    elif kind == "await":
+        give_up = time.monotonic() + 20
+        while not Path(argument).exists() and time.monotonic() < give_up:
+            time.sleep(0.01)
+        if not Path(argument).exists():
+            sys.exit(f"there never was {argument}")
     elif kind == "daemon":
         code = f"import os, time; open({argument!r}, 'w').write(str(os.getpid())); time.sleep(600)"
         subprocess.Popen([sys.executable, "-S", "-c", code], start_new_session=True)

@@ -25,6 +25,7 @@ def smoke_run(folder: Path, **changes: Any) -> SuiteRun:
         scratch=folder,
         suite_seconds=20,
         test_seconds=10,
+        poll_seconds=0.02,
     )
     return replace(run, **changes)
 

@@ -16,10 +16,11 @@ from unit.stages.smoke_run import fake_python, smoke_run
 
 from ootci.adapters.terminal import Progress
 from ootci.model import event
-from ootci.stages.test import again, supervisor
+from ootci.stages.test import again
 from ootci.stages.test.again import SecondAttempts
 from ootci.stages.test.junit import write_junit
-from ootci.stages.test.supervisor import SuiteEnd, Supervisor
+from ootci.stages.test.suite_end import SuiteEnd
+from ootci.stages.test.supervisor import Supervisor, supervise
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,8 @@ def _clock() -> datetime:
 
 
 @pytest.fixture
-def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Play:
+def play(tmp_path: Path) -> Play:
     """Play a suite, and then what the processes of the second attempts do."""
-    monkeypatch.setattr(supervisor, "POLL_SECONDS", 0.02)
     python = fake_python(tmp_path)
 
     def call(*scripts: list[str], before: frozenset[str] = frozenset(), seconds: float = 60) -> Played:
@@ -68,8 +68,8 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Play:
         limits = {"suite_seconds": 60, "test_seconds": 20, "spares": 0}
         run = smoke_run(tmp_path, python=python, variables=variables, **limits)
         progress = Progress(quiet=True)
-        one = Supervisor(run, clock=_clock, progress=progress)
-        first = one.supervise()
+        one = Supervisor(run, clock=_clock)
+        first = supervise([one], progress)
         two = SecondAttempts(
             run,
             is_expected=before.__contains__,
@@ -98,7 +98,7 @@ def _second(name: str, outcome: str) -> list[str]:
 def test_a_test_that_fails_and_then_passes_is_flaky_and_stays_failed(play: Play) -> None:
     played = play(_tests("a b", b="failed"), _second("b", "passed"))
     assert played.flaky == {"b"}
-    assert played.first.watch.ended["b"].value == "failed"
+    assert played.first.ended["b"].value == "failed"
     assert [end.outcome.value for end in played.later["b"]] == ["passed"]
     assert "--attempt 2" in played.starts[1]
     assert played.asked(1) == ["b"]
@@ -155,7 +155,7 @@ def test_a_crash_that_a_test_before_it_leaves_behind_is_no_flake(play: Play) -> 
     assert played.later["b"][1].message == text
     # The search itself is no attempt of the tests in it.
     assert "a" not in played.later
-    assert played.first.watch.ended["a"].value == "passed"
+    assert played.first.ended["a"].value == "passed"
 
 
 def test_a_second_attempt_that_the_suite_s_time_cut_off_is_none(play: Play) -> None:

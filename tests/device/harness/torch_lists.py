@@ -6,6 +6,7 @@ They are part of the wheel (torch/testing/_internal) but no public interface: a 
 from __future__ import annotations
 
 import importlib
+import traceback
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -34,11 +35,13 @@ def torch_list(module: str, name: str) -> tuple[Any, ...]:
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         if missing is not None and f"{module}.".startswith(f"{missing}."):
             return ()
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        # Without what was raised before: pytest would read those files of torch whole, which takes seconds each time.
         raise ImportError(
-            f"the suite ops needs {module}, which cannot be imported: {error}\n"
+            f"the suite ops needs {module}, which cannot be imported: {error} ({last.filename}, line {last.lineno})\n"
             "  where: the Python of the device\n"
             "  what to do: install numpy and expecttest beside torch"
-        ) from error
+        ) from None
     return tuple(getattr(found, name, ()))
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ootci.model.event import TestEnd, read_events
+from ootci.stages.test.suite_end import SuiteEnd
 from ootci.stages.test.suite_run import SuiteRun
 
 FAKE = Path(__file__).with_name("fake_pytest.py")
@@ -36,3 +39,53 @@ def fake_python(folder: Path) -> str:
     python.write_text(f'#!/bin/sh\nexec {sys.executable} -S {FAKE} "$@"\n', encoding="utf-8")
     python.chmod(0o755)
     return str(python)
+
+
+class Played:
+    """A suite that was played, and what it left behind in its folder."""
+
+    def __init__(self, folder: Path, end: SuiteEnd) -> None:
+        self.folder = folder
+        self.end = end
+
+    @property
+    def outcomes(self) -> dict[str, str]:
+        return {name: outcome.value for name, outcome in self.end.ended.items()}
+
+    @property
+    def told(self) -> dict[str, TestEnd]:
+        return {item.id: item for item in read_events(self.folder / "events.jsonl") if isinstance(item, TestEnd)}
+
+    @property
+    def spares(self) -> list[str]:
+        """The processes that stood by."""
+        path = self.folder / "spares"
+        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+    @property
+    def log(self) -> str:
+        return (self.folder / "smoke.log").read_text(encoding="utf-8")
+
+    @property
+    def starts(self) -> list[str]:
+        return (self.folder / "starts").read_text(encoding="utf-8").splitlines()
+
+    def asked(self, number: int) -> list[str]:
+        return (self.folder / f"asked.{number}").read_text(encoding="utf-8").splitlines()
+
+
+def wait_for_the_end_of(daemon: Path) -> None:
+    """Wait until the process whose number the file holds is gone."""
+    pid = int(daemon.read_text(encoding="utf-8"))
+    end = time.monotonic() + 20
+    while _runs(pid):
+        assert time.monotonic() < end, "it is still there"
+        time.sleep(0.01)
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process is there and no zombie, which only its parent can clear away (proc(5), ``stat``)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False

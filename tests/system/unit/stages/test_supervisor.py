@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
@@ -13,51 +12,15 @@ from typing import Any
 
 import pytest
 from unit.samples import FIRST_NIGHT
-from unit.stages.smoke_run import fake_python, smoke_run
+from unit.stages.smoke_run import Played, fake_python, smoke_run, wait_for_the_end_of
 
 from ootci.adapters import process
 from ootci.adapters.terminal import Progress
 from ootci.errors import ToolMissing
-from ootci.model import event
-from ootci.model.event import read_events
 from ootci.stages.test import supervisor
 from ootci.stages.test.junit import write_junit
-from ootci.stages.test.suite_end import SuiteEnd
 from ootci.stages.test.suite_run import SuiteRun
 from ootci.stages.test.supervisor import Supervisor, supervise
-
-
-class Played:
-    """A suite that was played, and what it left behind."""
-
-    def __init__(self, folder: Path, end: SuiteEnd) -> None:
-        self.folder = folder
-        self.end = end
-
-    @property
-    def outcomes(self) -> dict[str, str]:
-        return {name: outcome.value for name, outcome in self.end.ended.items()}
-
-    @property
-    def told(self) -> dict[str, event.TestEnd]:
-        return {item.id: item for item in read_events(self.folder / "events.jsonl") if isinstance(item, event.TestEnd)}
-
-    @property
-    def spares(self) -> list[str]:
-        """The processes that stood by."""
-        path = self.folder / "spares"
-        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-
-    @property
-    def log(self) -> str:
-        return (self.folder / "smoke.log").read_text(encoding="utf-8")
-
-    @property
-    def starts(self) -> list[str]:
-        return (self.folder / "starts").read_text(encoding="utf-8").splitlines()
-
-    def asked(self, number: int) -> list[str]:
-        return (self.folder / f"asked.{number}").read_text(encoding="utf-8").splitlines()
 
 
 def _clock() -> datetime:
@@ -83,16 +46,6 @@ def _play(
     return Played(
         suite.scratch, supervise([Supervisor(run, clock=_clock, ask_device=ask_device)], Progress(quiet=True))
     )
-
-
-def _play_side_by_side(suite: SuiteRun, *workers: list[list[str]], progress: Progress | None = None) -> Played:
-    """Each worker plays scripts of its own."""
-    parts = []
-    for part, scripts in zip(suite.side_by_side(len(workers)), workers, strict=True):
-        part.scratch.mkdir()
-        variables = {**os.environ, **part.variables, "FAKE_SCRIPT": json.dumps(scripts)}
-        parts.append(Supervisor(replace(part, variables=variables), clock=_clock))
-    return Played(suite.scratch, supervise(parts, progress or Progress(quiet=True)))
 
 
 def test_a_suite_that_runs_to_its_end_takes_one_process(suite: SuiteRun) -> None:
@@ -221,24 +174,8 @@ def test_deaths_with_a_test_that_survives_between_them_are_not_in_a_row(suite: S
 def test_what_left_its_process_group_does_not_survive_the_suite(suite: SuiteRun) -> None:
     played = _play(suite, ["collect a", "start a", "daemon pid", "end a=passed", "finish 0"])
     assert played.outcomes == {"a": "passed"}
-    _wait_for_the_end_of(suite.scratch / "pid")
+    wait_for_the_end_of(suite.scratch / "pid")
     assert "1 process(es) that the suite had left behind were ended" in played.log
-
-
-def _wait_for_the_end_of(daemon: Path) -> None:
-    pid = int(daemon.read_text(encoding="utf-8"))
-    end = time.monotonic() + 20
-    while _runs(pid):
-        assert time.monotonic() < end, "it is still there"
-        time.sleep(0.01)
-
-
-def _runs(pid: int) -> bool:
-    """Whether a process is there and no zombie, which only its parent can clear away (proc(5), ``stat``)."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 def test_a_hang_costs_the_test_that_was_running(suite: SuiteRun) -> None:
@@ -383,60 +320,3 @@ def test_the_report_holds_every_collected_test(suite: SuiteRun) -> None:
     assert 'value="timed_out"' in text
     assert 'value="not_run"' in text
     assert 'errors="2"' in text
-
-
-def test_workers_run_side_by_side_and_one_log_has_what_both_tell(suite: SuiteRun) -> None:
-    one, two = suite.scratch / "one", suite.scratch / "two"
-    played = _play_side_by_side(
-        suite,
-        [["collect a b", "start a", f"make {one}", f"await {two}", "crash"], ["start b", "end b=passed", "finish 0"]],
-        [["collect c", "start c", f"await {one}", f"make {two}", "end c=failed", "finish 1"]],
-    )
-    assert played.outcomes == {"a": "crashed", "b": "passed", "c": "failed"}
-    assert (played.end.reason, played.end.failed) == (None, ("a", "c"))
-    assert {test: told.outcome.value for test, told in played.told.items()} == played.outcomes
-    assert list(played.end.before_death) == ["a"]
-    starts = {worker: Played(suite.scratch / f"worker.{worker}", played.end).starts for worker in (1, 2)}
-    assert {worker: len(lines) for worker, lines in starts.items()} == {1: 2, 2: 1}
-    assert [f"--shard={worker}/2" in starts[worker][0] for worker in (1, 2)] == [True, True]
-    # What died is run on by name, which is no share.
-    assert "--shard" not in starts[1][1]
-
-
-def test_a_worker_without_a_test_is_no_failure(suite: SuiteRun) -> None:
-    played = _play_side_by_side(
-        suite, [["collect a", "start a", "end a=passed", "finish 0"]], [["collect", "finish 5"]]
-    )
-    assert (played.outcomes, played.end.reason) == ({"a": "passed"}, None)
-
-
-def test_the_worker_that_did_not_end_well_says_why_and_the_others_run_on(suite: SuiteRun) -> None:
-    played = _play_side_by_side(
-        suite, [["collect a", "start a", "end a=passed", "finish 0"]], [["print Fatal: no card", "exit 7"]]
-    )
-    assert played.outcomes == {"a": "passed"}
-    assert played.end.reason == "pytest ended before it had collected any test: exit code 7; Fatal: no card"
-    assert (played.end.orderly, played.end.log) == (False, "smoke.2.log")
-
-
-def test_the_processes_of_all_workers_end_when_the_run_is_interrupted(suite: SuiteRun) -> None:
-    places = [suite.scratch / name for name in ("one", "two")]
-
-    class Interrupting(Progress):
-        def update(self, detail: str) -> None:
-            if all(place.exists() and place.read_text(encoding="utf-8") for place in places):
-                raise KeyboardInterrupt
-
-    scripts = [[["collect a", "start a", f"daemon {place}", "hang"]] for place in places]
-    with pytest.raises(KeyboardInterrupt):
-        _play_side_by_side(suite, *scripts, progress=Interrupting(quiet=True))
-    for place in places:
-        _wait_for_the_end_of(place)
-
-
-def test_workers_share_the_cpus_unless_somebody_said_how_many_threads(suite: SuiteRun) -> None:
-    threads = str(max(1, (os.cpu_count() or 1) // 2))
-    assert [part.variables["OMP_NUM_THREADS"] for part in suite.side_by_side(2)] == [threads, threads]
-    chosen = replace(suite, variables={"OMP_NUM_THREADS": "7"}).side_by_side(2)
-    assert [part.variables["OMP_NUM_THREADS"] for part in chosen] == ["7", "7"]
-    assert suite.side_by_side(1) == (suite,)

@@ -83,6 +83,7 @@ def plugin_device(device_name: str) -> str:
 @pytest.fixture(autouse=True)
 def _waited_for(device_name: str) -> Iterator[None]:
     """Wait for the device after each test, so that an asynchronous error is told by the test that caused it."""
+    under_test.can_wait(device_name)  # asked before anything is under way
     yield
     under_test.synchronize(device_name)
 

@@ -62,9 +62,9 @@ def bisect(
 ) -> None:
     """Find the PyTorch nightly on which TEST began to fail on DEVICE, by testing nightlies in between.
 
-    TEST is an id as reports show it, such as smoke/test_rng.py::test_seed_makes_numbers_repeat. The history says on
-    which nightly it last passed and first failed after that; --good and --bad name others, as versions or as dates such
-    as 20261121.
+    TEST is an id as reports show it, such as integration/test_rng.py::test_seed_makes_numbers_repeat. The history says
+    on which nightly it last passed and first failed after that; --good and --bad name others, as versions or as dates
+    such as 20261121.
 
     Each step is a device run with the same stages as any other, on another nightly, with the same plugin, and with
     that one test. A nightly on which it fails once in --repeat runs is bad. One that is gone from the index, or on

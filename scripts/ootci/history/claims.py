@@ -152,8 +152,7 @@ def outdated(reviews: Sequence[KnownFailureReview], claims: Sequence[ClaimReview
 
 def disclaimed(plan: Plan, before: StoredRun | None, run: StoredRun, suite: str) -> int:
     """Tests of a suite that were executed in the run before and are now declared unsupported, so not lost."""
-    planned = plan.expected(run.head.device)
-    claimed = {claim.capability.value for claim in planned.unsupported} if planned is not None else set()
+    claimed = _claimed(plan, run)
     if before is None or not claimed:
         return 0
     found = [run.tests[row] for row in run.with_outcomes((OutcomeName.UNSUPPORTED,))]
@@ -166,3 +165,16 @@ def disclaimed(plan: Plan, before: StoredRun | None, run: StoredRun, suite: str)
         )
         for test in found
     )
+
+
+def refused(plan: Plan, run: StoredRun, suite: str) -> list[str]:
+    """Ids of the tests of a suite that are unsupported although the device file does not say so."""
+    claimed = _claimed(plan, run)
+    found = [run.tests[row] for row in run.with_outcomes((OutcomeName.UNSUPPORTED,))]
+    return [test.id for test in found if test.suite == suite and test.capability not in claimed]
+
+
+def _claimed(plan: Plan, run: StoredRun) -> frozenset[str]:
+    """The capabilities that the device file says the device does not have."""
+    planned = plan.expected(run.head.device)
+    return frozenset(claim.capability.value for claim in planned.unsupported) if planned is not None else frozenset()

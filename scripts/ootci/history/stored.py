@@ -9,7 +9,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from ootci.model.outcome import FAILURES, Counts, OutcomeName
-from ootci.model.run import CapabilityCounts, Run
+from ootci.model.run import CapabilityCounts, Run, trivial_tests
 from ootci.model.signature import Signature
 
 from .states import count, failing_rows, masked, merged, outcome_of, present_rows, state_of, with_outcomes
@@ -106,7 +106,16 @@ class StoredRun:
             capability = self.tests[row].capability
             if capability in found and self.outcome(row) in FAILURES and self.is_flaky(row):
                 found[capability]["flaky"] += 1
-        return tuple(CapabilityCounts(capability=name, counts=Counts(**found[name])) for name in sorted(found))
+        trivial = Counter(
+            self.tests[row].capability
+            for test_id in trivial_tests()
+            for row in self.tests.rows_of_id(test_id)
+            if self.outcome(row) is OutcomeName.PASSED
+        )
+        return tuple(
+            CapabilityCounts(capability=name, counts=Counts(**found[name]), trivial=trivial[name])
+            for name in sorted(found)
+        )
 
     def of_suites(self, suites: Iterable[str]) -> StoredRun:
         """The run with the tests of some suites only."""

@@ -41,15 +41,19 @@ class CapabilityState(str, Enum):
     """What the tests of a capability on one device say together."""
 
     WORKS = "works"
-    """Every test that was executed passed."""
+    """Every test that applies passed."""
     XFAILED = "xfailed"
-    """So did every one, but for those that were expected to fail."""
+    """So did every one that no defect of torch itself breaks."""
+    PART = "part"
+    """Some passed and none failed, but the device does not have all of it."""
     FAILING = "failing"
     """At least one failed."""
     NOT_RUN = "not_run"
-    """At least one was collected and never reported, or none was executed."""
+    """At least one was collected and never reported."""
     UNSUPPORTED = "unsupported"
-    """None was executed, and the device says that it does not have it."""
+    """The device says that it does not have it, and passed nothing but what passes without it."""
+    SKIPPED = "skipped"
+    """More than half of its tests do not apply here, so that the others say little."""
 
 
 def docs_page(capability: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
+from functools import cache
+from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, TypeAdapter, field_validator
@@ -11,7 +13,7 @@ from pydantic import Field, TypeAdapter, field_validator
 from ootci.model.build import PluginBuild, StageName, StageResult
 from ootci.model.capability import CapabilityState
 from ootci.model.ids import Ids
-from ootci.model.outcome import Counts, Outcome
+from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.record import Record, Rows, StageFile, Time
 from ootci.model.torch_build import TorchBuild, TorchRequest
 
@@ -64,6 +66,8 @@ class CapabilityCounts(Record):
     """Id of the capability."""
     counts: Counts
     """Its tests by outcome."""
+    trivial: Annotated[int, Field(exclude_if=lambda count: count == 0)] = 0
+    """How many of those that passed pass on a device that lacks the capability, too."""
 
     @classmethod
     def of(cls, outcomes: Iterable[Outcome]) -> tuple[CapabilityCounts, ...]:
@@ -72,19 +76,41 @@ class CapabilityCounts(Record):
         for outcome in outcomes:
             if outcome.capability is not None:
                 found.setdefault(outcome.capability, []).append(outcome)
-        return tuple(cls(capability=name, counts=Counts.of(found[name])) for name in sorted(found))
+        return tuple(
+            cls(
+                capability=name,
+                counts=Counts.of(found[name]),
+                trivial=sum(item.outcome is OutcomeName.PASSED and item.id in trivial_tests() for item in found[name]),
+            )
+            for name in sorted(found)
+        )
 
     @property
     def state(self) -> CapabilityState:
-        """What its tests say together."""
+        """What its tests say together: that it works only where every test that applies passed."""
         counts = self.counts
         if counts.failures:
             return CapabilityState.FAILING
-        if counts.executed == 0 and counts.unsupported:
-            return CapabilityState.UNSUPPORTED
-        if counts.executed == 0 or counts.not_run:
+        if counts.not_run:
             return CapabilityState.NOT_RUN
-        return CapabilityState.WORKS if counts.passed == counts.executed else CapabilityState.XFAILED
+        if counts.unsupported and counts.passed <= self.trivial:
+            return CapabilityState.UNSUPPORTED
+        if counts.passed == self.asked:
+            return CapabilityState.WORKS if counts.skipped <= self.asked else CapabilityState.SKIPPED
+        is_torch = counts.passed + counts.xfailed == self.asked
+        return CapabilityState.XFAILED if is_torch else CapabilityState.PART
+
+    @property
+    def asked(self) -> int:
+        """How many of its tests apply: all but those that say why they do not."""
+        return self.counts.total - self.counts.skipped
+
+
+@cache
+def trivial_tests() -> frozenset[str]:
+    """Ids of the tests that pass on a device that lacks their capability, as was measured on one."""
+    lines = Path(__file__).with_name("trivial.txt").read_text(encoding="utf-8").splitlines()
+    return frozenset(line for line in lines if not line.startswith("#"))
 
 
 class Links(Record):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.metadata import entry_points
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -62,11 +63,6 @@ def is_privateuse1(name: str) -> bool:
     return name == torch._C._get_privateuse1_backend_name()
 
 
-def plugin_modules() -> tuple[str, ...]:
-    """The top-level modules of the installed plugins, from their entry points."""
-    return tuple(sorted({point.value.partition(":")[0].partition(".")[0] for point in entry_points(group=GROUP)}))
-
-
 def device_count(name: str) -> int:
     """How many cards torch counts; one for the cpu."""
     if name == CONTROL:
@@ -82,9 +78,25 @@ def device_module(name: str) -> ModuleType:
     return module
 
 
+@cache
+def can_wait(name: str) -> bool:
+    """Whether torch can wait for the device; a synchronous one need not offer it. Asked once, while it is idle."""
+    if name == CONTROL:
+        return False
+    import torch
+
+    from harness.refusals import refusal
+
+    try:
+        torch.accelerator.synchronize()
+    except Exception as error:
+        return refusal(error, name) is None
+    return True
+
+
 def synchronize(name: str) -> None:
-    """Wait for the device, so that an error of asynchronous work is told now and not by a later test."""
-    if name != CONTROL:
+    """Wait for the device where that is possible, so that an error of asynchronous work is told now and not later."""
+    if can_wait(name):
         import torch
 
         torch.accelerator.synchronize()

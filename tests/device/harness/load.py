@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import torch
 
+from harness.device import synchronize
+
 BUSY_SECONDS = 0.3
 """Long against the milliseconds by which a loaded machine is late, short enough for many tests."""
 MAX_SIZE = 4096
@@ -45,10 +47,10 @@ class Load:
         return torch.full(self._matrix.shape, 1.0 / self._matrix.shape[0])
 
     def _seconds(self) -> float:
-        torch.accelerator.synchronize()
+        synchronize(self._matrix.device.type)
         start = time.monotonic()
         self()
-        torch.accelerator.synchronize()
+        synchronize(self._matrix.device.type)
         return time.monotonic() - start
 
 

@@ -13,7 +13,8 @@ import torch
 from harness.device import CONTROL
 from harness.differences import difference
 from harness.operator_database import COPIES_TO_OUT, Operator
-from harness.parity import is_refusal, shown_error
+from harness.parity import shown_error
+from harness.refusals import refusal
 from harness.refused_calls import Raised, waited_for
 from harness.samples import Arguments, Sample
 from harness.yardstick import NO_YARDSTICK, Yardstick
@@ -117,11 +118,10 @@ class Outs:
         """Without tensors there is nothing to write to."""
         return None if self.written else "its results are not strided tensors"
 
-    @property
-    def is_refusal(self) -> bool:
+    def is_refusal(self, device: torch.device) -> bool:
         """Whether the device has no kernel for any of the calls."""
         errors = [written.raised.error for kind, written in self.written.items() if kind != ON_HOST]
-        return bool(errors) and all(error is not None and is_refusal(error) for error in errors)
+        return bool(errors) and all(error is not None and refusal(error, device.type) is not None for error in errors)
 
     def differs(
         self,

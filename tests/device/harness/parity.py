@@ -19,6 +19,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from harness.device import CONTROL
 from harness.outcomes import Differs, unsupported
+from harness.refusals import refusal
 from harness.samples import Arguments, Placing, Sample, shown
 from harness.text import first_line
 from harness.tolerance import Tolerance, torch_tolerances
@@ -26,9 +27,6 @@ from harness.yardstick import NO_YARDSTICK, Yardstick
 
 MAX_TOLD = 3
 """How many failing samples a failure describes; the others are counted."""
-
-REFUSALS = ("Could not run 'aten::", "not implemented for '", "is not currently implemented for the")
-"""How torch says that a kernel is missing: the dispatcher, the macros AT_DISPATCH, and the dispatcher's fallback."""
 
 ATTENTION = ("attention", "transformer")
 """What computes attention has one of these in its name."""
@@ -65,8 +63,7 @@ class Compared(Protocol):
     def unusable(self) -> str | None:
         """Why this is no reference where the cpu gives it, or None."""
 
-    @property
-    def is_refusal(self) -> bool:
+    def is_refusal(self, device: torch.device) -> bool:
         """Whether it says that there is no kernel, so that a difference from the cpu is that and nothing else."""
 
     def differs(
@@ -229,8 +226,8 @@ def _against(
     except Exception as error:
         told = f"the cpu computes it, the device raised {shown_error(error)}"
         # A comparison that fails refuses nothing, whatever its words.
-        return _Told(told, seen is None and is_refusal(error), was_run=arguments is not None)
-    return _Told(text, seen.is_refusal, seen=seen) if text else None
+        return _Told(told, seen is None and refusal(error, device.type) is not None, was_run=arguments is not None)
+    return _Told(text, seen.is_refusal(device), seen=seen) if text else None
 
 
 def exact_result(case: Case, run: Run, sample: Sample) -> Any:
@@ -279,11 +276,6 @@ def _memory_filled() -> Iterator[None]:
 def _attention(case: Case) -> AbstractContextManager[None]:
     """Attention step by step, which is its definition; the cpu's default is fused and rounds differently."""
     return sdpa_kernel(SDPBackend.MATH) if any(word in case.name.lower() for word in ATTENTION) else nullcontext()
-
-
-def is_refusal(error: BaseException) -> bool:
-    """Whether an exception says that a kernel is missing."""
-    return any(words in str(error) for words in REFUSALS)
 
 
 def shown_error(error: BaseException) -> str:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import torch
 
-from harness.device import CONTROL
-from harness.parity import is_refusal, shown_error
+from harness.device import CONTROL, synchronize
+from harness.parity import shown_error
+from harness.refusals import refusal
 from harness.samples import Arguments, Sample
 from harness.yardstick import NO_YARDSTICK, Yardstick
 
@@ -33,10 +34,9 @@ class Raised:
         """Without an exception there is nothing to compare with."""
         return "the cpu raises nothing" if self.error is None else None
 
-    @property
-    def is_refusal(self) -> bool:
+    def is_refusal(self, device: torch.device) -> bool:
         """Whether the device has no kernel for the call, which comes before looking at its arguments."""
-        return self.error is not None and is_refusal(self.error)
+        return self.error is not None and refusal(self.error, device.type) is not None
 
     def differs(
         self,
@@ -67,6 +67,6 @@ def waited_for(made: object) -> object:
     """What was made, once it is there: a device that computes later may raise only now."""
     for leaf in torch.utils._pytree.tree_leaves(made):
         if isinstance(leaf, torch.Tensor) and leaf.device.type != CONTROL:
-            torch.accelerator.synchronize()
+            synchronize(leaf.device.type)
             break
     return made

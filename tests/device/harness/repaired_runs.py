@@ -1,4 +1,4 @@
-"""Failures that a defect of torch causes become expected failures, in every suite.
+"""In every suite a failure that a defect of torch causes is expected, and one that is a refusal is unsupported.
 
 A defect is the cause where torch was measured to have it, the test passes with the defect repaired in this process, and
 fails again without the repair: a failure of the device's own stays one, and so does a failure by chance.
@@ -9,13 +9,16 @@ opened.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
+import pluggy
 import pytest
 from _pytest.runner import runtestprotocol
 
 from harness.device import is_privateuse1
+from harness.outcomes import mark_unsupported
+from harness.refusals import refusal
 from harness.text import first_line
 
 MARKER = "core_defect"
@@ -35,9 +38,21 @@ class RepairedRuns:
         reports = runtestprotocol(item, log=False, nextitem=nextitem)
         _judge(item, nextitem, reports)
         for report in reports:
+            if report.failed and report.refusal is not None:
+                mark_unsupported(report, report.refusal)
+        for report in reports:
             item.ihook.pytest_runtest_logreport(report=report)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         return True
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pluggy.Result[pytest.TestReport], None]:
+        """Note what the device refused: the defect of torch that a test shows outweighs it."""
+        outcome = yield
+        raised = call.excinfo.value if call.excinfo is not None else None
+        outcome.get_result().refusal = refusal(raised, item.config.getoption("--device")) if raised else None
 
 
 def _judge(item: pytest.Item, nextitem: pytest.Item | None, reports: Sequence[pytest.TestReport]) -> None:

@@ -30,8 +30,7 @@ class Result:
     def unusable(self) -> None:
         """What was computed can always be the reference."""
 
-    @property
-    def is_refusal(self) -> bool:
+    def is_refusal(self, device: torch.device) -> bool:
         """What was computed was not refused."""
         return False
 

@@ -239,3 +239,12 @@ def test_device_module_changes_the_card(device_module: ModuleType) -> None:
         assert device_module.current_device() == _current() == last
     finally:
         device_module.set_device(before)
+
+
+def test_synchronize_returns(device_name: str, device: torch.device, device_module: ModuleType) -> None:
+    """Waiting for the device ends, and the work is done then."""
+    there = torch.ones(1000, device=device) * 2
+    if device_name != "cpu":
+        torch.accelerator.synchronize()
+    device_module.synchronize()
+    assert there.sum().item() == 2000

@@ -25,7 +25,7 @@ EXPECTED = (
 @pytest.mark.parametrize("name", EXPECTED)
 def test_module_has_what_torch_looks_for(device_module: ModuleType, name: str) -> None:
     """`torch.<name>` has the functions and classes that torch's own libraries call on a device's module."""
-    assert callable(getattr(device_module, name, None)), f"{device_module.__name__} has no {name}"
+    assert callable(getattr(device_module, name))
 
 
 @pytest.mark.device_only("its module is a part of torch and smaller")
@@ -103,3 +103,27 @@ def test_operators_from_several_threads(device: torch.device) -> None:
         for _ in range(20):
             alone = (alone @ alone).tanh()
         assert torch.equal(results[number], alone.cpu())
+
+
+def test_storage_method_is_generated(device: torch.device, device_name: str) -> None:
+    """An untyped storage has `.<name>()`, which copies its bytes to the device."""
+    storage = getattr(torch.arange(4, dtype=torch.uint8).untyped_storage(), device_name)()
+    assert storage.device == device
+    assert storage.cpu().tolist() == [0, 1, 2, 3]
+
+
+def test_packed_sequence_method_is_generated(device: torch.device, device_name: str) -> None:
+    """A packed sequence has `.<name>()` and `.is_<name>`, as recurrent networks need."""
+    packed = torch.nn.utils.rnn.pack_sequence([torch.ones(3, 2), torch.ones(1, 2)])
+    there = getattr(packed, device_name)()
+    assert_on(there.data, device)
+    if device_name != "cpu":  # torch gives packed sequences no `is_cpu`
+        assert getattr(there, f"is_{device_name}") is True
+
+
+def test_function_that_nobody_wrote_is_not_there(device_name: str) -> None:
+    """`torch.<name>` has what the plugin wrote: a name that nobody ever heard of is not there."""
+    module = torch.get_device_module(device_name)
+    assert not hasattr(module, "no_such_capability"), "a module that has every name says nothing by having one"
+    with pytest.raises(AttributeError):
+        _ = module.no_such_capability

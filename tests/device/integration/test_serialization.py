@@ -210,3 +210,20 @@ print(torch.load(sys.argv[1], map_location="cpu")["weight"].sum(dtype=torch.floa
 """
     said = run_python(code, str(tmp_path / "weights.pt"), environment={"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"})
     assert float(said) == pytest.approx(numbers(3, 4).sum(dtype=torch.float64).item())
+
+
+def test_tensor_is_saved_and_loaded(device: torch.device) -> None:
+    """A tensor saved from the device is loaded onto the device."""
+    stream = io.BytesIO()
+    torch.save(put(numbers(3, 4), device), stream)
+    stream.seek(0)
+    assert_matches(torch.load(stream), numbers(3, 4), device)
+
+
+def test_saved_tensor_is_loaded_on_the_cpu(device: torch.device) -> None:
+    """`map_location="cpu"` loads it where there is no such device."""
+    stream = io.BytesIO()
+    torch.save({"weight": put(numbers(3, 4), device)}, stream)
+    stream.seek(0)
+    loaded = torch.load(stream, map_location="cpu")
+    assert_matches(loaded["weight"], numbers(3, 4), torch.device("cpu"))

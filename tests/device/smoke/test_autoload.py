@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from harness.device import plugin_modules
 from harness.process import run_python
 
 pytestmark = pytest.mark.capability("autoload")
@@ -20,6 +19,14 @@ except RuntimeError:
 else:
     print("known")
 """
+
+LOADED_FIRST = f"""
+from importlib.metadata import entry_points
+points = entry_points(group="torch.backends")
+assert points, "no installed package has an entry point in the group torch.backends"
+for load in [point.load() for point in points]:
+    load()
+{IS_KNOWN}"""
 
 
 def test_import_torch_suffices(plugin_device: str) -> None:
@@ -42,9 +49,6 @@ def test_autoload_can_be_switched_off(plugin_device: str) -> None:
 
 @pytest.mark.parametrize("autoload", ["0", "1"])
 def test_plugin_may_be_imported_first(plugin_device: str, autoload: str) -> None:
-    """Importing the plugin before torch works, whether torch loads plugins itself or not."""
-    modules = plugin_modules()
-    assert modules, "no installed package has an entry point in the group torch.backends"
-    code = "import importlib, sys\nfor module in sys.argv[2:]:\n    importlib.import_module(module)\n" + IS_KNOWN
-    said = run_python(code, plugin_device, *modules, environment={"TORCH_DEVICE_BACKEND_AUTOLOAD": autoload})
+    """Loading the plugin's entry point before torch works, whether torch loads plugins itself or not."""
+    said = run_python(LOADED_FIRST, plugin_device, environment={"TORCH_DEVICE_BACKEND_AUTOLOAD": autoload})
     assert said.strip() == "known"

@@ -60,12 +60,3 @@ def test_second_card_is_another_one(device_name: str) -> None:
     back = there.to(first)
     assert_on(back, first)
     assert back.tolist() == [0, 1, 2, 3]
-
-
-def test_synchronize_returns(device_name: str, device: torch.device, device_module: ModuleType) -> None:
-    """Waiting for the device ends, and the work is done then."""
-    there = torch.ones(1000, device=device) * 2
-    if device_name != "cpu":
-        torch.accelerator.synchronize()
-    device_module.synchronize()
-    assert there.sum().item() == 2000

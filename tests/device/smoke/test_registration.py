@@ -43,22 +43,6 @@ def test_module_method_is_generated(device: torch.device, device_name: str) -> N
         assert_on(tensor, device)
 
 
-def test_storage_method_is_generated(device: torch.device, device_name: str) -> None:
-    """An untyped storage has `.<name>()`, which copies its bytes to the device."""
-    storage = getattr(torch.arange(4, dtype=torch.uint8).untyped_storage(), device_name)()
-    assert storage.device == device
-    assert storage.cpu().tolist() == [0, 1, 2, 3]
-
-
-def test_packed_sequence_method_is_generated(device: torch.device, device_name: str) -> None:
-    """A packed sequence has `.<name>()` and `.is_<name>`, as recurrent networks need."""
-    packed = torch.nn.utils.rnn.pack_sequence([torch.ones(3, 2), torch.ones(1, 2)])
-    there = getattr(packed, device_name)()
-    assert_on(there.data, device)
-    if device_name != "cpu":  # torch gives packed sequences no `is_cpu`
-        assert getattr(there, f"is_{device_name}") is True
-
-
 def test_renaming_again(plugin_device: str) -> None:
     """Registering the same name again is harmless; a second name is refused."""
     code = """
@@ -75,14 +59,6 @@ print("still", torch.device(name))
     said = run_python(code, plugin_device)
     assert "refused:" in said, "torch took a second name for the one PrivateUse1 device"
     assert f"still {plugin_device}" in said
-
-
-def test_function_that_nobody_wrote_is_not_there(device_name: str) -> None:
-    """`torch.<name>` has what the plugin wrote: a name that nobody ever heard of is not there."""
-    module = torch.get_device_module(device_name)
-    assert not hasattr(module, "no_such_capability"), "a module that has every name says nothing by having one"
-    with pytest.raises(AttributeError):
-        _ = module.no_such_capability
 
 
 def test_operator_without_a_kernel_is_refused(device: torch.device) -> None:

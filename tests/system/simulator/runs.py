@@ -10,7 +10,7 @@ from random import Random
 
 from ootci.model.build import StageName, StageResult, StageStatus
 from ootci.model.outcome import FAILURES, Attempt, Counts, Outcome, OutcomeName
-from ootci.model.run import CapabilityCounts, ReportState, Run, SuiteReport
+from ootci.model.run import CapabilityCounts, ReportState, Run, SuiteReport, trivial_tests
 
 from .builds import Builds
 from .catalogue import Case
@@ -121,12 +121,18 @@ class Reporter:
         usual = self._counted.get(condition.device)
         if usual is None or usual[:2] != (codes, flaky):
             counts: dict[str, Counter[str]] = {}
+            trivial: Counter[str] = Counter()
             for test, code in enumerate(codes):
                 if code != ABSENT:
                     found = counts.setdefault(self._cases[test].capability, Counter())
                     found[NAMES[code].value] += 1
                     found["flaky"] += test in flaky
-            rows = [CapabilityCounts(capability=name, counts=Counts(**counts[name])) for name in sorted(counts)]
+                    is_trivial = NAMES[code] is OutcomeName.PASSED and self._cases[test].id in trivial_tests()
+                    trivial[self._cases[test].capability] += is_trivial
+            rows = [
+                CapabilityCounts(capability=name, counts=Counts(**counts[name]), trivial=trivial[name])
+                for name in sorted(counts)
+            ]
             usual = self._counted[condition.device] = (codes, flaky, tuple(rows))
         return usual[2]
 

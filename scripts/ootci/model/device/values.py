@@ -24,7 +24,7 @@ MEANINGS = {
     r"^[^/\s].*$": "a path relative to its folder, not an absolute one",
     r"^[a-z0-9.]+$": "a build variant such as cpu or cu130",
     r"^\d+\.\d+\.\d+$": "a release such as 2.13.0",
-    r"^[a-z][a-z0-9_]*/\S.*$": "a test id that begins with its suite, such as smoke/test_rng.py::test_seed*",
+    r"^[a-z][a-z0-9_]*/\S.*$": "a test id that begins with its suite, such as integration/test_rng.py::test_seed*",
 }
 """What each pattern of a device file asks for, in words."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ootci.history.claims import disclaimed, expired_ids, known_ids
+from ootci.history.claims import disclaimed, expired_ids, known_ids, refused
 from ootci.history.compare import new_failures
 from ootci.history.stored import Failure, StoredRun
 from ootci.model.build import NOTHING_COLLECTED, StageName, StageResult, StageStatus
@@ -50,7 +50,7 @@ def judge_night(device: str, plan: Plan, run: StoredRun | None, before: StoredRu
     return (
         _no_data(run.head)
         or _stage_broken(run.head)
-        or _smoke_broken(run, failures)
+        or _smoke_broken(plan, run, failures)
         or _regressed(before, run, failures)
         or _lost_tests(plan, before, run)
         or _failing(run, failures)
@@ -133,12 +133,15 @@ def _stage_broken(run: Run) -> Judged | None:
     return None
 
 
-def _smoke_broken(run: StoredRun, failures: _Failures) -> Judged | None:
+def _smoke_broken(plan: Plan, run: StoredRun, failures: _Failures) -> Judged | None:
     if "smoke" not in run.head.required_suites:
         return None
     of_smoke = [item for item in failures.unknown if item.suite == "smoke"]
     if of_smoke:
         text = f"{_tests(len(of_smoke))} of smoke failed, first {of_smoke[0].id}{failures.note}"
+        return Judged(VerdictName.SMOKE_BROKEN, text, StageName.SMOKE)
+    if missing := refused(plan, run, "smoke"):
+        text = f"{_tests(len(missing))} of smoke unsupported, first {missing[0]}"
         return Judged(VerdictName.SMOKE_BROKEN, text, StageName.SMOKE)
     stage = _stage(run.head, "smoke")
     broken = stage is not None and stage.status not in (StageStatus.PASSED, StageStatus.NOT_RUN)
@@ -234,8 +237,9 @@ def _first_failing_stage(run: Run, failures: _Failures) -> StageName | None:
 
 def _ok_text(run: StoredRun) -> str:
     counts = required_counts(run)
-    failures = f"expected failure{'s' if counts.xfailed > 1 else ''}"
-    return f"{counts.pass_rate} tests passed" + (f", {counts.xfailed} {failures}" if counts.xfailed else "")
+    failures = f", {counts.xfailed} expected failure{'s' if counts.xfailed > 1 else ''}" if counts.xfailed else ""
+    unsupported = f", {counts.unsupported} unsupported" if counts.unsupported else ""
+    return f"{counts.pass_rate} tests passed{failures}{unsupported}"
 
 
 def required_counts(run: StoredRun | None) -> Counts:

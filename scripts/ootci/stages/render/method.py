@@ -64,7 +64,10 @@ VERDICT_MEANINGS: Mapping[VerdictName, str] = MappingProxyType(
         ),
         VerdictName.BUILD_BROKEN: "The plugin does not build against this torch.",
         VerdictName.IMPORT_BROKEN: "`import torch` fails, or does not make the device known, once the plugin is there.",
-        VerdictName.SMOKE_BROKEN: "A test of the suite smoke fails, or the suite ended before any test reported.",
+        VerdictName.SMOKE_BROKEN: (
+            "A test of the suite smoke fails, or is unsupported although the device file does not say so, or the suite "
+            "ended before any test reported."
+        ),
         VerdictName.REGRESSED: (
             "At least one test of a required suite fails that did not fail, or was not there, in the run before. "
             "The run before is, for each suite, the last one that reported it completely."

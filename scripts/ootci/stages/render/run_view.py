@@ -65,6 +65,17 @@ class CountRow:
     note: str | None = None
     state: CapabilityState | None = None
 
+    @property
+    def asked(self) -> int:
+        """How many of the tests apply."""
+        return self.counts.total - self.counts.skipped
+
+    @property
+    def outcomes(self) -> str:
+        """How many tests came to which outcome."""
+        found = [(name.value.replace("_", " "), getattr(self.counts, name.value)) for name in OutcomeName]
+        return ", ".join(f"{count} {name}" for name, count in found if count)
+
 
 @dataclass(frozen=True)
 class NamedTest:
@@ -253,10 +264,12 @@ def _works(item: CapabilityCounts) -> Status:
     not_run = f"{counts.not_run} not run" if counts.executed else "not run"
     return {
         CapabilityState.WORKS: Status("works", "good", "check"),
-        CapabilityState.XFAILED: Status(f"{counts.executed - counts.passed} expected to fail", "good", "known"),
+        CapabilityState.XFAILED: Status(f"{counts.xfailed} by a defect of PyTorch", "off", "known"),
+        CapabilityState.PART: Status(f"part: {counts.passed} of {item.asked}", "warn", "minus"),
         CapabilityState.FAILING: Status(f"{counts.failures} failing", "bad", "cross"),
         CapabilityState.NOT_RUN: Status(not_run, "warn", "silent"),
         CapabilityState.UNSUPPORTED: Status("unsupported", "off", "never"),
+        CapabilityState.SKIPPED: Status(f"{counts.skipped} of {counts.total} skipped", "off", "minus"),
     }[item.state]
 
 

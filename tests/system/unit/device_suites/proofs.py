@@ -16,8 +16,9 @@ README = SUITES / "README.md"
 BEGIN, END = "<!-- proofs: begin -->", "<!-- proofs: end -->"
 
 WHOLE = "whole"
-NOTICED = ("failed", "crashed", "timed_out")
-"""What a test makes of a defect that it finds. An error in its set-up is none of these: it proves nothing."""
+NOTICED = ("failed", "crashed", "timed_out", "unsupported")
+"""What a test makes of a defect that it finds: the last of one that raises what says that something is not supported. An
+error in its set-up is none of these: it proves nothing."""
 
 KEPT_PER_TEST = 4
 CLAIMS = 2

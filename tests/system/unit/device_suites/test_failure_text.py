@@ -46,7 +46,7 @@ SHOWN = {
         "integration/test_amp.py::test_scaler_over_two_cards",
     ),
     "loads-on-the-cpu": (
-        "smoke/test_serialization.py::test_tensor_is_saved_and_loaded",
+        "integration/test_serialization.py::test_tensor_is_saved_and_loaded",
         "integration/test_serialization.py::test_map_location_to_the_device[string]",
     ),
 }

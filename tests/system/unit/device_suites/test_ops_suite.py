@@ -54,7 +54,7 @@ def test_dtypes_that_are_not_there_are_refused(asked: str) -> None:
 def test_ids_are_given_one_by_one() -> None:
     assert ids_are_given(["ops/test_forward.py::test_forward[add-bool]"], None)
     assert ids_are_given(["ops"], Path("ids.txt"))
-    assert not ids_are_given(["ops", "smoke/test_rng.py"], None)
+    assert not ids_are_given(["ops", "integration/test_rng.py"], None)
 
 
 def test_counts_have_full_names_and_both_ways() -> None:
@@ -113,7 +113,7 @@ def test_report_counts_lists_and_explains(report: ModuleType) -> None:
         end("mul-float32", "failed", "1 of 2 samples differ from the cpu, first sample 7: mul(a): wrong", "backward"),
         end("add", "passed", kind="errors", ran="fallback"),
         end("Adam-foreach", "timed_out", "still running", kind="optimizer"),
-        {"event": "test_end", "id": "smoke/test_rng.py::test_seed", "outcome": "failed"},
+        {"event": "test_end", "id": "integration/test_rng.py::test_seed", "outcome": "failed"},
         {"event": "operators", "counts": {"aten::add.out": {"native": 2, "fallback": 0}}},
         {"event": "operators", "counts": {"aten::add.out": {"native": 1, "fallback": 1}, "aten::b": {"fallback": 4}}},
     ]

@@ -151,7 +151,7 @@ MEET = {
         Failure(
             "KeyError: 'dune'",
             LOAD.format(device="dune", function="_back", file="storage", line=90),
-            test="smoke/test_serialization.py::test_other",
+            test="integration/test_serialization.py::test_other",
             device="dune",
         ),
     ),

@@ -32,8 +32,8 @@ def test_every_device_has_a_row(matrix: Element) -> None:
     [
         ("OpenReg", "works 10/10"),
         ("Borealis B2", "3 failing 7/10"),
-        ("Lumen Photonic", "1 expected to fail 9/10"),
-        ("Marble S", "8 not run 2/2"),
+        ("Lumen Photonic", "1 by a defect of PyTorch 9/10"),
+        ("Marble S", "8 not run 2/10"),
         ("Fjord 400", "NO DATA no test reported"),
         ("Dune NPU", "BUILD BROKEN no test reported"),
         ("Halo Edge", "PAUSED no test reported"),

@@ -177,14 +177,15 @@ def test_a_report_that_is_not_whole_is_never_green(tmp_path: Path, state: str) -
     ("record", "verdict"),
     [
         (run(0, smoke={"one": "skipped"}), V.LOST_TESTS),
-        (run(0, smoke={"one": "unsupported"}, integration={"two": "skipped"}), V.LOST_TESTS),
+        (run(0, smoke={"one": "skipped"}, integration={"two": "unsupported"}), V.LOST_TESTS),
+        (run(0, smoke={"one": "passed", "two": "unsupported"}), V.SMOKE_BROKEN),
         (run(0).model_copy(update={"suites": (), "outcomes": ()}), V.LOST_TESTS),
         (run(0).model_copy(update={"suites": ()}), V.LOST_TESTS),
         (run(0, stages={"integration": "timed_out"}), V.FAILING),
         (run(0, stages={"smoke": "crashed"}), V.FAILING),
         (run(0, stages={"smoke": "not_run", "integration": "not_run"}), V.FAILING),
     ],
-    ids=["smoke-skipped", "all-skipped", "no-suites", "no-reports", "stage", "exit", "not-run"],
+    ids=["smoke-skipped", "all-skipped", "smoke-refused", "no-suites", "no-reports", "stage", "exit", "not-run"],
 )
 def test_nothing_is_ok_without_evidence(tmp_path: Path, record: Run, verdict: VerdictName) -> None:
     assert _one(tmp_path, plan(0), record).verdict is verdict

@@ -88,7 +88,9 @@ MEANING: dict[V, Callable[[Night], bool]] = {
     V.INFRA: lambda night: bool({"fetch", "check"} & night.stages.keys()),
     V.BUILD_BROKEN: lambda night: "build" in night.stages,
     V.IMPORT_BROKEN: lambda night: "import" in night.stages,
-    V.SMOKE_BROKEN: lambda night: bool(night.for_good("smoke")),
+    V.SMOKE_BROKEN: lambda night: (
+        bool(night.for_good("smoke")) or any(outcome == "unsupported" for outcome, _ in night.suites["smoke"].values())
+    ),
     V.REGRESSED: lambda night: night.before is not None and night.news(),
     V.LOST_TESTS: _lost,
     V.FAILING: lambda night: any(night.for_good(suite) for suite in SUITES),

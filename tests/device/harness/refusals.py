@@ -1,0 +1,42 @@
+"""Refusals: exceptions that say that the device has not got what was asked for, so that it computed nothing.
+
+torch has no class for them. Without a kernel its dispatcher raises NotImplementedError and its macro AT_DISPATCH
+RuntimeError; a hook that a plugin did not register raises what its author chose. So a refusal is known by its class
+where that says it, else by what it says.
+"""
+
+from __future__ import annotations
+
+import re
+
+from harness.device import CONTROL, device_module
+from harness.text import first_line
+
+_NO_KERNEL = re.compile(r"Could not run '([\w:.]+)' with arguments from the")
+"""How torch's dispatcher begins (aten/src/ATen/core/dispatch/OperatorEntry.cpp, reportError)."""
+_WORDS = re.compile(
+    r"\bnot (?:yet |currently )?(?:been )?(?:implemented|supported)\b|\b(?:does not|doesn't) (?:yet )?support\b"
+    r"|\bunsupported\b(?! (?:operand|format))|\bno kernel\b|\b(?:should|please|must) register\b",
+    re.IGNORECASE,
+)
+
+
+def refusal(error: BaseException, device: str) -> str | None:
+    """What the device under test refuses, and in which words, in a line; None where an exception says something else.
+
+    An assertion of a test is no refusal, whatever it quotes, and the control refuses nothing.
+    """
+    if device == CONTROL or not isinstance(error, Exception) or isinstance(error, AssertionError):
+        return None
+    if isinstance(error, AttributeError) and error.name is not None and error.obj is device_module(device):
+        return f"torch.{device}.{error.name} is missing"
+    if isinstance(error, AttributeError) and error.name in (device, f"is_{device}"):
+        owner = type(error.obj).__name__
+        return f"{owner}.{error.name} is missing: torch.utils.generate_methods_for_privateuse1_backend makes it"
+    text = str(error)
+    operator = _NO_KERNEL.search(text)
+    if operator is not None:
+        return f"no kernel for {operator[1]}: {first_line(text)}"
+    if isinstance(error, NotImplementedError) or _WORDS.search(text):
+        return f"{type(error).__name__}: {first_line(text) or 'without a message'}"
+    return None

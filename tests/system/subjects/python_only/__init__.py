@@ -1,0 +1,12 @@
+"""A device written in Python alone; see ``backend``."""
+
+from __future__ import annotations
+
+
+def load() -> None:
+    """Register the device; torch calls this when it is imported (entry point group ``torch.backends``)."""
+    import torch  # noqa: F401  # which loads this device itself, so that the second time finds everything imported
+
+    from python_only import backend
+
+    backend.register()

@@ -17,8 +17,8 @@ BEGIN, END = "<!-- proofs: begin -->", "<!-- proofs: end -->"
 
 WHOLE = "whole"
 NOTICED = ("failed", "crashed", "timed_out", "unsupported")
-"""What a test makes of a defect that it finds: the last of one that raises what says that something is not supported. An
-error in its set-up is none of these: it proves nothing."""
+"""What a test makes of a defect that it finds; one that raises "not supported" is a refusal. An error in a test's
+set-up is none of these: it proves nothing."""
 
 KEPT_PER_TEST = 4
 CLAIMS = 2

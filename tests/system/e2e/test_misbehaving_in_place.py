@@ -33,6 +33,8 @@ EXPECTED = {
     "import-exits": ("IMPORT_BROKEN", "import", "`import torch` did not survive: exit code 0; goodbye"),
     "import-quits": ("IMPORT_BROKEN", "import", "`import torch` did not survive: exit code 1; no licence found"),
     "import-crashes": ("IMPORT_BROKEN", "import", "`import torch` did not survive: killed by SIGSEGV"),
+    "import-throws": ("IMPORT_BROKEN", "import", "runtime 8.1 is too old: this plugin needs 9.0 or newer"),
+    "aborts-at-exit": ("FAILING", "smoke", "killed by SIGABRT"),
     "exits-at-once": ("SMOKE_BROKEN", "smoke", "pytest ended before it had collected any test: exit code 0; goodbye"),
     "prints-megabytes": ("OK", None, "5 of 5 tests passed"),
     "leaves-daemons": ("OK", None, "5 of 5 tests passed"),
@@ -45,7 +47,7 @@ EXPECTED = {
     "changes-folder": ("OK", None, "5 of 5 tests passed"),
 }
 
-DRAWN = ("library-missing", "exits-at-once", "leaves-daemons", "leaves-a-lock")
+DRAWN = ("library-missing", "exits-at-once", "aborts-at-exit", "leaves-daemons", "leaves-a-lock")
 """Run by `make test`."""
 
 

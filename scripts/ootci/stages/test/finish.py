@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -10,6 +11,12 @@ from ootci.adapters.terminal import plain
 from ootci.model.build import StageStatus
 
 EXCERPT_CHARACTERS = 4_000
+
+_ERRORS = (
+    re.compile(r"^(?!Fatal Python error).*\b(?:error|fatal)\b", re.IGNORECASE),
+    re.compile(r"what\(\): |\b(?:cannot|could not|failed)\b", re.IGNORECASE),
+)
+"""How a log names what went wrong, the surest first; Python's own report of a signal says nothing of its cause."""
 
 
 @dataclass(frozen=True)
@@ -39,16 +46,17 @@ def excerpt_of(done: Finished) -> str:
     return cut(plain(done.tail))
 
 
-def last_line(done: Finished) -> str:
-    """The last thing that a process printed, on one line."""
-    lines = [line for line in plain(done.tail).splitlines() if line.strip()]
-    return lines[-1].strip()[:500] if lines else "nothing was printed"
+def telling_line(done: Finished) -> str:
+    """Of what a process printed the first line that names an error, else the last one."""
+    lines = [line.strip()[:500] for line in plain(done.tail).splitlines() if line.strip()]
+    named = (line for sign in _ERRORS for line in lines if sign.search(line))
+    return next(named, lines[-1] if lines else "nothing was printed")
 
 
 def first_error(done: Finished) -> str:
-    """The first line with which pytest says why it could not begin; the last line where it does not."""
+    """The first line with which pytest says why it could not begin, else the one that tells most."""
     lines = (line.strip() for line in plain(done.tail).splitlines())
-    return next((line[:500] for line in lines if line.startswith("ERROR: ")), last_line(done))
+    return next((line[:500] for line in lines if line.startswith("ERROR: ")), telling_line(done))
 
 
 def cut(text: str) -> str:

@@ -14,7 +14,7 @@ from ootci.model.device import Device
 from ootci.model.probe import read_probe
 from ootci.model.workspace import RunFolder
 
-from .finish import PASSED, Finish, excerpt_of, last_line, status_of
+from .finish import PASSED, Finish, excerpt_of, status_of, telling_line
 
 PROBE_NO_TORCH, PROBE_UNKNOWN, PROBE_UNAVAILABLE = 10, 11, 12
 """Exit codes of ``tests/device/probe.py``."""
@@ -51,12 +51,10 @@ class Questions:
         command += ["--out", str(self.folder.env), "--expect-devices", str(self.device.check.devices)]
         done = self._run(command, "import.log")
         reached = read_probe(self.folder.env).reached
-        if done.ok and reached == "described":
+        if reached in ("available", "described"):
+            # Where it died after that, it did with torch imported and the cards counted: a test's business.
             return PASSED, PASSED
-        if reached == "available":
-            # It died while it described its card, with torch imported and the cards counted: a test's business.
-            return PASSED, PASSED
-        error = _said(self.folder.env) or last_line(done)
+        error = _said(self.folder.env) or telling_line(done)
         if done.exit_code == PROBE_UNAVAILABLE and not done.timed_out:
             return PASSED, Finish(StageStatus.FAILED, error, None, "import.log")
         failed = Finish(status_of(done), _import_failure(done, error), excerpt_of(done), "import.log")
@@ -70,7 +68,7 @@ class Questions:
         done = self._run([*command, "--out", str(said)], "answer.log")
         # A plugin can end the process with exit code 0, too, long before anything was computed.
         computed = done.ok and read_probe(said).reached == "computed"
-        return None if computed else f"{_said(said) or last_line(done)} ({done.ending})"
+        return None if computed else f"{_said(said) or telling_line(done)} ({done.ending})"
 
     def hardware(self) -> Finish:
         """Run the device file's check command, if there is one."""
@@ -99,7 +97,7 @@ class Questions:
 def _import_failure(done: Finished, error: str) -> str:
     if done.exit_code in (PROBE_NO_TORCH, PROBE_UNKNOWN) and not done.timed_out:
         return f"{error}{_remedy(error)}"
-    # The probe died inside `import torch`, so that it could not say why; the last line of output may.
+    # The probe died inside `import torch`, so that it could not say why; its output may.
     return f"`import torch` did not survive: {done.ending}; {error}{_remedy(error)}"
 
 

@@ -22,7 +22,7 @@ from ootci.model.event import TestEnd, append_event
 from ootci.model.outcome import OutcomeName
 
 from .ending import ending
-from .finish import first_error, last_line
+from .finish import first_error, telling_line
 from .pool import Pool
 from .suite_end import SuiteEnd, joined
 from .suite_run import SuiteRun
@@ -107,11 +107,11 @@ class Supervisor:
             if why == "suite":
                 return self._end(f"the suite was ended after {self.run.suite_seconds:.0f} s", finished, timed_out=True)
             if not self.watch.collected:
-                said = f"{finished.ending}; {last_line(finished)}"
+                said = f"{finished.ending}; {telling_line(finished)}"
                 return self._end(f"pytest ended before it had collected any test: {said}", finished)
             only = self.watch.remaining()
             if not only:
-                ending = f"every test reported, and then the process ended with {finished.ending}"
+                ending = f"every test reported, and then the process ended: {finished.ending}"
                 return self._end(None if culprit is not None else ending, finished)
             told = len(self.watch.ended) - done_before
             if told == 0 and worker.stands_by:
@@ -209,7 +209,7 @@ class Supervisor:
         if self.watch.collected and (left := len(self.watch.remaining())):
             return f"pytest ended by itself before {left} of {len(self.watch.collected)} tests had run"
         if self.watch.exit_status != finished.exit_code and not finished.timed_out:
-            return f"every test reported, and then the process ended with {finished.ending}"
+            return f"every test reported, and then the process ended: {finished.ending}"
         return None
 
     def _end(self, reason: str | None, finished: Finished, *, timed_out: bool = False) -> SuiteEnd:

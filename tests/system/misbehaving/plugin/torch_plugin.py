@@ -1,5 +1,6 @@
 """A plugin that behaves as FAKE_BEHAVIOUR says."""
 
+import atexit
 import ctypes
 import os
 import signal
@@ -69,6 +70,20 @@ def print_megabytes():
         sys.stderr.write(line)
 
 
+def throw_from_cpp():
+    """Die of an exception that nobody catches in C++, between the lines of a log."""
+    os.write(
+        2,
+        b"[dev] [info] loading firmware 7.2\n"
+        b"[dev] [error] runtime 8.1 is too old: this plugin needs 9.0 or newer\n"
+        b"terminate called after throwing an instance of 'dev::Error'\n"
+        b"  what():  initialization failed (status 3)\n"
+        b"[dev] [info] closing 2 queues\n"
+        b"[dev] [info] bye\n",
+    )
+    os.abort()
+
+
 def on_import():
     """What goes wrong once torch loads the plugin, besides what the first tests of this kind do."""
     if BEHAVIOUR == "library-missing":
@@ -83,6 +98,8 @@ def on_import():
         "leaves-daemons": start_daemon,
         "leaves-a-lock": take_lock,
         "changes-folder": lambda: os.chdir("/"),
+        "aborts-at-exit": lambda: atexit.register(os.abort),
+        "import-throws": throw_from_cpp,
     }
     actions.get(BEHAVIOUR, lambda: None)()
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 def load() -> None:
     """Register the device; torch calls this when it is imported (entry point group ``torch.backends``)."""
-    import torch  # noqa: F401  # which loads this device itself, so that the second time finds everything imported
-
+    import torch  # noqa: F401  # it loads this device itself, and then there is nothing left to import
     from python_only import backend
 
     backend.register()

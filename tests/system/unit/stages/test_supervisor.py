@@ -222,7 +222,7 @@ def test_a_process_that_always_dies_between_tests_is_not_started_for_ever(suite:
 def test_a_death_after_the_last_test_is_told(suite: SuiteRun, step: str) -> None:
     played = _play(suite, ["collect a", "start a", "end a=passed", step])
     assert played.outcomes == {"a": "passed"}
-    assert str(played.end.reason).startswith("every test reported, and then the process ended with")
+    assert str(played.end.reason).startswith("every test reported, and then the process ended: ")
 
 
 def test_a_hang_after_the_last_test_is_told(suite: SuiteRun) -> None:

@@ -1,0 +1,113 @@
+"""Devices unlike the reference device (``tests/system/subjects``): what their row, their cells and their tests say."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import subjects
+
+from ootci.model.record import read
+from ootci.model.run import Run, trivial_tests
+
+from commands import Tool  # isort: skip
+
+pytestmark = [pytest.mark.torch, pytest.mark.long]
+
+PYTHON_ONLY = {
+    "amp": "failing",
+    "autograd": "failing",
+    "autoload": "works",
+    "checkpoint": "failing",
+    "compile": "failing",
+    "dataloader": "part",
+    "device": "failing",
+    "distributed": "unsupported",
+    "interop": "failing",
+    "memory": "failing",
+    "mixed_devices": "failing",
+    "modules": "failing",
+    "multiprocessing": "unsupported",
+    "nested": "part",
+    "ops": "works",
+    "optimizers": "failing",
+    "pinned_memory": "unsupported",
+    "profiler": "part",
+    "quantization": "part",
+    "registration": "part",
+    "rng": "failing",
+    "serialization": "failing",
+    "sparse": "unsupported",
+    "streams_events": "failing",
+    "tensors": "failing",
+    "training": "failing",
+    "views": "failing",
+}
+"""What its cells say: it has no strides, no storage to share or to save, no generator and no streams."""
+LACKS = frozenset(
+    {
+        *("distributed", "memory", "multiprocessing", "pinned_memory", "rng", "serialization", "sparse"),
+        "streams_events",
+    }
+)
+"""What it does not have at all, so that what passes of it is trivial."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a subject."""
+
+    verdict: str
+    reason: str
+    run: Run
+
+    def outcomes(self, outcome: str) -> list[str]:
+        """The messages of the tests that came to an outcome."""
+        return [item.message or "" for item in self.run.outcomes if item.outcome.value == outcome]
+
+
+@pytest.fixture
+def tested(ootci: Tool, device_python: Path, tmp_path: Path) -> Any:
+    """Test a subject with the project's own suites."""
+
+    def test(package: str, *suites: str) -> Result:
+        python = subjects.environment(device_python, tmp_path / "env", package)
+        file = subjects.write_device(tmp_path, package, suites)
+        ootci("device", "run", str(file), "--python", str(python), cwd=tmp_path, timeout=1800)
+        (found,) = json.loads((tmp_path / ".ootci" / "verdicts.json").read_text(encoding="utf-8"))["devices"]
+        run = tmp_path / ".ootci" / "runs" / file.stem / "run.json"
+        return Result(found["verdict"], found["reason"], read(Run, run))
+
+    return test
+
+
+def test_a_device_without_memory_streams_or_generator_passes_smoke(tested: Any) -> None:
+    found = tested("python_only", "smoke")
+    assert (found.verdict, found.reason) == (
+        "OK",
+        f"{found.run.counts.passed} of {found.run.counts.passed} tests passed",
+    )
+    assert Counter(item.outcome.value for item in found.run.outcomes)["passed"] > 35
+
+
+def test_a_device_that_refuses_everything_says_so_and_is_not_ok(tested: Any) -> None:
+    found = tested("refuses_all", "smoke")
+    refused = found.outcomes("unsupported")
+    assert found.verdict == "SMOKE_BROKEN"
+    assert found.reason.startswith(f"{len(refused)} tests of smoke unsupported, first smoke/")
+    assert len(refused) > 25
+    assert all("the compiler of this card does not support aten::" in message for message in refused)
+    states = {row.capability: row.state.value for row in found.run.capabilities}
+    assert {states[name] for name in ("ops", "tensors", "training")} == {"unsupported"}
+
+
+@pytest.mark.deep
+def test_every_cell_of_a_device_in_python_says_what_it_can_do(tested: Any) -> None:
+    found = tested("python_only", "smoke", "integration")
+    assert {row.capability: row.state.value for row in found.run.capabilities} == PYTHON_ONLY
+    passed = {item.id for item in found.run.outcomes if item.outcome.value == "passed" and item.capability in LACKS}
+    assert passed == trivial_tests()

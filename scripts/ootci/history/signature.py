@@ -29,7 +29,8 @@ _SAYS_LITTLE = frozenset(
 """Exceptions of Python whose text does not say what was looked for."""
 
 _SAMPLES = re.compile(r"\d+ of \d+ samples differ from the cpu, first sample \d+: ")
-_RAISED = "the cpu computes it, the device raised "
+RAISED = "the cpu computes it, the device raised "
+"""With what the suite of operators begins to tell of an exception."""
 _NOT_CLOSE = re.compile(r"(?:Tensor-likes|Scalars) are not (?:close|equal)!.*")
 _NUMBER = r"(?:True|False|[-+(]?(?:\d|inf|nan)[^\s,]{0,80})"
 _FIRST_DIFFERENCE = re.compile(
@@ -103,9 +104,9 @@ def _named(device: str, told: str, text: str | None, test_id: str) -> Signature:
     kind, rest = _type_of(told)
     if kind in _OF_THE_TEST and (samples := _SAMPLES.match(rest)) is not None:
         rest = rest[samples.end() :].partition("): ")[2] or rest
-        if rest.startswith(_RAISED):
+        if rest.startswith(RAISED):
             # The suite of operators caught what the device raised. Its traceback is gone, and the test is the operator.
-            told, text = rest.removeprefix(_RAISED), None
+            told, text = rest.removeprefix(RAISED), None
             kind, rest = _type_of(told)
     if kind is None or kind in _OF_THE_TEST:
         place = place_in_torch(text) if text else None

@@ -18,6 +18,7 @@ from ootci.model.verdict import Change
 from .claims import ClaimsView, claims_view
 from .facts import Fact, TorchView, run_facts, torch_view
 from .failures import FailureRow, failures
+from .findings import Finding, findings
 from .links import web_address
 from .operators import OperatorsView, operators_view
 from .room import NAMES, TEXTS, Room
@@ -119,6 +120,7 @@ class RunView:
     capabilities: tuple[CountRow, ...]
     capabilities_more: int
     capabilities_counted: int
+    findings: tuple[Finding, ...]
     failures_total: int
     failures_known: int
     failures: tuple[FailureRow, ...]
@@ -159,6 +161,8 @@ def run_view(
     every = [row for row in all_of_them if not (is_short and row.state is CapabilityState.WORKS)]
     capabilities = _counted(every[:CAPABILITIES_LIMIT], counts)
     claims = claims_view(review_known(plan, run.device, stored), review_unsupported(plan, run.device, stored), whole)
+    expected = known | {row.capability for row in claims.unsupported}
+    first = () if is_short else findings(run, expected, whole.part(NAMES))
     changed = {change.id: change.change for change in changes}
     others, rows = failures(run, changed, known, place, whole.part(TEXTS), whole.part(NAMES), together=not is_short)
     return RunView(
@@ -172,6 +176,7 @@ def run_view(
         capabilities=capabilities,
         capabilities_more=len(every) - len(capabilities),
         capabilities_counted=len(all_of_them) - len(every),
+        findings=first,
         failures_total=len(others) + sum(1 + row.alike_total for row in rows),
         failures_known=len(known),
         failures=tuple(row for row in rows if not is_short or row.says_more),

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
 
 NO_TORCH, UNKNOWN, UNAVAILABLE = 10, 11, 12
@@ -73,7 +74,9 @@ def main() -> int:
         facts.add(reached="available")
         facts.device["card"] = first_card(known)
         facts.add(reached="described")
-        if arguments.compute:
+        if not arguments.compute:
+            ask_for_the_optional(torch, name, facts)
+        else:
             compute(torch, name)
             facts.add(reached="computed")
     except Failed as failed:
@@ -233,6 +236,38 @@ def first_card(module: ModuleType) -> dict[str, str]:
         return {}
     told = [(name, value) for name, value in known.items() if isinstance(value, (str, int, float))]
     return {_valid(name): _valid(str(value)[:MAX_PROPERTY]) for name, value in told[:MAX_PROPERTIES]}
+
+
+def ask_for_the_optional(torch: ModuleType, name: str, facts: Facts) -> None:
+    """See what the device does not have of what PyTorch leaves to it; an answer is in the file before the next ask."""
+    asks: dict[str, Callable[[], object]] = {
+        "waiting for the device": lambda: torch.accelerator.synchronize(),
+        "memory with an address": lambda: _there(torch.empty(1, device=name).untyped_storage().data_ptr()),
+        "streams": lambda: torch.Stream(device=name),
+        "events": lambda: torch.Event(device=name),
+        "a generator": lambda: torch.Generator(device=name),
+        "a generator's state": lambda: torch.Generator(device=name).get_state(),
+        "pinned memory": lambda: torch.empty(1).pin_memory(),
+        "memory statistics": lambda: torch.accelerator.memory_stats(0),
+        "word of a fork": lambda: torch.get_device_module(name)._is_in_bad_fork,
+    }
+    lacks: dict[str, str] = {}
+    facts.device["lacks"] = lacks
+    for what, ask in asks.items():
+        lacks[what] = "the process ended when it was asked for"
+        facts.add()
+        try:
+            ask()
+        except Exception as error:
+            lacks[what] = _valid(_one_line(error)[:MAX_PROPERTY])
+        else:
+            del lacks[what]
+    facts.add()
+
+
+def _there(address: int) -> None:
+    if address == 0:
+        raise ValueError("its address is 0")
 
 
 def compute(torch: ModuleType, name: str) -> None:

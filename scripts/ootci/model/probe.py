@@ -101,6 +101,8 @@ class DeviceFacts(_Facts):
     """Cards that torch counts."""
     error: str | None = None
     """What went wrong while asking."""
+    lacks: dict[str, str] = Field(default_factory=dict)
+    """What it does not have of what PyTorch leaves to a device, and what it said when it was asked for it."""
     card: dict[str, str] = Field(default_factory=dict)
     """``torch.<name>.get_device_properties(0)``: the properties that are text or numbers, as text."""
 

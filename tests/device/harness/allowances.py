@@ -21,7 +21,7 @@ from harness.module_database import MODULE_TEST, modules
 from harness.operator_database import BACKWARD, FORWARD, operators
 from harness.operator_runs import BACKWARD_TEST, FORWARD_TEST, backward, forward
 from harness.ops_dtypes import dtype_name
-from harness.parity import Case, Run, control_result, exact_result
+from harness.parity import Case, ControlResult, Run, control_result, exact_result
 from harness.samples import Sample
 from harness.tolerance import TOLERANCES, Allowance, Tolerance, allowance, torch_tolerances
 
@@ -65,7 +65,7 @@ def _allowances(
             yield 0.0, "equal to the exact or the cpu's"
             continue
         control = control_result(case, run, sample)
-        if isinstance(control, str) or control.is_random or not control.is_determined:
+        if not isinstance(control, ControlResult) or control.is_random or not control.is_determined:
             continue
         seen = tree_leaves((control.seen.made, control.seen.inputs))  # type: ignore[attr-defined]
         whole = exact_result(case, run, sample)

@@ -17,6 +17,7 @@ import pytest
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from harness.control import is_broken_by_the_plugin
 from harness.device import CONTROL
 from harness.outcomes import Differs, unsupported
 from harness.refusals import refusal
@@ -140,6 +141,12 @@ def compare(
         line = f"sample {sample.number}: {case.name}({shown(sample.arguments)}): "
         with _attention(case):
             control = control_result(case, run, sample)
+        if isinstance(control, Exception):
+            if device.type != CONTROL and is_broken_by_the_plugin(shown_error(control)):
+                tally.fail(f"{line}only while the plugin is loaded the cpu raises {shown_error(control)}", sample, None)
+            else:
+                tally.control.append(line + shown_error(control))
+            continue
         if isinstance(control, str):
             tally.control.append(line + control)
             continue
@@ -179,8 +186,8 @@ class _Told:
     seen: Compared | None = None
 
 
-def control_result(case: Case, run: Run, sample: Sample) -> ControlResult | str:
-    """What the cpu gave, or why it says nothing."""
+def control_result(case: Case, run: Run, sample: Sample) -> ControlResult | Exception | str:
+    """What the cpu gave or raised, or why it says nothing."""
     cpu = torch.device(CONTROL)
     generator = torch.default_generator
     try:
@@ -200,7 +207,7 @@ def control_result(case: Case, run: Run, sample: Sample) -> ControlResult | str:
                 third = run(case, sample, Placing(cpu).arguments(sample.arguments, on_host=case.on_host))
             is_random = third.differs(first, cpu) is not None
     except Exception as error:
-        return shown_error(error)
+        return error
     return ControlResult(first, is_random, is_determined)
 
 

@@ -71,7 +71,7 @@ gate = threading.Barrier(4)
 
 def work():
     gate.wait()
-    results.append((torch.ones(8, device=sys.argv[1]) * 3).sum().item())
+    results.append((torch.ones(8, device=sys.argv[1]) * 3).cpu().sum().item())
 
 threads = [threading.Thread(target=work) for _ in range(4)]
 for thread in threads:

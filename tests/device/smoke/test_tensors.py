@@ -59,10 +59,9 @@ def test_factories(device: torch.device) -> None:
 
 
 def test_empty_tensor(device: torch.device) -> None:
-    """A tensor without elements can be made, copied and added up."""
+    """A tensor without elements can be made and copied."""
     there = torch.zeros(0, 3, device=device)
     assert there.cpu().shape == (0, 3)
-    assert there.sum().item() == 0
 
 
 def test_printing_tells_the_device(device: torch.device, device_name: str) -> None:

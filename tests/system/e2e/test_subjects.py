@@ -91,6 +91,8 @@ def test_a_device_without_memory_streams_or_generator_passes_smoke(tested: Any) 
         "OK",
         f"{found.run.counts.passed} of {found.run.counts.passed} tests passed",
     )
+    lacks = found.run.environment.device_facts["lacks"].split(", ")
+    assert {"waiting for the device", "memory with an address", "a generator", "pinned memory"} <= set(lacks)
     assert Counter(item.outcome.value for item in found.run.outcomes)["passed"] > 35
 
 

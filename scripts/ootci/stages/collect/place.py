@@ -35,7 +35,8 @@ def environment(
 
     """
     properties = {f"card.{name}": value for name, value in probe.device.card.items()}
-    facts = list({**checked, **properties}.items())[:MAX_FACTS]
+    lacks = {"lacks": ", ".join(probe.device.lacks)} if probe.device.lacks else {}
+    facts = list({**checked, **lacks, **properties}.items())[:MAX_FACTS]
     return Environment(
         python=probe.python.version or build.python_version,
         os=probe.os.platform,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -224,6 +225,29 @@ def test_what_the_cpu_does_not_repeat_is_skipped(forking_ops: DevicePython, tmp_
     came = run_few(forking_ops, tmp_path / "events.jsonl", "cpu", names)
     assert [came[name]["outcome"] for name in names] == ["skipped", "skipped", "passed"]
     assert all(came[name]["message"].startswith("fails on the control: sample 1: ") for name in names[:2])
+
+
+BROKEN_CPU = """
+import os, torch
+sine = torch.sin
+def broken(x, *args, **kwargs):
+    if x.is_cpu and os.environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD") != "0":
+        raise RuntimeError("the plugin has broken it")
+    return sine(x, *args, **kwargs)
+torch.sin = broken
+"""
+
+
+@pytest.mark.torch
+def test_what_only_a_plugin_breaks_on_the_cpu_is_the_plugin_s_failure(
+    device_python: DevicePython, tmp_path: Path
+) -> None:
+    (tmp_path / "broken_cpu.py").write_text(BROKEN_CPU, encoding="utf-8")
+    names = ("sin-float32", "jiterator_unary-float32")
+    broken = partial(device_python, env={"PYTEST_PLUGINS": "broken_cpu", "PYTHONPATH": str(tmp_path)})
+    came = run_few(broken, tmp_path / "events.jsonl", "openreg", names)
+    assert [came[name]["outcome"] for name in names] == ["failed", "skipped"]
+    assert "only while the plugin is loaded the cpu raises RuntimeError: the plugin has" in came[names[0]]["message"]
 
 
 @pytest.mark.torch

@@ -130,3 +130,23 @@ def test_what_the_card_says_of_itself(tmp_path: Path, given: str, code: int, rea
         assert facts["device"]["card"] == expected
     else:
         assert not facts["device"].get("card")
+
+
+OPTIONAL = """
+import os
+Stream = lambda device: None
+def Event(device):
+    raise RuntimeError("no events here")
+class Generator:
+    def __init__(self, device):
+        os._exit(7)
+"""
+
+
+def test_what_the_device_lacks_is_told_also_when_asking_ends_the_process(tmp_path: Path) -> None:
+    code, _, facts = _probe(tmp_path, STUB_TORCH + MODULE + "AVAILABLE = True\n" + OPTIONAL, "--device", "cpu")
+    lacks = facts["device"]["lacks"]
+    assert (code, facts["reached"]) == (7, "described")
+    assert "streams" not in lacks
+    assert lacks["events"] == "RuntimeError: no events here"
+    assert lacks["a generator"] == "the process ended when it was asked for"

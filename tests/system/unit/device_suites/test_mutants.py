@@ -1,0 +1,81 @@
+"""How many wrong kernels the suites find: a score by the way in which a kernel is wrong, which must not fall."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from mutants import DEVICE, DRAWN, KERNELS, WAYS, drawn
+from small_suites import DevicePython, read_events
+
+RECORD = Path(__file__).with_name("mutants.json")
+SEED = "OOTCI_TEST_MUTANTS_SEED"
+"""The variable that names another seed than the record's; its score is printed and held against nothing."""
+ANYWHERE = ("integration/test_device.py", "integration/test_streams_events.py")
+"""What looks at cards and streams, whichever operator it is."""
+WHERE = ("wrong on the second card", "wrong on a side stream")
+"""The ways of which those are asked, too."""
+
+
+def _passing(python: DevicePython, log: Path, ids: list[str]) -> set[str]:
+    """The tests that the whole device passes."""
+    python("-m", "pytest", *ids, "--device", DEVICE, f"--events={log}", "-q")
+    ends = (event for event in read_events(log) if event["event"] == "test_end")
+    return {event["id"] for event in ends if event["outcome"] == "passed"}
+
+
+def _is_found(python: DevicePython, ids: list[str], mutant: str) -> bool:
+    """Whether a test fails on a mutant, or dies of it."""
+    environment = {"OPS_MUTANT": mutant, "PYTHONPATH": str(Path(__file__).parent)}
+    done = python("-m", "pytest", "-p", "mutants", "-x", "-q", *ids, "--device", DEVICE, env=environment)
+    assert done.returncode in (0, 1) or done.returncode < 0, done.stdout + done.stderr
+    return done.returncode != 0
+
+
+@pytest.mark.torch
+@pytest.mark.deep
+@pytest.mark.long
+def test_the_score_does_not_fall(forking_ops: DevicePython, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    record = json.loads(RECORD.read_text(encoding="utf-8"))
+    seed = int(os.environ.get(SEED, record["seed"]))
+    log = tmp_path / "events.jsonl"
+    forking_ops("-m", "pytest", "ops", "--device", DEVICE, "--collect-only", "-q", f"--events={log}")
+    (collected,) = (event["tests"] for event in read_events(log) if event["event"] == "collected")
+    by_kernel: dict[str, list[str]] = {name: [] for _, name in drawn(seed)}
+    for test in collected:
+        named = re.search(r"\[([\w.]+)[-\]]", test["id"])
+        if named and named[1] in by_kernel:
+            by_kernel[named[1]].append(test["id"])
+    log.unlink()
+    passing = _passing(forking_ops, log, [*(test_id for ids in by_kernel.values() for test_id in ids), *ANYWHERE])
+    found, total, missed = Counter[str](), Counter[str](), []
+    for way, name in drawn(seed):
+        elsewhere = [test_id for test_id in sorted(passing) if test_id.startswith(ANYWHERE)]
+        ids = [test_id for test_id in by_kernel[name] if test_id in passing]
+        total[way] += 1
+        if _is_found(forking_ops, [*ids, *(elsewhere if way in WHERE else ())], f"{way} / {name}"):
+            found[way] += 1
+        else:
+            missed.append(f"{way} / {name}")
+    score = {way: [found[way], total[way]] for way in WAYS}
+    lines = [f"  {way}: {score[way][0]} of {score[way][1]}" for way in WAYS]
+    sys.stdout.write("\n".join([f"seed {seed}: {found.total()} of {total.total()} found", *lines, *missed, ""]))
+    if request.config.getoption("--update-golden"):
+        RECORD.write_text(
+            json.dumps({"seed": seed, "score": score, "missed": missed}, indent=1) + "\n", encoding="utf-8"
+        )
+    elif seed == record["seed"]:
+        assert set(missed) <= set(record["missed"]), "the suites no longer find these"
+
+
+def test_the_mutants_are_every_way_on_every_kernel_that_can_be_wrong_so() -> None:
+    found = drawn(json.loads(RECORD.read_text(encoding="utf-8"))["seed"])
+    assert len({name for _, name in found}) == DRAWN
+    assert len(set(found)) == len(found) > 60
+    assert {way for way, _ in found} == set(WAYS)
+    assert all(WAYS[way][1](KERNELS[name]) for way, name in found)

@@ -91,7 +91,7 @@ def _review(
 ) -> KnownFailureReview:
     about = run is not None and entry.is_about(_torch(run.head))
     found = _matching(entry, outcomes) if about else []
-    failing = sum(outcome in FAILURES for _, outcome in found)
+    failing = sum(outcome in FAILURES or outcome is OutcomeName.UNSUPPORTED for _, outcome in found)
     passing = [test_id for test_id, outcome in found if outcome in _PASSED]
     if entry.expired(night):
         state = KnownFailureState.EXPIRED
@@ -168,10 +168,16 @@ def disclaimed(plan: Plan, before: StoredRun | None, run: StoredRun, suite: str)
 
 
 def refused(plan: Plan, run: StoredRun, suite: str) -> list[str]:
-    """Ids of the tests of a suite that are unsupported although the device file does not say so."""
-    claimed = _claimed(plan, run)
+    """Ids of the tests of a suite that are unsupported, and of which the device file says nothing."""
+    claimed, entries = _claimed(plan, run), _entries(plan, run, expired=False)
     found = [run.tests[row] for row in run.with_outcomes((OutcomeName.UNSUPPORTED,))]
-    return [test.id for test in found if test.suite == suite and test.capability not in claimed]
+    return [
+        test.id
+        for test in found
+        if test.suite == suite
+        and test.capability not in claimed
+        and not any(entry.matches(test.id) for entry in entries)
+    ]
 
 
 def _claimed(plan: Plan, run: StoredRun) -> frozenset[str]:

@@ -8,8 +8,9 @@ where that says it, else by what it says.
 from __future__ import annotations
 
 import re
+import sys
 
-from harness.device import CONTROL, device_module
+from harness.device import CONTROL
 from harness.text import first_line
 
 _NO_KERNEL = re.compile(r"Could not run '([\w:.]+)' with arguments from the")
@@ -28,15 +29,23 @@ def refusal(error: BaseException, device: str) -> str | None:
     """
     if device == CONTROL or not isinstance(error, Exception) or isinstance(error, AssertionError):
         return None
-    if isinstance(error, AttributeError) and error.name is not None and error.obj is device_module(device):
+    module = getattr(sys.modules["torch"], device, None)
+    if isinstance(error, AttributeError) and error.name is not None and module is not None and error.obj is module:
         return f"torch.{device}.{error.name} is missing"
     if isinstance(error, AttributeError) and error.name in (device, f"is_{device}"):
         owner = type(error.obj).__name__
         return f"{owner}.{error.name} is missing: torch.utils.generate_methods_for_privateuse1_backend makes it"
-    text = str(error)
+    text = _text(error)
     operator = _NO_KERNEL.search(text)
     if operator is not None:
         return f"no kernel for {operator[1]}: {first_line(text)}"
     if isinstance(error, NotImplementedError) or _WORDS.search(text):
         return f"{type(error).__name__}: {first_line(text) or 'without a message'}"
     return None
+
+
+def _text(error: Exception) -> str:
+    try:
+        return str(error)
+    except Exception:
+        return ""

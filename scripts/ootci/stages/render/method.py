@@ -96,7 +96,7 @@ OUTCOME_MEANINGS: Mapping[OutcomeName, str] = MappingProxyType(
         OutcomeName.SKIPPED: "The test decided not to run here.",
         OutcomeName.XFAILED: "The test is expected to fail, and did.",
         OutcomeName.XPASSED: "The test is expected to fail, and passed: the expectation should be removed.",
-        OutcomeName.UNSUPPORTED: "The device refuses what the test asks for, or its file says that it does not have the capability.",
+        OutcomeName.UNSUPPORTED: "The device refuses what is asked for, or its file says that it does not have it.",
         OutcomeName.NOT_RUN: "The test was collected and never reported.",
     }
 )

@@ -94,6 +94,9 @@ CASES = {
     "known": _Case(V.KNOWN, (_plan(0, [_entry()]), _run(two="failed", three="passed"))),
     "known-crash": _Case(V.KNOWN, (_plan(0, [_entry()]), _run(two="crashed", three="passed"))),
     "known-in-smoke": _Case(V.KNOWN, (_plan(0, [_entry("smoke/*")]), _run(smoke={"one": "failed"}, two="passed"))),
+    "known-in-smoke-and-refused": _Case(
+        V.OK, (_plan(0, [_entry("smoke/*")]), _run(smoke={"one": "unsupported", "two": "passed"}, two="passed"))
+    ),
     "known-beside-a-regression": _Case(
         V.REGRESSED,
         (_plan(0), _run(two="failed", three="passed"), _plan(1, [_entry()]), _run(1, two="failed", three="failed")),

@@ -102,6 +102,20 @@ def synchronize(name: str) -> None:
         torch.accelerator.synchronize()
 
 
+@cache
+def has_streams(name: str) -> bool:
+    """Whether torch gives streams of the device; a synchronous one has none. Asked once."""
+    if name == CONTROL:
+        return False
+    import torch
+
+    try:
+        torch.Stream(device=name)
+    except (RuntimeError, NotImplementedError):
+        return False
+    return True
+
+
 def _plugins() -> str:
     found = sorted(f"{point.name} = {point.value}" for point in entry_points(group=GROUP))
     return ", ".join(found) or "none"

@@ -34,11 +34,19 @@ ROUNDING = (
 HOST_ARGUMENTS = {"tensor_split": 1}
 """Operators that take a tensor from the cpu, by torch's own documentation, and which positional argument it is."""
 
+ATTENTION = ("attention", "transformer")
+"""What computes attention has one of these in its name."""
+
 MAX_SAMPLES = 64
 """How many samples of an operator and dtype are run at most, evenly spread over those that ``op_db`` gives.
 
 In torch 2.13 that is half of the 18,762 samples for float32, and all of them for 634 of 677 operators.
 """
+
+
+def is_attention(name: str) -> bool:
+    """Whether an operator or a module computes attention."""
+    return any(word in name.lower() for word in ATTENTION)
 
 
 @dataclass(frozen=True)
@@ -116,15 +124,20 @@ def operators(dtype: torch.dtype, *, backward: bool) -> list[Operator]:
     return found
 
 
-def operators_with_out() -> list[Operator]:
-    """The operators that take ``out=``, each in the first of the suite's dtypes that the cpu computes it in."""
+def operators_once() -> list[Operator]:
+    """The operators, each in the first of the suite's dtypes that the cpu computes it in."""
     found = []
     info: Any
     for info in OPERATORS:
         dtypes = [dtype for dtype in FORWARD if dtype in info.supported_dtypes("cpu")]
-        if getattr(info, "supports_out", False) and dtypes:
+        if dtypes:
             found.append(Operator(_name(info), dtypes[0], info))
     return found
+
+
+def operators_with_out() -> list[Operator]:
+    """Those that take ``out=``."""
+    return [operator for operator in operators_once() if getattr(operator.info, "supports_out", False)]
 
 
 def operators_with_errors() -> list[Operator]:

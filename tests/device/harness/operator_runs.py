@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import torch
 
+from harness.device import CONTROL
 from harness.operator_database import Operator
-from harness.results import Result, gradients
-from harness.samples import Arguments, Sample
+from harness.results import InItsFormat, Result, gradients
+from harness.samples import Arguments, Placing, Sample
+from harness.variations import CHANNELS_LAST
 
 FORWARD_TEST = ("TestCommon", "test_compare_cpu")
 BACKWARD_TEST = ("TestCommon", "test_noncontiguous_samples")
 """PyTorch's own tests that compare results, and gradients (test/test_ops.py)."""
+
+FORMAT_OF_THE_CPU = ("nn.functional.pixel_shuffle", "nn.functional.pixel_unshuffle")
+"""Operators that keep channels-last in the cpu's kernel alone: PyTorch composes them of views for other devices."""
 
 
 def forward(operator: Operator, sample: Sample, arguments: Arguments) -> Result:
@@ -24,3 +29,25 @@ def backward(operator: Operator, sample: Sample, arguments: Arguments) -> Result
     """Call the operator and differentiate the result with respect to each tensor that asks for it."""
     leaves = [tensor for tensor in arguments.tensors() if tensor.requires_grad]
     return gradients(sample.to_differentiate(operator(arguments)), leaves)
+
+
+def in_its_format(operator: Operator, sample: Sample, arguments: Arguments) -> Result:
+    """Call the operator; where the arguments are channels-last and the cpu's result is, the device's has to be."""
+    made = forward(operator, sample, arguments)
+    is_kept = sample.kind == CHANNELS_LAST and operator.name not in FORMAT_OF_THE_CPU
+    return InItsFormat(made.made, made.inputs) if is_kept else made
+
+
+def on_side_stream(operator: Operator, sample: Sample, arguments: Arguments) -> Result:
+    """Call the operator on two streams at once, on the device, and give what the one that is not the default gave."""
+    device = next((tensor.device for tensor in arguments.tensors()), torch.device(CONTROL))
+    if device.type == CONTROL:
+        return forward(operator, sample, arguments)
+    usual, side = torch.accelerator.current_stream(device), torch.Stream(device)
+    copies = Placing(device).arguments(arguments, on_host=operator.on_host)
+    side.wait_stream(usual)
+    with side:
+        made = forward(operator, sample, arguments)
+    forward(operator, sample, copies)
+    usual.wait_stream(side)
+    return made

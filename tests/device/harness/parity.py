@@ -19,6 +19,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from harness.control import is_broken_by_the_plugin
 from harness.device import CONTROL
+from harness.operator_database import is_attention
 from harness.outcomes import Differs, unsupported
 from harness.refusals import refusal
 from harness.samples import Arguments, Placing, Sample, shown
@@ -28,9 +29,6 @@ from harness.yardstick import NO_YARDSTICK, Yardstick
 
 MAX_TOLD = 3
 """How many failing samples a failure describes; the others are counted."""
-
-ATTENTION = ("attention", "transformer")
-"""What computes attention has one of these in its name."""
 
 
 class Case(Protocol):
@@ -122,6 +120,7 @@ def compare(
     *,
     counterpart: tuple[str, str] | None = None,
     show: Show | None = None,
+    tally: Tally | None = None,
 ) -> Tally:
     """Run every sample on the cpu and on the device, and compare.
 
@@ -132,13 +131,14 @@ def compare(
         device: the device under test.
         counterpart: class and name of PyTorch's test that compares the same thing, whose tolerances count.
         show: makes lines of Python from a failing sample.
+        tally: what came of other samples of the same test, to which these are added.
 
     """
-    tally = Tally()
+    tally = tally or Tally()
     tolerances = torch_tolerances(case.info, counterpart, device.type)
     for sample in samples:
         tally.samples += 1
-        line = f"sample {sample.number}: {case.name}({shown(sample.arguments)}): "
+        line = f"{sample.title}: {case.name}({shown(sample.arguments)}): "
         with _attention(case):
             control = control_result(case, run, sample)
         if isinstance(control, Exception):
@@ -282,7 +282,7 @@ def _memory_filled() -> Iterator[None]:
 
 def _attention(case: Case) -> AbstractContextManager[None]:
     """Attention step by step, which is its definition; the cpu's default is fused and rounds differently."""
-    return sdpa_kernel(SDPBackend.MATH) if any(word in case.name.lower() for word in ATTENTION) else nullcontext()
+    return sdpa_kernel(SDPBackend.MATH) if is_attention(case.name) else nullcontext()
 
 
 def shown_error(error: BaseException) -> str:

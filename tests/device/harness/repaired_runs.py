@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import pluggy
 import pytest
@@ -38,8 +39,9 @@ class RepairedRuns:
         reports = runtestprotocol(item, log=False, nextitem=nextitem)
         _judge(item, nextitem, reports)
         for report in reports:
-            if report.failed and report.refusal is not None:
-                mark_unsupported(report, report.refusal)
+            refused = getattr(report, "refusal", None)
+            if report.failed and refused is not None:
+                mark_unsupported(report, refused)
         for report in reports:
             item.ihook.pytest_runtest_logreport(report=report)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
@@ -52,7 +54,8 @@ class RepairedRuns:
         """Note what the device refused: the defect of torch that a test shows outweighs it."""
         outcome = yield
         raised = call.excinfo.value if call.excinfo is not None else None
-        outcome.get_result().refusal = refusal(raised, item.config.getoption("--device")) if raised else None
+        report: Any = outcome.get_result()
+        report.refusal = refusal(raised, item.config.getoption("--device")) if raised else None
 
 
 def _judge(item: pytest.Item, nextitem: pytest.Item | None, reports: Sequence[pytest.TestReport]) -> None:

@@ -49,6 +49,37 @@ class Result:
         )
 
 
+class InItsFormat(Result):
+    """What a run gave of channels-last arguments: operators keep the format, of the cpu or of none.
+
+    https://docs.pytorch.org/tutorials/intermediate/memory_format_tutorial.html
+    """
+
+    def differs(
+        self,
+        expected: Result,
+        device: torch.device,
+        *,
+        values: bool = True,
+        yardstick: Yardstick = NO_YARDSTICK,
+    ) -> str | None:
+        """How this differs from the cpu's, or None."""
+        told = super().differs(expected, device, values=values, yardstick=yardstick)
+        if told is not None:
+            return told
+        for made, wanted in zip(tree_leaves(self.made), tree_leaves(expected.made), strict=True):
+            if _is_channels_last(wanted) and not _is_channels_last(made):
+                return f"expected a channels-last result, as on the cpu, got one with strides {made.stride()}"
+        return None
+
+
+def _is_channels_last(made: object) -> bool:
+    if not isinstance(made, torch.Tensor) or made.layout is not torch.strided or made.is_contiguous():
+        return False
+    wanted = {4: torch.channels_last, 5: torch.channels_last_3d}.get(made.dim())
+    return wanted is not None and made.is_contiguous(memory_format=wanted)
+
+
 def gradients(made: object, leaves: Sequence[torch.Tensor]) -> Result:
     """What was made, and its gradients with respect to tensors, in the same directions every time.
 

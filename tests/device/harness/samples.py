@@ -45,6 +45,7 @@ class Sample:
         arguments: what the call gets, on the cpu.
         to_differentiate: makes of the result what can be differentiated, where a part of it is arbitrary.
         raises: the class of exception that torch's list names, for a call that is wrong.
+        kind: how it differs from torch's sample, for a variation of it.
 
     """
 
@@ -52,6 +53,12 @@ class Sample:
     arguments: Arguments
     to_differentiate: Any = unchanged
     raises: type[BaseException] | None = None
+    kind: str = ""
+
+    @property
+    def title(self) -> str:
+        """Which call it is, in a few words."""
+        return f"sample {self.number} {self.kind}".rstrip()
 
 
 @dataclass

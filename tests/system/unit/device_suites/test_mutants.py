@@ -79,3 +79,27 @@ def test_the_mutants_are_every_way_on_every_kernel_that_can_be_wrong_so() -> Non
     assert len(set(found)) == len(found) > 60
     assert {way for way, _ in found} == set(WAYS)
     assert all(WAYS[way][1](KERNELS[name]) for way, name in found)
+
+
+TOLD = {
+    "ignores strides": "strided",
+    "ignores the offset": "at an offset",
+    "loses NaN": "with NaN",
+    "wrong past a block": "of many elements",
+    "keeps state": "with other elements",
+    "loses channels-last": "expected a channels-last result",
+    "wrong on the second card": "on the second card",
+    "wrong on a side stream": "on two streams at once",
+}
+"""How a failure tells in which way a kernel is wrong."""
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("way", TOLD)
+def test_a_failure_tells_the_way(forking_ops: DevicePython, way: str) -> None:
+    environment = {"OPS_MUTANT": f"{way} / sin", "PYTHONPATH": str(Path(__file__).parent)}
+    test = "ops/test_variations.py::test_variations[sin-float32]"
+    assert forking_ops("-m", "pytest", "-q", test, "--device", DEVICE).returncode == 0
+    done = forking_ops("-m", "pytest", "-p", "mutants", "-q", test, "--device", DEVICE, env=environment)
+    assert done.returncode == 1
+    assert TOLD[way] in done.stdout

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+from pickle import UnpicklingError
 
 from harness.device import CONTROL
 from harness.text import first_line
@@ -25,9 +26,10 @@ _WORDS = re.compile(
 def refusal(error: BaseException, device: str) -> str | None:
     """What the device under test refuses, and in which words, in a line; None where an exception says something else.
 
-    An assertion of a test is no refusal, whatever it quotes, and the control refuses nothing.
+    An assertion of a test is no refusal, whatever it quotes, nor is a file that torch cannot load; and the control
+    refuses nothing.
     """
-    if device == CONTROL or not isinstance(error, Exception) or isinstance(error, AssertionError):
+    if device == CONTROL or not isinstance(error, Exception) or isinstance(error, (AssertionError, UnpicklingError)):
         return None
     module = getattr(sys.modules["torch"], device, None)
     if isinstance(error, AttributeError) and error.name is not None and module is not None and error.obj is module:

@@ -52,7 +52,7 @@ def device_python(python_with_torch: str) -> DevicePython:
             input=given,
             capture_output=True,
             text=True,
-            timeout=600,
+            timeout=1800,
             check=False,
         )
 

@@ -163,10 +163,13 @@ class _Reporter:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Remember a phase. Only what fails in the test itself is a proof: a set-up that fails proves nothing."""
+        from harness.outcomes import UNSUPPORTED, is_unsupported  # the suites', in whose folder pytest runs
+
         if report.failed:
             self._outcome.setdefault(report.nodeid, "failed" if report.when == "call" else f"error_in_{report.when}")
         elif report.skipped:
-            self._outcome[report.nodeid] = "xfailed" if hasattr(report, "wasxfail") else "skipped"
+            ended = UNSUPPORTED if is_unsupported(report) else "xfailed" if hasattr(report, "wasxfail") else "skipped"
+            self._outcome[report.nodeid] = ended
 
     def pytest_exception_interact(self, node: pytest.Item, call: pytest.CallInfo[None]) -> None:
         """Remember what a failure said."""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from drawn import deep
 from simulator import World
 from simulator.score import Score, text_of, worse
 from simulator.truth import Truth
@@ -19,11 +20,11 @@ from ootci.history.stored import StoredRun
 from ootci.model.plan import Plan
 from ootci.stages.judge import Courses, judge
 
-BEST = Path(__file__).parents[1] / "golden" / "simulated_year" / "score.json"
+BEST = Path(__file__).parents[1] / "golden" / "simulated_year"
 
 
 class Memory(History):
-    """A history that stays in memory, as it is asked for everything on each of 365 nights."""
+    """A history that stays in memory, as it is asked for everything on each night."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -60,13 +61,15 @@ def _shown(score: Score, lines: Sequence[str]) -> str:
     return "\n".join(["", score.table(), "", *score.mistakes, *lines, ""])
 
 
+@pytest.mark.parametrize("nights", [120, deep(365)])
 def test_the_judge_is_not_less_right_than_it_was(
-    tmp_path: Path, pytestconfig: pytest.Config, capsys: pytest.CaptureFixture[str]
+    nights: int, tmp_path: Path, pytestconfig: pytest.Config, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    score = _judged(World(1), tmp_path)
+    score = _judged(World(1, nights=nights), tmp_path)
+    best = BEST / f"score_{nights}.json"
     if pytestconfig.getoption("--update-golden"):
-        BEST.write_text(text_of(score.numbers()), encoding="utf-8")
-    fallen = worse(score.numbers(), json.loads(BEST.read_text(encoding="utf-8")))
+        best.write_text(text_of(score.numbers()), encoding="utf-8")
+    fallen = worse(score.numbers(), json.loads(best.read_text(encoding="utf-8")))
     with capsys.disabled():
         sys.stdout.write(_shown(score, fallen))
     assert fallen == [], "the judge got worse; if the world was changed, write the score with --update-golden"

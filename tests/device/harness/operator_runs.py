@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import torch
 
 from harness.device import CONTROL
 from harness.operator_database import Operator
-from harness.results import InItsFormat, Result, gradients
+from harness.results import FlushedOrNot, InItsFormat, Repeated, Result, gradients
 from harness.samples import Arguments, Placing, Sample
-from harness.variations import CHANNELS_LAST
+from harness.variations import CHANNELS_LAST, DENORMALS, MANY, has_denormals
 
 FORWARD_TEST = ("TestCommon", "test_compare_cpu")
 BACKWARD_TEST = ("TestCommon", "test_noncontiguous_samples")
@@ -31,16 +33,50 @@ def backward(operator: Operator, sample: Sample, arguments: Arguments) -> Result
     return gradients(sample.to_differentiate(operator(arguments)), leaves)
 
 
-def in_its_format(operator: Operator, sample: Sample, arguments: Arguments) -> Result:
-    """Call the operator; where the arguments are channels-last and the cpu's result is, the device's has to be."""
+def varied(operator: Operator, sample: Sample, arguments: Arguments) -> Result:
+    """Call the operator, and give with the result what goes with the variation."""
+    device = _device(arguments)
+    if sample.kind == DENORMALS and device.type == CONTROL:
+        copies = Placing(device).arguments(arguments, on_host=operator.on_host)
+        made = forward(operator, sample, arguments)
+        for tensor in filter(has_denormals, copies.tensors()):
+            tensor[tensor.abs() < torch.finfo(tensor.dtype).tiny] *= 0
+        return FlushedOrNot(made.made, made.inputs, forward(operator, sample, copies))
+    if sample.kind == MANY and device.type != CONTROL:
+        copies = [Placing(device).arguments(arguments, on_host=operator.on_host) for _ in range(2)]
+        made = forward(operator, sample, arguments)
+        return Repeated(made.made, made.inputs, tuple(_deterministic(operator, sample, copies)))
     made = forward(operator, sample, arguments)
+    if sample.kind == DENORMALS:
+        return FlushedOrNot(made.made, made.inputs)
+    # Where the arguments are channels-last and the cpu's result is, the device's has to be.
     is_kept = sample.kind == CHANNELS_LAST and operator.name not in FORMAT_OF_THE_CPU
     return InItsFormat(made.made, made.inputs) if is_kept else made
 
 
+def _device(arguments: Arguments) -> torch.device:
+    return next((tensor.device for tensor in arguments.tensors()), torch.device(CONTROL))
+
+
+def _deterministic(operator: Operator, sample: Sample, calls: Iterable[Arguments]) -> Iterator[Result]:
+    """Results of calls in deterministic mode; none where the operator says that it has no such implementation.
+
+    https://docs.pytorch.org/docs/stable/generated/torch.use_deterministic_algorithms.html
+    """
+    torch.use_deterministic_algorithms(True)
+    try:
+        for arguments in calls:
+            yield forward(operator, sample, arguments)
+    except RuntimeError as error:
+        if "determinis" not in str(error):
+            raise
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
 def on_side_stream(operator: Operator, sample: Sample, arguments: Arguments) -> Result:
     """Call the operator on two streams at once, on the device, and give what the one that is not the default gave."""
-    device = next((tensor.device for tensor in arguments.tensors()), torch.device(CONTROL))
+    device = _device(arguments)
     if device.type == CONTROL:
         return forward(operator, sample, arguments)
     usual, side = torch.accelerator.current_stream(device), torch.Stream(device)

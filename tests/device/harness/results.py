@@ -73,6 +73,70 @@ class InItsFormat(Result):
         return None
 
 
+@dataclass(frozen=True)
+class FlushedOrNot(Result):
+    """What a run gave of denormal numbers, which a device may take for zero: PyTorch asks for neither.
+
+    Attributes:
+        flushed: what the cpu gives for zeros in their places.
+
+    """
+
+    flushed: Result | None = None
+
+    def differs(
+        self,
+        expected: Result,
+        device: torch.device,
+        *,
+        values: bool = True,
+        yardstick: Yardstick = NO_YARDSTICK,
+    ) -> str | None:
+        """How this differs from the cpu's, and from what that gives for zeros, or None."""
+        told = super().differs(expected, device, values=values, yardstick=yardstick)
+        if told is None or not isinstance(expected, FlushedOrNot) or expected.flushed is None:
+            return told
+        return super().differs(expected.flushed, device, values=values) and told
+
+
+@dataclass(frozen=True)
+class Repeated(Result):
+    """What a run gave, and what two others of the same arguments gave in torch's deterministic mode.
+
+    Attributes:
+        repeated: the results of those two; none where the device says that it has no deterministic implementation.
+
+    """
+
+    repeated: tuple[Result, ...] = ()
+
+    def differs(
+        self,
+        expected: Result,
+        device: torch.device,
+        *,
+        values: bool = True,
+        yardstick: Yardstick = NO_YARDSTICK,
+    ) -> str | None:
+        """How this differs from the cpu's, or from itself, or None."""
+        told = super().differs(expected, device, values=values, yardstick=yardstick)
+        if told is None and values and len({_bits(result) for result in self.repeated}) > 1:
+            return "two calls under torch.use_deterministic_algorithms(True) gave results that are not the same"
+        return told
+
+
+def _bits(result: Result) -> tuple[bytes, ...]:
+    """The memory of all results that have strides."""
+    tensors = (leaf for leaf in tree_leaves(result.made) if isinstance(leaf, torch.Tensor))
+    on_host = (tensor.cpu().resolve_conj().resolve_neg() for tensor in tensors if is_strided(tensor))
+    return tuple(tensor.reshape(-1).view(torch.uint8).numpy().tobytes() for tensor in on_host)
+
+
+def is_strided(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is an ordinary one, with elements in memory."""
+    return tensor.layout is torch.strided and not (tensor.is_nested or tensor.is_quantized)
+
+
 def _is_channels_last(made: object) -> bool:
     if not isinstance(made, torch.Tensor) or made.layout is not torch.strided or made.is_contiguous():
         return False

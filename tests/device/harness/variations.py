@@ -15,6 +15,7 @@ import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
 from harness.operator_database import Operator, is_attention
+from harness.results import is_strided
 from harness.samples import Arguments, Placing, Sample
 from harness.spread import spread
 from harness.torch_samples import plainly
@@ -46,6 +47,7 @@ MAX_TIMES = 8
 RESULT, INPUTS = 0, 1
 
 EXTREMAL = (torch.inf, -0.0, torch.finfo(torch.float32).max, -torch.inf, torch.finfo(torch.float32).tiny)
+DENORMAL = (torch.finfo(torch.float32).tiny / 4, -torch.finfo(torch.float32).tiny / 4)
 EXTREMAL_INTEGERS = (torch.iinfo(torch.int64).max, -1, -torch.iinfo(torch.int64).max, (1 << 53) + 1)
 """Not the smallest, which divided by -1 ends the process on some cpus."""
 
@@ -96,6 +98,15 @@ def _extremal(tensor: torch.Tensor) -> torch.Tensor:
     return _with(tensor, 1, EXTREMAL) if tensor.is_floating_point() else tensor
 
 
+def has_denormals(tensor: torch.Tensor) -> bool:
+    """Whether a tensor gets denormal numbers where a sample is called with them."""
+    return _is_strided(tensor) and tensor.dtype is torch.float32
+
+
+def _denormal(tensor: torch.Tensor) -> torch.Tensor:
+    return _with(tensor, 0, DENORMAL) if has_denormals(tensor) else tensor
+
+
 def _extremal_integers(tensor: torch.Tensor) -> torch.Tensor:
     return _with(tensor, 0, EXTREMAL_INTEGERS) if tensor.dtype is torch.int64 else tensor
 
@@ -123,6 +134,8 @@ ORDINARY: Mapping[str, Vary] = MappingProxyType(
 EXTRAORDINARY: Mapping[str, Vary] = MappingProxyType({"with NaN": _with_nan, "with extremal values": _extremal})
 
 CHANNELS_LAST = "channels-last"
+DENORMALS = "with denormal numbers"
+MANY = "of many elements"
 UNWRITTEN = ("resize_", "resize_as_")
 """Operators that add memory that nobody writes to a tensor that had none."""
 
@@ -160,6 +173,7 @@ def _without_more_elements(operator: Operator, found: Sequence[Sample], largest:
             yield from _varied(largest, kind, vary)
     if _is_of_class(operator, *COMPUTES):
         yield from _varied(largest, "of one element", _first_element)
+        yield from _varied(largest, DENORMALS, _denormal)
         yield from _with_extremal_integers(operator)
     if operator.name not in UNWRITTEN:
         yield from (Sample(largest.number, resize.to(0), kind="without elements") for resize in _resizes(largest))
@@ -191,9 +205,7 @@ def _strided_tensors(sample: Sample) -> list[torch.Tensor]:
 
 
 def _is_strided(tensor: object) -> bool:
-    if not isinstance(tensor, torch.Tensor) or tensor.layout is not torch.strided:
-        return False
-    return not (tensor.is_nested or tensor.is_quantized)
+    return isinstance(tensor, torch.Tensor) and is_strided(tensor)
 
 
 def _size(sample: Sample) -> tuple[int, int]:
@@ -305,7 +317,7 @@ def _grown(operator: Operator, samples: Iterable[Sample], which: int) -> Iterato
                 arguments = resize.to(length)
                 after = _elements(operator, arguments)
                 if after is not None and after[which] > BLOCK:
-                    yield Sample(sample.number, arguments, kind="of many elements")
+                    yield Sample(sample.number, arguments, kind=MANY)
                     break
 
 

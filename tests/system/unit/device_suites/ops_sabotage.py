@@ -15,6 +15,7 @@ DEVICE = "openreg"
 
 _REGISTERED: list[Any] = []
 """Registrations last as long as these objects."""
+_CALLS: list[Any] = []
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,33 @@ def _next_float(*arguments: Any) -> Any:
     return torch.nextafter(result, torch.full_like(result, torch.inf)).to(DEVICE)
 
 
+def _now_and_then_the_next_float(x: Any) -> Any:
+    """The cpu's error function, in every other call one unit in the last place away."""
+    import torch
+
+    result = x.cpu().erf()
+    _CALLS.append(result.shape)
+    return (torch.nextafter(result, torch.full_like(result, torch.inf)) if len(_CALLS) % 2 else result).to(x.device)
+
+
+def _denormal(x: Any) -> Any:
+    import torch
+
+    return (x != 0) & (x.abs() < torch.finfo(torch.float32).tiny)
+
+
+def _nothing_of_denormals(x: Any) -> Any:
+    """A logarithm that is no number for denormal numbers."""
+    host = x.cpu()
+    return host.log().masked_fill_(_denormal(host), float("nan")).to(x.device)
+
+
+def _zero_for_denormals(x: Any) -> Any:
+    """A logarithm that takes denormal numbers for zero."""
+    host = x.cpu()
+    return host.log().masked_fill_(_denormal(host), float("-inf")).to(x.device)
+
+
 def _sum_in_half(x: Any, dim: int, *, dtype: Any = None) -> Any:
     """A cumulative sum whose accumulator has the precision of float16."""
     wide = x.cpu().to(dtype or x.dtype)
@@ -132,6 +160,7 @@ def _on_cpu(name: str, *arguments: Any, **named: Any) -> Any:
 
 _OPTIMIZER = "ops/test_optimizers.py::test_optimizer"
 _FORWARD = "ops/test_forward.py::test_forward"
+_VARIATIONS = "ops/test_variations.py::test_variations"
 _SINE = "ops/test_out.py::test_out[sin-float32]"
 
 BROKEN: dict[str, Broken] = {
@@ -158,6 +187,12 @@ BROKEN: dict[str, Broken] = {
     ),
     "a last block that is wrong": Broken("exp", _last_block, (f"{_FORWARD}[exp-float32]",), "(1 of "),
     "a mask that is off by one": Broken("tril", _one_diagonal_more, (f"{_FORWARD}[tril-float32]",), "expected 0.0 at"),
+    "a last bit that changes": Broken(
+        "erf", _now_and_then_the_next_float, (f"{_VARIATIONS}[erf-float32]",), "two calls under"
+    ),
+    "denormal numbers that are none": Broken(
+        "log", _nothing_of_denormals, (f"{_VARIATIONS}[log-float32]",), "with denormal numbers"
+    ),
     "running statistics that stand still": Broken(
         "native_batch_norm",
         _norm_without_memory,
@@ -189,5 +224,6 @@ BROKEN: dict[str, Broken] = {
 
 WHOLE: dict[str, Broken] = {
     "one unit in the last place": Broken("tanh", _next_float, (f"{_FORWARD}[tanh-float32]",), ""),
+    "denormal numbers taken for zero": Broken("log", _zero_for_denormals, (f"{_VARIATIONS}[log-float32]",), ""),
 }
 """Devices that differ from the cpu and are not broken."""

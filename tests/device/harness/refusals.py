@@ -40,7 +40,7 @@ def refusal(error: BaseException, device: str) -> str | None:
     text = _text(error)
     operator = _NO_KERNEL.search(text)
     if operator is not None:
-        return f"no kernel for {operator[1]}: {first_line(text)}"
+        return f"blocked by {operator[1]}: {first_line(text)}"
     if isinstance(error, NotImplementedError) or _WORDS.search(text):
         return f"{type(error).__name__}: {first_line(text) or 'without a message'}"
     return None

@@ -17,7 +17,7 @@ from ootci.stages.render.findings import findings
 from ootci.stages.render.room import Room
 
 KERNEL = "Could not run '{}' with arguments from the 'PrivateUse1' backend. This could be because"
-NO_ADD = f"no kernel for aten::add.out: {KERNEL.format('aten::add.out')}"
+NO_ADD = f"blocked by aten::add.out: {KERNEL.format('aten::add.out')}"
 IN_SAMPLES = (
     "2 of 5 samples are refused, first sample 1: add(float32[3]): the cpu computes it, the device raised "
     f"NotImplementedError: {KERNEL.format('aten::add.out')}"

@@ -18,7 +18,8 @@ _NO_KERNEL = re.compile(r"Could not run '([\w:.]+)' with arguments from the")
 """How torch's dispatcher begins (aten/src/ATen/core/dispatch/OperatorEntry.cpp, reportError)."""
 _WORDS = re.compile(
     r"\bnot (?:yet |currently )?(?:been )?(?:implemented|supported)\b|\b(?:does not|doesn't) (?:yet )?support\b"
-    r"|\bunsupported\b(?! (?:operand|format))|\bno kernel\b|\b(?:should|please|must) register\b",
+    r"|\bunsupported\b(?! (?:operand|format))|\bno kernel\b|\b(?:should|please|must) register\b"
+    r"|\bis not a DeviceAllocator\b",
     re.IGNORECASE,
 )
 

@@ -64,9 +64,10 @@ def test_generator_decides_the_numbers(device: torch.device, name: str) -> None:
 @pytest.mark.device_only("its generator is the cpu's")
 def test_cpu_generator_is_left_alone(device: torch.device, name: str) -> None:
     """Drawing on the device, with a generator and without, does not advance the cpu's generator."""
+    generator = torch.Generator(device)  # a device that has none may take the cpu's
     before = torch.get_rng_state()
     if name in DRAWS:
-        DRAWS[name](device, torch.Generator(device).manual_seed(5))
+        DRAWS[name](device, generator.manual_seed(5))
         assert torch.equal(torch.get_rng_state(), before), "with a generator of the device"
         DRAWS[name](device, None)  # type: ignore[arg-type]
     else:
@@ -141,10 +142,11 @@ def test_cloned_state_is_independent(device: torch.device) -> None:
 @pytest.mark.device_only("its generator is the cpu's")
 def test_generator_of_another_device_is_refused(device: torch.device) -> None:
     """A generator of the cpu is refused for numbers on the device, and the other way round."""
+    generator = torch.Generator(device)
     with pytest.raises(RuntimeError):
         torch.rand(3, device=device, generator=torch.Generator())
     with pytest.raises(RuntimeError):
-        torch.rand(3, generator=torch.Generator(device))
+        torch.rand(3, generator=generator)
 
 
 @pytest.mark.device_only("it has no module with states")

@@ -187,8 +187,9 @@ def test_legacy_format(device: torch.device) -> None:
 def test_missing_card_is_told(device: torch.device, device_name: str) -> None:
     """Loading onto a card that is not there is an error that names the card."""
     missing = torch.accelerator.device_count() + 7
+    saved = _saved(put(numbers(3), device))
     with pytest.raises(RuntimeError, match=str(missing)):
-        torch.load(_saved(put(numbers(3), device)), map_location=f"{device_name}:{missing}")
+        torch.load(saved, map_location=f"{device_name}:{missing}")
 
 
 @pytest.mark.needs_devices(2)

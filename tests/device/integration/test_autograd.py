@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch.autograd import forward_ad
 
-from harness.compare import assert_matches, assert_on, numbers, put
+from harness.compare import assert_matches, assert_on, backward, numbers, put
 
 pytestmark = pytest.mark.capability("autograd")
 
@@ -51,7 +51,7 @@ def test_gradient_equals_cpu(device: torch.device, name: str) -> None:
     expected, result, exact = function(*here), function(*there), function(*exactly)
     assert_matches(result, expected, device, exact=exact)
     for made in (expected, result, exact):
-        (made**2).sum().backward()
+        backward(made**2)
     for actual, reference, value in zip(there, here, exactly, strict=True):
         assert actual.grad is not None
         assert reference.grad is not None
@@ -106,10 +106,10 @@ def test_function_transforms(device: torch.device) -> None:
 def test_gradients_accumulate(device: torch.device) -> None:
     """A second backward adds to `.grad`, in the same memory; `zero_grad` forgets it."""
     leaf = put(numbers(4), device).requires_grad_()
-    (leaf * 2).sum().backward()
+    backward(leaf * 2)
     first = leaf.grad
     assert first is not None
-    (leaf * 3).sum().backward()
+    backward(leaf * 3)
     assert leaf.grad is first
     assert_matches(first, torch.full((4,), 5.0), device)
 
@@ -128,7 +128,7 @@ def test_hooks_see_gradients_on_the_device(device: torch.device) -> None:
         seen.update(inputs=inputs[0], outputs=outputs[0])
 
     module.register_full_backward_hook(remember)
-    module(middle).sum().backward()
+    backward(module(middle))
     assert set(seen) == {"accumulated", "inputs", "outputs"}
     for tensor in seen.values():
         assert_on(tensor, device)
@@ -154,7 +154,7 @@ class _Cube(torch.autograd.Function):
 def test_custom_function(device: torch.device) -> None:
     """A user's `autograd.Function` saves tensors on the device and gets its gradient there, in double precision too."""
     leaf = put(numbers(5), device).requires_grad_()
-    _Cube.apply(leaf).sum().backward()
+    backward(_Cube.apply(leaf))
     assert leaf.grad is not None
     assert_matches(leaf.grad, 3 * numbers(5) ** 2, device)
     assert torch.autograd.gradcheck(_Cube.apply, put(numbers(5, dtype=torch.float64), device).requires_grad_())
@@ -181,7 +181,7 @@ def test_custom_operator(device: torch.device) -> None:
     leaf = put(numbers(6), device).requires_grad_()
     result = scaled_sine(leaf, 2.0)
     assert_matches(result, numbers(6).sin() * 2, device)
-    result.sum().backward()
+    backward(result)
     assert leaf.grad is not None
     assert_matches(leaf.grad, numbers(6).cos() * 2, device)
     # The check of the autograd registration knows only devices inside torch.
@@ -203,7 +203,7 @@ def test_modes_that_record_nothing(device: torch.device) -> None:
     squared = middle**2
     middle.add_(1)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        squared.sum().backward()
+        backward(squared)
 
 
 def test_anomaly_mode_finds_nan(device: torch.device) -> None:
@@ -236,7 +236,7 @@ def test_backward_from_several_threads(device: torch.device) -> None:
         leaf = put(numbers(50, seed=number), device).requires_grad_()
         for _ in range(5):
             leaf.grad = None
-            (leaf.sin() * number).sum().backward()
+            backward(leaf.sin() * number)
         assert leaf.grad is not None
         results[number] = leaf.grad
 
@@ -256,7 +256,7 @@ def test_backward_across_cards(device: torch.device, device_name: str) -> None:
     second = torch.device(device_name, 1)
     leaf, other = put(numbers(4), device).requires_grad_(), put(numbers(4, seed=1), second).requires_grad_()
     current = torch.accelerator.current_device_index()
-    (((leaf * 2).to(second) * other).to(device) + leaf).sum().backward()
+    backward(((leaf * 2).to(second) * other).to(device) + leaf)
     assert leaf.grad is not None
     assert other.grad is not None
     assert_matches(leaf.grad, 2 * numbers(4, seed=1) + 1, device)

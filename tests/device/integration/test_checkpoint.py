@@ -10,7 +10,7 @@ from torch.distributed.checkpoint.state_dict_loader import load
 from torch.distributed.checkpoint.state_dict_saver import save
 from torch.utils.checkpoint import checkpoint, checkpoint_sequential
 
-from harness.compare import assert_matches, assert_on, numbers, put
+from harness.compare import assert_matches, assert_on, backward, numbers, put
 
 pytestmark = pytest.mark.capability("checkpoint")
 
@@ -40,13 +40,13 @@ def test_gradients_are_those_without_checkpoint(device: torch.device, reentrant:
     inputs = put(numbers(8, 6), device).requires_grad_()
     torch.manual_seed(9)
     expected_result = model(inputs)
-    expected_result.sum().backward()
+    backward(expected_result)
     expected = _gradients(model)
     model.zero_grad()
     torch.manual_seed(9)
     result = checkpoint(model, inputs, use_reentrant=reentrant)
     after_forward = torch.rand(3, device=device).cpu()
-    result.sum().backward()
+    backward(result)
     assert_matches(result, expected_result.detach().cpu(), device)
     for seen, reference in zip(_gradients(model), expected, strict=True):
         torch.testing.assert_close(seen, reference)
@@ -67,7 +67,7 @@ def test_dropout_really_depends_on_the_state(device: torch.device, reentrant: bo
         inputs.grad = None
         torch.manual_seed(1)
         result = checkpoint(drop, inputs, use_reentrant=reentrant, preserve_rng_state=keep)
-        result.sum().backward()
+        backward(result)
         assert inputs.grad is not None
         return torch.equal((inputs.grad != 0).cpu(), (result != 0).cpu())
 
@@ -79,10 +79,10 @@ def test_sequential_checkpoint(device: torch.device) -> None:
     """A sequence of layers in segments gives the gradients of the whole."""
     model = _model(device).eval()
     inputs = put(numbers(8, 6), device).requires_grad_()
-    model(inputs).sum().backward()
+    backward(model(inputs))
     expected = _gradients(model)
     model.zero_grad()
-    checkpoint_sequential(model, 2, inputs, use_reentrant=False).sum().backward()
+    backward(checkpoint_sequential(model, 2, inputs, use_reentrant=False))
     for seen, reference in zip(_gradients(model), expected, strict=True):
         torch.testing.assert_close(seen, reference)
 
@@ -92,7 +92,7 @@ def test_distributed_checkpoint(device: torch.device, tmp_path: Path) -> None:
     """`torch.distributed.checkpoint` saves a model's and an optimizer's state and loads it in place, in one process."""
     model = _model(device)
     optimizer = torch.optim.Adam(model.parameters())
-    model(put(numbers(8, 6), device)).sum().backward()
+    backward(model(put(numbers(8, 6), device)))
     optimizer.step()
     state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": 3}
     save(state, checkpoint_id=tmp_path / "saved")

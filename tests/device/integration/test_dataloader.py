@@ -57,7 +57,7 @@ def test_shuffling_is_decided_by_the_cpu_generator(device: torch.device) -> None
         seen = []
         for batch, _ in loader:
             torch.rand(5, device=device)
-            seen.append(batch.to(device)[0, 0].item())
+            seen.append(batch.to(device).cpu()[0, 0].item())
         return seen
 
     first = order()

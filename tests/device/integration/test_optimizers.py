@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from harness.compare import assert_matches, assert_on, numbers, put
+from harness.compare import assert_matches, assert_on, backward, numbers, put
 from harness.outcomes import unsupported
 
 pytestmark = pytest.mark.capability("optimizers")
@@ -139,7 +139,7 @@ def test_differentiable_step(device: torch.device, name: str) -> None:
         optimizer = kind([live], **settings, differentiable=True)  # type: ignore[call-arg]
         live.grad = put(_numbers(3, seed=1, dtype=dtype), where) * rate
         optimizer.step()
-        (live**2).sum().backward()
+        backward(live**2)
         assert rate.grad is not None
         return rate.grad
 
@@ -176,7 +176,7 @@ def test_sparse_adam(device: torch.device) -> None:
         optimizer = torch.optim.SparseAdam(embedding.parameters(), lr=0.1)
         for _ in range(3):
             optimizer.zero_grad()
-            embedding(put(torch.tensor([1, 4, 1]), where)).square().sum().backward()
+            backward(embedding(put(torch.tensor([1, 4, 1]), where)).square())
             optimizer.step()
         return embedding.weight.detach()
 
@@ -221,7 +221,7 @@ def test_optimizer_built_before_moving_still_trains(device: torch.device) -> Non
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     model.to(device)
     before = model.weight.detach().cpu().clone()
-    model(put(numbers(8, 4), device)).square().sum().backward()
+    backward(model(put(numbers(8, 4), device)).square())
     optimizer.step()
     assert not torch.equal(model.weight.detach().cpu(), before), "the optimizer silently updates nothing"
     assert_on(model.weight, device)
@@ -238,7 +238,7 @@ def test_swapping_parameters_keeps_the_optimizer(device: torch.device) -> None:
     finally:
         torch.__future__.set_swap_module_params_on_conversion(swap)
     before = model.weight.detach().cpu().clone()
-    model(put(numbers(8, 4), device)).square().sum().backward()
+    backward(model(put(numbers(8, 4), device)).square())
     optimizer.step()
     assert_on(model.weight, device)
     assert not torch.equal(model.weight.detach().cpu(), before)

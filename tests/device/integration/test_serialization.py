@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from harness.compare import assert_matches, assert_on, numbers, put
+from harness.compare import assert_matches, assert_on, backward, numbers, put
 from harness.outcomes import unsupported
 from harness.process import run_python
 
@@ -124,7 +124,7 @@ def test_model_and_optimizer_state(device: torch.device) -> None:
 
     def step(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> torch.Tensor:
         optimizer.zero_grad()
-        model(put(numbers(8, 4), device)).square().sum().backward()
+        backward(model(put(numbers(8, 4), device)).square())
         optimizer.step()
         weight = model.weight
         assert isinstance(weight, torch.Tensor)

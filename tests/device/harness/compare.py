@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import torch
 
 from harness.elements import elements_differ
@@ -23,6 +25,30 @@ def assert_on(tensor: torch.Tensor, device: torch.device) -> None:
     assert tensor.device == device, f"expected a result on {device}, got one on {tensor.device}"
     storage = tensor.untyped_storage().device
     assert storage == device, f"the tensor says {device}, its storage says {storage}"
+
+
+OPAQUE = "tensors of the device are opaque: its memory has no addresses"
+
+
+@functools.cache
+def has_addresses(device: torch.device) -> bool:
+    """Whether memory of the device has addresses.
+
+    Where it has none, tensors are opaque: PyTorch asks them for a shape, not for strides
+    (aten/src/ATen/OpaqueTensorImpl.h).
+    """
+    try:
+        return torch.empty(1, device=device).untyped_storage().data_ptr() != 0
+    except RuntimeError:
+        return False
+
+
+def assert_laid_out(actual: torch.Tensor, expected: torch.Tensor) -> None:
+    """Assert that a tensor has the shape of another one, and, if it is not opaque, its strides and offset."""
+    __tracebackhide__ = True
+    assert actual.shape == expected.shape
+    if has_addresses(actual.device):
+        assert (actual.stride(), actual.storage_offset()) == (expected.stride(), expected.storage_offset())
 
 
 def assert_matches(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+import traceback
 from pickle import UnpicklingError
 
 from harness.device import CONTROL
@@ -28,9 +29,11 @@ def refusal(error: BaseException, device: str) -> str | None:
     """What the device under test refuses, and in which words, in a line; None where an exception says something else.
 
     An assertion of a test is no refusal, whatever it quotes, nor is a file that torch cannot load; and the control
-    refuses nothing.
+    refuses nothing. An assertion of torch may be one: autocast asserts that the device tells its precisions.
     """
-    if device == CONTROL or not isinstance(error, Exception) or isinstance(error, (AssertionError, UnpicklingError)):
+    if device == CONTROL or not isinstance(error, Exception) or isinstance(error, UnpicklingError):
+        return None
+    if isinstance(error, AssertionError) and not _raised_by_torch(error):
         return None
     module = getattr(sys.modules["torch"], device, None)
     if isinstance(error, AttributeError) and error.name is not None and module is not None and error.obj is module:
@@ -45,6 +48,12 @@ def refusal(error: BaseException, device: str) -> str | None:
     if isinstance(error, NotImplementedError) or _WORDS.search(text):
         return f"{type(error).__name__}: {first_line(text) or 'without a message'}"
     return None
+
+
+def _raised_by_torch(error: BaseException) -> bool:
+    """Whether an exception comes from torch, without what torch compares with for tests."""
+    frames = [frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return bool(frames) and frames[-1].startswith("torch.") and not frames[-1].startswith("torch.testing.")
 
 
 def _text(error: Exception) -> str:

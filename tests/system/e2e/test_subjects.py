@@ -111,5 +111,8 @@ def test_a_device_that_refuses_everything_says_so_and_is_not_ok(tested: Any) -> 
 def test_every_cell_of_a_device_in_python_says_what_it_can_do(tested: Any) -> None:
     found = tested("python_only", "smoke", "integration")
     assert {row.capability: row.state.value for row in found.run.capabilities} == PYTHON_ONLY
+    refused = found.outcomes("unsupported")
+    assert any("Tried to use AMP with the `pythononly` backend" in message for message in refused)
+    assert sum("its memory has no addresses" in message for message in refused) == 2
     passed = {item.id for item in found.run.outcomes if item.outcome.value == "passed" and item.capability in LACKS}
     assert passed == trivial_tests()

@@ -43,9 +43,9 @@ def varied(operator: Operator, sample: Sample, arguments: Arguments) -> Result:
             tensor[tensor.abs() < torch.finfo(tensor.dtype).tiny] *= 0
         return FlushedOrNot(made.made, made.inputs, forward(operator, sample, copies))
     if sample.kind == MANY and device.type != CONTROL:
-        copies = [Placing(device).arguments(arguments, on_host=operator.on_host) for _ in range(2)]
+        again = [Placing(device).arguments(arguments, on_host=operator.on_host) for _ in range(2)]
         made = forward(operator, sample, arguments)
-        return Repeated(made.made, made.inputs, tuple(_deterministic(operator, sample, copies)))
+        return Repeated(made.made, made.inputs, tuple(_deterministic(operator, sample, again)))
     made = forward(operator, sample, arguments)
     if sample.kind == DENORMALS:
         return FlushedOrNot(made.made, made.inputs)

@@ -13,12 +13,13 @@ pytestmark = pytest.mark.capability("tensors")
 
 
 @pytest.mark.parametrize(
-    "dtype",
-    [torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.uint8, torch.bool, torch.complex64],
-    ids=lambda dtype: str(dtype).removeprefix("torch."),
+    "dtype", [torch.float32, torch.int64, torch.bool], ids=lambda dtype: str(dtype).removeprefix("torch.")
 )
 def test_round_trip(device: torch.device, dtype: torch.dtype) -> None:
-    """A tensor copied to the device and back has the same elements."""
+    """A tensor copied to the device and back has the same elements.
+
+    Numbers, indices and masks: no device of PyTorch does without these; the other dtypes are up to the device.
+    """
     values = numbers(4, 5, dtype=dtype)
     there = put(values, device)
     assert_on(there, device)

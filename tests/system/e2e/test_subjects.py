@@ -93,7 +93,7 @@ def test_a_device_without_memory_streams_or_generator_passes_smoke(tested: Any) 
     )
     lacks = found.run.environment.device_facts["lacks"].split(", ")
     assert {"waiting for the device", "memory with an address", "a generator", "pinned memory"} <= set(lacks)
-    assert Counter(item.outcome.value for item in found.run.outcomes)["passed"] > 35
+    assert Counter(item.outcome.value for item in found.run.outcomes)["passed"] > 31
 
 
 def test_a_device_that_refuses_everything_says_so_and_is_not_ok(tested: Any) -> None:
@@ -101,7 +101,7 @@ def test_a_device_that_refuses_everything_says_so_and_is_not_ok(tested: Any) -> 
     refused = found.outcomes("unsupported")
     assert found.verdict == "SMOKE_BROKEN"
     assert found.reason.startswith(f"{len(refused)} tests of smoke unsupported, first smoke/")
-    assert len(refused) > 25
+    assert len(refused) > 22
     assert all("the compiler of this card does not support aten::" in message for message in refused)
     states = {row.capability: row.state.value for row in found.run.capabilities}
     assert {states[name] for name in ("ops", "tensors", "training")} == {"unsupported"}

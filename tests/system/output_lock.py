@@ -1,0 +1,229 @@
+"""What users see of this checkout, compared with what they see of another commit: for changes that should not show.
+
+    python tests/system/output_lock.py compare COMMIT   # exit code 0 nothing differs, 1 something, 2 no such commit
+    python tests/system/output_lock.py write FOLDER     # what users see, as files
+
+Seen are the invented sample site, the site with a hostile device, the help of every command, every schema, what every
+error means, what commands answer to wrong input, and the verdicts of an invented year. The other commit is checked out
+beside this one and shows itself by the same command, with its own code, so that no result is kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import filecmp
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import click
+from sample_site import FEWEST_NIGHTS, render_sample
+from simulator import World
+from simulator.memory import Memory
+from unit.render.hostile import hostile_sample
+
+import ootci.errors
+from ootci.cli.main import cli
+from ootci.model.schema import schemas
+from ootci.stages.judge import Courses, judge
+from ootci.stages.render import render
+
+ROOT = Path(__file__).parents[2]
+WORK = ROOT / ".ootci" / "output-lock"
+YEAR = 365
+MAX_LINES = 60
+"""Of the differences, printed; all of them are in a file."""
+
+DEVICE = "devices/npu.yaml"
+GOOD = """name: npu
+display_name: NPU
+vendor: Example
+tier: advisory
+maintainers: ["@example"]
+plugin:
+  package: torch_npu
+  distribution: torch-npu
+suites:
+  - name: smoke
+"""
+BAD_DEVICES = {
+    "empty": "",
+    "no mapping": "- npu\n",
+    "no YAML": "name: [npu\n",
+    "a key twice": GOOD + "name: npu\n",
+    "an unknown key": GOOD + "colour: red\n",
+    "a missing key": GOOD.replace("vendor: Example\n", ""),
+    "another tier": GOOD.replace("advisory", "gold"),
+    "another name": GOOD.replace("name: npu\n", "name: gpu\n", 1),
+    "no maintainer": GOOD.replace('"@example"', ""),
+    "an unknown suite": GOOD.replace("smoke", "speed"),
+    "an unknown capability": GOOD + "unsupported:\n  - capability: flying\n    reason: no wings\n",
+    "good": GOOD,
+}
+"""By what is wrong, the text of a device file."""
+
+
+def write(folder: Path) -> None:
+    """Write what this checkout shows to an empty folder."""
+    render_sample(folder / "made", nights=FEWEST_NIGHTS)[0].rename(folder / "sample-site")
+    hostile = hostile_sample(folder / "made" / "hostile")
+    render(hostile.registry, hostile.history, hostile.verdicts, folder / "hostile-site")
+    _write_lines(folder / "year.jsonl", _year(folder / "made" / "year"))
+    shutil.rmtree(folder / "made")
+    for name, text in schemas().items():
+        _write_lines(folder / "schemas" / f"{name}.json", [text.rstrip("\n")])
+    commands = dict(_commands(cli, "ootci"))
+    for name, context in commands.items():
+        _write_lines(folder / "help" / f"{name}.txt", [context.get_help()])
+    _write_lines(folder / "errors.txt", _errors())
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for name, text in pool.map(lambda asked: (asked[0], _answer(*asked[1:])), _wrong_input(commands)):
+            _write_lines(folder / "answers" / f"{name}.txt", [text])
+
+
+def _year(folder: Path) -> Iterator[str]:
+    world, history, courses = World(1, nights=YEAR), Memory(folder), Courses()
+    for night in world.all_nights():
+        history.append_plan(night.plan)
+        for run in night.arrivals:
+            history.append_run(run)
+        found = judge(night.registry, history, night.now, courses)
+        # Each night's list of past nights is what the nights before say.
+        yield found.model_dump_json(exclude={"devices": {"__all__": {"history"}}})
+
+
+def _commands(
+    command: click.Command, name: str, parent: click.Context | None = None
+) -> Iterator[tuple[str, click.Context]]:
+    context = click.Context(command, parent, name.rpartition(" ")[2], max_content_width=110, terminal_width=110)
+    yield name, context
+    if isinstance(command, click.Group):
+        for part in command.list_commands(context):
+            found = command.get_command(context, part)
+            assert found is not None
+            yield from _commands(found, f"{name} {part}", context)
+
+
+def _errors() -> Iterator[str]:
+    for value in vars(ootci.errors).values():
+        if isinstance(value, type) and issubclass(value, ootci.errors.OotciError) and hasattr(value, "id"):
+            yield f"{value.id}  exit code {value.exit_code}\n  {value.meaning}\n  {value.remedy}\n"
+
+
+def _wrong_input(commands: Mapping[str, click.Context]) -> Iterator[tuple[str, list[str], str | None]]:
+    """What is asked of the tool in a folder of its own: a name, arguments, and the text of a device file there."""
+    for command, context in commands.items():
+        words = command.split()[1:]
+        if words[:1] != ["doctor"]:  # which tells about the machine
+            yield f"{command}, nothing there", [*words, *_required(context.command)], None
+        yield f"{command}, an unknown option", [*words, "--no-such-option"], None
+    for what, text in BAD_DEVICES.items():
+        yield f"a device file, {what}", ["device", "check", DEVICE], text
+    for torch in ("9.9.9.9.9", "nightly@2031-02-30", "no/such/wheel.whl", "torch-2.13.0-cp27-none-any.whl"):
+        yield f"torch, {torch.replace('/', ' ')}", ["plan", "--torch", torch], GOOD
+
+
+def _required(command: click.Command) -> Iterator[str]:
+    """Values for what a command cannot do without."""
+    for parameter in command.params:
+        if parameter.required:
+            value = parameter.type.choices[0] if isinstance(parameter.type, click.Choice) else "npu"
+            yield from [value] if isinstance(parameter, click.Argument) else [parameter.opts[0], value]
+
+
+def _answer(arguments: list[str], device: str | None) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        if device is not None:
+            (Path(folder) / DEVICE).parent.mkdir()
+            (Path(folder) / DEVICE).write_text(device, encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, "-m", "ootci", *arguments],
+            cwd=folder,
+            env={**os.environ, "COLUMNS": "110", "NO_COLOR": "1", "HOME": folder},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+            stdin=subprocess.DEVNULL,
+        )
+    text = f"exit code {done.returncode}\n-- stdout\n{done.stdout}-- stderr\n{done.stderr}"
+    return text.replace(folder, "FOLDER").replace(str(ROOT), "CHECKOUT")
+
+
+def _write_lines(path: Path, lines: Iterable[str]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def differences(before: Path, after: Path) -> Iterator[str]:
+    """The lines of a unified diff of two folders; of files without lines, that they differ or are missing."""
+    names = sorted({str(path.relative_to(top)) for top in (before, after) for path in top.rglob("*") if path.is_file()})
+    for name in names:
+        old, new = before / name, after / name
+        if old.exists() and new.exists() and filecmp.cmp(old, new, shallow=False):
+            continue
+        try:
+            lines = [path.read_text(encoding="utf-8").splitlines() if path.exists() else [] for path in (old, new)]
+        except UnicodeDecodeError:
+            yield f"binary files {name} differ"
+            continue
+        if lines[0] == lines[1]:
+            what = (
+                "line ends differ" if old.exists() and new.exists() else f"only {'before' if old.exists() else 'after'}"
+            )
+            yield f"{what}: {name}"
+        yield from difflib.unified_diff(*lines, f"before/{name}", f"after/{name}", lineterm="", n=1)
+
+
+def compare(commit: str) -> int:
+    """Compare this checkout with a commit, and print what differs; the exit code."""
+    shutil.rmtree(WORK, ignore_errors=True)
+    WORK.mkdir(parents=True)
+    other = WORK / "checkout"
+    added = subprocess.run(["git", "worktree", "add", "--quiet", "--detach", other, commit], cwd=ROOT, check=False)
+    if added.returncode != 0:
+        return 2
+    try:
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(_show, (other, ROOT), (WORK / "before", WORK / "after")))
+    finally:
+        subprocess.run(["git", "worktree", "remove", "--force", other], cwd=ROOT, check=True)
+    lines = list(differences(WORK / "before", WORK / "after"))
+    _write_lines(WORK / "differences.diff", lines)
+    for line in lines[:MAX_LINES]:
+        print(line[:200])  # noqa: T201
+    files = sum(line.startswith(("--- before/", "binary files ", "only ", "line ends ")) for line in lines)
+    seen = sum(path.is_file() for path in (WORK / "after").rglob("*"))
+    print(f"{files} files differ, {seen} were compared; all lines are in {WORK / 'differences.diff'}")  # noqa: T201
+    return int(bool(lines))
+
+
+def _show(checkout: Path, folder: Path) -> None:
+    """Let a checkout write what it shows, with its own code."""
+    code = os.pathsep.join(str(checkout / part) for part in ("scripts", "tests/system"))
+    command = [sys.executable, str(checkout / "tests" / "system" / Path(__file__).name), "write", str(folder)]
+    subprocess.run(command, cwd=checkout, env={**os.environ, "PYTHONPATH": code}, check=True)
+
+
+def main() -> int:
+    """Run a command; the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("compare").add_argument("commit")
+    commands.add_parser("write").add_argument("folder", type=Path)
+    asked = parser.parse_args()
+    if asked.command == "compare":
+        return compare(asked.commit)
+    asked.folder.mkdir(parents=True)
+    write(asked.folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,35 @@
+"""A history for worlds in which every night is asked about."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Sequence
+from pathlib import Path
+
+from ootci.history.details import Measures, Texts
+from ootci.history.store import History
+from ootci.history.stored import StoredRun
+from ootci.model.plan import Plan
+
+
+class Memory(History):
+    """A history that stays in memory, as it is asked for everything on each night."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._nightlies: list[Plan] = []
+        self._kept: dict[str, list[StoredRun]] = {}
+
+    def append_plan(self, plan: Plan) -> bool:
+        self._nightlies.append(plan)
+        return True
+
+    def plans(self) -> tuple[Plan, ...]:
+        return tuple(self._nightlies)
+
+    def stored_runs(self, device: str) -> tuple[StoredRun, ...]:
+        return tuple(self._kept.get(device, ()))
+
+    def append_stored(self, new: StoredRun, details: Sequence[Texts | Measures] = ()) -> bool:
+        insort(self._kept.setdefault(new.head.device, []), new, key=lambda run: run.head.started_at)
+        return True

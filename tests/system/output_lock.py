@@ -3,8 +3,8 @@
     python tests/system/output_lock.py compare COMMIT   # exit code 0 nothing differs, 1 something, 2 no such commit
     python tests/system/output_lock.py write FOLDER     # what users see, as files
 
-Seen are the invented sample site, the site with a hostile device, the help of every command, every schema, what every
-error means, what commands answer to wrong input, and the verdicts of an invented year. The other commit is checked out
+Users see the invented sample site, the site with a hostile device, the help of every command, every schema, every error
+with its exit code and an example, and the verdicts of an invented year. The other commit is checked out
 beside this one and shows itself by the same command, with its own code, so that no result is kept.
 """
 
@@ -17,8 +17,7 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -40,34 +39,6 @@ YEAR = 365
 MAX_LINES = 60
 """Of the differences, printed; all of them are in a file."""
 
-DEVICE = "devices/npu.yaml"
-GOOD = """name: npu
-display_name: NPU
-vendor: Example
-tier: advisory
-maintainers: ["@example"]
-plugin:
-  package: torch_npu
-  distribution: torch-npu
-suites:
-  - name: smoke
-"""
-BAD_DEVICES = {
-    "empty": "",
-    "no mapping": "- npu\n",
-    "no YAML": "name: [npu\n",
-    "a key twice": GOOD + "name: npu\n",
-    "an unknown key": GOOD + "colour: red\n",
-    "a missing key": GOOD.replace("vendor: Example\n", ""),
-    "another tier": GOOD.replace("advisory", "gold"),
-    "another name": GOOD.replace("name: npu\n", "name: gpu\n", 1),
-    "no maintainer": GOOD.replace('"@example"', ""),
-    "an unknown suite": GOOD.replace("smoke", "speed"),
-    "an unknown capability": GOOD + "unsupported:\n  - capability: flying\n    reason: no wings\n",
-    "good": GOOD,
-}
-"""By what is wrong, the text of a device file."""
-
 
 def write(folder: Path) -> None:
     """Write what this checkout shows to an empty folder."""
@@ -78,13 +49,10 @@ def write(folder: Path) -> None:
     shutil.rmtree(folder / "made")
     for name, text in schemas().items():
         _write_lines(folder / "schemas" / f"{name}.json", [text.rstrip("\n")])
-    commands = dict(_commands(cli, "ootci"))
-    for name, context in commands.items():
-        _write_lines(folder / "help" / f"{name}.txt", [context.get_help()])
+    for name, text in _helps(cli, "ootci"):
+        _write_lines(folder / "help" / f"{name}.txt", [text])
     _write_lines(folder / "errors.txt", _errors())
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for name, text in pool.map(lambda asked: (asked[0], _answer(*asked[1:])), _wrong_input(commands)):
-            _write_lines(folder / "answers" / f"{name}.txt", [text])
+    shutil.copy(ROOT / "docs" / "machinery" / "error_examples.json", folder)  # a test holds it to what is said
 
 
 def _year(folder: Path) -> Iterator[str]:
@@ -98,62 +66,20 @@ def _year(folder: Path) -> Iterator[str]:
         yield found.model_dump_json(exclude={"devices": {"__all__": {"history"}}})
 
 
-def _commands(
-    command: click.Command, name: str, parent: click.Context | None = None
-) -> Iterator[tuple[str, click.Context]]:
+def _helps(command: click.Command, name: str, parent: click.Context | None = None) -> Iterator[tuple[str, str]]:
     context = click.Context(command, parent, name.rpartition(" ")[2], max_content_width=110, terminal_width=110)
-    yield name, context
+    yield name, command.get_help(context)
     if isinstance(command, click.Group):
         for part in command.list_commands(context):
             found = command.get_command(context, part)
             assert found is not None
-            yield from _commands(found, f"{name} {part}", context)
+            yield from _helps(found, f"{name} {part}", context)
 
 
 def _errors() -> Iterator[str]:
     for value in vars(ootci.errors).values():
         if isinstance(value, type) and issubclass(value, ootci.errors.OotciError) and hasattr(value, "id"):
             yield f"{value.id}  exit code {value.exit_code}\n  {value.meaning}\n  {value.remedy}\n"
-
-
-def _wrong_input(commands: Mapping[str, click.Context]) -> Iterator[tuple[str, list[str], str | None]]:
-    """What is asked of the tool in a folder of its own: a name, arguments, and the text of a device file there."""
-    for command, context in commands.items():
-        words = command.split()[1:]
-        if words[:1] != ["doctor"]:  # which tells about the machine
-            yield f"{command}, nothing there", [*words, *_required(context.command)], None
-        yield f"{command}, an unknown option", [*words, "--no-such-option"], None
-    for what, text in BAD_DEVICES.items():
-        yield f"a device file, {what}", ["device", "check", DEVICE], text
-    for torch in ("9.9.9.9.9", "nightly@2031-02-30", "no/such/wheel.whl", "torch-2.13.0-cp27-none-any.whl"):
-        yield f"torch, {torch.replace('/', ' ')}", ["plan", "--torch", torch], GOOD
-
-
-def _required(command: click.Command) -> Iterator[str]:
-    """Values for what a command cannot do without."""
-    for parameter in command.params:
-        if parameter.required:
-            value = parameter.type.choices[0] if isinstance(parameter.type, click.Choice) else "npu"
-            yield from [value] if isinstance(parameter, click.Argument) else [parameter.opts[0], value]
-
-
-def _answer(arguments: list[str], device: str | None) -> str:
-    with tempfile.TemporaryDirectory() as folder:
-        if device is not None:
-            (Path(folder) / DEVICE).parent.mkdir()
-            (Path(folder) / DEVICE).write_text(device, encoding="utf-8")
-        done = subprocess.run(
-            [sys.executable, "-m", "ootci", *arguments],
-            cwd=folder,
-            env={**os.environ, "COLUMNS": "110", "NO_COLOR": "1", "HOME": folder},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-            stdin=subprocess.DEVNULL,
-        )
-    text = f"exit code {done.returncode}\n-- stdout\n{done.stdout}-- stderr\n{done.stderr}"
-    return text.replace(folder, "FOLDER").replace(str(ROOT), "CHECKOUT")
 
 
 def _write_lines(path: Path, lines: Iterable[str]) -> None:

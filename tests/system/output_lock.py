@@ -1,7 +1,7 @@
 """What users see of this checkout, compared with what they see of another commit: for changes that should not show.
 
-    python tests/system/output_lock.py compare COMMIT   # exit code 0 nothing differs, 1 something, 2 no such commit
-    python tests/system/output_lock.py write FOLDER     # what users see, as files
+    .venv/bin/python tests/system/output_lock.py compare COMMIT   # exit code 0 nothing differs, 1 something, 2 no such commit
+    .venv/bin/python tests/system/output_lock.py write FOLDER     # what users see, as files
 
 Users see the invented sample site, the site with a hostile device, the help of every command, every schema, every error
 with its exit code and an example, and the verdicts of an invented year. The other commit is checked out
@@ -36,8 +36,6 @@ from ootci.stages.render import render
 ROOT = Path(__file__).parents[2]
 WORK = ROOT / ".ootci" / "output-lock"
 YEAR = 365
-MAX_LINES = 60
-"""Of the differences, printed; all of them are in a file."""
 
 
 def write(folder: Path) -> None:
@@ -87,28 +85,22 @@ def _write_lines(path: Path, lines: Iterable[str]) -> None:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-def differences(before: Path, after: Path) -> Iterator[str]:
-    """The lines of a unified diff of two folders; of files without lines, that they differ or are missing."""
-    names = sorted({str(path.relative_to(top)) for top in (before, after) for path in top.rglob("*") if path.is_file()})
-    for name in names:
+def differences(before: Path, after: Path) -> dict[str, list[str]]:
+    """By the name of a file that two folders have not alike, a unified diff; hidden files are nothing for users."""
+    files = {path.relative_to(top) for top in (before, after) for path in top.rglob("*") if path.is_file()}
+    found = {}
+    for name in sorted(name for name in files if not any(part.startswith(".") for part in name.parts)):
         old, new = before / name, after / name
-        if old.exists() and new.exists() and filecmp.cmp(old, new, shallow=False):
-            continue
-        try:
-            lines = [path.read_text(encoding="utf-8").splitlines() if path.exists() else [] for path in (old, new)]
-        except UnicodeDecodeError:
-            yield f"binary files {name} differ"
-            continue
-        if lines[0] == lines[1]:
-            what = (
-                "line ends differ" if old.exists() and new.exists() else f"only {'before' if old.exists() else 'after'}"
-            )
-            yield f"{what}: {name}"
-        yield from difflib.unified_diff(*lines, f"before/{name}", f"after/{name}", lineterm="", n=1)
+        if not (old.exists() and new.exists() and filecmp.cmp(old, new, shallow=False)):
+            lines = [
+                path.read_bytes().decode(errors="replace").splitlines() if path.exists() else [] for path in (old, new)
+            ]
+            found[str(name)] = list(difflib.unified_diff(*lines, f"before/{name}", f"after/{name}", lineterm="", n=1))
+    return found
 
 
 def compare(commit: str) -> int:
-    """Compare this checkout with a commit, and print what differs; the exit code."""
+    """Compare this checkout with a commit, and print which files differ; the exit code."""
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
     other = WORK / "checkout"
@@ -120,14 +112,12 @@ def compare(commit: str) -> int:
             list(pool.map(_show, (other, ROOT), (WORK / "before", WORK / "after")))
     finally:
         subprocess.run(["git", "worktree", "remove", "--force", other], cwd=ROOT, check=True)
-    lines = list(differences(WORK / "before", WORK / "after"))
-    _write_lines(WORK / "differences.diff", lines)
-    for line in lines[:MAX_LINES]:
-        print(line[:200])  # noqa: T201
-    files = sum(line.startswith(("--- before/", "binary files ", "only ", "line ends ")) for line in lines)
-    seen = sum(path.is_file() for path in (WORK / "after").rglob("*"))
-    print(f"{files} files differ, {seen} were compared; all lines are in {WORK / 'differences.diff'}")  # noqa: T201
-    return int(bool(lines))
+    found = differences(WORK / "before", WORK / "after")
+    _write_lines(WORK / "differences.diff", (line for lines in found.values() for line in lines))
+    for name in found:
+        print(name)  # noqa: T201
+    print(f"{len(found)} files differ; the lines are in {WORK / 'differences.diff'}")  # noqa: T201
+    return int(bool(found))
 
 
 def _show(checkout: Path, folder: Path) -> None:

@@ -1,11 +1,13 @@
 """What users see of this checkout, compared with what they see of another commit: for changes that should not show.
 
-    .venv/bin/python tests/system/output_lock.py compare COMMIT   # exit code 0 nothing differs, 1 something, 2 no such commit
-    .venv/bin/python tests/system/output_lock.py write FOLDER     # what users see, as files
+    .venv/bin/python tests/system/output_lock.py compare COMMIT
+    .venv/bin/python tests/system/output_lock.py write FOLDER
 
 Users see the invented sample site, the site with a hostile device, the help of every command, every schema, every error
 with its exit code and an example, and the verdicts of an invented year. The other commit is checked out
 beside this one and shows itself by the same command, with its own code, so that no result is kept.
+
+Exit codes of compare: 0 nothing differs, 1 something does, 2 there is no such commit.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from ootci.model.workspace import RunFolder
 pytestmark = pytest.mark.torch
 
 DEVICE = "openreg"
-TESTS = 15
+TESTS = 10
 """How many tests the one file has at least that is run here."""
 
 FILE = """name: openreg

@@ -304,12 +304,6 @@ class HistoryUnreachable(InfrastructureError):
     remedy = "Check the address, the network and the rights of the token. Nothing is lost: repeat the command."
 
 
-class HistoryOutdated(InputError):
-    id = "HIST-004"
-    meaning = "The history folder is of a version of the format before the one that this tool reads."
-    remedy = "Convert it once with `ootci history upgrade`."
-
-
 class NotInHistory(InputError):
     id = "HIST-005"
     meaning = "A device or a test was named of which the history holds nothing."

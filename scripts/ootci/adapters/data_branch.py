@@ -1,7 +1,7 @@
 """The history folder as a checkout of the orphan branch ``data``: fetching it, and publishing what was appended.
 
-Files of the history are added to at their ends, so git itself cannot merge two publishers' commits. Instead the newest
-commit of the branch is checked out beside the folder, gets what the folder has besides, and is committed anew.
+No file of the history is ever changed, so two publishers' commits are merged by their files: what one of them added or
+removed since the commit that they have in common. A file that both added with different content is a conflict.
 """
 
 from __future__ import annotations
@@ -9,36 +9,18 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import shutil
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from ootci.adapters.folder_lock import held
 from ootci.adapters.remote_git import RemoteGit
-from ootci.errors import HistoryConflict, OotciError
+from ootci.errors import HistoryConflict
 
 PUSH_ATTEMPTS = 10
 """Of several publishers at once one always gets in, so that as many as this do."""
 _PUBLISHED = "refs/ootci/published"
 """The commit that the folder was last known to have in common with the branch."""
-
-
-@dataclass(frozen=True)
-class Shrunk:
-    """What squashing did.
-
-    Attributes:
-        commits: how many commits the branch had.
-        before: bytes of all their objects, as git packs them.
-        after: bytes of what is left.
-
-    """
-
-    commits: int
-    before: int
-    after: int
 
 
 class DataBranch:
@@ -50,7 +32,6 @@ class DataBranch:
         folder: the history folder.
         remote: what git fetches from and pushes to.
         branch: name of the branch.
-        join: adds to the first history folder what the second has besides, or raises HistoryConflict.
         unfinished: name of the file that lies in the folder while it is moved to another commit.
         wait: sleeps between two attempts to push.
 
@@ -62,13 +43,11 @@ class DataBranch:
         remote: str,
         branch: str = "data",
         *,
-        join: Callable[[Path, Path], object],
         unfinished: str,
         wait: Callable[[float], None] = time.sleep,
     ) -> None:
         self.folder = folder
         self.branch = branch
-        self.join = join
         self.wait = wait
         self._unfinished = folder / unfinished
         self._git = RemoteGit(folder, remote, branch)
@@ -78,8 +57,7 @@ class DataBranch:
 
         Raises:
             HistoryUnreachable: the remote does not answer.
-            HistoryConflict: the folder and the branch hold different records of the same identity.
-            HistoryCorrupt: a record of one of them, which had to be compared, cannot be read back.
+            HistoryConflict: the folder and the branch hold different files of the same name.
             Busy: another command works in the folder.
 
         """
@@ -99,7 +77,7 @@ class DataBranch:
 
         Raises:
             HistoryUnreachable: pushing failed for good; what was appended is kept.
-            HistoryConflict, HistoryCorrupt, Busy: as for :meth:`fetch`.
+            HistoryConflict, Busy: as for :meth:`fetch`.
 
         """
         with self._held():
@@ -116,34 +94,6 @@ class DataBranch:
                 self.wait(min(2.0**attempt, 20.0))
             raise self._git.failed("push", answer)
 
-    def squash(self, message: str) -> Shrunk:
-        """Make the branch's past one commit with the files that it has now.
-
-        Raises:
-            HistoryConflict: the folder and the branch do not hold the same, or somebody published meanwhile.
-            HistoryUnreachable: the remote does not answer or refuses.
-            Busy: another command works in the folder.
-
-        """
-        with self._held():
-            tip = self._git.fetch_tip(whole=True)
-            if tip is None or tip != self._git.commit_of("HEAD") or self._dirty():
-                raise HistoryConflict(
-                    "the folder and the branch do not hold the same" if tip else "there is no branch to squash",
-                    where=self._git.place,
-                    fix="run `ootci history fetch` and `ootci history publish` first",
-                )
-            commits, before = self._git.size_of(tip)
-            commit = self._git.new_commit(self._git.must("rev-parse", f"{tip}^{{tree}}").out.strip(), None, message)
-            if not self._git.replace(tip, commit):
-                raise HistoryConflict(
-                    "somebody published meanwhile", where=self._git.place, fix="run `ootci history squash` again"
-                )
-            # The files are the same, so that nothing has to be moved.
-            self._git.must("update-ref", "HEAD", commit)
-            self._git.must("update-ref", _PUBLISHED, commit)
-            return Shrunk(commits, before, self._git.size_of(commit)[1])
-
     @contextlib.contextmanager
     def _held(self) -> Iterator[None]:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -159,12 +109,15 @@ class DataBranch:
         """The commit to push, with everything that the tip and the folder have; None when that is nothing."""
         if tip is not None and not self._has(tip):
             return self._joined(tip, message) if self._unpublished() else tip
-        head = self._git.commit_of("HEAD")
+        self._commit(message)
+        return self._git.commit_of("HEAD")
+
+    def _commit(self, message: str) -> None:
+        """Commit what was appended."""
         self._git.must("add", "--all", ".")
         if self._dirty():
-            head = self._git.new_commit(self._git.must("write-tree").out.strip(), head, message)
-            self._git.must("update-ref", "HEAD", head)
-        return head
+            tree = self._git.must("write-tree").out.strip()
+            self._git.must("update-ref", "HEAD", self._git.new_commit(tree, self._git.commit_of("HEAD"), message))
 
     def _has(self, tip: str) -> bool:
         """Whether the folder stands at the tip, or at commits of its own on top of it."""
@@ -181,21 +134,20 @@ class DataBranch:
 
     def _joined(self, tip: str, message: str) -> str:
         """A commit on top of the tip with what the folder has besides; the tip itself when that is nothing."""
-        scratch = self.folder / ".git" / "ootci"
-        beside, index = scratch / "beside", {"GIT_INDEX_FILE": str(scratch / "index")}
-        shutil.rmtree(scratch, ignore_errors=True)
-        beside.mkdir(parents=True)
-        try:
-            self._git.must("read-tree", tip, env=index)
-            self._git.must("checkout-index", "--all", f"--prefix={beside}/", env=index)
-            self.join(beside, self.folder)
-            self._git.must("add", "--all", ".", env={**index, "GIT_WORK_TREE": str(beside)})
-            tree = self._git.must("write-tree", env=index).out.strip()
-        except OotciError as error:
-            where = error.where.replace(str(beside), self._git.place)
-            raise type(error)(error.what, where=where, fix=error.fix) from error
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+        self._commit(message)
+        common = self._git.commit_of(_PUBLISHED) or self._git.must("hash-object", "-t", "tree", os.devnull).out.strip()
+        scratch = self.folder / ".git" / "ootci.index"
+        scratch.unlink(missing_ok=True)
+        index = {"GIT_INDEX_FILE": str(scratch)}
+        self._git.must("read-tree", "-i", "-m", "--aggressive", common, tip, "HEAD", env=index)
+        unmerged = self._git.must("ls-files", "--unmerged", "-z", env=index).out.partition("\0")[0]
+        if unmerged:
+            raise HistoryConflict(
+                "a different file of the same name is already published",
+                where=f"{self._git.place}/{unmerged.partition(chr(9))[2]}",
+                fix="give the new attempt a number of its own; what is published stays",
+            )
+        tree = self._git.must("write-tree", env=index).out.strip()
         if tree == self._git.must("rev-parse", f"{tip}^{{tree}}").out.strip():
             return tip
         return self._git.new_commit(tree, tip, message)

@@ -13,8 +13,6 @@ from ootci.adapters.process import Answer, ask
 from ootci.errors import HistoryUnreachable, ToolMissing
 
 TOKEN_VARIABLE = "GITHUB_TOKEN"  # noqa: S105 - the name of a variable
-ALL_COMMITS = 2**31 - 1
-"""The depth that means the whole history, see git-fetch(1)."""
 
 _SETTINGS = (
     *("-c", "user.name=ootci", "-c", "user.email=ootci@users.noreply.github.com"),
@@ -64,8 +62,8 @@ class RemoteGit:
         (git / "info").mkdir(exist_ok=True)
         (git / "info" / "exclude").write_text("".join(f"{pattern}\n" for pattern in ignored), encoding="utf-8")
 
-    def fetch_tip(self, *, whole: bool = False) -> str | None:
-        """Fetch the branch's newest commit, or all of them, and return the newest; None when there is no branch yet.
+    def fetch_tip(self) -> str | None:
+        """Fetch the branch's newest commit and return it; None when there is no branch yet.
 
         Raises:
             HistoryUnreachable: the remote does not answer.
@@ -74,8 +72,7 @@ class RemoteGit:
         listed = self.must("ls-remote", "--heads", "--", self.remote, f"refs/heads/{self.branch}")
         if not listed.out.strip():
             return None
-        depth = ALL_COMMITS if whole else 1
-        self.must("fetch", "--quiet", "--no-tags", f"--depth={depth}", "--", self.remote, f"refs/heads/{self.branch}")
+        self.must("fetch", "--quiet", "--no-tags", "--depth=1", "--", self.remote, f"refs/heads/{self.branch}")
         return self.must("rev-parse", "--verify", "FETCH_HEAD").out.strip()
 
     def push(self, commit: str) -> Answer:
@@ -90,19 +87,6 @@ class RemoteGit:
             raise self.failed("push", answer)
         return answer
 
-    def replace(self, old: str, new: str) -> bool:
-        """Make the branch another commit, unless it is not at ``old`` any more.
-
-        Raises:
-            HistoryUnreachable: pushing failed for another reason than that.
-
-        """
-        lease = f"--force-with-lease=refs/heads/{self.branch}:{old}"
-        answer = self.ask("push", "--quiet", lease, "--", self.remote, f"{new}:refs/heads/{self.branch}")
-        if answer.exit_code != 0 and "stale info" not in answer.err:
-            raise self.failed("push", answer)
-        return answer.exit_code == 0
-
     def commit_of(self, name: str) -> str | None:
         """The commit that a ref stands at."""
         return self.ask("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").out.strip() or None
@@ -111,11 +95,6 @@ class RemoteGit:
         """Make a commit of a tree."""
         above = () if parent is None else ("-p", parent)
         return self.must("commit-tree", tree, *above, "-m", message).out.strip()
-
-    def size_of(self, commit: str) -> tuple[int, int]:
-        """How many commits lead to one, and how many bytes all their objects take here."""
-        count = self.must("rev-list", "--count", commit).out
-        return int(count), int(self.must("rev-list", "--objects", "--disk-usage", commit).out)
 
     def ask(self, *arguments: str, env: Mapping[str, str] | None = None) -> Answer:
         """Run git in the folder, whatever its exit code.

@@ -11,9 +11,8 @@ from ootci.adapters.folder_lock import held
 from ootci.adapters.remote_git import origin
 from ootci.cli import history_export, history_query, history_upkeep
 from ootci.cli.context import Folders, InOrder, attempt_number, folder_options, format_option
-from ootci.cli.report import bytes_text, told
+from ootci.cli.report import told
 from ootci.errors import BadOption, OotciError, StageFileMissing
-from ootci.history.join import join
 from ootci.history.layout import UNFINISHED
 from ootci.history.store import History
 from ootci.model.plan import Plan
@@ -88,7 +87,7 @@ def _append_runs(workspace: Workspace, plan: Plan, store: History, say: Callable
 
 
 def _data_branch(folders: Folders, remote: str | None, branch: str) -> DataBranch:
-    return DataBranch(folders.history, _remote(remote), branch, join=join, unfinished=UNFINISHED)
+    return DataBranch(folders.history, _remote(remote), branch, unfinished=UNFINISHED)
 
 
 def _remote(given: str | None) -> str:
@@ -142,29 +141,11 @@ def publish(remote: str | None, branch: str, output_format: str, folders: Folder
     click.echo(told(text, {"branch": branch, "pushed": pushed}, output_format))
 
 
-@history.command(short_help="Make the data branch's past one commit.")
-@remote_option
-@branch_option
-@format_option
-@folder_options("history")
-def squash(remote: str | None, branch: str, output_format: str, folders: Folders) -> None:
-    """Make the data branch's past one commit, with the files that it has now.
-
-    The history itself stays as it is; what goes are the older states of its files in git, details that `gc` removed
-    among them. Refused while the folder and the branch do not hold the same.
-    """
-    done = _data_branch(folders, remote, branch).squash("The history so far")
-    count = "1 commit" if done.commits == 1 else f"{done.commits} commits"
-    text = f"squashed {count}: {bytes_text(done.before)} before, {bytes_text(done.after)} now"
-    facts = {"commits": done.commits, "bytes_before": done.before, "bytes": done.after}
-    click.echo(told(text, facts, output_format))
-
-
 for command in (
     history_query.query,
     history_export.export,
     history_upkeep.verify,
     history_upkeep.gc,
-    history_upkeep.upgrade,
+    history_upkeep.withdraw,
 ):
     history.add_command(command)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from datetime import datetime, timezone
 
 import click
 
 from ootci.adapters.folder_lock import held
+from ootci.adapters.terminal import plain
 from ootci.cli.context import Folders, folder_options, format_option
 from ootci.cli.report import bytes_text, told
 from ootci.errors import EXIT_FINE, EXIT_INFRASTRUCTURE, StageFileMissing
 from ootci.history.gc import MEASURES_RUNS, TEXTS_NIGHTS, Removed, old_details, remove
 from ootci.history.reader import HistoryReader
-from ootci.history.upgrade import upgrade as upgrade_history
+from ootci.history.store import History
 from ootci.history.verify import Report
 from ootci.history.verify import verify as verify_history
 
@@ -26,19 +28,6 @@ def _must_exist(folders: Folders) -> None:
             where=str(folders.history),
             fix="name one with --history, or run `ootci history fetch`",
         )
-
-
-@click.command(short_help="Convert a history of an earlier format.")
-@format_option
-@folder_options("history")
-def upgrade(output_format: str, folders: Folders) -> None:
-    """Convert a history of an earlier format; repeat it when it was ended half-way."""
-    _must_exist(folders)
-    with held(folders.history):
-        done = upgrade_history(folders.history)
-    text = f"upgraded: {done.plans} nightlies, {done.runs} runs" if done else "nothing to upgrade"
-    facts = {"nightlies": done.plans if done else 0, "runs": done.runs if done else 0}
-    click.echo(told(text, facts, output_format))
 
 
 @click.command(short_help="Read everything back; say what is wrong.")
@@ -110,6 +99,25 @@ def gc(texts_nights: int, measures_runs: int, dry_run: bool, output_format: str,
     for name, size in files:
         click.echo(f"{name}  {bytes_text(size)}")
     click.echo(f"{'would remove' if dry_run else 'removed'} {_summary(found)}")
+
+
+@click.command(short_help="Leave a nightly out.")
+@click.argument("plan_id", metavar="NIGHTLY")
+@click.option("--reason", required=True, metavar="TEXT", help="Why, for those who look for it later.")
+@format_option
+@folder_options("history")
+def withdraw(plan_id: str, reason: str, output_format: str, folders: Folders) -> None:
+    """Leave a nightly and its runs out of verdicts and pages from now on.
+
+    For a nightly that should not count, such as one with a wrong date. Its files stay, with a note of when and why.
+    """
+    _must_exist(folders)
+    history = History(folders.history)
+    with held(folders.history):
+        done = history.withdraw(plan_id, datetime.now(timezone.utc), " ".join(plain(reason).split()))
+    text = f"withdrew the nightly {plan_id}" if done else f"the nightly {plan_id} was withdrawn before"
+    hint = "; publish it with `ootci history publish`" if done else ""
+    click.echo(told(text + hint, {"nightly": plan_id, "withdrawn": done}, output_format))
 
 
 def _summary(found: tuple[Removed, ...]) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -16,9 +15,10 @@ from ootci.model.outcome import Attempt, Outcome, OutcomeName
 from ootci.model.record import Record, compact_record
 from ootci.model.run import OperatorCount, Run
 
+from .record_file import RESTORE
+from .run_file import in_order
 from .states import masked, outcome_of, present_rows, way_of
 from .stored import StoredRun
-from .tables import RESTORE
 
 MAX_BYTES = 512 * 1024 * 1024
 """No file of details is longer than this when it is unpacked."""
@@ -35,23 +35,23 @@ class FailureText:
 
 
 class Texts(Record):
-    """What failed, in words. Tests are named by their rank: how many of the run's tests stand before in the table."""
+    """What failed, in words. Tests are named by their places in the run's file."""
 
     excerpts: dict[int, str] = Field(default_factory=dict)
     """The ends of the logs of stages that did not pass, by the stage's place."""
     tests: dict[int, FailureText] = Field(default_factory=dict)
-    """What tests said, by rank."""
+    """What tests said, by place."""
     attempts: dict[int, tuple[Attempt, ...]] = Field(default_factory=dict)
-    """Later attempts, by rank."""
+    """Later attempts, by place."""
 
 
 class Measures(Record):
     """What was measured of every test."""
 
     order: Annotated[tuple[int, ...] | None, Field(exclude_if=lambda order: order is None)] = None
-    """Ranks in the order in which the run had its tests; null where that is ascending."""
+    """Places in the order in which the run had its tests; null where that is ascending."""
     durations: tuple[float, ...] = ()
-    """Seconds of each test, by rank."""
+    """Seconds of each test, by place."""
     operators: tuple[OperatorCount, ...] = ()
     """Operators that the suites used."""
 
@@ -61,37 +61,31 @@ D = TypeVar("D", bound=Record)
 _NOT_PASSED = frozenset(OutcomeName) - {OutcomeName.PASSED}
 
 
-def details_of(run: Run, rows: Sequence[int]) -> tuple[Texts, Measures]:
-    """The details of a run.
-
-    Args:
-        run: the run.
-        rows: the rows of its tests, in its order.
-
-    """
-    by_rank = sorted(range(len(rows)), key=rows.__getitem__)
-    ranked = [run.outcomes[place] for place in by_rank]
-    order = None
-    if by_rank != list(range(len(rows))):
-        rank = {place: number for number, place in enumerate(by_rank)}
-        order = tuple(rank[place] for place in range(len(rows)))
+def details_of(run: Run) -> tuple[Texts, Measures]:
+    """The details of a run."""
+    outcomes = in_order(run)
+    place = {item.id: number for number, item in enumerate(outcomes)}
+    order = tuple(place[item.id] for item in run.outcomes)
     texts = Texts(
-        excerpts={place: stage.excerpt for place, stage in enumerate(run.stages) if stage.excerpt is not None},
+        excerpts={number: stage.excerpt for number, stage in enumerate(run.stages) if stage.excerpt is not None},
         tests={
             number: FailureText(message=item.message, text=item.text)
-            for number, item in enumerate(ranked)
+            for number, item in enumerate(outcomes)
             if item.message is not None or item.text is not None
         },
-        attempts={number: item.attempts for number, item in enumerate(ranked) if item.attempts},
+        attempts={number: item.attempts for number, item in enumerate(outcomes) if item.attempts},
     )
-    durations = tuple(item.duration for item in ranked)
-    return texts, Measures(order=order, durations=durations, operators=run.operators)
+    return texts, Measures(
+        order=None if order == tuple(range(len(order))) else order,
+        durations=tuple(item.duration for item in outcomes),
+        operators=run.operators,
+    )
 
 
 def whole(
     run: StoredRun, texts: Texts | None, measures: Measures | None, *, passed_of: Collection[str] | None = None
 ) -> Run:
-    """The run as it was reported, as far as its details are still kept; without measures in the order of the table.
+    """The run as it was reported, as far as its details are still kept; without measures in the order of its file.
 
     Args:
         run: the run without details.
@@ -102,20 +96,21 @@ def whole(
 
     """
     said, measured = texts or Texts(), measures or Measures()
-    rows = run.rows()
+    rows = run.places.rows
     durations = measured.durations or (0.0,) * len(rows)
+    wanted = range(len(rows)) if passed_of is None else sorted(map(run.places.place, _wanted(run, passed_of)))
     outcomes = {
-        rank: _outcome(run, row, said.tests.get(rank), said.attempts.get(rank), durations[rank])
-        for rank, row in (enumerate(rows) if passed_of is None else _ranked(rows, _wanted(run, passed_of)))
+        place: _outcome(run, rows[place], said.tests.get(place), said.attempts.get(place), durations[place])
+        for place in wanted
     }
     stages = tuple(
-        stage.model_copy(update={"excerpt": said.excerpts[place]}) if place in said.excerpts else stage
-        for place, stage in enumerate(run.head.stages)
+        stage.model_copy(update={"excerpt": said.excerpts[number]}) if number in said.excerpts else stage
+        for number, stage in enumerate(run.head.stages)
     )
-    ranks = outcomes if measured.order is None else (rank for rank in measured.order if rank in outcomes)
+    places = outcomes if measured.order is None else (place for place in measured.order if place in outcomes)
     return run.head.model_copy(
         update={
-            "outcomes": tuple(outcomes[rank] for rank in ranks),
+            "outcomes": tuple(outcomes[place] for place in places),
             "capabilities": run.capabilities(),
             "stages": stages,
             "operators": measured.operators,
@@ -123,15 +118,10 @@ def whole(
     )
 
 
-def _wanted(run: StoredRun, passed_of: Collection[str]) -> list[int]:
-    """The rows of the tests that did not pass, and of all tests of some suites, ascending."""
+def _wanted(run: StoredRun, passed_of: Collection[str]) -> set[int]:
+    """The rows of the tests that did not pass, and of all tests of some suites."""
     states = masked(run.states, run.tests.mask(frozenset(passed_of))) if passed_of else b""
-    return sorted({*run.with_outcomes(_NOT_PASSED), *present_rows(states)})
-
-
-def _ranked(rows: Sequence[int], wanted: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Some of the rows of a run, each with its rank before it; most tests pass, and looking at each would take long."""
-    return ((bisect_left(rows, row), row) for row in wanted)
+    return {*run.with_outcomes(_NOT_PASSED), *present_rows(states)}
 
 
 def _outcome(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import Any
@@ -12,7 +11,7 @@ from ootci.model.columns import ColumnKind, Tables
 from ootci.model.outcome import OutcomeName
 from ootci.model.run import Run
 
-from .details import Measures, Texts, read_details
+from .details import Measures, Texts
 from .reader import HistoryReader
 from .states import outcome_of, way_of
 from .stored import StoredRun
@@ -47,7 +46,7 @@ REMARKABLE = frozenset(OutcomeName) - {OutcomeName.PASSED, OutcomeName.SKIPPED, 
 def exported(
     history: HistoryReader, *, devices: Collection[str] = (), since: datetime | None = None, everything: bool = False
 ) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Each row with its table's name, read a month at a time.
+    """Each row with its table's name, read a run at a time.
 
     Args:
         history: the history.
@@ -71,10 +70,9 @@ def exported(
         if plan.id in wanted:
             yield "nightlies", (plan.id, plan.created_at, plan.trigger.event, plan.trigger.url)
     for device in devices or history.devices():
-        for path in history.run_files(device):
-            for run in history.run_file(path).runs():
-                if run.head.plan_id in wanted:
-                    yield from _of_run(history, run, everything)
+        for key in history.run_keys(device):
+            if key.plan_id in wanted:
+                yield from _of_run(history, history.stored_run(key), everything)
 
 
 def _of_run(history: HistoryReader, run: StoredRun, everything: bool) -> Iterator[tuple[str, tuple[Any, ...]]]:
@@ -102,17 +100,15 @@ def _facts(run: StoredRun, head: Run) -> tuple[Any, ...]:
 
 
 def _outcomes(history: HistoryReader, run: StoredRun, everything: bool) -> Iterator[tuple[Any, ...]]:
-    texts = read_details(Texts, history.details_path(run, Texts))
-    measures = read_details(Measures, history.details_path(run, Measures))
-    rows = run.rows()
-    for row in rows if everything else run.with_outcomes(REMARKABLE):
-        rank, test, outcome = bisect_left(rows, row), run.tests[row], outcome_of(run.states[row])
+    texts, measures = history.details(run, Texts), history.details(run, Measures)
+    for row in run.rows() if everything else run.with_outcomes(REMARKABLE):
+        place, test, outcome = run.places.place(row), run.tests[row], outcome_of(run.states[row])
         way, signature = way_of(run.states[row]), run.signatures.get(row)
-        said = texts.tests.get(rank) if texts else None
+        said = texts.tests.get(place) if texts else None
         yield (
             *(test.id, test.suite, test.capability, outcome.value if outcome else None, way.value if way else None),
             " ".join(later.value for later in run.attempts.get(row, ())) or None,
             *((signature.id, signature.text) if signature else (None, None)),
-            measures.durations[rank] if measures and measures.durations else None,
+            measures.durations[place] if measures and measures.durations else None,
             said.message if said else None,
         )

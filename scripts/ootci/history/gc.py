@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
-from .layout import MONTH, details_file
+from .details import Measures, Texts
+from .layout import MONTH
 from .reader import HistoryReader
 
 TEXTS_NIGHTS = 90
@@ -32,14 +33,6 @@ class Removed:
     why: str
 
 
-@dataclass(frozen=True)
-class _Key:
-    planned: datetime
-    plan_id: str
-    attempt: int
-    month: str
-
-
 def old_details(history: HistoryReader, texts_nights: int, measures_runs: int) -> tuple[Removed, ...]:
     """The files that need not be kept, by path.
 
@@ -52,23 +45,24 @@ def old_details(history: HistoryReader, texts_nights: int, measures_runs: int) -
         HistoryCorrupt: a nightly or a run cannot be read back.
 
     """
-    plans = {
-        plan.id: (plan.created_at, path.parent.name) for path in history.plan_files() for plan in history.plans_of(path)
-    }
-    newest = max((created for created, _ in plans.values()), default=None)
+    planned = {plan.id: plan.created_at for plan in history.plans()}
+    newest = max(planned.values(), default=None)
     kept: set[Path] = set()
     dropped: dict[Path, str] = {}
     for device in history.devices():
-        keys = sorted(_keys(history, device, plans), key=lambda key: (key.planned, key.plan_id, key.attempt))
+        keys = sorted(
+            (key for key in history.run_keys(device) if key.plan_id in planned),
+            key=lambda key: (planned[key.plan_id], key),
+        )
         for number, key in enumerate(reversed(keys)):
             is_new = number < measures_runs
-            has_words = is_new or newest is None or newest - key.planned <= timedelta(days=texts_nights)
-            for kind, stays in (("texts", has_words), ("measures", is_new)):
-                path = details_file(history.folder, key.month, device, key.plan_id, key.attempt, kind)
+            has_words = is_new or newest is None or newest - planned[key.plan_id] <= timedelta(days=texts_nights)
+            for kind, stays in ((Texts, has_words), (Measures, is_new)):
+                path = history.details_path(key, kind)
                 if stays:
                     kept.add(path)
                 else:
-                    dropped[path] = kind
+                    dropped[path] = kind.__name__.lower()
     found = (path for path in _files(history.folder) if path not in kept)
     return tuple(Removed(path, path.stat().st_size, dropped.get(path, "unfinished")) for path in found)
 
@@ -82,15 +76,7 @@ def remove(files: Iterable[Removed], folder: Path) -> None:
             month.rmdir()
 
 
-def _keys(history: HistoryReader, device: str, plans: dict[str, tuple[datetime, str]]) -> Iterator[_Key]:
-    for path in history.run_files(device):
-        for plan_id, attempt in history.run_file(path).keys:
-            if plan_id in plans:
-                created, month = plans[plan_id]
-                yield _Key(created, plan_id, attempt, month)
-
-
 def _files(folder: Path) -> list[Path]:
     """All details, and what commands that were ended left of files that they wrote."""
-    left = [path for place in (folder, *folder.glob(MONTH)) for path in place.glob(".*.tmp") if path.is_file()]
-    return sorted([*left, *(path for path in (folder / "details").rglob("*") if path.is_file())])
+    left = [path for path in folder.rglob(".*.tmp") if path.is_file() and ".git" not in path.parts]
+    return sorted({*left, *(path for path in (folder / "details").rglob("*") if path.is_file())})

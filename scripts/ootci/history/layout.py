@@ -1,18 +1,39 @@
-"""Where things lie in a history folder, and whether a folder is a history at all."""
+"""Where the files of a history folder are, and whether a folder is a history at all."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
+from datetime import datetime, timezone
 from pathlib import Path
+from typing import NamedTuple
 
-from ootci.errors import HistoryCorrupt, HistoryOutdated
+from ootci.errors import HistoryCorrupt
 
-FORMAT = {"format": "ootci-history", "version": 2}
-FIRST_FORMAT = {"format": "ootci-history", "version": 1}
-RUNS = ".runs.jsonl"
+FORMAT = {"format": "ootci-history", "version": 3}
 MONTH = "[0-9][0-9][0-9][0-9]-[0-9][0-9]"
+PLAN = "plan.json"
+WITHDRAWN = "withdrawn.json"
+TESTS = "tests"
 UNFINISHED = ".unfinished"
-"""A file that lies in the folder while a command moves it from one state of the branch to another."""
+"""This file exists while a command moves the folder from one state of the data branch to another."""
+
+_RUN = re.compile(r"(?P<device>.+)\.(?P<attempt>[1-9][0-9]*)\.json")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+
+
+class RunKey(NamedTuple):
+    """What a run's file is named by."""
+
+    plan_id: str
+    device: str
+    attempt: int
+
+
+def is_name(text: str) -> bool:
+    """Whether an id may be part of a path."""
+    return _NAME.fullmatch(text) is not None
 
 
 def format_file(folder: Path) -> Path:
@@ -20,32 +41,20 @@ def format_file(folder: Path) -> Path:
     return folder / "format.json"
 
 
-def format_of(folder: Path) -> object:
-    """What that file says; None when there is no such file, and the empty text when it is no JSON."""
-    try:
-        return json.loads(format_file(folder).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except ValueError:
-        return ""
-
-
 def check_format(folder: Path) -> None:
-    """Refuse a folder that is no history of this version; one without a word on it is an empty one.
+    """Refuse a folder that is no history of this version; a folder without the file is an empty history.
 
     Raises:
-        HistoryOutdated: it is one of the version before.
-        HistoryCorrupt: it is one of another version, or another command left it half-way.
+        HistoryCorrupt: it is of another version, or another command was ended while it moved the folder.
 
     """
-    found = format_of(folder)
-    if found == FIRST_FORMAT:
-        raise HistoryOutdated(
-            "the folder holds a history of format version 1, and this tool reads version 2",
-            where=str(format_file(folder)),
-            fix="convert it with `ootci history upgrade`, once",
-        )
-    if found not in (None, FORMAT):
+    try:
+        found = json.loads(format_file(folder).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        found = FORMAT
+    except ValueError:
+        found = None
+    if found != FORMAT:
         raise HistoryCorrupt(
             "the folder holds a history of another format",
             where=str(format_file(folder)),
@@ -59,36 +68,39 @@ def check_format(folder: Path) -> None:
         )
 
 
-def plans_file(folder: Path, month: str) -> Path:
-    """The nightlies of a month."""
-    return folder / month / "plans.jsonl"
+def month_of(created_at: datetime) -> str:
+    """The month in which a nightly was planned, in UTC."""
+    return f"{created_at.astimezone(timezone.utc):%Y-%m}"
 
 
-def runs_file(folder: Path, month: str, device: str) -> Path:
-    """The runs of a device in a month."""
-    return folder / month / f"{device}{RUNS}"
+def nights_of(folder: Path) -> dict[str, Path]:
+    """The folder of each nightly, by the plan's id, oldest month first."""
+    return {path.parent.name: path.parent for path in sorted(folder.glob(f"{MONTH}/*/{PLAN}"))}
 
 
-def values_file(folder: Path, month: str) -> Path:
-    """The values that lines of a month share."""
-    return folder / month / "values.jsonl"
+def is_withdrawn(night: Path) -> bool:
+    """Whether a nightly was withdrawn; its folder stays as it was."""
+    return (night / WITHDRAWN).exists()
 
 
-def details_folder(folder: Path, month: str) -> Path:
-    """Where the details of the runs of a month's nightlies lie."""
-    return folder / "details" / month
+def run_file(night: Path, device: str, attempt: int) -> Path:
+    """The file of a run, in the folder of its nightly."""
+    return night / f"{device}.{attempt}.json"
 
 
-def details_file(folder: Path, month: str, device: str, plan_id: str, attempt: int, kind: str) -> Path:
+def runs_of(folder: Path) -> Iterator[tuple[RunKey, Path]]:
+    """The file of each run, by path."""
+    for path in sorted(folder.glob(f"{MONTH}/*/*.json")):
+        found = _RUN.fullmatch(path.name)
+        if found:
+            yield RunKey(path.parent.name, found["device"], int(found["attempt"])), path
+
+
+def tests_file(folder: Path, digest: str) -> Path:
+    """The file of a list of tests."""
+    return folder / TESTS / f"{digest}.json"
+
+
+def details_file(folder: Path, month: str, key: RunKey, kind: str) -> Path:
     """Details of a run of a nightly of that month; ``kind`` is ``texts`` or ``measures``."""
-    return details_folder(folder, month) / details_name(device, plan_id, attempt, kind)
-
-
-def details_name(device: str, plan_id: str, attempt: int, kind: str) -> str:
-    """What the file of such details is called in its month's folder."""
-    return f"{device}.{plan_id}.{attempt}.{kind}.json.gz"
-
-
-def device_of(path: Path) -> str:
-    """The device of a file of runs."""
-    return path.name.removesuffix(RUNS)
+    return folder / "details" / month / f"{key.device}.{key.plan_id}.{key.attempt}.{kind}.json.gz"

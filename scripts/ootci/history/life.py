@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import re
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -15,7 +14,7 @@ from ootci.model.plan import Plan
 from ootci.model.record import Record, Time
 from ootci.model.torch_build import TorchBuild
 
-from .details import Texts, read_details
+from .details import Texts
 from .reader import HistoryReader
 from .states import outcome_of, way_of
 from .stored import StoredRun
@@ -162,11 +161,8 @@ def _why_absent(run: StoredRun) -> str:
 
 
 def _message(history: HistoryReader, run: StoredRun, row: int) -> str | None:
-    path = history.details_path(run, Texts)
-    if run.outcome(row) is OutcomeName.PASSED or not path.exists():
-        return None
-    texts = read_details(Texts, path)
-    said = texts.tests.get(bisect_left(run.rows(), row)) if texts else None
+    texts = None if run.outcome(row) is OutcomeName.PASSED else history.details(run, Texts)
+    said = texts.tests.get(run.places.place(row)) if texts else None
     return said.message if said else None
 
 

@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
-import glob
 from collections.abc import Collection, Iterator
 from datetime import datetime
-from functools import cached_property
-from itertools import chain
+from functools import cached_property, partial
+from itertools import chain, groupby
 from pathlib import Path
 
-from ootci.errors import HistoryConflict
+from pydantic import ValidationError
+
+from ootci.errors import HistoryConflict, HistoryCorrupt
 from ootci.model.plan import Plan
+from ootci.model.record import Record, check_version
 from ootci.model.run import Run
 
-from .details import Measures, Texts, read_details, whole
-from .fingerprint import files_fingerprint
-from .layout import (
-    MONTH,
-    RUNS,
-    check_format,
-    details_file,
-    details_folder,
-    details_name,
-    device_of,
-    plans_file,
-    runs_file,
-    values_file,
-)
-from .lines import read_lines
+from .details import D, Measures, Texts, read_details, whole
+from .layout import PLAN, RunKey, check_format, details_file, is_withdrawn, nights_of, runs_of, tests_file
 from .past_run import PastRun
-from .plan_lines import plan_id_of, read_plan
-from .run_file import RunFile
+from .record_file import RESTORE, load
+from .run_file import RunReader, lists_of, started_at
 from .stored import StoredRun
-from .tables import TestTable, ValueTable
+from .tables import Places, TestTable, read_list
 
 
 class HistoryReader:
@@ -45,27 +33,48 @@ class HistoryReader:
         folder: the folder, ``data/`` on a laptop and a checkout of the branch ``data`` on GitHub.
 
     Raises:
-        HistoryOutdated: the folder is a history of a version before this one.
-        HistoryCorrupt: it is one of a version that this tool does not read, or was left half-way by another command.
+        HistoryCorrupt: it is of a version that this tool does not read, or was left half-way by another command.
 
     """
 
     def __init__(self, folder: Path) -> None:
         check_format(folder)
         self.folder = folder
-        self._values: dict[str, ValueTable] = {}
-        self._plans: dict[Path, list[Plan]] = {}
-        self._detailed: dict[str, frozenset[str]] = {}
+        self._plans: dict[str, Plan] = {}
+        self._table = TestTable()
+        self._lists: dict[str, Places] = {}
+        self._reader = RunReader(self._list, self._table)
 
     def plans(self) -> tuple[Plan, ...]:
-        """Every nightly, oldest first.
+        """Every nightly that was not withdrawn, oldest first.
 
         Raises:
             HistoryCorrupt: a record cannot be read back.
 
         """
-        plans = [self._plan(*place) for place in self._places.values()]
+        plans = (self.plan(plan_id) for plan_id, night in self._nights.items() if not is_withdrawn(night))
         return tuple(sorted(plans, key=_age_of_plan))
+
+    def plan(self, plan_id: str) -> Plan:
+        """One nightly.
+
+        Raises:
+            HistoryCorrupt: it cannot be read back.
+            StageFileVersion: a newer version of the tool wrote it.
+
+        """
+        if plan_id not in self._plans:
+            path = self._nights[plan_id] / PLAN
+            record = load(path)
+            try:
+                check_version(Plan, record.get("schema_version", Plan.VERSION), where=str(path))
+                plan = Plan.model_validate(record)
+                if plan.id != plan_id:
+                    raise ValueError(f"it is the nightly {plan.id}")
+            except (ValueError, ValidationError) as error:
+                raise HistoryCorrupt(f"the plan cannot be read back: {error}", where=str(path), fix=RESTORE) from error
+            self._plans[plan_id] = plan
+        return self._plans[plan_id]
 
     def stored_runs(self, device: str) -> tuple[StoredRun, ...]:
         """Every attempt of a device, oldest first, without details.
@@ -74,35 +83,41 @@ class HistoryReader:
             HistoryCorrupt: a record cannot be read back.
 
         """
-        runs = [run for path in self.run_files(device) for run in self.run_file(path).runs()]
-        return tuple(sorted(runs, key=_age_of_run))
+        return tuple(sorted(map(self._reader.read, self._files(device).values()), key=_age_of_run))
+
+    def stored_run(self, key: RunKey) -> StoredRun:
+        """One of ``run_keys``; raises as :meth:`stored_runs`."""
+        return self._reader.read(self._files(key.device)[key])
 
     def past_runs(self, device: str) -> tuple[PastRun, ...]:
         """Every attempt of a device, oldest first, each to be read when it is asked for.
 
         Raises:
-            HistoryCorrupt: a line is no run.
+            HistoryCorrupt: a record cannot be read back.
 
         """
-        runs = [run for path in self.run_files(device) for run in self.run_file(path).past()]
+        runs = []
+        for key, path in self._files(device).items():
+            record = load(path)
+            named = key.plan_id, key.attempt, str(record["run"]["id"])
+            runs.append(PastRun(device, *named, started_at(record), partial(self._reader.read, path)))
         return tuple(sorted(runs, key=lambda run: run.age))
 
     def attempts_by_nightly(self, device: str) -> Iterator[tuple[StoredRun, ...]]:
         """The attempts of each nightly that a device reported on, the last attempt first, of the newest nightly first.
 
-        They are read a month at a time, without details. A nightly that was run again later stays where it was.
+        They are read one nightly at a time, without details. A nightly that was run again later stays where it was.
 
         Raises:
             HistoryConflict: the nightly of a run is not in the history.
             HistoryCorrupt: a record cannot be read back.
 
         """
-        for path in reversed(self.run_files(device)):
-            nightlies: dict[str, list[StoredRun]] = {}
-            for run in self.run_file(path).runs():
-                nightlies.setdefault(run.head.plan_id, []).append(run)
-            for runs in sorted(nightlies.values(), key=lambda runs: self._planned(runs[0].head), reverse=True):
-                yield tuple(sorted(runs, key=lambda run: run.head.attempt, reverse=True))
+        files = self._files(device)
+        nightlies = {plan_id: list(keys) for plan_id, keys in groupby(sorted(files), key=lambda key: key.plan_id)}
+        plans = {plan_id: self.plan(plan_id) for plan_id in nightlies if self.night(plan_id, f"{plan_id}-{device}")}
+        for plan_id in sorted(plans, key=lambda plan_id: _age_of_plan(plans[plan_id]), reverse=True):
+            yield tuple(self._reader.read(files[key]) for key in reversed(nightlies[plan_id]))
 
     def newest_stored(self, device: str) -> Iterator[StoredRun]:
         """The attempts of a device one by one, newest nightly first; otherwise as :meth:`attempts_by_nightly`."""
@@ -133,122 +148,78 @@ class HistoryReader:
             HistoryCorrupt: the details cannot be read back.
 
         """
-        texts = read_details(Texts, self.details_path(run, Texts))
-        return whole(run, texts, read_details(Measures, self.details_path(run, Measures)), passed_of=passed_of)
+        return whole(run, self.details(run, Texts), self.details(run, Measures), passed_of=passed_of)
 
-    def details_fingerprint(self, run: PastRun) -> str:
-        """A digest of the details of a run that are still kept, without reading what they say; empty without any."""
-        month = self.month_of(run.plan_id, run.id)
-        names = [details_name(run.device, run.plan_id, run.attempt, _kind(kind)) for kind in (Texts, Measures)]
-        # Most runs are old and have none: looking for each of their files takes longer than looking at all at once.
-        found = self._details_of(month)
-        if found.isdisjoint(names):
-            return ""
-        return files_fingerprint(details_folder(self.folder, month) / name if name in found else None for name in names)
+    def details(self, run: StoredRun, kind: type[D]) -> D | None:
+        """Details of a run; None where they are not kept any more.
 
-    def _details_of(self, month: str) -> frozenset[str]:
-        """The names of the files of details of a month's runs."""
-        if month not in self._detailed:
-            with contextlib.suppress(FileNotFoundError):
-                self._detailed[month] = frozenset(path.name for path in details_folder(self.folder, month).iterdir())
-        return self._detailed.setdefault(month, frozenset())
+        Raises:
+            HistoryCorrupt: they cannot be read back.
 
-    def sources_fingerprint(self, device: str, month: str) -> str:
-        """A digest of the files that hold a device's runs of a month's nightlies, and those nightlies.
-
-        What they say of tests are rows of the table of tests, which is not in it.
         """
-        files = runs_file(self.folder, month, device), plans_file(self.folder, month), values_file(self.folder, month)
-        return files_fingerprint(files)
+        head = run.head
+        return read_details(kind, self.details_path(RunKey(head.plan_id, head.device, head.attempt), kind))
 
     def devices(self) -> tuple[str, ...]:
         """Names of all devices that ever reported, sorted."""
-        return tuple(sorted({device_of(path) for path in self.run_files()}))
+        return tuple(sorted(self._runs))
 
     @cached_property
     def tests(self) -> TestTable:
-        """Every test of every device."""
-        return TestTable(self.folder / "tests.jsonl")
+        """Every test of every device, in the order in which the nightlies brought them."""
+        plans = {plan_id: number for number, plan_id in enumerate(plan.id for plan in self.plans())}
+        files = {key: path for device in self.devices() for key, path in self._files(device).items()}
+        for key in sorted(files, key=lambda key: (plans.get(key.plan_id, len(plans)), key)):
+            for digest in lists_of(files[key]):
+                self._list(digest)
+        return self._table
 
-    def values(self, month: str) -> ValueTable:
-        """The values that lines of a month share."""
-        if month not in self._values:
-            self._values[month] = ValueTable(values_file(self.folder, month))
-        return self._values[month]
+    def _list(self, digest: str) -> Places:
+        """The places of the tests of a list, which is read once."""
+        if digest not in self._lists:
+            self._lists[digest] = Places.of(self._table.rows_of(read_list(tests_file(self.folder, digest))))
+        return self._lists[digest]
 
-    @cached_property
-    def _places(self) -> dict[str, tuple[Path, int]]:
-        """Where each plan is: its file, and the number of its line."""
-        return {
-            plan_id_of(line, f"{path}:{number + 1}"): (path, number)
-            for path in self.plan_files()
-            for number, line in enumerate(read_lines(path))
-        }
-
-    def _plan(self, path: Path, number: int) -> Plan:
-        return self.plans_of(path)[number]
-
-    def plan_files(self) -> list[Path]:
-        """The files of nightlies, oldest month first."""
-        return sorted(self.folder.glob(f"{MONTH}/plans.jsonl"))
-
-    def plans_of(self, path: Path) -> list[Plan]:
-        """The nightlies of one of them, in the order in which they were added.
-
-        Raises:
-            HistoryCorrupt: a record cannot be read back.
-
-        """
-        if path not in self._plans:
-            table = self.values(path.parent.name)
-            self._plans[path] = [
-                read_plan(line, table, f"{path}:{number + 1}") for number, line in enumerate(read_lines(path))
-            ]
-        return self._plans[path]
-
-    def month_of(self, plan_id: str, run_id: str) -> str:
-        """The month of a run is that of its nightly, so that it can be found however late it arrives.
+    def night(self, plan_id: str, run_id: str) -> Path:
+        """The folder of a run's nightly, in which the run is found however late it arrives.
 
         Raises:
             HistoryConflict: the nightly is not in the history.
 
         """
-        return self._place(plan_id, run_id)[0].parent.name
-
-    def _month(self, run: Run) -> str:
-        return self.month_of(run.plan_id, run.id)
-
-    def _planned(self, run: Run) -> tuple[datetime, str]:
-        """How old a run's nightly is."""
-        return _age_of_plan(self._plan(*self._place(run.plan_id, run.id)))
-
-    def _place(self, plan_id: str, run_id: str) -> tuple[Path, int]:
-        if plan_id in self._places:
-            return self._places[plan_id]
+        if plan_id in self._nights:
+            return self._nights[plan_id]
         raise HistoryConflict(
             f"the nightly {plan_id} of the run {run_id} is not in the history",
             where=str(self.folder),
             fix="append its plan.json first, with `ootci history append`",
         )
 
-    def run_files(self, device: str = "*") -> list[Path]:
-        """The files of a device's runs, or of all devices', oldest month first."""
-        return sorted(self.folder.glob(f"{MONTH}/{glob.escape(device) if device != '*' else device}{RUNS}"))
+    @cached_property
+    def _nights(self) -> dict[str, Path]:
+        """The folder of each nightly."""
+        return nights_of(self.folder)
 
-    def run_file(self, path: Path) -> RunFile:
-        """One of them."""
-        return RunFile(path, device_of(path), self.tests, self.values(path.parent.name))
+    @cached_property
+    def _runs(self) -> dict[str, dict[RunKey, Path]]:
+        """The file of each run of a nightly that was not withdrawn, by device."""
+        found: dict[str, dict[RunKey, Path]] = {}
+        for key, path in runs_of(self.folder):
+            if not is_withdrawn(path.parent):
+                found.setdefault(key.device, {})[key] = path
+        return found
 
-    def details_path(self, run: StoredRun, kind: type[Texts | Measures]) -> Path:
-        """Where a run's details lie, or would."""
-        return self._details_path(self._month(run.head), run.head, kind)
+    def _files(self, device: str) -> dict[RunKey, Path]:
+        return self._runs.get(device, {})
 
-    def _details_path(self, month: str, run: Run | PastRun, kind: type[Texts | Measures]) -> Path:
-        return details_file(self.folder, month, run.device, run.plan_id, run.attempt, _kind(kind))
+    def run_keys(self, device: str) -> tuple[RunKey, ...]:
+        """What tells a device's runs apart, without reading them."""
+        return tuple(self._files(device))
 
-
-def _kind(kind: type[Texts | Measures]) -> str:
-    return kind.__name__.lower()
+    def details_path(self, key: RunKey, kind: type[Record]) -> Path:
+        """Where a run's details are, or would be."""
+        month = self.night(key.plan_id, f"{key.plan_id}-{key.device}").parent.name
+        return details_file(self.folder, month, key, kind.__name__.lower())
 
 
 def _age_of_plan(plan: Plan) -> tuple[datetime, str]:

@@ -1,111 +1,196 @@
-"""The runs of one device in one month, decoded no further than is asked for."""
+"""A run's file: what is known of the run, and a letter for each test of the lists that it names.
+
+Suites are in the order in which they ran, and the tests of a suite in the order of their ids. A test's place is the
+number of tests before it.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property, partial
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
 
 from ootci.errors import HistoryCorrupt
+from ootci.model.outcome import FAILURES, Outcome, OutcomeName
+from ootci.model.record import check_version
+from ootci.model.run import Run
+from ootci.model.signature import Signature
 
-from .lines import read_lines
-from .past_run import PastRun
-from .run_lines import Line, open_line, read_line, write_line
-from .stored import StoredRun
-from .tables import RESTORE, TestTable, ValueTable
+from .record_file import RESTORE, load, pack, unpack
+from .signature import signature_of
+from .states import letters_of, state_of, states_of
+from .stored import StoredRun, head_of
+from .tables import Places, TestTable, list_digest, write_list
+
+K = TypeVar("K")
+
+_NAMED = FAILURES | {OutcomeName.XFAILED}
+"""The outcomes of tests that have a signature, if they said anything."""
 
 
-class RunFile:
-    """One file of runs; a missing one is empty.
+def in_order(run: Run) -> list[Outcome]:
+    """The outcomes of a run in the order of its file."""
+    suites = {suite: number for number, suite in enumerate(dict.fromkeys(item.suite for item in run.outcomes))}
+    return sorted(run.outcomes, key=lambda item: (suites[item.suite], item.id))
+
+
+def write_run(run: Run) -> tuple[bytes, dict[str, bytes]]:
+    """The file of a run, and the lists of tests that it names, by digest."""
+    outcomes = in_order(run)
+    tests, lists = [], {}
+    for suite, items in groupby(outcomes, key=attrgetter("suite")):
+        group = list(items)
+        content = write_list(group)
+        digest = list_digest(content)
+        lists[digest] = content
+        tests.append((suite, digest, bytes(state_of(item.outcome, item.ran) for item in group)))
+    named = signatures_of(run)
+    attempts = {item.id: " ".join(again.outcome.value for again in item.attempts) for item in outcomes if item.attempts}
+    return pack_run(head_of(run), tests, _places(outcomes, attempts), _places(outcomes, named)), lists
+
+
+def signatures_of(run: Run) -> dict[str, Signature]:
+    """What the tests of a run failed of, by id; tests that said nothing have none."""
+    found = {
+        item.id: signature_of(run.device, item.outcome, item.message, item.text, test_id=item.id)
+        for item in run.outcomes
+        if item.outcome in _NAMED
+    }
+    return {test_id: signature for test_id, signature in found.items() if signature is not None}
+
+
+def pack_run(
+    head: Run,
+    tests: Sequence[tuple[str, str, bytes]],
+    attempts: Mapping[str, Sequence[int]],
+    signatures: Mapping[Signature, Sequence[int]],
+) -> bytes:
+    """The content of a run's file.
 
     Args:
-        path: the file.
-        device: the device that reported.
-        tests: the table of tests.
-        values: the table of the file's month.
+        head: the run without its tests.
+        tests: each suite, the digest of the list of its tests, and their states.
+        attempts: the places of tests that were run again, by the later outcomes.
+        signatures: the places of tests that failed, by signature.
+
+    """
+    return pack(
+        {
+            "tests": [[suite, digest, *letters_of(states)] for suite, digest, states in tests],
+            "run": json.loads(head.model_dump_json(exclude_defaults=True)) | {"schema_version": Run.VERSION},
+            "attempts": attempts,
+            "signatures": [[signature.id, signature.text, places] for signature, places in signatures.items()],
+        }
+    )
+
+
+def _places(outcomes: Sequence[Outcome], keys: Mapping[str, K]) -> dict[K, list[int]]:
+    """The places of tests by what they have in common; tests without it are left out."""
+    found: dict[K, list[int]] = {}
+    for place, item in enumerate(outcomes):
+        if item.id in keys:
+            found.setdefault(keys[item.id], []).append(place)
+    return found
+
+
+class RunReader:
+    """Reads the files of runs, and each list of tests once.
+
+    Args:
+        lists: where the list of a digest is.
+        table: the table that its tests get rows of.
 
     """
 
-    def __init__(self, path: Path, device: str, tests: TestTable, values: ValueTable) -> None:
-        self.path = path
-        self.device = device
-        self.lines = read_lines(path)
-        self._tests = tests
-        self._values = values
-        self._opened: list[Line] = []
+    def __init__(self, lists: Callable[[str], Places], table: TestTable) -> None:
+        self._lists = lists
+        self._table = table
+        self._places: dict[tuple[str, ...], Places] = {}
 
-    @cached_property
-    def keys(self) -> dict[tuple[str, int], int]:
-        """The number of the line of each run, by nightly and attempt.
+    def read(self, path: Path) -> StoredRun:
+        """The run in a file.
 
         Raises:
-            HistoryCorrupt: a line is no run.
-
-        """
-        keys: dict[tuple[str, int], int] = {}
-        for number, text in enumerate(self.lines):
-            try:
-                line = json.loads(text)
-                keys.setdefault((str(line["plan"]), int(line["attempt"])), number)
-            except (ValueError, KeyError, TypeError) as error:
-                raise HistoryCorrupt(f"the line is no run: {error!r}", where=self.where(number), fix=RESTORE) from error
-        return keys
-
-    def run(self, number: int) -> StoredRun:
-        """The run of a line.
-
-        Raises:
-            HistoryCorrupt: the line, or one before it, cannot be read back.
+            HistoryCorrupt: it cannot be read back.
             StageFileVersion: a newer version of the tool wrote it.
 
         """
-        return read_line(self.device, self._line(number), self._tests, self._values, self.where(number))
+        record = load(path)
+        try:
+            check_version(Run, record["run"]["schema_version"], where=str(path))
+            places = self._places_of(tuple(digest for _, digest, _, _ in record["tests"]))
+            letters = b"".join(
+                states_of(outcomes, ways, self._lists(digest).size) for _, digest, outcomes, ways in record["tests"]
+            )
+            states = bytearray(len(self._table))
+            for row, place, size in places.spans:
+                states[row : row + size] = letters[place : place + size]
+            head = Run.model_validate(record["run"])
+            if (head.plan_id, f"{head.device}.{head.attempt}.json") != (path.parent.name, path.name):
+                raise ValueError(f"it is the run {head.id}, attempt {head.attempt}")
+            return StoredRun(
+                head,
+                self._table,
+                bytes(states),
+                dict(_attempts(record["attempts"], places)),
+                dict(_by_row(record["signatures"], places)),
+                places,
+            )
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, ValidationError) as error:
+            raise HistoryCorrupt(f"the run cannot be read back: {error}", where=str(path), fix=RESTORE) from error
 
-    def runs(self) -> Iterator[StoredRun]:
-        """Every run, in the order of arrival; raises as :meth:`run`."""
-        return (self.run(number) for number in range(len(self.lines)))
+    def _places_of(self, digests: tuple[str, ...]) -> Places:
+        if digests not in self._places:
+            self._places[digests] = Places.joined(map(self._lists, digests))
+        return self._places[digests]
 
-    def past(self) -> Iterator[PastRun]:
-        """Every run, in the order of arrival, each to be read when it is asked for.
 
-        Raises:
-            HistoryCorrupt: a line is no run.
+def _attempts(record: Mapping[str, list[int]], places: Places) -> Iterator[tuple[int, tuple[OutcomeName, ...]]]:
+    for names, found in record.items():
+        later = tuple(OutcomeName(name) for name in names.split())
+        for place in found:
+            yield places.rows[place], later
 
-        """
-        for number, text in enumerate(self.lines):
-            try:
-                line = json.loads(text)
-                at = datetime.fromisoformat(str(line["at"]).replace("Z", "+00:00"))
-                named = str(line["plan"]), int(line["attempt"]), str(line["id"])
-            except (ValueError, KeyError, TypeError) as error:
-                raise HistoryCorrupt(f"the line is no run: {error!r}", where=self.where(number), fix=RESTORE) from error
-            yield PastRun(self.device, *named, at, partial(self.run, number))
 
-    def add(self, run: StoredRun) -> bytes:
-        """Make a run the last one and return its line, which the file gets from whoever keeps it.
+def _by_row(record: list[list[Any]], places: Places) -> Iterator[tuple[int, Signature]]:
+    for name, text, found in record:
+        signature = Signature(id=name, text=text)
+        for place in found:
+            yield places.rows[place], signature
 
-        Raises:
-            HistoryCorrupt: a line cannot be read back.
 
-        """
-        # Two candidates are enough: what the month began with, and the run before. A flaky test differs from one of
-        # them.
-        count = len(self.lines)
-        bases = {number: self._line(number).states for number in {0, count - 1} if count}
-        line = write_line(run, self._tests, self._values, bases)
-        self.keys[run.head.plan_id, run.head.attempt] = count
-        self.lines.append(line)
-        return line
+def started_at(record: Mapping[str, Any]) -> datetime:
+    """When a run started, without reading the rest of its record."""
+    return datetime.fromisoformat(record["run"]["started_at"].replace("Z", "+00:00"))
 
-    def where(self, number: int) -> str:
-        """The place of a line, for errors."""
-        return f"{self.path}:{number + 1}"
 
-    def _line(self, number: int) -> Line:
-        while len(self._opened) <= number:
-            place = len(self._opened)
-            earlier = [line.states for line in self._opened]
-            self._opened.append(open_line(self.lines[place], self._tests, self._values, earlier, self.where(place)))
-        return self._opened[number]
+def lists_of(path: Path) -> list[str]:
+    """The digests of the lists of tests that a run names, which are on the first line of its file.
+
+    Raises:
+        HistoryCorrupt: they cannot be read back.
+
+    """
+    try:
+        with path.open("rb") as stream:
+            line = stream.readline()
+        return [digest for _, digest, _, _ in json.loads(line.rstrip(b",\n") + b"}")["tests"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise HistoryCorrupt(f"the run cannot be read back: {error}", where=str(path), fix=RESTORE) from error
+
+
+def is_same(one: bytes, other: bytes, where: Path) -> bool:
+    """Whether two files say the same of a run, whatever the version of the tool that named its failures.
+
+    Raises:
+        HistoryCorrupt: one of them cannot be read back.
+
+    """
+    records = [unpack(content, where) for content in (one, other)]
+    return one == other or records[0] | {"signatures": ()} == records[1] | {"signatures": ()}

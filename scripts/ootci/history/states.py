@@ -1,4 +1,4 @@
-"""What came of every test of a run, in one byte a test: the form in which runs are kept and compared."""
+"""The outcomes of a run's tests, a byte each: the form in which runs are compared, and as letters the stored one."""
 
 from __future__ import annotations
 
@@ -10,13 +10,77 @@ from ootci.model.outcome import FAILURES, OutcomeName, Way
 ABSENT = 0
 """The state of a test that is not in the run."""
 
-_STATES: tuple[tuple[OutcomeName, Way | None], ...] = tuple(
-    (outcome, way) for way in (None, *Way) for outcome in OutcomeName
+OUTCOME_LETTERS = {
+    OutcomeName.PASSED: "p",
+    OutcomeName.FAILED: "f",
+    OutcomeName.ERROR: "e",
+    OutcomeName.CRASHED: "c",
+    OutcomeName.TIMED_OUT: "t",
+    OutcomeName.SKIPPED: "s",
+    OutcomeName.XFAILED: "x",
+    OutcomeName.XPASSED: "X",
+    OutcomeName.UNSUPPORTED: "u",
+    OutcomeName.NOT_RUN: "n",
+}
+WAY_LETTERS = {None: "-", Way.NATIVE: "n", Way.FALLBACK: "f"}
+"""The letters in which files of runs say what came of a test, and how its work was done."""
+
+_WAY = 16
+"""A state is the number of its outcome, and so many times the number of its way."""
+_OUTCOMES = {outcome: number for number, outcome in enumerate(OUTCOME_LETTERS, 1)}
+_WAYS = {way: _WAY * number for number, way in enumerate(WAY_LETTERS)}
+_BY_PARTS = {(outcome, way): _OUTCOMES[outcome] + _WAYS[way] for way in WAY_LETTERS for outcome in OUTCOME_LETTERS}
+_BY_STATE = {state: parts for parts, state in _BY_PARTS.items()}
+_OUTCOMES_TO_STATES = bytes.maketrans("".join(OUTCOME_LETTERS.values()).encode(), bytes(_OUTCOMES.values()))
+_WAYS_TO_STATES = bytes.maketrans("".join(WAY_LETTERS.values()).encode(), bytes(_WAYS.values()))
+
+
+_STATES_TO_OUTCOMES = bytes.maketrans(
+    bytes(_BY_STATE), "".join(OUTCOME_LETTERS[outcome] for outcome, _ in _BY_STATE.values()).encode()
 )
-# The names stand in files, so that the order of the enums may change and the files stay readable.
-_NAMES = ("", *(outcome.value if way is None else f"{outcome.value} {way.value}" for outcome, way in _STATES))
-_BY_NAME = {name: state for state, name in enumerate(_NAMES)}
-_BY_PARTS = {parts: state for state, parts in enumerate(_STATES, start=1)}
+_STATES_TO_WAYS = bytes.maketrans(bytes(_BY_STATE), "".join(WAY_LETTERS[way] for _, way in _BY_STATE.values()).encode())
+_COUNTED = re.compile(r"([A-Za-z-])([0-9]*)")
+_REPEATED = re.compile(r"(.)\1*")
+
+
+def letters_of(states: bytes) -> tuple[str, str]:
+    """The outcomes of tests and the ways of their work as letters, a count after each letter that is repeated.
+
+    ``p3f`` is passed, passed, passed, failed. The second text is empty where no way is known.
+    """
+    ways = states.translate(_STATES_TO_WAYS).decode()
+    return _counted(states.translate(_STATES_TO_OUTCOMES).decode()), _counted(ways) if ways.strip("-") else ""
+
+
+def states_of(outcomes: str, ways: str, size: int) -> bytes:
+    """The states that ``letters_of`` was given.
+
+    Raises:
+        ValueError: the texts are no such letters, or are not of so many tests.
+
+    """
+    states = _repeated(outcomes, size, OUTCOME_LETTERS.values()).translate(_OUTCOMES_TO_STATES)
+    if not ways:
+        return states
+    return merged(states, _repeated(ways, size, WAY_LETTERS.values()).translate(_WAYS_TO_STATES))
+
+
+def _counted(letters: str) -> str:
+    return "".join(
+        found[1] + (str(len(found[0])) if len(found[0]) > 1 else "") for found in _REPEATED.finditer(letters)
+    )
+
+
+def _repeated(text: str, size: int, known: Iterable[str]) -> bytes:
+    parts = _COUNTED.findall(text)
+    if sum(len(letter) + len(count) for letter, count in parts) != len(text):
+        raise ValueError(f"`{text[:40]}` is no row of letters")
+    if unknown := {letter for letter, _ in parts} - set(known):
+        raise ValueError(f"there is no outcome `{min(unknown)}`")
+    counts = [int(count or 1) for _, count in parts]
+    if sum(counts) != size:
+        raise ValueError(f"there are {size} tests and {sum(counts)} outcomes")
+    return "".join(letter * count for (letter, _), count in zip(parts, counts, strict=True)).encode()
 
 
 def state_of(outcome: OutcomeName, ran: Way | None) -> int:
@@ -26,17 +90,17 @@ def state_of(outcome: OutcomeName, ran: Way | None) -> int:
 
 def outcome_of(state: int) -> OutcomeName | None:
     """The outcome that a state means; None for a test that is not in the run."""
-    return _STATES[state - 1][0] if state else None
+    return _BY_STATE[state][0] if state else None
 
 
 def way_of(state: int) -> Way | None:
     """How the work of the test was done, where that was counted."""
-    return _STATES[state - 1][1] if state else None
+    return _BY_STATE[state][1] if state else None
 
 
 def _states_with(outcomes: Iterable[OutcomeName]) -> bytes:
     wanted = set(outcomes)
-    return bytes(state for state, (outcome, _) in enumerate(_STATES, start=1) if outcome in wanted)
+    return bytes(state for state, (outcome, _) in _BY_STATE.items() if outcome in wanted)
 
 
 def by_outcome(values: Mapping[OutcomeName, int], otherwise: int) -> bytes:
@@ -47,13 +111,14 @@ def by_outcome(values: Mapping[OutcomeName, int], otherwise: int) -> bytes:
         otherwise: the value of an absent test, and of outcomes that have none.
 
     """
-    known = [values.get(outcome, otherwise) for outcome, _ in _STATES]
-    return bytes((otherwise, *known)).ljust(256, bytes((otherwise,)))
+    table = bytearray([otherwise] * 256)
+    for state, (outcome, _) in _BY_STATE.items():
+        table[state] = values.get(outcome, otherwise)
+    return bytes(table)
 
 
 _FAILING = re.compile(b"[" + re.escape(_states_with(FAILURES)) + b"]")
 _SPAN = re.compile(rb"[^\x00]+")
-_RUN = re.compile(rb"(.)\1*", re.DOTALL)
 
 
 def failing_rows(states: bytes) -> list[int]:
@@ -82,48 +147,6 @@ def _changed(before: bytes, after: bytes) -> Iterator[tuple[int, int]]:
     # Numbers of many thousand digits are the fastest way that Python itself has of comparing bytes one by one.
     difference = int.from_bytes(before.ljust(size, b"\0"), "big") ^ int.from_bytes(after.ljust(size, b"\0"), "big")
     return (found.span() for found in _SPAN.finditer(difference.to_bytes(size, "big")))
-
-
-def encode(before: bytes, after: bytes) -> dict[str, str]:
-    """What has to be done to ``before`` to get ``after``: the rows that change, by the name of their new state.
-
-    Rows are written as distances from the row before, ``+n`` after one standing for n more rows in sequence:
-    ``3 2+4`` are the rows 3 and 5 to 9. A test that is absent now stands under the empty name.
-    """
-    size = max(len(before), len(after))
-    padded = after.ljust(size, b"\0")
-    parts: dict[int, list[str]] = {}
-    last: dict[int, int] = {}
-    for start, end in _changed(before, after):
-        for found in _RUN.finditer(padded, start, end):
-            state, (first, stop) = found[0][0], found.span()
-            gap = str(first - last.get(state, 0))
-            parts.setdefault(state, []).append(gap if stop - first == 1 else f"{gap}+{stop - first - 1}")
-            last[state] = stop - 1
-    return {_NAMES[state]: " ".join(texts) for state, texts in sorted(parts.items())}
-
-
-def decode(before: bytes, changes: dict[str, str], size: int) -> bytes:
-    """The states that ``encode`` was given as ``after``.
-
-    Args:
-        before: the states that the changes were made against.
-        changes: what ``encode`` returned.
-        size: how many rows there are.
-
-    Raises:
-        ValueError: the text is no such thing.
-
-    """
-    states = bytearray(before.ljust(size, b"\0"))
-    for name, text in changes.items():
-        if name not in _BY_NAME:
-            raise ValueError(f"there is no outcome `{name}`")
-        for start, end in spans(text):
-            if end > size:
-                raise ValueError(f"there is no row {end - 1}")
-            states[start:end] = bytes((_BY_NAME[name],)) * (end - start)
-    return bytes(states)
 
 
 def spans(text: str) -> Iterator[tuple[int, int]]:
@@ -215,7 +238,7 @@ def count(states: bytes) -> dict[OutcomeName, int]:
     # Taking one state after the other out of the rest is the fastest way that Python itself has.
     rest = states.translate(None, bytes((ABSENT,)))
     while rest:
-        outcome = _STATES[rest[0] - 1][0]
+        outcome = _BY_STATE[rest[0]][0]
         others = rest.translate(None, rest[:1])
         found[outcome] = found.get(outcome, 0) + len(rest) - len(others)
         rest = others

@@ -1,42 +1,35 @@
-"""The history folder: what every nightly expected and what every device reported, encoded.
-
-Layout, in which lines are only ever added (``ootci history gc`` excepted, which removes old details):
+"""The history folder: what every nightly expected and what every device reported, in files that never change.
 
 - ``format.json`` names the format's version.
-- ``tests.jsonl``: every test of every device, a line each.
-- ``<YYYY-MM>/plans.jsonl``, ``<YYYY-MM>/<device>.runs.jsonl``: the nightlies planned in that month and their runs, a
-  line each, and ``<YYYY-MM>/values.jsonl``: the values that those lines share.
-- ``details/<YYYY-MM>/<device>.<plan id>.<attempt>.texts.json.gz`` and ``.measures.json.gz``: what a run says at length,
-  kept for a while.
+- ``<YYYY-MM>/<plan id>/plan.json``: a nightly.
+- ``<YYYY-MM>/<plan id>/<device>.<attempt>.json``: a run of it, see ``run_file``.
+- ``<YYYY-MM>/<plan id>/withdrawn.json``: when and why the nightly was withdrawn, if it was.
+- ``tests/<digest>.json``: a list of tests of one suite. Every run that had these tests names it.
+- ``details/<YYYY-MM>/<device>.<plan id>.<attempt>.texts.json.gz`` and ``.measures.json.gz``: what a run says at length.
+  ``ootci history gc`` removes old ones.
 
-A record's own line is written last, so that whoever is ended half-way leaves the history as it was.
+No file is relative to another night, and two publishers never write one file differently.
 """
 
 from __future__ import annotations
 
 import contextlib
+import difflib
 import json
-from collections.abc import Iterator, Sequence
-from datetime import timezone
+from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
-from ootci.errors import HistoryConflict, NotANightly
-from ootci.model.outcome import FAILURES, OutcomeName
+from ootci.errors import HistoryConflict, NotANightly, NotInHistory, StageFileInvalid
 from ootci.model.plan import Plan
+from ootci.model.record import utc_text
 from ootci.model.run import Run
 
-from .details import Measures, Texts, details_of, packed, read_details
-from .layout import FORMAT, format_file, plans_file, runs_file
-from .lines import add_lines, write_files
-from .plan_lines import kept, write_plan
+from .details import details_of, packed, read_details
+from .layout import FORMAT, PLAN, WITHDRAWN, RunKey, format_file, is_name, is_withdrawn, month_of, run_file, tests_file
 from .reader import HistoryReader
-from .run_file import RunFile
-from .signature import signature_of
-from .stored import StoredRun, stored
-from .tables import TestTable, ValueTable
-
-_NAMED = FAILURES | {OutcomeName.XFAILED}
-"""The outcomes of tests that have a signature, if they said anything."""
+from .record_file import pack, write_files
+from .run_file import is_same, write_run
 
 
 class History(HistoryReader):
@@ -48,9 +41,7 @@ class History(HistoryReader):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self._appended: dict[Path, RunFile] = {}
-        self._lines: dict[Path, list[bytes]] = {}
-        self._details: dict[Path, bytes] = {}
+        self._pending: dict[Path, bytes] = {}
         self._together = False
 
     @contextlib.contextmanager
@@ -71,6 +62,7 @@ class History(HistoryReader):
 
         Raises:
             NotANightly: the plan tests a pull request or another commit of PyTorch.
+            StageFileInvalid: its id cannot be the name of a folder.
             HistoryConflict: another plan has the same id.
             HistoryCorrupt: a record cannot be read back.
 
@@ -81,17 +73,21 @@ class History(HistoryReader):
                 where=plan.id,
                 fix="ask `ootci gate --pull-request` what came of it; the history and the pages keep nightlies only",
             )
-        month = f"{plan.created_at.astimezone(timezone.utc):%Y-%m}"
-        path = plans_file(self.folder, month)
-        if plan.id in self._places:
-            if self._plan(*self._places[plan.id]) == kept(plan):
+        if not is_name(plan.id):
+            raise StageFileInvalid(
+                f"{Plan.FILE} is not valid: id: it cannot be the name of a folder",
+                where=plan.id,
+                fix=f"write it again with `{Plan.WRITTEN_BY}`",
+            )
+        new = _kept(plan)
+        if plan.id in self._nights:
+            if self.plan(plan.id) == new:
                 return False
-            raise _conflict(plan.id, self._places[plan.id][0])
-        plans = self.plans_of(path)
-        self._lines.setdefault(path, []).append(write_plan(plan, self.values(month)))
-        self._places[plan.id] = path, len(plans)
-        plans.append(kept(plan))
-        self._written()
+            raise _conflict(plan.id, self._nights[plan.id] / PLAN)
+        night = self.folder / month_of(plan.created_at) / plan.id
+        self._nights[plan.id] = night
+        self._plans[plan.id] = new
+        self._write({night / PLAN: pack(json.loads(new.model_dump_json(exclude_defaults=True)))})
         return True
 
     def append_run(self, run: Run) -> bool:
@@ -102,80 +98,61 @@ class History(HistoryReader):
             HistoryCorrupt: a record cannot be read back.
 
         """
-        signatures = {
-            item.id: found
-            for item in run.outcomes
-            if item.outcome in _NAMED
-            and (found := signature_of(run.device, item.outcome, item.message, item.text, test_id=item.id)) is not None
-        }
-        rows = self.tests.rows_of(run.outcomes)
-        return self.append_stored(stored(run, self.tests, signatures, rows=rows), details_of(run, rows))
-
-    def take(self, run: StoredRun, other: History) -> bool:
-        """Add a run of another history, with the details that are still kept there; false when it was there already.
-
-        Raises:
-            HistoryConflict, HistoryCorrupt: as for :meth:`append_run`.
-
-        """
-        full = other.whole(run)
-        signatures = {run.tests[row].id: signature for row, signature in run.signatures.items()}
-        rows = self.tests.rows_of(full.outcomes)
-        details = [found for found in details_of(full, rows) if other.details_path(run, type(found)).exists()]
-        return self.append_stored(stored(full, self.tests, signatures, rows=rows), details)
-
-    def append_stored(self, new: StoredRun, details: Sequence[Texts | Measures] = ()) -> bool:
-        """Add a run whose tests have rows in this history's table already; false when it was there already.
-
-        Raises:
-            HistoryConflict, HistoryCorrupt: as for :meth:`append_run`.
-
-        """
-        month = self._month(new.head)
-        path = runs_file(self.folder, month, new.head.device)
-        if path not in self._appended:
-            self._appended[path] = self.run_file(path)
-        file = self._appended[path]
-        number = file.keys.get((new.head.plan_id, new.head.attempt))
-        if number is not None:
-            if self._is(file.run(number), new, details):
+        key = RunKey(run.plan_id, run.device, run.attempt)
+        path = run_file(self.night(run.plan_id, run.id), run.device, run.attempt)
+        content, lists = write_run(run)
+        details = {self.details_path(key, type(found)): found for found in details_of(run)}
+        if path in self._pending or path.exists():
+            old = self._pending.get(path) or path.read_bytes()
+            kept = [(read_details(type(found), place), found) for place, found in details.items()]
+            if is_same(old, content, path) and all(before is None or before == found for before, found in kept):
                 return False
-            raise _conflict(f"{new.head.id}, attempt {new.head.attempt}", path)
-        self._lines.setdefault(path, []).append(file.add(new))
-        for found in details:
-            content = packed(found)
-            if content is not None:
-                self._details[self.details_path(new, type(found))] = content
-        self._written()
+            raise _conflict(f"{run.id}, attempt {run.attempt}", path)
+        files = {tests_file(self.folder, digest): text for digest, text in lists.items()}
+        new = {place: text for place, text in files.items() if place not in self._pending and not place.exists()}
+        texts = {place: text for place, found in details.items() if (text := packed(found)) is not None}
+        self._write({**new, **texts, path: content})
+        self._runs.setdefault(run.device, {})[key] = path
         return True
 
-    def _written(self) -> None:
+    def withdraw(self, plan_id: str, at: datetime, reason: str) -> bool:
+        """Leave a nightly and its runs out from now on; their files stay. False when it was withdrawn before.
+
+        Raises:
+            NotInHistory: there is no such nightly.
+
+        """
+        if plan_id not in self._nights:
+            near = difflib.get_close_matches(plan_id, self._nights)
+            raise NotInHistory(
+                f"no nightly `{plan_id}` is in the history",
+                where=str(self.folder),
+                fix=f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else NotInHistory.remedy,
+            )
+        night = self._nights[plan_id]
+        if is_withdrawn(night):
+            return False
+        self._write({night / WITHDRAWN: pack({"at": utc_text(at), "reason": reason})})
+        return True
+
+    def _write(self, files: dict[Path, bytes]) -> None:
+        self._pending |= files
         if not self._together:
             self._flush()
 
     def _flush(self) -> None:
-        """Write what was appended: what lines name before the lines themselves."""
-        lines, self._lines = self._lines, {}
-        details, self._details = self._details, {}
-        self._appended = {}
-        if not lines:
-            return
-        marker = format_file(self.folder)
-        write_files(details | ({} if marker.exists() else {marker: (json.dumps(FORMAT) + "\n").encode()}))
-        tables: list[TestTable | ValueTable] = [self.tests, *self._values.values()]
-        add_lines({table.path: table.unsaved() for table in tables if table.path})
-        for table in tables:
-            table.saved()
-        add_lines({path: added for path, added in lines.items() if path.name == "plans.jsonl"})
-        add_lines({path: added for path, added in lines.items() if path.name != "plans.jsonl"})
+        """Write what was appended, and what runs name before the runs: whoever is ended half-way harms nobody."""
+        files, self._pending = self._pending, {}
+        if files:
+            marker = format_file(self.folder)
+            first = {} if marker.exists() else {marker: f"{json.dumps(FORMAT)}\n".encode()}
+            write_files(first | files)
 
-    def _is(self, old: StoredRun, new: StoredRun, details: Sequence[Texts | Measures]) -> bool:
-        """Whether a stored run is the given one, as far as its details are still kept."""
-        same = old.head == new.head and old.attempts == new.attempts
-        if not same or old.states.rstrip(b"\0") != new.states.rstrip(b"\0"):
-            return False
-        there = [read_details(type(given), self.details_path(old, type(given))) for given in details]
-        return all(found is None or found == given for found, given in zip(there, details, strict=True))
+
+def _kept(plan: Plan) -> Plan:
+    """The plan without `failing_before`, which was made of the history and can be made of it again."""
+    runs = tuple(run.model_copy(update={"failing_before": None}) for run in plan.runs)
+    return Plan.model_validate_json(plan.model_copy(update={"runs": runs}).to_json())
 
 
 def _conflict(name: str, path: Path) -> HistoryConflict:

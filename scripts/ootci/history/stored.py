@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -13,7 +13,7 @@ from ootci.model.run import CapabilityCounts, Run, trivial_tests
 from ootci.model.signature import Signature
 
 from .states import count, failing_rows, masked, merged, outcome_of, present_rows, state_of, with_outcomes
-from .tables import TestTable
+from .tables import Places, TestTable, tests_of
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,7 @@ class StoredRun:
         states: the state of each row, see ``states``.
         attempts: later attempts of tests that failed at first, by row.
         signatures: what failing tests failed of, by row; tests that said nothing have none.
+        places: the places of the tests in the run's file.
 
     """
 
@@ -56,6 +57,7 @@ class StoredRun:
     states: bytes = field(repr=False)
     attempts: Mapping[int, tuple[OutcomeName, ...]] = field(default_factory=dict)
     signatures: Mapping[int, Signature] = field(default_factory=dict)
+    places: Places = field(default=Places(()), repr=False, compare=False)
 
     @cached_property
     def failures(self) -> tuple[Failure, ...]:
@@ -138,36 +140,29 @@ class StoredRun:
 
 
 def stored(
-    run: Run,
-    tests: TestTable | None = None,
-    signatures: Mapping[str, Signature] = MappingProxyType({}),
-    *,
-    rows: Sequence[int] | None = None,
+    run: Run, tests: TestTable | None = None, signatures: Mapping[str, Signature] = MappingProxyType({})
 ) -> StoredRun:
-    """A run as the history keeps it.
+    """A run that is not in the history, in the form in which the history's runs are compared.
 
     Args:
         run: the run.
         tests: the table of tests, in which the run's tests get rows; one of its own when absent.
         signatures: what failing tests failed of, by id.
-        rows: the rows of the run's tests, where the table was asked for them already.
 
     """
     tests = TestTable() if tests is None else tests
-    rows = tests.rows_of(run.outcomes) if rows is None else rows
+    rows = tests.rows_of(tests_of(run.outcomes))
     states = bytearray(len(tests))
     attempts: dict[int, tuple[OutcomeName, ...]] = {}
-    named: dict[int, Signature] = {}
     for row, item in zip(rows, run.outcomes, strict=True):
         states[row] = state_of(item.outcome, item.ran)
         if item.attempts:
             attempts[row] = tuple(attempt.outcome for attempt in item.attempts)
-        if item.id in signatures:
-            named[row] = signatures[item.id]
-    return StoredRun(head=_head_of(run), tests=tests, states=bytes(states), attempts=attempts, signatures=named)
+    named = {row: signatures[item.id] for row, item in zip(rows, run.outcomes, strict=True) if item.id in signatures}
+    return StoredRun(head_of(run), tests, bytes(states), attempts, named, Places.of(rows))
 
 
-def _head_of(run: Run) -> Run:
+def head_of(run: Run) -> Run:
     """The run without what is kept apart or follows from the outcomes."""
     stages = tuple(stage.model_copy(update={"excerpt": None}) for stage in run.stages)
     head = run.model_copy(update={"outcomes": (), "capabilities": (), "operators": (), "stages": stages})

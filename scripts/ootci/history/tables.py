@@ -1,116 +1,20 @@
-"""Values that many records share, written once each and named by the number of their line."""
+"""The tests of runs: lists in files, which runs name by digest, and a table in memory of all tests of all lists."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import zlib
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from ootci.errors import HistoryCorrupt
 from ootci.model.outcome import Outcome
-from ootci.model.record import Record
 
-from .lines import read_lines
-
-Shared = TypeVar("Shared", bound=Record)
-
-RESTORE = "restore the file from the data branch's git history"
-
-
-UNSEALED = -len(',"crc":"00000000"}')
-"""Where the seal of a line begins, which ends it."""
-
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-
-
-def compact(value: object) -> bytes:
-    """A JSON value on one line: same value, same bytes."""
-    return _encode(value).encode("utf-8", "surrogatepass")
-
-
-class ValueTable:
-    """A table of JSON values in a file; a missing file is an empty table.
-
-    Values that are added by ``number_of`` get into the file by whoever writes what is ``unsaved``.
-
-    Args:
-        path: the file.
-
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._lines = read_lines(path)
-        self._saved = len(self._lines)
-        self._values: dict[int, Any] = {}
-        self._records: dict[int, Record] = {}
-
-    @cached_property
-    def _numbers(self) -> dict[bytes, int]:
-        return {line: number for number, line in enumerate(self._lines)}
-
-    def number_of(self, value: object) -> int:
-        """The number of a value, which is added where it is not there."""
-        line = compact(value)
-        number = self._numbers.get(line)
-        if number is None:
-            number = self._numbers[line] = len(self._lines)
-            self._lines.append(line)
-        return number
-
-    def __len__(self) -> int:
-        return len(self._lines)
-
-    def value(self, number: int) -> Any:
-        """The value of a number, not to be changed.
-
-        Raises:
-            HistoryCorrupt: there is no such value, or it is no JSON.
-
-        """
-        if number not in self._values:
-            if not 0 <= number < len(self._lines):
-                raise HistoryCorrupt(f"a record names line {number + 1}", where=str(self.path), fix=RESTORE)
-            self._values[number] = _json(self._lines[number], self.path, number)
-        return self._values[number]
-
-    def record(self, kind: type[Shared], number: int) -> Shared:
-        """The value of a number as a record, made once for all who name it.
-
-        Raises:
-            HistoryCorrupt: there is no such value, or it is no JSON.
-            ValidationError: it is no such record.
-
-        """
-        found = self._records.get(number)
-        if not isinstance(found, kind):
-            found = self._records[number] = kind.model_validate(self.value(number))
-        return found
-
-    def checksum(self, numbers: Iterable[int], start: int) -> int:
-        """The checksum ``start`` continued with the lines of values, in order.
-
-        Raises:
-            HistoryCorrupt: there is no such value.
-
-        """
-        for number in numbers:
-            if number not in self._values:
-                self.value(number)
-            start = zlib.crc32(self._lines[number], start)
-        return start
-
-    def unsaved(self) -> list[bytes]:
-        """The lines that are not in the file yet."""
-        return self._lines[self._saved :]
-
-    def saved(self) -> None:
-        """Say that they are there now."""
-        self._saved = len(self._lines)
+from .record_file import RESTORE
 
 
 class Test(NamedTuple):
@@ -122,36 +26,111 @@ class Test(NamedTuple):
     title: str | None
 
 
+def write_list(outcomes: Sequence[Outcome]) -> bytes:
+    """The file of the list of tests, all of one suite, that have these outcomes: the suite, then a line each."""
+    lines = [json.dumps((item.id, item.capability, item.title), separators=(",", ":")) for item in outcomes]
+    return "".join(f"{line}\n" for line in (json.dumps(outcomes[0].suite), *lines)).encode()
+
+
+def list_digest(content: bytes) -> str:
+    """What a list's file is named by."""
+    return hashlib.sha256(content).hexdigest()[:32]
+
+
+def read_list(path: Path) -> list[Test]:
+    """The tests of a list's file.
+
+    Raises:
+        HistoryCorrupt: it cannot be read back, or is not the list that its name says.
+
+    """
+    try:
+        content = path.read_bytes()
+        if list_digest(content) != path.stem:
+            raise ValueError("its content is not what its name says")
+        suite, *tests = map(json.loads, content.splitlines())
+        return [Test(test_id, suite, capability, title) for test_id, capability, title in tests]
+    except (OSError, ValueError) as error:
+        raise HistoryCorrupt(f"the tests cannot be read back: {error}", where=str(path), fix=RESTORE) from error
+
+
+class Span(NamedTuple):
+    """Tests in sequence, in the table and in a run's file."""
+
+    row: int
+    place: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Places:
+    """Which rows of the table the tests of a run have, and which places in the run's file.
+
+    Args:
+        spans: the sequences, by row.
+
+    """
+
+    spans: tuple[Span, ...]
+
+    @classmethod
+    def of(cls, rows: Iterable[int]) -> Places:
+        """The places of rows that are given in the order of the file."""
+        spans: list[Span] = []
+        for place, row in enumerate(rows):
+            if spans and row == spans[-1].row + spans[-1].size:
+                spans[-1] = spans[-1]._replace(size=spans[-1].size + 1)
+            else:
+                spans.append(Span(row, place, 1))
+        return cls(tuple(sorted(spans)))
+
+    @classmethod
+    def joined(cls, lists: Iterable[Places]) -> Places:
+        """The places in a file that has the tests of some lists, one list after the other."""
+        spans: list[Span] = []
+        first = 0
+        for found in lists:
+            spans += [Span(row, first + place, size) for row, place, size in found.spans]
+            first += found.size
+        return cls(tuple(sorted(spans)))
+
+    @cached_property
+    def size(self) -> int:
+        """How many tests there are."""
+        return sum(span.size for span in self.spans)
+
+    def place(self, row: int) -> int:
+        """The place of a row of the run."""
+        span = self.spans[bisect_right(self.spans, (row, self.size)) - 1]
+        return span.place + row - span.row
+
+    @cached_property
+    def rows(self) -> list[int]:
+        """The row of each place."""
+        return [
+            row
+            for span in sorted(self.spans, key=lambda span: span.place)
+            for row in range(span.row, span.row + span.size)
+        ]
+
+
 class TestTable:
-    """Every test that was ever in a run of any device; its row is the number of its line.
+    """Every test that was ever in a run of any device, in memory; a test's row is its number.
 
     A test whose suite, capability or title changes gets a row of its own from then on, so that past runs stay as they
     were; the rows of one id are never in one run together.
-
-    Args:
-        path: the file; without one, the table is in memory only.
-
     """
 
     __test__ = False
     """pytest takes it for no test of ours."""
 
-    def __init__(self, path: Path | None = None) -> None:
-        self.path = path
-        lines = read_lines(path) if path else []
-        self._lines = lines
-        self._saved = len(lines)
-        self.tests = [_test(line, path, number) for number, line in enumerate(lines) if path]
-        self._checksums = [0]
-        self._digests = [b""]
+    def __init__(self) -> None:
+        self.tests: list[Test] = []
+        self._rows: dict[Test, int] = {}
         self._capabilities: list[str | None] = []
         self._masks: dict[frozenset[str], tuple[int, bytes]] = {}
         self._by_id: dict[str, list[int]] = {}
         self._known = 0
-
-    @cached_property
-    def _rows(self) -> dict[tuple[str, str, str | None, str | None], int]:
-        return {test: row for row, test in enumerate(self.tests)}
 
     def __len__(self) -> int:
         return len(self.tests)
@@ -180,70 +159,18 @@ class TestTable:
             self._masks[suites] = (len(self.tests), mask)
         return mask
 
-    def rows_of(self, outcomes: Iterable[Outcome]) -> list[int]:
-        """The row of each test of a run; tests that are new get one.
-
-        The file gets them from whoever writes what is ``unsaved``.
-        """
-        rows, known, tests = [], self._rows, self.tests
-        for item in outcomes:
-            test = (item.id, item.suite, item.capability, item.title)
-            row = known.get(test)
+    def rows_of(self, tests: Iterable[Test]) -> list[int]:
+        """The row of each test; tests that are new get one."""
+        rows = []
+        for test in tests:
+            row = self._rows.get(test)
             if row is None:
-                row = known[test] = len(tests)
-                tests.append(Test(*test))
+                row = self._rows[test] = len(self.tests)
+                self.tests.append(test)
             rows.append(row)
         return rows
 
-    def checksum(self, size: int) -> int:
-        """The checksum of the first rows."""
-        known = self._checksums
-        for line in self._written(len(known) - 1, size):
-            known.append(zlib.crc32(line, known[-1]))
-        return known[size]
 
-    def digest(self, size: int) -> bytes:
-        """As the checksum, but such that no other rows have the same."""
-        known = self._digests
-        for line in self._written(len(known) - 1, size):
-            known.append(hashlib.sha256(known[-1] + line).digest())
-        return known[size]
-
-    def unsaved(self) -> list[bytes]:
-        """The lines that are not in the file yet."""
-        return self._written(self._saved, len(self.tests))
-
-    def saved(self) -> None:
-        """Say that they are there now."""
-        self._saved = len(self.tests)
-
-    def _written(self, first: int, end: int) -> list[bytes]:
-        """The lines of some rows; a table in memory never needs one."""
-        self._lines += [compact(_columns(test)) for test in self.tests[len(self._lines) :]]
-        return self._lines[first:end]
-
-
-def _columns(test: Test) -> Sequence[str | None]:
-    columns = [test.id, test.capability, test.title]
-    return columns if test.suite == test.id.partition("/")[0] else [*columns, test.suite]
-
-
-def _test(line: bytes, path: Path, number: int) -> Test:
-    columns = _json(line, path, number)
-    if (
-        not isinstance(columns, list)
-        or len(columns) not in (3, 4)
-        or not all(
-            isinstance(column, str) or (column is None and place in (1, 2)) for place, column in enumerate(columns)
-        )
-    ):
-        raise HistoryCorrupt("the line is no test", where=f"{path}:{number + 1}", fix=RESTORE)
-    test_id, capability, title = columns[:3]
-    return Test(test_id, columns[3] if len(columns) == 4 else test_id.partition("/")[0], capability, title)
-
-
-def _json(line: bytes, path: Path, number: int) -> Any:
-    try:
-        return json.loads(line.decode("utf-8", "surrogatepass"))
-    except ValueError as error:
-        raise HistoryCorrupt(f"the line is no JSON: {error}", where=f"{path}:{number + 1}", fix=RESTORE) from error
+def tests_of(outcomes: Iterable[Outcome]) -> Iterator[Test]:
+    """The tests of outcomes."""
+    return (Test(item.id, item.suite, item.capability, item.title) for item in outcomes)

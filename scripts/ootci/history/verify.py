@@ -9,19 +9,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ootci.errors import HistoryOutdated, OotciError
+from ootci.errors import HistoryConflict, OotciError
 from ootci.model.record import Record
 
 from .details import Measures, Texts, read_details
-from .layout import MONTH, check_format, details_file, format_file
-from .lines import read_lines
-from .plan_lines import read_plan
+from .layout import MONTH, WITHDRAWN, check_format, format_file, is_withdrawn, month_of, nights_of, runs_of
 from .reader import HistoryReader
-from .stored import StoredRun
-from .tables import RESTORE
+from .record_file import RESTORE, load
+from .tables import read_list
 
 _KNOWN = re.compile(
-    r"format\.json|tests\.jsonl|\d{4}-\d{2}/(plans|values|[^/]+\.runs)\.jsonl"
+    r"format\.json|tests/[0-9a-f]{32}\.json|\d{4}-\d{2}/[^/]+/(plan|withdrawn|[^/]+\.[1-9][0-9]*)\.json"
     r"|details/\d{4}-\d{2}/[^/]+\.(texts|measures)\.json\.gz"
 )
 _LEFT = re.compile(r"\..*\.tmp")
@@ -33,7 +31,7 @@ class Problem(Record):
     what: str
     """What it is."""
     where: str
-    """The file, and the line where there is one."""
+    """The file."""
     fix: str
     """What to do about it."""
 
@@ -70,19 +68,14 @@ class _Size:
 
 
 def verify(folder: Path) -> Report:
-    """Read back every nightly, run, table and file of details of a history folder.
-
-    Raises:
-        HistoryOutdated: it is a history of an earlier version.
-
-    """
+    """Read back every nightly, run, list of tests and file of details of a history folder."""
     found = _Verification(folder)
     found.files()
     with found.told():
         check_format(folder)
         history = HistoryReader(folder)
+        found.lists()
         found.nightlies(history)
-        found.values(history)
         found.runs(history)
         found.details()
     return Report(**found.counts, notes=tuple(found.notes), problems=tuple(found.problems))
@@ -96,21 +89,18 @@ class _Verification:
         self.counts: Counter[str] = Counter()
         self.notes: list[str] = []
         self.problems: list[Problem] = []
-        self._months: dict[str, str] = {}
         self._details: dict[Path, _Size] = {}
 
-    def problem(self, what: str, where: str, fix: str = RESTORE) -> None:
-        self.problems.append(Problem(what=what, where=where, fix=fix))
+    def problem(self, what: str, where: Path, fix: str = RESTORE) -> None:
+        self.problems.append(Problem(what=what, where=str(where), fix=fix))
 
     @contextlib.contextmanager
     def told(self) -> Iterator[None]:
         """Take a record that cannot be read back for a problem, and go on."""
         try:
             yield
-        except HistoryOutdated:
-            raise
         except OotciError as error:
-            self.problem(error.what, error.where, error.fix)
+            self.problems.append(Problem(what=error.what, where=error.where, fix=error.fix))
 
     def files(self) -> None:
         paths = [
@@ -124,84 +114,67 @@ class _Verification:
                 self.notes.append(f"{path}: a command that was ended left it; `ootci history gc` removes it")
             elif not _KNOWN.fullmatch(path.relative_to(self.folder).as_posix()):
                 self.notes.append(f"{path}: no file of a history")
-            elif path.suffix == ".jsonl" and not path.read_bytes().endswith(b"\n"):
-                number = len(read_lines(path)) + 1
-                self.notes.append(f"{path}:{number}: a command that was ended left a part of a line; nobody reads it")
         if paths and not format_file(self.folder).exists():
-            self.problem("the file that names the format is missing", str(format_file(self.folder)))
+            self.problem("the file that names the format is missing", format_file(self.folder))
+
+    def lists(self) -> None:
+        ids: set[str] = set()
+        for path in sorted((self.folder / "tests").glob("*.json")):
+            with self.told():
+                ids.update(test.id for test in read_list(path))
+        self.counts["tests"] = len(ids)
 
     def nightlies(self, history: HistoryReader) -> None:
-        for path in history.plan_files():
-            values = history.values(path.parent.name)
-            for number, line in enumerate(read_lines(path)):
-                where = f"{path}:{number + 1}"
-                with self.told():
-                    plan = read_plan(line, values, where)
-                    self.counts["nightlies"] += 1
-                    if f"{plan.created_at:%Y-%m}" != path.parent.name:
-                        self.problem(f"the nightly {plan.id} is of another month", where)
-                    if plan.id in self._months:
-                        self.problem(f"the nightly {plan.id} is there twice", where)
-                    self._months.setdefault(plan.id, path.parent.name)
-
-    def values(self, history: HistoryReader) -> None:
-        for path in sorted(self.folder.glob(f"{MONTH}/values.jsonl")):
-            table = history.values(path.parent.name)
-            for number in range(len(table)):
-                with self.told():
-                    table.value(number)
+        for plan_id, night in nights_of(self.folder).items():
+            with self.told():
+                if is_withdrawn(night):
+                    found = load(night / WITHDRAWN)
+                    self.notes.append(
+                        f"{night / WITHDRAWN}: the nightly was withdrawn at {found['at']}: {found['reason']}"
+                    )
+                plan = history.plan(plan_id)
+                self.counts["nightlies"] += 1
+                if month_of(plan.created_at) != night.parent.name:
+                    self.problem(f"the nightly {plan.id} is of another month", night)
 
     def runs(self, history: HistoryReader) -> None:
-        self.counts["tests"] = len({test.id for test in history.tests.tests})
         self.counts["devices"] = len(history.devices())
-        for path in history.run_files():
-            file = history.run_file(path)
-            keys: set[tuple[str, int]] = set()
-            for number in range(len(file.lines)):
-                try:
-                    run = file.run(number)
-                except OotciError as error:
-                    # Each line is what differs from one before.
-                    more = len(file.lines) - number - 1
-                    after = f"; the {more} lines after it cannot be either" if more else ""
-                    self.problem(error.what + after, error.where, error.fix)
-                    break
-                self._run(history, run, file.where(number), path.parent.name, keys)
-
-    def _run(self, history: HistoryReader, run: StoredRun, where: str, month: str, keys: set[tuple[str, int]]) -> None:
-        head, tests = run.head, len(run.rows())
-        self.counts["runs"] += 1
-        self.counts["outcomes"] += tests
-        if (head.plan_id, head.attempt) in keys:
-            self.problem(f"the run {head.id}, attempt {head.attempt}, is there twice", where)
-        keys.add((head.plan_id, head.attempt))
-        if head.plan_id not in self._months:
-            self.problem(f"the nightly {head.plan_id} of the run {head.id} is not in the history", where)
-        elif self._months[head.plan_id] != month:
-            self.problem(f"the run {head.id} is of a nightly of {self._months[head.plan_id]}", where)
-        for kind in ("texts", "measures"):
-            path = details_file(self.folder, month, head.device, head.plan_id, head.attempt, kind)
-            self._details[path] = _Size(tests, len(head.stages))
+        for key, path in runs_of(self.folder):
+            if is_withdrawn(path.parent):
+                continue
+            try:
+                run = history.stored_run(key)
+                self.counts["runs"] += 1
+                tests = len(run.rows())
+                self.counts["outcomes"] += tests
+                for kind in (Texts, Measures):
+                    self._details[history.details_path(key, kind)] = _Size(tests, len(run.head.stages))
+            except HistoryConflict as error:
+                self.problem(error.what, path)
+            except OotciError as error:
+                self.problems.append(Problem(what=error.what, where=error.where, fix=error.fix))
 
     def details(self) -> None:
         for path in sorted((self.folder / "details").glob(f"{MONTH}/*.json.gz")):
             size = self._details.get(path)
             if size is None:
                 fix = "append that run again, or remove the file with `ootci history gc`"
-                self.problem("the run of these details is not in the history", str(path), fix)
+                self.problem("the run of these details is not in the history", path, fix)
                 continue
             with self.told():
                 kind = "texts" if path.name.endswith(".texts.json.gz") else "measures"
                 self.counts[kind] += 1
                 fits = _texts_fit(path, size) if kind == "texts" else _measures_fit(path, size)
                 if not fits:
-                    self.problem("the details name tests or stages that the run does not have", str(path))
+                    self.problem("the details name tests or stages that the run does not have", path)
 
 
 def _texts_fit(path: Path, size: _Size) -> bool:
     found = read_details(Texts, path) or Texts()
-    ranks = [*found.tests, *found.attempts]
-    return all(0 <= rank < size.tests for rank in ranks) and all(0 <= place < size.stages for place in found.excerpts)
+    places = [*found.tests, *found.attempts]
+    return all(0 <= place < size.tests for place in places) and all(
+        0 <= number < size.stages for number in found.excerpts
+    )
 
 
 def _measures_fit(path: Path, size: _Size) -> bool:

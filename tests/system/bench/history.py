@@ -15,8 +15,9 @@ import tempfile
 import time
 import zlib
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 from pathlib import Path
 from statistics import median
 from typing import TypedDict
@@ -25,11 +26,16 @@ sys.path[:0] = [str(Path(__file__).parents[1])]
 
 from simulator.world import Night, World  # noqa: E402 (found just above)
 
-from ootci.history.states import state_of  # noqa: E402
+from ootci.history.layout import month_of, run_file, tests_file  # noqa: E402
+from ootci.history.record_file import write_files  # noqa: E402
+from ootci.history.run_file import pack_run  # noqa: E402
+from ootci.history.states import count, outcome_of, row_text, state_of  # noqa: E402
 from ootci.history.store import History  # noqa: E402
-from ootci.history.stored import StoredRun, stored  # noqa: E402
+from ootci.history.stored import head_of  # noqa: E402
+from ootci.history.tables import list_digest, write_list  # noqa: E402
 from ootci.model.device import RegisteredDevice  # noqa: E402
-from ootci.model.outcome import Outcome, OutcomeName  # noqa: E402
+from ootci.model.outcome import FAILURES, Counts, Outcome, OutcomeName  # noqa: E402
+from ootci.model.plan import Plan  # noqa: E402
 from ootci.model.run import Run  # noqa: E402
 from ootci.model.signature import Signature  # noqa: E402
 from ootci.stages.judge import judge  # noqa: E402
@@ -71,6 +77,38 @@ class Size(TypedDict):
     git_mib: float
 
 
+@dataclass(frozen=True)
+class LargeRun:
+    """A run with the tests of the large world.
+
+    Attributes:
+        head: the run without them.
+        tests: each suite, the digest of the list of its tests, and their states.
+        lists: the lists by digest.
+        signatures: the places of the tests that failed, by signature.
+
+    """
+
+    head: Run
+    tests: list[tuple[str, str, bytes]]
+    lists: dict[str, bytes]
+    signatures: dict[Signature, list[int]]
+
+    @property
+    def outcomes(self) -> int:
+        """How many tests it has."""
+        return sum(len(states) for _, _, states in self.tests)
+
+    def files(self, folder: Path, device: str) -> dict[Path, bytes]:
+        """Its files in a history, as those of a device."""
+        name = f"{self.head.plan_id}-{device}"
+        head = self.head.model_copy(update={"device": device, "id": name})
+        night = folder / month_of(head.started_at) / head.plan_id
+        lists = {tests_file(folder, digest): content for digest, content in self.lists.items()}
+        missing = {path: content for path, content in lists.items() if not path.exists()}
+        return {**missing, run_file(night, device, head.attempt): pack_run(head, self.tests, {}, self.signatures)}
+
+
 class Feed:
     """The nights of a large world; what runs say besides their tests comes from a small one, which is faster."""
 
@@ -78,38 +116,65 @@ class Feed:
         self._small = World(1, nights=nights)
         self._large = World(1, nights=nights, tests=tests)
         self.names = [maker.name for maker in self._small.makers]
-        self._signatures = [Signature.of(case.title) for case in self._large.cases]
+        self._cases = sorted(enumerate(self._large.cases), key=lambda item: (item[1].suite, item[1].id))
+        self._signatures = [Signature.of(case.title) for _, case in self._cases]
+        self._lists: dict[str, tuple[str, bytes]] = {}
 
-    def table(self, history: History) -> None:
-        """Give each test the row that is its number."""
-        cases = self._large.cases
-        rows = history.tests.rows_of(
-            Outcome(
-                id=case.id, suite=case.suite, capability=case.capability, title=case.title, outcome=OutcomeName.PASSED
-            )
-            for case in cases
-        )
-        if rows != list(range(len(cases))):
-            raise ValueError("the history had tests already")
-
-    def append(self, number: int, history: History) -> int:
-        """Append a night; returns how many outcomes it had."""
+    def append(self, number: int, folder: Path) -> int:
+        """Add a night's files; returns how many outcomes it had."""
         night, outcomes = self.night(number), 0
-        history.append_plan(night.plan)
+        History(folder).append_plan(night.plan)
         for run in night.arrivals:
-            made = self.large_run(run, number, history)
-            outcomes += sum(report.counts.total for report in made.head.suites)
-            history.append_stored(made)
+            made = self.large_run(run, number)
+            outcomes += made.outcomes
+            write_files(made.files(folder, run.device))
         return outcomes
 
-    def large_run(self, run: Run, number: int, history: History) -> StoredRun:
+    def large_run(self, run: Run, number: int) -> LargeRun:
         """A run of the small world with the tests of the large one."""
         codes = self._large.codes(self.names.index(run.device), number) if run.outcomes else None
-        states = codes.translate(_STATES) if codes is not None else b""
-        made = replace(stored(run), tests=history.tests, states=states, attempts={}, signatures={})
-        made = replace(made, signatures={item.row: self._signatures[item.row] for item in made.failures})
-        suites = tuple(report.model_copy(update={"counts": made.counts((report.suite,))}) for report in run.suites)
-        return replace(made, head=made.head.model_copy(update={"suites": suites}))
+        states = codes.translate(_STATES) if codes is not None else bytes(len(self._cases))
+        named: dict[Signature, list[int]] = {}
+        tests, lists, place, counts = [], {}, 0, {}
+        for suite, items in groupby(enumerate(self._cases), key=lambda item: item[1][1].suite):
+            rows = [(order, number) for order, (number, _) in items if states[number]]
+            if not rows:
+                continue
+            own = bytes(states[number] for _, number in rows)
+            digest, content = self._list(suite, [order for order, _ in rows])
+            for order, number in rows:
+                if outcome_of(states[number]) in FAILURES:
+                    named.setdefault(self._signatures[order], []).append(place)
+                place += 1
+            tests.append((suite, digest, own))
+            lists[digest] = content
+            counts[suite] = Counts(**{outcome.value: size for outcome, size in count(own).items()})
+        suites = tuple(
+            report.model_copy(update={"counts": counts.get(report.suite, Counts())}) for report in run.suites
+        )
+        return LargeRun(head_of(run.model_copy(update={"suites": suites})), tests, lists, named)
+
+    def whole_run(self, run: Run, number: int) -> Run:
+        """The same as a run that a device reports."""
+        made = self.large_run(run, number)
+        cases = {suite: iter([case for _, case in self._cases if case.suite == suite]) for suite, _, _ in made.tests}
+        outcomes = [
+            Outcome(case.id, suite, outcome_of(state) or OutcomeName.NOT_RUN, case.capability, case.title, 0.01)
+            for suite, _, states in made.tests
+            for state, case in zip(states, cases[suite], strict=False)
+        ]
+        return run.model_copy(update={"outcomes": tuple(outcomes), "suites": made.head.suites})
+
+    def _list(self, suite: str, orders: list[int]) -> tuple[str, bytes]:
+        """The list of some tests of a suite, and its digest."""
+        key = f"{suite} {row_text(orders)}"
+        if key not in self._lists:
+            cases = [self._cases[order][1] for order in orders]
+            content = write_list(
+                [Outcome(case.id, case.suite, OutcomeName.PASSED, case.capability, case.title) for case in cases]
+            )
+            self._lists[key] = list_digest(content), content
+        return self._lists[key]
 
     def registry(self) -> tuple[RegisteredDevice, ...]:
         """The devices at the end."""
@@ -133,8 +198,10 @@ def rows(nights: int = NIGHTS, tests: int = TESTS) -> tuple[dict[str, Row], Size
         size = _size(year, git, outcomes)
         _fill(feed, week, range(nights - 8, nights - 1), None)
         last = nights - 1
+        night = feed.night(last)
+        arriving = night.plan, [feed.whole_run(run, last) for run in night.arrivals]
         measured = {
-            "append a night": _compare(lambda path: _append_once(feed, last, path), year, week),
+            "append a night": _compare(lambda path: _append_once(arriving, path), year, week),
             "judge all": _compare(lambda path: judge(feed.registry(), History(path), feed.now(last - 1)), year, week),
         }
     return measured, size
@@ -144,12 +211,8 @@ def _fill(feed: Feed, folder: Path, numbers: range, git: Path | None) -> int:
     outcomes = 0
     if git is not None:
         subprocess.run(["git", "init", "--quiet", "--bare", str(git)], check=True)
-    history = History(folder)
-    feed.table(history)
     for number in numbers:
-        with history.together():
-            outcomes += feed.append(number, history)
-        history = History(folder)
+        outcomes += feed.append(number, folder)
         if git is not None:
             _commit(git, folder, number)
     return outcomes
@@ -177,10 +240,13 @@ def _size(folder: Path, git: Path, outcomes: int) -> Size:
     return Size(outcomes=outcomes, facts_mib=facts / 2**20, git_mib=packs / 2**20)
 
 
-def _append_once(feed: Feed, number: int, folder: Path) -> None:
+def _append_once(arriving: tuple[Plan, list[Run]], folder: Path) -> None:
     history = History(folder)
+    plan, runs = arriving
     with history.together():
-        feed.append(number, history)
+        history.append_plan(plan)
+        for run in runs:
+            history.append_run(run)
 
 
 def _compare(work: Callable[[Path], object], year: Path, week: Path) -> Row:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Sequence
 from pathlib import Path
 
-from ootci.history.details import Measures, Texts
+from ootci.history.run_file import signatures_of
 from ootci.history.store import History
-from ootci.history.stored import StoredRun
+from ootci.history.stored import StoredRun, stored
 from ootci.model.plan import Plan
+from ootci.model.run import Run
 
 
 class Memory(History):
@@ -30,6 +30,7 @@ class Memory(History):
     def stored_runs(self, device: str) -> tuple[StoredRun, ...]:
         return tuple(self._kept.get(device, ()))
 
-    def append_stored(self, new: StoredRun, details: Sequence[Texts | Measures] = ()) -> bool:
-        insort(self._kept.setdefault(new.head.device, []), new, key=lambda run: run.head.started_at)
+    def append_run(self, run: Run) -> bool:
+        new = stored(run, self.tests, signatures_of(run))
+        insort(self._kept.setdefault(run.device, []), new, key=lambda run: run.head.started_at)
         return True

@@ -51,6 +51,23 @@ def test_what_the_branch_has_no_longer_goes_from_a_folder_that_has_nothing_of_it
     assert not two.publish("nothing")
 
 
+def test_what_was_removed_here_goes_from_the_branch_although_somebody_else_published(
+    tmp_path: Path, remote: Path
+) -> None:
+    one, two = data_branch(tmp_path, "one", remote), data_branch(tmp_path, "two", remote)
+    for name in ("a", "details/old"):
+        put(one, name)
+    one.publish("a")
+    two.fetch()
+    (two.folder / "details/old").unlink()
+    put(one, "b")
+    one.publish("b")
+    assert two.publish("gone")
+    assert files(remote) == ["a", "b"]
+    one.fetch()
+    assert not (one.folder / "details/old").exists()
+
+
 def test_nothing_to_push_is_said(tmp_path: Path, remote: Path) -> None:
     one = data_branch(tmp_path, "one", remote)
     assert not one.publish("nothing")
@@ -141,10 +158,9 @@ def test_a_different_record_of_the_same_name_is_a_conflict_that_leaves_the_folde
     for attempt in (lambda: two.publish("two"), two.fetch):
         with pytest.raises(HistoryConflict) as caught:
             attempt()
-        assert caught.value.what == "`runs/dev/a.json` differs"
+        assert caught.value.what == "a different file of the same name is already published"
         assert caught.value.where == f"branch data of {remote}/runs/dev/a.json"
         assert (two.folder / "runs/dev/a.json").read_text(encoding="utf-8") == "ours"
-    assert not (two.folder / ".git" / "ootci").exists()
     assert git(remote, "show", "data:runs/dev/a.json") == "theirs"
 
 

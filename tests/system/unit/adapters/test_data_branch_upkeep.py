@@ -1,8 +1,7 @@
-"""The data branch after a command was ended half-way, and while its past is squashed."""
+"""The data branch after a command was ended half-way."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from unit.adapters.branches import data_branch, files, git, put
 
 from ootci.adapters.folder_lock import held
 from ootci.adapters.process import Answer
-from ootci.errors import Busy, HistoryConflict
+from ootci.errors import Busy
 
 pytestmark = pytest.mark.usefixtures("git_of_nobody")
 
@@ -70,58 +69,3 @@ def test_what_a_killed_git_left_locked_is_unlocked_and_a_living_command_is_waite
     with held(one.folder), pytest.raises(Busy):
         one.publish("b")
     assert one.publish("b")
-
-
-def test_squashing_leaves_the_files_and_takes_the_past(tmp_path: Path, remote: Path) -> None:
-    one, two = data_branch(tmp_path, "one", remote), data_branch(tmp_path, "two", remote)
-    for number in range(3):
-        put(one, "a", os.urandom(20_000).hex() + str(number))
-        one.publish(f"night {number}")
-        two.fetch()
-    content = (one.folder / "a").read_text(encoding="utf-8")
-    shrunk = two.squash("One commit")
-    assert shrunk.commits == 3
-    assert 0 < 2 * shrunk.after < shrunk.before
-    assert git(remote, "log", "--format=%s", "data") == "One commit"
-    assert git(remote, "show", "data:a") == content
-    assert not two.publish("nothing")
-    put(one, "b")
-    assert one.publish("after")
-    assert files(remote) == ["a", "b"]
-    assert git(remote, "log", "--format=%s", "data").splitlines() == ["after", "One commit"]
-
-
-def test_squashing_is_refused_where_something_would_be_lost(tmp_path: Path, remote: Path) -> None:
-    one, two = data_branch(tmp_path, "one", remote), data_branch(tmp_path, "two", remote)
-    with pytest.raises(HistoryConflict, match="no branch"):
-        one.squash("x")
-    put(one, "a")
-    one.publish("a")
-    two.fetch()
-    put(two, "b")
-    with pytest.raises(HistoryConflict, match="do not hold the same"):
-        two.squash("uncommitted")
-    two.publish("b")
-    with pytest.raises(HistoryConflict, match="do not hold the same"):
-        one.squash("behind")
-    assert files(remote) == ["a", "b"]
-
-
-def test_squashing_while_somebody_publishes_loses_nothing(
-    tmp_path: Path, remote: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one, two = data_branch(tmp_path, "one", remote), data_branch(tmp_path, "two", remote)
-    put(one, "a")
-    one.publish("a")
-    two.fetch()
-    put(two, "b")
-    measured = one._git.size_of
-
-    def size_of(commit: str) -> tuple[int, int]:
-        two.publish("b")
-        return measured(commit)
-
-    monkeypatch.setattr(one._git, "size_of", size_of)
-    with pytest.raises(HistoryConflict, match="meanwhile"):
-        one.squash("x")
-    assert files(remote) == ["a", "b"]

@@ -148,11 +148,6 @@ def _planned_and_changed(folder: Folder) -> Ran:
     return folder.call("history", "append")
 
 
-def _old_history(folder: Folder) -> Ran:
-    shutil.copytree(GOLDEN / "history-v1" / "before", folder.path / "data")
-    return folder.call("history", "verify")
-
-
 def _plan_of_a_pull_request(folder: Folder) -> Ran:
     with (folder.path / "devices" / "dev.yaml").open("a", encoding="utf-8") as stream:
         stream.write("pull_requests: always\n")
@@ -255,9 +250,8 @@ PROVOCATIONS: dict[str, Provocation] = {
     "PULL-001": _pull_request_of_a_repository_without,
     "PULL-002": _called("plan", "--pull-request", "9"),
     "HIST-001": _planned_and_changed,
-    "HIST-002": _written("data/2026-11/plans.jsonl", "{\n", "judge"),
+    "HIST-002": _written("data/2026-11/night/plan.json", "{\n", "judge"),
     "HIST-003": _called("history", "fetch", "--remote", "file:///nowhere"),
-    "HIST-004": _old_history,
     "HIST-005": _called("history", "query", "dev", "smoke/*"),
     "HIST-006": _plan_of_a_pull_request,
     "EXT-001": _external("another"),

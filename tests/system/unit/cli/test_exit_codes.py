@@ -205,8 +205,8 @@ def test_the_gate_answers_in_every_format(ootci: Tool, folder: Path, may: bool, 
 
 
 def test_a_damaged_history_is_infrastructure(ootci: Tool, folder: Path) -> None:
-    (folder / "data" / "2026-11").mkdir(parents=True)
-    (folder / "data" / "2026-11" / "plans.jsonl").write_text("{\n", encoding="utf-8")
+    (folder / "data" / "2026-11" / "night").mkdir(parents=True)
+    (folder / "data" / "2026-11" / "night" / "plan.json").write_text("{\n", encoding="utf-8")
     ran = ootci("judge", cwd=folder)
     assert ran.code == 3
     assert "error HIST-002" in ran.err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -99,25 +98,6 @@ def test_fetch_append_publish_and_fetch_again(
     assert call("publish") == "nothing to push\n"
     assert call("fetch", "--history", "elsewhere") == "fetched the branch data\n"
     assert _stored(work / "elsewhere") == (run(0, "two"),)
-
-
-def test_squash_says_the_sizes_and_is_refused_before_publishing(
-    ootci: Tool, work: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    remote = tmp_path_factory.mktemp("remote")
-    subprocess.run(["git", "init", "-q", "--bare", "."], cwd=remote, check=True)
-    arguments = ("history", "squash", "--remote", str(remote))
-    ootci("history", "append", cwd=work)
-    ran = ootci(*arguments, cwd=work)
-    assert ran.code == 2
-    assert "there is no branch to squash" in ran.err
-    ootci("history", "publish", "--remote", str(remote), cwd=work)
-    History(work / "data").append_run(run(0, "dev"))
-    assert "`ootci history publish` first" in ootci(*arguments, cwd=work).err
-    ootci("history", "publish", "--remote", str(remote), cwd=work)
-    ran = ootci(*arguments, cwd=work)
-    assert re.fullmatch(r"squashed 2 commits: [0-9.]+ kB before, [0-9.]+ kB now\n", ran.out), ran.out + ran.err
-    assert ootci("history", "verify", cwd=work).code == 0
 
 
 def test_a_remote_that_is_not_there_is_infrastructure_and_keeps_what_was_appended(ootci: Tool, work: Path) -> None:

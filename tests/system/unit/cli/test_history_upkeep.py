@@ -1,4 +1,4 @@
-"""``ootci history verify``, ``gc`` and ``upgrade``: what they say and how they exit."""
+"""``ootci history verify``, ``gc`` and ``withdraw``: what they say and how they exit."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ def test_the_command_says_it_and_exits_with_3(ootci: Tool, folder: Path) -> None
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith("4 nightlies, 5 runs of 2 devices, 3 tests, 14 outcomes in ")
     assert ran.out.endswith("4 runs have their texts and 5 their measures\neverything can be read back\n")
-    path = folder / MONTH / "other.runs.jsonl"
+    path = folder / MONTH / "night003" / "other.1.json"
     path.write_bytes(path.read_bytes() * 2)
     ran = ootci("history", "verify", cwd=folder.parent)
     assert ran.code == EXIT_INFRASTRUCTURE
     assert ran.out.splitlines()[1:] == [
-        f"{path}:2: the run night003-other, attempt 1, is there twice",
+        f"{path}: the file cannot be read back: the checksum is wrong",
         "    what to do: restore the file from the data branch's git history",
         "1 problem",
     ]
     ran = ootci("history", "verify", "--format", "json", cwd=folder.parent)
     assert ran.code == EXIT_INFRASTRUCTURE
-    assert [problem["where"] for problem in json.loads(ran.out)["problems"]] == [f"{path}:2"]
+    assert [problem["where"] for problem in json.loads(ran.out)["problems"]] == [str(path)]
     ran = ootci("history", "verify", "--history", "nowhere", cwd=folder.parent)
     assert (ran.code, ran.out) == (EXIT_INPUT, "")
 
@@ -80,19 +80,26 @@ def test_the_command_says_what_goes_and_what_no_run_names_goes_too(ootci: Tool, 
     assert ootci("history", "verify", cwd=folder.parent).code == 0
 
 
-@pytest.fixture
-def old(tmp_path: Path) -> Path:
-    """A history of version 1."""
-    return shutil.copytree(Path(__file__).parents[2] / "golden" / "history-v1" / "before", tmp_path / "data")
+def test_a_withdrawn_nightly_is_judged_no_more_and_stays_in_the_folder(ootci: Tool, folder: Path) -> None:
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    ran = ootci("history", "withdraw", "night002", "--reason", "planned for\nthe wrong year", cwd=folder.parent)
+    assert (ran.code, ran.out) == (0, "withdrew the nightly night002; publish it with `ootci history publish`\n")
+    history = History(folder)
+    assert [plan.id for plan in history.plans()] == ["night000", "night001", "night003"]
+    assert [run.plan_id for run in history.runs("dev")] == ["night000", "night001", "night003"]
+    assert {path: path.read_bytes() for path in before} == before
+    report = ootci("history", "verify", cwd=folder.parent)
+    assert report.code == 0
+    assert "night002/withdrawn.json: the nightly was withdrawn at " in report.out
+    assert report.out.count("planned for the wrong year") == 1
+    again = ootci("history", "withdraw", "night002", "--reason", "once more", cwd=folder.parent)
+    assert (again.code, again.out) == (0, "the nightly night002 was withdrawn before\n")
+    assert not history.append_plan(plan(2, ("dev", "other")))
+    assert not history.append_run(_told(2))
 
 
-def test_commands_ask_for_the_upgrade_which_says_what_it_did(ootci: Tool, old: Path) -> None:
-    cwd = old.parent
-    ran = ootci("history", "verify", cwd=cwd)
-    assert ran.code == EXIT_INPUT
-    assert "error HIST-004" in ran.err
-    assert "`ootci history upgrade`" in ran.err
-    ran = ootci("history", "upgrade", cwd=cwd)
-    assert (ran.code, ran.out) == (0, "upgraded: 2 nightlies, 4 runs\n")
-    assert ootci("history", "upgrade", cwd=cwd).out == "nothing to upgrade\n"
-    assert ootci("history", "verify", cwd=cwd).code == 0
+def test_withdrawing_what_is_not_there_is_an_error_that_offers_the_nearest(ootci: Tool, folder: Path) -> None:
+    ran = ootci("history", "withdraw", "night02", "--reason", "typo", cwd=folder.parent)
+    assert (ran.code, ran.out) == (EXIT_INPUT, "")
+    assert "no nightly `night02` is in the history" in ran.err
+    assert "`night002`" in ran.err

@@ -87,7 +87,7 @@ def test_an_error_is_an_annotation_at_its_line_under_github_actions_only(tmp_pat
     assert "What to do: " in command
 
 
-@pytest.mark.parametrize(("words", "offered"), [("ootci ga", "gate"), ("ootci history sq", "squash")])
+@pytest.mark.parametrize(("words", "offered"), [("ootci ga", "gate"), ("ootci history ve", "verify")])
 def test_a_shell_is_told_what_could_follow(tmp_path: Path, words: str, offered: str) -> None:
     asked = {"_OOTCI_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     assert _run(cwd=tmp_path, **asked).stdout == f"plain,{offered}\n"

@@ -15,7 +15,6 @@ from unit.samples import plan, run
 from ootci.adapters.data_branch import DataBranch
 from ootci.adapters.folder_lock import held
 from ootci.errors import Busy
-from ootci.history.join import join
 from ootci.history.layout import UNFINISHED
 from ootci.history.store import History
 from ootci.model.run import Run
@@ -30,7 +29,7 @@ def run_of(number: int, device: str) -> Run:
 
 def publish(folder: Path, remote: str) -> bool:
     """Publish, waiting for a git that outlived its tool."""
-    branch = DataBranch(folder, remote, join=join, unfinished=UNFINISHED, wait=lambda _: time.sleep(0.1))
+    branch = DataBranch(folder, remote, unfinished=UNFINISHED, wait=lambda _: time.sleep(0.1))
     while True:
         try:
             return branch.publish("A night")

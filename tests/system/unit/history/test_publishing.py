@@ -16,7 +16,6 @@ from unit.samples import plan, run
 from ootci.adapters.data_branch import DataBranch
 from ootci.adapters.process import end_all_with
 from ootci.errors import EXIT_INPUT, HistoryConflict
-from ootci.history.join import join
 from ootci.history.layout import UNFINISHED
 from ootci.history.store import History
 
@@ -32,7 +31,7 @@ def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _branch(folder: Path, remote: Path) -> DataBranch:
-    return DataBranch(folder, str(remote), join=join, unfinished=UNFINISHED, wait=lambda _: None)
+    return DataBranch(folder, str(remote), unfinished=UNFINISHED, wait=lambda _: None)
 
 
 def _start(folder: Path, remote: Path, device: str, first: int, count: int, mark: str = "") -> subprocess.Popen[bytes]:
@@ -105,39 +104,6 @@ def test_a_half_moved_folder_is_not_read(tmp_path: Path) -> None:
     assert getattr(caught.value, "id", None) == "HIST-002"
 
 
-def test_joining_takes_what_is_missing_with_its_details_and_nothing_twice(tmp_path: Path) -> None:
-    one, two = History(tmp_path / "one"), History(tmp_path / "two")
-    failed = tuple(
-        item.model_copy(update={"message": "no", "duration": 2.0}) for item in run(1, smoke={"x": "failed"}).outcomes
-    )
-    told = run(1).model_copy(update={"outcomes": failed})
-    for number in (0, 1, 2):
-        two.append_plan(plan(number))
-    two.append_run(run(0))
-    two.append_run(told)
-    for number in (2, 0):
-        one.append_plan(plan(number))
-    one.append_run(run(2, smoke={"y": "passed", "z": "skipped"}))
-    one.append_run(run(0))
-    assert join(tmp_path / "one", tmp_path / "two") == 2
-    assert History(tmp_path / "one").runs("dev") == (run(0), told, run(2, smoke={"y": "passed", "z": "skipped"}))
-    assert [item.id for item in History(tmp_path / "one").plans()] == ["night000", "night001", "night002"]
-    assert join(tmp_path / "one", tmp_path / "two") == 0
-
-
-def test_details_that_were_removed_do_not_come_back(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        history = History(tmp_path / name)
-        for number in (0, 1) if name == "two" else (1, 0):
-            history.append_plan(plan(number))
-            slow = tuple(item.model_copy(update={"duration": 2.0}) for item in run(number).outcomes)
-            history.append_run(run(number).model_copy(update={"outcomes": slow}))
-    for path in (tmp_path / "one").glob("details/*/*"):
-        path.unlink()
-    assert join(tmp_path / "one", tmp_path / "two") == 0
-    assert not list((tmp_path / "one").glob("details/*/*"))
-
-
 def test_different_records_of_one_identity_are_a_conflict_that_loses_nothing(tmp_path: Path, remote: Path) -> None:
     folders = [tmp_path / name for name in DEVICES]
     for folder, outcome in zip(folders, ("passed", "failed"), strict=True):
@@ -149,7 +115,7 @@ def test_different_records_of_one_identity_are_a_conflict_that_loses_nothing(tmp
         with pytest.raises(HistoryConflict) as caught:
             attempt()
         assert caught.value.exit_code == EXIT_INPUT
-        assert caught.value.what == "a different record is already stored as `night000-dev, attempt 1`"
-        assert caught.value.where == f"branch data of {remote}/2026-11/dev.runs.jsonl"
+        assert caught.value.what == "a different file of the same name is already published"
+        assert caught.value.where == f"branch data of {remote}/2026-11/night000/dev.1.json"
     assert History(folders[1]).runs("dev") == (run(smoke={"one": "failed"}),)
     assert _published(tmp_path, remote).runs("dev") == (run(smoke={"one": "passed"}),)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from ootci.errors import (
     OotciError,
     StageFileVersion,
 )
+from ootci.history.record_file import pack, unpack
 from ootci.history.store import History
 from ootci.model.outcome import Attempt, Outcome, OutcomeName, Way
 from ootci.model.run import CapabilityCounts, OperatorCount, Run
@@ -54,12 +55,13 @@ def test_what_is_appended_is_read_back_in_the_order_of_the_nights(tmp_path: Path
     again = History(tmp_path)
     assert (again.plans(), again.runs("dev")) == (history.plans(), history.runs("dev"))
     month = f"{night(0):%Y-%m}"
-    assert set(_content(tmp_path)) == {
+    files = set(_content(tmp_path))
+    assert {name for name in files if not name.startswith("tests/")} == {
         "format.json",
-        "tests.jsonl",
-        *(f"{month}/{name}.jsonl" for name in ("plans", "values", "dev.runs")),
+        *(f"{month}/night00{number}/{name}.json" for number in range(3) for name in ("plan", "dev.1")),
         *(f"details/{month}/dev.night00{number}.1.measures.json.gz" for number in range(3)),
     }
+    assert len(files) == 10 + len({item.suite for item in run().outcomes}), "runs of the same tests share their lists"
 
 
 def test_nights_of_several_months_are_in_one_row(tmp_path: Path) -> None:
@@ -68,7 +70,7 @@ def test_nights_of_several_months_are_in_one_row(tmp_path: Path) -> None:
     for number in numbers:
         history.append_run(run(number))
     assert history.runs("dev") == tuple(run(number) for number in sorted(numbers))
-    assert len(list(tmp_path.glob("*/dev.runs.jsonl"))) > 1
+    assert len({path.parents[1] for path in tmp_path.glob("*/*/dev.1.json")}) > 1
 
 
 _TEXT = st.one_of(st.none(), st.text(max_size=30))
@@ -245,24 +247,63 @@ def _cut(text: bytes) -> bytes:
 
 
 def _replaced(text: bytes) -> bytes:
-    return text.replace(b"passed", b"failed", 1)
+    return text.replace(b"p", b"f", 1)
 
 
 @pytest.mark.parametrize(
     "damage", [lambda _: b"\n", lambda _: b"{}\n", lambda _: b"\xff\n", lambda _: b"[[[\n", _cut, _replaced]
 )
-@pytest.mark.parametrize("name", ["*/dev.runs.jsonl", "*/plans.jsonl", "*/values.jsonl", "tests.jsonl"])
+@pytest.mark.parametrize("name", ["*/*/dev.1.json", "*/*/plan.json", "tests/*.json"])
 def test_a_damaged_record_is_noticed_and_its_file_named(
     tmp_path: Path, name: str, damage: Callable[[bytes], bytes]
 ) -> None:
     _history(tmp_path, 0).append_run(run())
-    (path,) = tmp_path.glob(name)
-    content = path.read_bytes()
-    path.write_bytes(damage(content) if damage is not _replaced or b"passed" in content else content[2:])
+    path = next(tmp_path.glob(name))
+    path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(HistoryCorrupt) as caught:
         [History(tmp_path).plans(), History(tmp_path).runs("dev")]
-    assert caught.value.where.startswith(str(tmp_path))
+    assert caught.value.where == str(path)
     assert caught.value.exit_code == EXIT_INFRASTRUCTURE
+
+
+def test_a_record_in_the_file_of_another_is_noticed(tmp_path: Path) -> None:
+    _history(tmp_path, 0, 1).append_run(run())
+    (found,) = tmp_path.glob("*/*/dev.1.json")
+    other = found.parent.with_name("night001") / found.name
+    found.rename(other)
+    with pytest.raises(HistoryCorrupt, match="it is the run night000-dev, attempt 1") as caught:
+        History(tmp_path).runs("dev")
+    assert caught.value.where == str(other)
+    (tmp_path / other.parent.relative_to(tmp_path) / "plan.json").replace(found.parent / "plan.json")
+    with pytest.raises(HistoryCorrupt, match="it is the nightly night001"):
+        History(tmp_path).plans()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"p2"', b'"p3"'),
+        (b'"p2"', b'"z2"'),
+        (b'"p2"', b'"2"'),
+        (b'"p2"', b'"p99999999999999"'),
+        (b'"p2"', b"null"),
+        (b'"attempts":{}', b'"attempts":{"failed":[99]}'),
+        (b'"attempts":{}', b'"attempts":{"odd":[0]}'),
+        (b'"signatures":[]', b'"signatures":[["x"]]'),
+    ],
+)
+def test_a_file_that_says_what_cannot_be_is_noticed_though_its_checksum_is_right(
+    tmp_path: Path, old: bytes, new: bytes
+) -> None:
+    _history(tmp_path, 0).append_run(run(smoke={"one": "passed", "two": "passed"}, integration={}))
+    (path,) = tmp_path.glob("*/*/dev.1.json")
+    content = path.read_bytes()
+    assert old in content
+    body = content.replace(old, new)[1:].rpartition(b',\n"crc"')[0]
+    path.write_bytes(b'{%b,\n"crc":"%08x"}\n' % (body, zlib.crc32(body)))
+    with pytest.raises(HistoryCorrupt, match="the run cannot be read back") as caught:
+        History(tmp_path).runs("dev")
+    assert caught.value.where == str(path)
 
 
 @pytest.mark.parametrize("content", [b"", b"not packed", b"\x1f\x8b\x08\x00"])
@@ -286,31 +327,30 @@ def test_without_its_details_a_run_is_still_there(tmp_path: Path) -> None:
     assert History(tmp_path).runs("dev") == (one,)
 
 
-@pytest.mark.parametrize("name", ["*/dev.runs.jsonl", "*/plans.jsonl"])
+@pytest.mark.parametrize("name", ["dev.1", "plan"])
 def test_a_record_of_a_newer_tool_asks_for_the_newer_tool(tmp_path: Path, name: str) -> None:
     _history(tmp_path, 0).append_run(run())
-    (path,) = tmp_path.glob(name)
-    path.write_bytes(path.read_bytes().replace(b'"version":', b'"version":9'))
+    (path,) = tmp_path.glob(f"*/*/{name}.json")
+    record = unpack(path.read_bytes(), path)
+    record.get("run", record)["schema_version"] = 99
+    path.write_bytes(pack(record))
     with pytest.raises(StageFileVersion):
         [History(tmp_path).plans(), History(tmp_path).runs("dev")]
 
 
-@pytest.mark.parametrize("marker", ["", "{}", '{"format": "ootci-history", "version": 3}', "[]", "not json"])
+@pytest.mark.parametrize("marker", ["", "{}", '{"format": "ootci-history", "version": 2}', "[]", "not json"])
 def test_a_history_of_another_format_is_not_touched(tmp_path: Path, marker: str) -> None:
     (tmp_path / "format.json").write_text(marker, encoding="utf-8")
     with pytest.raises(HistoryCorrupt, match="another format"):
         History(tmp_path)
 
 
-@pytest.mark.parametrize("cut", [1, 30, 10**9])
-def test_a_record_that_was_being_written_is_not_there_and_does_no_harm(tmp_path: Path, cut: int) -> None:
+def test_a_record_that_was_being_written_is_not_there_and_does_no_harm(tmp_path: Path) -> None:
     history = _history(tmp_path, 0, 1)
     history.append_run(run(0))
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     history.append_run(run(1, smoke={"one": "failed", "new": "passed"}))
-    for path in tmp_path.rglob("*.jsonl"):
-        added = path.read_bytes()[len(before[path]) :]
-        path.write_bytes(before[path] + added[: max(0, len(added) - cut)])
+    (path,) = tmp_path.glob("*/night001/dev.1.json")
+    path.rename(path.with_name(f".{path.name}.1234.tmp"))
     again = History(tmp_path)
     assert again.runs("dev") == (run(0),)
     assert again.append_run(run(1, smoke={"one": "passed"}))
@@ -321,6 +361,7 @@ _APPENDING = """
 import sys
 from pathlib import Path
 from unit.samples import plan, run
+from ootci.history.record_file import pack, unpack
 from ootci.history.store import History
 for number in range(500):
     History(Path(sys.argv[1])).append_plan(plan(number))
@@ -350,14 +391,14 @@ def test_a_writer_that_is_killed_leaves_the_old_or_the_new_state(tmp_path: Path,
     assert History(tmp_path).append_run(run(900))
 
 
-@given(st.binary(max_size=300), st.sampled_from(["dev.runs", "plans", "values"]), st.integers(0, 400))
+@given(st.binary(max_size=300), st.sampled_from(["*/*/dev.1", "*/*/plan", "tests/*"]), st.integers(0, 400))
 @settings(max_examples=80)
 def test_whatever_is_in_the_files_reading_ends_with_runs_or_an_error_of_ours(
     tmp_path_factory: pytest.TempPathFactory, junk: bytes, name: str, place: int
 ) -> None:
     folder = tmp_path_factory.mktemp("history")
     _history(folder, 0).append_run(run())
-    (path,) = folder.glob(f"*/{name}.jsonl")
+    path = next(folder.glob(f"{name}.json"))
     content = path.read_bytes()
     path.write_bytes(content[:place] + junk + content[place:])
     try:
@@ -367,24 +408,17 @@ def test_whatever_is_in_the_files_reading_ends_with_runs_or_an_error_of_ours(
     assert found in ((run(),), ())
 
 
-def test_a_line_holds_what_differs_and_not_the_rest(tmp_path: Path) -> None:
+def test_a_run_has_a_letter_for_each_test_of_a_list_that_others_share(tmp_path: Path) -> None:
     history = _history(tmp_path, 0, 1, 2)
-    tests = {f"t{number}": "passed" for number in range(300)}
-    for number in (0, 1, 2):
-        history.append_run(run(number, smoke={**tests, "t7": "failed" if number == 1 else "passed"}))
-    (path,) = tmp_path.glob("*/dev.runs.jsonl")
-    first, second, third = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
-    assert first["tests"] == {"passed": "0+300"}
-    assert (second["base"], second["tests"]) == (0, {"failed": "7"})
-    assert (third["base"], third["tests"]) == (0, {})
-
-
-def test_what_stays_different_is_said_once(tmp_path: Path) -> None:
-    history = _history(tmp_path, 0, 1, 2)
-    tests = {f"t{number}": "passed" for number in range(300)}
-    broken = {**tests, **{f"t{number}": "failed" for number in range(0, 300, 7)}}
-    for number, smoke in enumerate((tests, broken, broken)):
-        history.append_run(run(number, smoke=smoke))
-    (path,) = tmp_path.glob("*/dev.runs.jsonl")
-    last = json.loads(path.read_text(encoding="utf-8").splitlines()[2])
-    assert (last["base"], last["tests"]) == (1, {})
+    tests = {f"t{number:03}": "passed" for number in range(300)}
+    for number in (0, 1):
+        history.append_run(run(number, smoke={**tests, "t007": "failed" if number == 1 else "passed"}, integration={}))
+    history.append_run(run(2, smoke={**tests, "zebra": "passed"}, integration={}))
+    first, second, third = (
+        unpack(path.read_bytes(), path)["tests"] for path in sorted(tmp_path.glob("*/*/dev.1.json"))
+    )
+    (suite, digest, letters, ways), other = first[0], second[0]
+    assert (suite, letters, ways) == ("smoke", "p300", "")
+    assert (other[1], other[2]) == (digest, "p7fp292")
+    assert third[0][1] != digest
+    assert sorted(path.stem for path in tmp_path.glob("tests/*.json")) == sorted([digest, third[0][1]])

@@ -13,6 +13,7 @@ from ootci.history.details import Measures, Texts
 from ootci.history.gc import old_details, remove
 from ootci.history.reader import HistoryReader
 from ootci.history.store import History
+from ootci.history.tables import list_digest, write_list
 from ootci.history.verify import Report, verify
 from ootci.model.run import Run
 
@@ -50,65 +51,45 @@ def test_a_history_in_order_is_counted(folder: Path) -> None:
     assert verify(folder / "nowhere") == Report()
 
 
-def _lines(edit: Callable[[list[bytes]], list[bytes]]) -> Callable[[bytes], bytes]:
-    return lambda text: b"".join(line + b"\n" for line in edit(text.split(b"\n")[:-1]))
-
-
 def _packed(text: str) -> Callable[[bytes], bytes]:
     return lambda _: gzip.compress(text.encode())
 
 
 MONTH = f"{night(0):%Y-%m}"
+SMOKE = f"tests/{list_digest(write_list([item for item in _told(0).outcomes if item.suite == 'smoke']))}.json"
 DAMAGES: dict[str, tuple[str, Callable[[bytes], bytes] | None, str, str]] = {
     "run-changed": (
-        f"{MONTH}/dev.runs.jsonl",
-        lambda text: text.replace(b'"attempt":1', b'"attempt":2', 1),
-        f"{MONTH}/dev.runs.jsonl:1",
-        "the run cannot be read back: the checksum is wrong; the 3 lines after it cannot be either",
-    ),
-    "run-twice": (
-        f"{MONTH}/other.runs.jsonl",
-        lambda text: text * 2,
-        f"{MONTH}/other.runs.jsonl:2",
-        "the run night003-other, attempt 1, is there twice",
+        f"{MONTH}/night000/dev.1.json",
+        lambda text: text.replace(b'"device":"dev"', b'"device":"den"', 1),
+        f"{MONTH}/night000/dev.1.json",
+        "the file cannot be read back: the checksum is wrong",
     ),
     "run-gone": (
-        f"{MONTH}/dev.runs.jsonl",
-        _lines(lambda lines: lines[:3]),
+        f"{MONTH}/night003/dev.1.json",
+        None,
         f"details/{MONTH}/dev.night003.1.measures.json.gz",
         "the run of these details is not in the history",
     ),
     "nightly-gone": (
-        f"{MONTH}/plans.jsonl",
-        _lines(lambda lines: lines[:3]),
-        f"{MONTH}/dev.runs.jsonl:4",
+        f"{MONTH}/night003/plan.json",
+        None,
+        f"{MONTH}/night003/dev.1.json",
         "the nightly night003 of the run night003-dev is not in the history",
     ),
-    "nightly-twice": (
-        f"{MONTH}/plans.jsonl",
-        lambda text: text * 2,
-        f"{MONTH}/plans.jsonl:5",
-        "the nightly night000 is there twice",
-    ),
     "nightly-changed": (
-        f"{MONTH}/plans.jsonl",
+        f"{MONTH}/night002/plan.json",
         lambda text: text.replace(b"night002-other", b"night009-other"),
-        f"{MONTH}/plans.jsonl:3",
-        "the plan cannot be read back: the checksum is wrong",
-    ),
-    "value-changed": (
-        f"{MONTH}/values.jsonl",
-        lambda text: text.replace(b"local", b"[[[", 1).replace(b'"', b"", 1),
-        f"{MONTH}/values.jsonl:1",
-        "the line is no JSON",
+        f"{MONTH}/night002/plan.json",
+        "the file cannot be read back: the checksum is wrong",
     ),
     "test-changed": (
-        "tests.jsonl",
+        SMOKE,
         lambda text: text.replace(b"::two", b"::ten"),
-        f"{MONTH}/dev.runs.jsonl:1",
-        "the run cannot be read back: the checksum is wrong",
+        SMOKE,
+        "the tests cannot be read back: its content is not what its name says",
     ),
-    "test-broken": ("tests.jsonl", _lines(lambda lines: [b"{}", *lines[1:]]), "tests.jsonl:1", "the line is no test"),
+    "test-broken": (SMOKE, lambda _: b"{}", SMOKE, "the tests cannot be read back"),
+    "tests-gone": (SMOKE, None, SMOKE, "the tests cannot be read back"),
     "texts-broken": (
         f"details/{MONTH}/dev.night001.1.texts.json.gz",
         lambda text: text[:20],
@@ -161,17 +142,14 @@ def test_a_month_with_runs_of_another_is_wrong(folder: Path) -> None:
 
 
 def test_what_an_ended_command_left_is_said_and_is_no_problem(folder: Path) -> None:
-    with (folder / MONTH / "dev.runs.jsonl").open("ab") as stream:
-        stream.write(b'{"plan":"nig')
-    (folder / MONTH / ".values.jsonl.1234.tmp").touch()
+    (folder / MONTH / "night000" / ".dev.2.tmp").touch()
     (folder / "notes.txt").touch()
     (folder / ".git").mkdir()
     (folder / ".git" / "config").touch()
     report = verify(folder)
     assert report.problems == ()
     assert report.notes == (
-        f"{folder}/{MONTH}/.values.jsonl.1234.tmp: a command that was ended left it; `ootci history gc` removes it",
-        f"{folder}/{MONTH}/dev.runs.jsonl:5: a command that was ended left a part of a line; nobody reads it",
+        f"{folder}/{MONTH}/night000/.dev.2.tmp: a command that was ended left it; `ootci history gc` removes it",
         f"{folder}/notes.txt: no file of a history",
     )
 

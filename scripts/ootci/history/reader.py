@@ -16,7 +16,7 @@ from ootci.model.record import Record, check_version
 from ootci.model.run import Run
 
 from .details import D, Measures, Texts, read_details, whole
-from .layout import PLAN, RunKey, check_format, details_file, is_withdrawn, nights_of, runs_of, tests_file
+from .layout import PLAN, RunKey, check_format, details_file, is_withdrawn, nights_of, run_file, runs_of, tests_file
 from .past_run import PastRun
 from .record_file import RESTORE, load
 from .run_file import RunReader, lists_of, started_at
@@ -86,8 +86,15 @@ class HistoryReader:
         return tuple(sorted(map(self._reader.read, self._files(device).values()), key=_age_of_run))
 
     def stored_run(self, key: RunKey) -> StoredRun:
-        """One of ``run_keys``; raises as :meth:`stored_runs`."""
-        return self._reader.read(self._files(key.device)[key])
+        """One attempt, also of a withdrawn nightly.
+
+        Raises:
+            HistoryConflict: its nightly is not in the history.
+            HistoryCorrupt: it cannot be read back.
+
+        """
+        night = self.night(key.plan_id, f"{key.plan_id}-{key.device}")
+        return self._reader.read(run_file(night, key.device, key.attempt))
 
     def past_runs(self, device: str) -> tuple[PastRun, ...]:
         """Every attempt of a device, oldest first, each to be read when it is asked for.

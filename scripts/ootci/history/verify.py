@@ -89,7 +89,7 @@ class _Verification:
         self.counts: Counter[str] = Counter()
         self.notes: list[str] = []
         self.problems: list[Problem] = []
-        self._details: dict[Path, _Size] = {}
+        self._details: dict[Path, _Size | None] = {}
 
     def problem(self, what: str, where: Path, fix: str = RESTORE) -> None:
         self.problems.append(Problem(what=what, where=str(where), fix=fix))
@@ -140,15 +140,14 @@ class _Verification:
     def runs(self, history: HistoryReader) -> None:
         self.counts["devices"] = len(history.devices())
         for key, path in runs_of(self.folder):
-            if is_withdrawn(path.parent):
-                continue
             try:
+                details = [history.details_path(key, kind) for kind in (Texts, Measures)]
+                self._details |= dict.fromkeys(details)
                 run = history.stored_run(key)
-                self.counts["runs"] += 1
                 tests = len(run.rows())
+                self.counts["runs"] += 1
                 self.counts["outcomes"] += tests
-                for kind in (Texts, Measures):
-                    self._details[history.details_path(key, kind)] = _Size(tests, len(run.head.stages))
+                self._details |= dict.fromkeys(details, _Size(tests, len(run.head.stages)))
             except HistoryConflict as error:
                 self.problem(error.what, path)
             except OotciError as error:
@@ -156,14 +155,15 @@ class _Verification:
 
     def details(self) -> None:
         for path in sorted((self.folder / "details").glob(f"{MONTH}/*.json.gz")):
-            size = self._details.get(path)
-            if size is None:
+            if path not in self._details:
                 fix = "append that run again, or remove the file with `ootci history gc`"
                 self.problem("the run of these details is not in the history", path, fix)
                 continue
             with self.told():
                 kind = "texts" if path.name.endswith(".texts.json.gz") else "measures"
                 self.counts[kind] += 1
+                if (size := self._details[path]) is None:
+                    continue
                 fits = _texts_fit(path, size) if kind == "texts" else _measures_fit(path, size)
                 if not fits:
                     self.problem("the details name tests or stages that the run does not have", path)

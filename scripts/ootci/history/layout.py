@@ -74,19 +74,9 @@ def values_file(folder: Path, month: str) -> Path:
     return folder / month / "values.jsonl"
 
 
-def details_folder(folder: Path, month: str) -> Path:
-    """Where the details of the runs of a month's nightlies lie."""
-    return folder / "details" / month
-
-
 def details_file(folder: Path, month: str, device: str, plan_id: str, attempt: int, kind: str) -> Path:
     """Details of a run of a nightly of that month; ``kind`` is ``texts`` or ``measures``."""
-    return details_folder(folder, month) / details_name(device, plan_id, attempt, kind)
-
-
-def details_name(device: str, plan_id: str, attempt: int, kind: str) -> str:
-    """What the file of such details is called in its month's folder."""
-    return f"{device}.{plan_id}.{attempt}.{kind}.json.gz"
+    return folder / "details" / month / f"{device}.{plan_id}.{attempt}.{kind}.json.gz"
 
 
 def device_of(path: Path) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import glob
 from collections.abc import Collection, Iterator
 from datetime import datetime
@@ -15,17 +14,12 @@ from ootci.model.plan import Plan
 from ootci.model.run import Run
 
 from .details import Measures, Texts, read_details, whole
-from .fingerprint import files_fingerprint
 from .layout import (
     MONTH,
     RUNS,
     check_format,
     details_file,
-    details_folder,
-    details_name,
     device_of,
-    plans_file,
-    runs_file,
     values_file,
 )
 from .lines import read_lines
@@ -55,7 +49,6 @@ class HistoryReader:
         self.folder = folder
         self._values: dict[str, ValueTable] = {}
         self._plans: dict[Path, list[Plan]] = {}
-        self._detailed: dict[str, frozenset[str]] = {}
 
     def plans(self) -> tuple[Plan, ...]:
         """Every nightly, oldest first.
@@ -135,31 +128,6 @@ class HistoryReader:
         """
         texts = read_details(Texts, self.details_path(run, Texts))
         return whole(run, texts, read_details(Measures, self.details_path(run, Measures)), passed_of=passed_of)
-
-    def details_fingerprint(self, run: PastRun) -> str:
-        """A digest of the details of a run that are still kept, without reading what they say; empty without any."""
-        month = self.month_of(run.plan_id, run.id)
-        names = [details_name(run.device, run.plan_id, run.attempt, _kind(kind)) for kind in (Texts, Measures)]
-        # Most runs are old and have none: looking for each of their files takes longer than looking at all at once.
-        found = self._details_of(month)
-        if found.isdisjoint(names):
-            return ""
-        return files_fingerprint(details_folder(self.folder, month) / name if name in found else None for name in names)
-
-    def _details_of(self, month: str) -> frozenset[str]:
-        """The names of the files of details of a month's runs."""
-        if month not in self._detailed:
-            with contextlib.suppress(FileNotFoundError):
-                self._detailed[month] = frozenset(path.name for path in details_folder(self.folder, month).iterdir())
-        return self._detailed.setdefault(month, frozenset())
-
-    def sources_fingerprint(self, device: str, month: str) -> str:
-        """A digest of the files that hold a device's runs of a month's nightlies, and those nightlies.
-
-        What they say of tests are rows of the table of tests, which is not in it.
-        """
-        files = runs_file(self.folder, month, device), plans_file(self.folder, month), values_file(self.folder, month)
-        return files_fingerprint(files)
 
     def devices(self) -> tuple[str, ...]:
         """Names of all devices that ever reported, sorted."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import zlib
 from collections.abc import Iterable, Sequence
@@ -143,7 +142,6 @@ class TestTable:
         self._saved = len(lines)
         self.tests = [_test(line, path, number) for number, line in enumerate(lines) if path]
         self._checksums = [0]
-        self._digests = [b""]
         self._capabilities: list[str | None] = []
         self._masks: dict[frozenset[str], tuple[int, bytes]] = {}
         self._by_id: dict[str, list[int]] = {}
@@ -200,13 +198,6 @@ class TestTable:
         known = self._checksums
         for line in self._written(len(known) - 1, size):
             known.append(zlib.crc32(line, known[-1]))
-        return known[size]
-
-    def digest(self, size: int) -> bytes:
-        """As the checksum, but such that no other rows have the same."""
-        known = self._digests
-        for line in self._written(len(known) - 1, size):
-            known.append(hashlib.sha256(known[-1] + line).digest())
         return known[size]
 
     def unsaved(self) -> list[bytes]:

@@ -81,7 +81,7 @@ doctor: $(VENV)/tool ## Say what is missing on this machine
 	@$(BIN)/ootci doctor
 
 clean: ## Remove everything that the commands made, the history excepted
-	rm -rf $(VENV) .ootci site .site.spare
+	rm -rf $(VENV) .ootci site
 
 # The tool's own environment; torch never enters it.
 $(VENV)/tool: pyproject.toml

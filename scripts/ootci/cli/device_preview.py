@@ -91,7 +91,7 @@ def show_preview(item: RegisteredDevice, output: Path, run_file: Path | None, hi
 
 def _render(item: RegisteredDevice, history: History, output: Path, now: datetime) -> None:
     registry = (item,)
-    render(registry, history, judge(registry, history, now), output, anew=True, preview_of=item.path.name)
+    render(registry, history, judge(registry, history, now), output, preview_of=item.path.name)
 
 
 def _plan(item: RegisteredDevice, run: Run) -> Plan:

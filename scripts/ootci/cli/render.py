@@ -30,7 +30,6 @@ from ootci.stages.render import render, require_documentation, step_summary
     help="Where the site is published: pages name their own address, and sitemap.xml lists them all. `github-pages` is "
     "where GitHub publishes the repository of the workflow. Default: neither.",
 )
-@click.option("--anew", is_flag=True, help="Make every page again. Default: only those of which something has changed.")
 @click.option(
     "--docs",
     type=click.Path(path_type=Path),
@@ -47,7 +46,6 @@ from ootci.stages.render import render, require_documentation, step_summary
 def render_command(
     summary: Path | None,
     address: str | None,
-    anew: bool,
     docs: Path | None,
     docs_optional: bool,
     output_format: str,
@@ -58,7 +56,7 @@ def render_command(
     registry = folders.registry()
     if docs is not None and docs_optional and not _is_there(docs):
         docs = None
-    render(registry, History(folders.history), verdicts, folders.site, _address(address), anew=anew, docs=docs)
+    render(registry, History(folders.history), verdicts, folders.site, _address(address), docs=docs)
     if summary is not None:
         with summary.open("a", encoding="utf-8") as stream:
             stream.write(step_summary(verdicts, registry))

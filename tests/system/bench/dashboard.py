@@ -1,12 +1,9 @@
-"""What the dashboard costs with a year of nightlies behind it: all of it anew, and the update of one night.
+"""What rendering the whole dashboard costs with a year of nightlies in the history.
 
 With ``--front``, how soon the front page of many devices can be used.
 
 Invented devices with ten thousand tests each, see ``tests/system/simulator``; a test that fails says a dozen lines.
-Each rendering is a process of its own, and an update finds the site before last beside the site, as it does from the
-third night on. Seconds are of the processor and without starting Python; a year, a quarter and a week take turns.
-Strips, trends and rankings look back 90 nights at most, so that a quarter has them full and a week has not: what a year
-takes longer than a quarter grows with the history.
+Each rendering is a process of its own. Seconds are of the processor and without starting Python.
 """
 
 from __future__ import annotations
@@ -15,11 +12,11 @@ import argparse
 import json
 import os
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -41,11 +38,8 @@ from ootci.model.record import read, write  # noqa: E402
 from ootci.model.verdict import Verdicts  # noqa: E402
 from ootci.stages.judge import judge  # noqa: E402
 from ootci.stages.render import render  # noqa: E402
-from ootci.stages.render.tree import spare_of  # noqa: E402
 
 DEVICES, NIGHTS, TESTS, TURNS = 10, 365, 10_000, 3
-SPANS = {"quarter": 100, "week": 7}
-"""Nights behind the update that is held against one with all of them behind it."""
 LARGE_DEVICES = 50
 FRONT_DEVICES, FRONT_NIGHTS, FRONT_TESTS = 50, 15, 200
 TEXT = "\n".join(
@@ -54,12 +48,10 @@ TEXT = "\n".join(
 
 
 class Cost(TypedDict):
-    """What one rendering cost, and how many of its files it made and took over."""
+    """What one rendering cost."""
 
     seconds: float
     peak_mib: int
-    made: int
-    taken_over: int
 
 
 class Fleet:
@@ -128,52 +120,25 @@ def _details(run: StoredRun, age: int) -> list[Texts | Measures]:
 
 
 def rows(devices: int = DEVICES, nights: int = NIGHTS, tests: int = TESTS, turns: int = TURNS) -> dict[str, object]:
-    """Measure all of it."""
+    """Render a year, as often as there are turns."""
     fleet, last = Fleet(devices, nights, tests), nights - 1
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         registry = _registry(fleet, folder)
-        anew: dict[str, Cost] = {}
-        for span, first in {"year": 0, **{name: max(0, last - behind) for name, behind in SPANS.items()}}.items():
-            (folder / span).mkdir()
-            anew[span] = _before_last(fleet, folder / span, range(first, last), registry)
-        update: dict[str, list[Cost]] = {"year": [], **{span: [] for span in SPANS}}
-        for _ in range(turns):
-            for span, costs in update.items():
-                turn = folder / "turn"
-                for site in (folder / span / "site", spare_of(folder / span / "site")):
-                    # Rendering only ever replaces files, so that links are as good as copies.
-                    shutil.copytree(site, turn / site.name, copy_function=os.link)
-                costs.append(_rendered(folder / span, "after", turn / "site", registry))
-                shutil.rmtree(turn)
-        ratios = [one["seconds"] / two["seconds"] for one, two in zip(update["year"], update["week"], strict=True)]
+        fleet.fill(folder / "history", range(nights), last)
+        fleet.judge(folder / "history", last, folder / "verdicts.json")
+        costs = [_rendered(folder, folder / "site", registry) for _ in range(turns)]
+        seconds = [cost["seconds"] for cost in costs]
+        files = [path for path in (folder / "site").rglob("*") if path.is_file()]
         return {
             "devices": devices,
             "nights": nights,
             "tests": tests,
-            "anew": anew["year"],
-            "update": {span: {**costs[0], "seconds": _middle(costs)} for span, costs in update.items()},
-            "ratio": round(median(ratios), 2),
-            "noise": round((max(ratios) - min(ratios)) / median(ratios), 2),
-            "bytes": _bytes(folder / "year" / "site"),
-        }
-
-
-def large(devices: int = LARGE_DEVICES, nights: int = NIGHTS, tests: int = TESTS) -> dict[str, object]:
-    """Render as many devices as are ever hoped for, once anew and once a night later; it takes half an hour."""
-    fleet = Fleet(devices, nights, tests)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        registry = _registry(fleet, folder)
-        anew = _before_last(fleet, folder, range(nights - 1), registry)
-        update = _rendered(folder, "after", folder / "site", registry)
-        return {
-            "devices": devices,
-            "nights": nights,
-            "tests": tests,
-            "anew": anew,
-            "update": {"year": update},
-            "bytes": _bytes(folder / "site"),
+            "seconds": round(median(seconds), 2),
+            "noise": round((max(seconds) - min(seconds)) / median(seconds), 2) if turns > 1 else None,
+            "peak_mib": max(cost["peak_mib"] for cost in costs),
+            "files": len(files),
+            "bytes": _bytes(folder / "site", files),
         }
 
 
@@ -184,8 +149,8 @@ def front(devices: int = FRONT_DEVICES, turns: int = 15) -> Opened | str:
         folder = Path(name)
         registry = _registry(fleet, folder)
         fleet.fill(folder / "history", range(FRONT_NIGHTS), last)
-        fleet.judge(folder / "history", last, folder / "after.json")
-        _rendered(folder, "after", folder / "site", registry)
+        fleet.judge(folder / "history", last, folder / "verdicts.json")
+        _rendered(folder, folder / "site", registry)
         return opened(folder / "site" / "index.html", turns)
 
 
@@ -195,30 +160,8 @@ def _registry(fleet: Fleet, folder: Path) -> Path:
     return path
 
 
-def _before_last(fleet: Fleet, place: Path, nights: range, registry: Path) -> Cost:
-    """Render some nights, and make all ready for an update by the night after them; what rendering most of them cost.
-
-    The last of them is an update itself: an update finds the site before last beside the site.
-    """
-    fleet.fill(place / "history", nights[:-1], nights.stop)
-    fleet.judge(place / "history", nights[-2], place / "before.json")
-    cost = _rendered(place, "before", place / "site", registry)
-    for number, verdicts in ((nights[-1], "before"), (nights.stop, "after")):
-        history = History(place / "history")
-        with history.together():
-            fleet.append(number, history, nights.stop)
-        fleet.judge(place / "history", number, place / f"{verdicts}.json")
-        if number in nights:
-            _rendered(place, verdicts, place / "site", registry)
-    return cost
-
-
-def _middle(costs: list[Cost]) -> float:
-    return round(median(cost["seconds"] for cost in costs), 2)
-
-
-def _rendered(place: Path, verdicts: str, site: Path, registry: Path) -> Cost:
-    command = [sys.executable, __file__, "--render", str(place / "history"), str(place / f"{verdicts}.json")]
+def _rendered(place: Path, site: Path, registry: Path) -> Cost:
+    command = [sys.executable, __file__, "--render", str(place / "history"), str(place / "verdicts.json")]
     done = subprocess.run(
         [*command, str(site), str(registry)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
@@ -234,23 +177,20 @@ def _render(history: Path, verdicts: Path, site: Path, registry: Path) -> Cost:
     devices = tuple(RegisteredDevice.model_validate(item) for item in json.loads(registry.read_text()))
     found = read(Verdicts, verdicts)
     begun = time.process_time()
-    done = render(devices, History(history), found, site)
+    render(devices, History(history), found, site)
     return Cost(
         seconds=round(time.process_time() - begun, 2),
         peak_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,
-        made=done.made,
-        taken_over=done.taken_over,
     )
 
 
-def _bytes(site: Path) -> dict[str, int]:
+def _bytes(site: Path, files: Iterable[Path]) -> dict[str, int]:
     """The site's bytes by the folder at its top."""
     found: dict[str, int] = {}
-    for path in site.rglob("*"):
-        if path.is_file():
-            parts = path.relative_to(site).parts
-            top = f"{parts[0]}/" if len(parts) > 1 else "other"
-            found[top] = found.get(top, 0) + path.stat().st_size
+    for path in files:
+        parts = path.relative_to(site).parts
+        top = f"{parts[0]}/" if len(parts) > 1 else "other"
+        found[top] = found.get(top, 0) + path.stat().st_size
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 

@@ -66,7 +66,10 @@ MEASUREMENTS: dict[str, tuple[Callable[[], Any], Callable[[Any], Iterable[str]]]
     "pages": (ingest.pages, lambda found: json.dumps(found, indent=1).splitlines()),
     "history": (_history, lambda found: history.lines(found["seconds"], found["size"])),
     "site": (dashboard.rows, lambda found: json.dumps(found, indent=1).splitlines()),
-    "site_large": (dashboard.large, lambda found: json.dumps(found, indent=1).splitlines()),
+    "site_large": (
+        lambda: dashboard.rows(dashboard.LARGE_DEVICES, turns=1),
+        lambda found: json.dumps(found, indent=1).splitlines(),
+    ),
     "front": (dashboard.front, lambda found: json.dumps(found, indent=1).splitlines()),
 }
 """By name, which is also that of its section in the JSON: how it is measured, and its lines of text."""

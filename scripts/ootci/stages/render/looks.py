@@ -9,13 +9,14 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined
-from jinja2.bccache import Bucket
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.runtime import Macro
 from markupsafe import Markup, escape
 
 from ootci.model.record import utc_text
+from ootci.model.verdict import Verdicts
 
+from .permalinks import canonical
 from .text import clean, one_line
 from .words import day, duration, many, moment
 
@@ -32,24 +33,33 @@ CODE_PIECES = 8
 _ERROR_LINE = re.compile(r"^E( |$)|\b(?:error|FAILED):")
 
 
-class _Compiled(BytecodeCache):
-    """Templates that were compiled already: each environment has to, and half of them are in two."""
+class PageMaker:
+    """Makes pages, each of which knows its own address.
 
-    def __init__(self) -> None:
-        self._found: dict[str, tuple[str, bytes]] = {}
+    Args:
+        folder: the templates.
+        verdicts: what the judge found.
+        address: where the site is published, if that is known.
+        preview_of: the device file that the pages only show a preview of.
+        has_docs: whether there is a documentation beside the pages.
 
-    def load_bytecode(self, bucket: Bucket) -> None:
-        """Fill the bucket with what is compiled of a template, if it is of the same text."""
-        checksum, code = self._found.get(bucket.key, ("", b""))
-        if checksum == bucket.checksum:
-            bucket.bytecode_from_string(code)
+    """
 
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep what was compiled."""
-        self._found[bucket.key] = bucket.checksum, bucket.bytecode_to_string()
+    def __init__(
+        self, folder: Path, verdicts: Verdicts, address: str | None, preview_of: str | None, *, has_docs: bool
+    ) -> None:
+        self._address = address
+        self._environment = templates(folder)
+        self._environment.globals.update(verdicts=verdicts, address=address, preview_of=preview_of, docs=has_docs)
 
+    def show(self, path: str, template: str, /, **values: object) -> tuple[str, bytes]:
+        """A page: its path from the top, and its content."""
+        where = {"root": "../" * path.count("/"), "here": template, "canonical": self.canonical(path)}
+        return path, page(self._environment, template, {**where, **values})
 
-_compiled = _Compiled()
+    def canonical(self, path: str) -> str | None:
+        """The absolute address of a page, where the site's is known."""
+        return canonical(self._address, path)
 
 
 def templates(folder: Path) -> Environment:
@@ -66,7 +76,6 @@ def templates(folder: Path) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         auto_reload=False,
-        bytecode_cache=_compiled,
     )
     environment.filters.update(
         iso=utc_text,

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from functools import partial
 from types import MappingProxyType
-
-from jinja2 import Environment
 
 from ootci.history.tables import TestTable
 from ootci.model.device import Device, RegisteredDevice
@@ -29,10 +26,9 @@ from .badge import badge
 from .feed import Feed, cluster_entries, feed, verdict_entries
 from .front import verdict_of_each
 from .links import device_path
-from .looks import page
-from .page_maker import PageMaker
-from .reuse import File, Reusable, digest
-from .run_files import TESTS_EACH, tests_file, tests_paths
+from .looks import PageMaker
+from .publish import File
+from .run_files import tests_file, tests_paths
 
 API = f"api/{API_VERSION}"
 ABOUT: Mapping[str, str] = MappingProxyType(
@@ -85,24 +81,19 @@ def machine_files(
     entries = list(cluster_entries(verdicts.clusters, devices, clusters))
     for name, device in devices.items():
         shown = badge(device, judged[name])
-        yield f"badge/{name}.svg", page(maker.tonight, "badge.svg", {"badge": shown})
+        yield maker.show(f"badge/{name}.svg", "badge.svg", badge=shown)
         yield f"badge/{name}.json", shown.endpoint()
         entries += verdict_entries(device, judged[name], pages[name])
-        yield _feed(maker.tonight, f"d/{name}/feed.xml", feed(device, entries, verdicts.judged_at))
-    yield _feed(maker.tonight, "feed.xml", feed(None, entries, verdicts.judged_at))
+        yield _feed(maker, f"d/{name}/feed.xml", feed(device, entries, verdicts.judged_at))
+    yield _feed(maker, "feed.xml", feed(None, entries, verdicts.judged_at))
     for name, content in (("verdicts.json", verdicts.to_bytes()), ("gate.json", _gate(verdicts))):
         yield name, content
         yield f"{API}/{name}", content
     yield from _api(devices, judged, verdicts, pages, tests_paths(tests))
     for number, path in enumerate(tests_paths(tests)):
-        rows = tests.digest(min((number + 1) * TESTS_EACH, len(tests)))
-        yield Reusable(f"{API}/{path}", digest(maker.makers, rows), partial(tests_file, tests, number))
+        yield f"{API}/{path}", tests_file(tests, number)
     for kind in API_KINDS:
-        yield Reusable(f"{API}/schema/{kind}.json", digest(maker.makers, kind), partial(_schema, kind))
-
-
-def _schema(kind: str) -> bytes:
-    return api_schema(kind).encode("utf-8")
+        yield f"{API}/schema/{kind}.json", api_schema(kind).encode("utf-8")
 
 
 def _api(
@@ -111,7 +102,7 @@ def _api(
     verdicts: Verdicts,
     pages: _Pages,
     tests: Sequence[str],
-) -> Iterator[tuple[str, bytes]]:
+) -> Iterator[File]:
     listed = DevicesFile(
         judged_at=verdicts.judged_at,
         plan_id=verdicts.plan_id,
@@ -180,5 +171,5 @@ def _gate(verdicts: Verdicts) -> bytes:
     return answer.to_json().encode("utf-8")
 
 
-def _feed(environment: Environment, path: str, made: Feed) -> tuple[str, bytes]:
-    return path, page(environment, "feed.xml", {"feed": made, "path": path, "root": "../" * path.count("/")})
+def _feed(maker: PageMaker, path: str, made: Feed) -> File:
+    return maker.show(path, "feed.xml", feed=made, path=path)

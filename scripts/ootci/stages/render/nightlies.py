@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ootci.history.nightly_build import build_of_nightly
 from ootci.model.device import RegisteredDevice, Tier
 from ootci.model.outcome import PassRate
 from ootci.model.plan import Plan, PlannedRun
-from ootci.model.record import Record
 from ootci.model.torch_build import TorchBuild, TorchRequest, commits_between
 from ootci.model.verdict import VerdictName, Verdicts
 
@@ -38,13 +37,6 @@ class NightReport:
     request: TorchRequest
     torch: TorchBuild | None
     passed: PassRate
-
-
-class KnownNight(Record):
-    """A nightly of which it is known which PyTorch it was."""
-
-    plan_id: str
-    build: TorchBuild
 
 
 @dataclass(frozen=True)
@@ -102,12 +94,9 @@ class Since:
 
 @dataclass(frozen=True)
 class NightlyPage:
-    """Everything that a nightly's page shows, and its line on the list.
+    """Everything that a nightly's page shows, and its line on the list."""
 
-    Its ``repr`` says all of it but the plan, which is long.
-    """
-
-    plan: Plan = field(repr=False)
+    plan: Plan
     folder: str
     day: str
     trigger: str
@@ -163,26 +152,22 @@ def nightly_pages(
     registry: Sequence[RegisteredDevice],
     verdicts: Verdicts,
     plans: Sequence[Plan],
-    reported: Mapping[str, Callable[[str], NightReport | None]],
-    numbers: range | None = None,
-    last: KnownNight | None = None,
+    reported: Mapping[str, Mapping[str, NightReport]],
 ) -> Iterator[NightlyPage]:
-    """A page for every nightly, or some, oldest first, made one by one.
+    """A page for every nightly, oldest first, made one by one.
 
     Args:
         registry: every registered device, in registry order.
         verdicts: what the judge found; the verdicts of past nights are in it.
         plans: every nightly, oldest first.
-        reported: by device, what it reported on a nightly.
-        numbers: which of the nightlies; None for all.
-        last: the last nightly before them whose commit is known.
+        reported: by device and nightly, what was reported.
 
     """
     judged = {(device.device, night.plan_id): night.verdict for device in verdicts.devices for night in device.history}
     devices = {item.device.name: item for item in registry}
-    for number in range(len(plans)) if numbers is None else numbers:
-        plan = plans[number]
-        tonight = {name: told for name, report in reported.items() if (told := report(plan.id)) is not None}
+    known: tuple[Plan, TorchBuild] | None = None
+    for number, plan in enumerate(plans):
+        tonight = {name: reports[plan.id] for name, reports in reported.items() if plan.id in reports}
         build = build_of_nightly((item.request, item.torch) for item in tonight.values())
         rows = [
             _row(devices.get(run.device), run, judged.get((run.device, plan.id)), tonight.get(run.device))
@@ -197,20 +182,22 @@ def nightly_pages(
             trigger=_EVENTS.get(plan.trigger.event, one_line(plan.trigger.event, 60)),
             trigger_href=web_address(plan.trigger.url),
             build=build,
-            since=_since(build, last),
+            since=_since(build, known),
             counts=tuple(counts.items()),
             rows=tuple(rows),
             left_out=_left_out(plan, devices),
             before=folder_name(plans[number - 1].id) if number else None,
             after=folder_name(plans[number + 1].id) if number + 1 < len(plans) else None,
         )
-        last = KnownNight(plan_id=plan.id, build=build) if build is not None else last
+        known = (plan, build) if build is not None else known
 
 
-def _since(build: TorchBuild | None, last: KnownNight | None) -> Since | None:
-    if build is None or last is None:
+def _since(build: TorchBuild | None, known: tuple[Plan, TorchBuild] | None) -> Since | None:
+    """The commits since the last nightly before whose build is known."""
+    if build is None or known is None:
         return None
-    return Since(last.plan_id, last.build.git_version or "", commits_between(last.build, build))
+    plan, before = known
+    return Since(plan.id, before.git_version or "", commits_between(before, build))
 
 
 def _row(
@@ -220,7 +207,7 @@ def _row(
     commit = build.git_version if build else None
     href = pytorch_commit(commit)
     return NightlyRow(
-        who=who(item, run.device),
+        who=_who(item, run.device),
         verdict=verdict,
         href=told.href if told and item is not None else None,
         passed=told.passed if told else None,
@@ -233,7 +220,7 @@ def _left_out(plan: Plan, devices: Mapping[str, RegisteredDevice]) -> tuple[Left
     """Who was left out and why; a device that the plan does not name at all is not passed over in silence."""
     rows = [
         LeftOutRow(
-            who(devices.get(item.device), item.device),
+            _who(devices.get(item.device), item.device),
             item.paused,
             one_line(item.reason),
         )
@@ -241,14 +228,14 @@ def _left_out(plan: Plan, devices: Mapping[str, RegisteredDevice]) -> tuple[Left
     ]
     named = {run.device for run in plan.runs} | {item.device for item in plan.left_out}
     rows += [
-        LeftOutRow(who(item, name), False, "the plan of this nightly does not name it")
+        LeftOutRow(_who(item, name), False, "the plan of this nightly does not name it")
         for name, item in devices.items()
         if name not in named
     ]
     return tuple(rows)
 
 
-def who(item: RegisteredDevice | None, name: str) -> Who:
+def _who(item: RegisteredDevice | None, name: str) -> Who:
     """A device as a nightly names it; None for one whose file is gone."""
     if item is None:
         return Who(one_line(name, 60), one_line(name, 60), False, "not registered", False)

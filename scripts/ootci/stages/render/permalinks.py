@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape
 from ootci.errors import BadOption
 
 from .links import LATEST, web_address
-from .reuse import Files, paths_of
+from .publish import File
 
 PAGE = "index.html"
 SITEMAP = "sitemap.xml"
@@ -39,16 +39,17 @@ def canonical(address: str | None, path: str) -> str | None:
     return f"{address}{quote(path.removesuffix(PAGE))}" if address else None
 
 
-def with_sitemap(files: Iterable[Files], address: str | None) -> Iterator[Files]:
+def with_sitemap(files: Iterable[File], address: str | None) -> Iterator[File]:
     """The files, and after them the list of all pages if the site's address is known: it must name them in full.
 
     What is shown at two addresses is listed once. Where pages are too many, those in the deepest folders are left out,
     which are pages of runs.
     """
     pages: list[str] = []
-    for file in files:
-        pages += [path for path in paths_of(file) if path.endswith(PAGE) and path.split("/")[-2:-1] != [LATEST]]
-        yield file
+    for path, content in files:
+        if path.endswith(PAGE) and path.split("/")[-2:-1] != [LATEST]:
+            pages.append(path)
+        yield path, content
     if address is None:
         return
     chosen = sorted(pages, key=lambda path: (path.count("/"), path))[:SITEMAP_PAGES]

@@ -2,42 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 
 from ootci.errors import HostFailure
 
-from .reuse import Batch, Files, Kept, Made, Reusable
-from .tree import Tree, claimed, is_site, keep
-
-_SWEPT = 250
-"""After so many files that were made, garbage is looked for; an update makes fewer."""
+File = tuple[str, bytes]
+"""A file of a site: its path from the top, with ``/`` between folders, and its content."""
 
 
-@dataclass(frozen=True)
-class Published:
-    """How many files of a site were made, and how many were taken over from the site of before."""
-
-    made: int
-    taken_over: int
-
-
-def publish(files: Iterable[Files], site: Path, kept: Kept | None = None) -> Published:
+def publish(files: Iterable[File], site: Path) -> None:
     """Replace a site by the given files.
 
     The new tree is written beside the old one and takes its place by renaming, so that a failure half-way leaves the
     old site as it was.
 
     Args:
-        files: the files, made one by one; their paths are relative to the site, with ``/`` between folders.
+        files: the files, made one by one.
         site: the site's folder; what is in it and not among the files is gone afterwards.
-        kept: the files of the site of before that may be taken over; None for all that it has.
 
     Raises:
         HostFailure: the folder is not a site of ours, or the machine refuses to write.
@@ -50,17 +35,13 @@ def publish(files: Iterable[Files], site: Path, kept: Kept | None = None) -> Pub
             where=str(site),
             fix="name an empty or a new folder with --site",
         )
-    kept = Kept(site) if kept is None else kept
     mark = secrets.token_hex(4)
     fresh, old = site.with_name(f".{site.name}.{mark}.new"), site.with_name(f".{site.name}.{mark}.old")
     try:
-        with _nothing_collected():
-            begun = Made() if kept.is_none else claimed(site, fresh)
-            published = _write(files, Tree(fresh, kept, begun))
+        _write(files, fresh)
         if site.exists():
             site.rename(old)
         fresh.rename(site)
-        keep(None if kept.is_none else old, site)
     except OSError as error:
         if old.exists() and not site.exists():
             old.rename(site)
@@ -72,43 +53,21 @@ def publish(files: Iterable[Files], site: Path, kept: Kept | None = None) -> Pub
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
-    return published
 
 
-@contextlib.contextmanager
-def _nothing_collected() -> Iterator[None]:
-    """Without looking for garbage in cycles: there is next to none, and each look takes longer with more history."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-def _write(files: Iterable[Files], tree: Tree) -> Published:
-    made = taken_over = 0
-    for given in files:
-        if isinstance(given, Batch) and tree.take_all(given):
-            taken_over += len(given.paths)
-            continue
-        for file in given.files() if isinstance(given, Batch) else (given,):
-            if not isinstance(file, Reusable):
-                tree.write(*file, key=None)
-            elif tree.take(file):
-                taken_over += 1
-                continue
-            else:
-                tree.write(file.path, file.make(), file.key)
-            made += 1
-            if made % _SWEPT == 0:
-                # Of what is new only: a page that was made leaves some behind, and thousands of them much.
-                gc.collect(1)
-    tree.finish()
-    return Published(made, taken_over)
+def _write(files: Iterable[File], top: Path) -> None:
+    top.mkdir(parents=True)
+    folders = {""}
+    for name, content in files:
+        folder = name.rpartition("/")[0]
+        if folder not in folders:
+            (top / folder).mkdir(parents=True, exist_ok=True)
+            folders.add(folder)
+        (top / name).write_bytes(content)
 
 
 def _is_ours(site: Path) -> bool:
     """Whether the folder may be replaced: it is empty, or a site that was rendered before."""
-    return is_site(site) or (site.is_dir() and not site.is_symlink() and not any(site.iterdir()))
+    if site.is_symlink() or not site.is_dir():
+        return False
+    return (site / "verdicts.json").is_file() or not any(site.iterdir())

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
 from ootci.history.beginnings import TURNS
 from ootci.history.flakiness import SAMPLE
-from ootci.history.named import KEPT, named_failures
-from ootci.history.not_passing import not_passing
+from ootci.history.named import KEPT, named_failures, night_names
+from ootci.history.not_passing import listed_on, not_passing
 from ootci.history.operators import SUITE as OPERATORS_SUITE
 from ootci.history.operators import operators_of
 from ootci.history.store import History
-from ootci.history.trends import trend
+from ootci.history.trends import Measured, measured, trend
 from ootci.model.device import Device, RegisteredDevice
+from ootci.model.published_nights import NightlyEntry
 from ootci.model.run import CapabilityCounts, Run
 from ootci.model.verdict import DeviceVerdict, Verdicts
 from ootci.resources import dashboard_folder
@@ -23,8 +24,6 @@ from ootci.resources import dashboard_folder
 from .capabilities import capabilities_page
 from .clusters import Clusters, Reported
 from .coverage import DeviceCoverage, DeviceCoveragePage, coverage_page, device_coverage, device_coverage_page
-from .device_months import DeviceMonths
-from .device_runs import DeviceRuns
 from .device_trends import trend_page
 from .device_view import RunPage, by_nightly, device_page, judged_page, last_report, run_pages
 from .diff_view import NewestRuns, diff_page, newest_runs
@@ -39,21 +38,19 @@ from .life_files import LIVES, flaky_file, life_file, life_path, lives_file
 from .life_row import DeviceLives
 from .links import TRENDS, device_path, operators_path
 from .lives import Lives
-from .looks import with_style
+from .looks import PageMaker, with_style
 from .machines import API, machine_files
 from .matrix_files import OPERATORS, capabilities_file, device_operators_file, operators_file
 from .method import method_page
-from .night_files import NIGHTLIES, nightlies_file, trend_file
-from .night_months import NightMonths
-from .page_maker import PageMaker
+from .night_files import NIGHTLIES, nightlies_file, nightly_entry, nightly_file, nightly_file_path, trend_file
+from .nightlies import NIGHTS_LISTED, NightlyPage, NightReport, night_reports, nightly_pages
 from .permalinks import site_address, with_sitemap
 from .places import Places
-from .publish import Published, publish
+from .publish import File, publish
 from .registry_files import health_file, registry_file
 from .registry_page import add_page, registry_page
-from .reuse import File, Files, Kept, digest
 from .run_files import RUNS, runs_file
-from .run_page import RunSources
+from .run_page import RunPages
 from .status import VERDICTS
 from .stretches import signs
 from .trends import TrendRow, trend_row, trends_page
@@ -69,13 +66,10 @@ def render(
     site: Path,
     address: str | None = None,
     *,
-    anew: bool = False,
     preview_of: str | None = None,
     docs: Path | None = None,
-) -> Published:
+) -> None:
     """Write the whole dashboard. The same inputs give the same bytes; the only clock is ``verdicts.judged_at``.
-
-    Pages of which nothing has changed since the site was last rendered are taken over from it.
 
     Args:
         registry: every registered device, in registry order; each gets a row and a page.
@@ -83,7 +77,6 @@ def render(
         verdicts: what the judge found; nothing is judged here.
         site: the folder to write; it is replaced as a whole.
         address: where the site is published, if that is known; pages then name their own address, and the sitemap all.
-        anew: make every page again.
         preview_of: the device file that the pages only show a preview of, and say so; None for the site itself.
         docs: a documentation site that is put beside the pages, which then link to it.
 
@@ -96,11 +89,11 @@ def render(
     address = site_address(address) if address else None
     if docs is not None:
         require_documentation(docs)
-    kept = Kept(None if anew else site.absolute())
-    given = registry, history, verdicts, dashboard_folder(), address, preview_of
-    pages = _Pages(*given, has_docs=docs is not None, kept=kept.read)
+    looks = dashboard_folder()
+    maker = PageMaker(looks / "templates", verdicts, address, preview_of, has_docs=docs is not None)
+    pages = _Pages(registry, history, verdicts, looks, maker)
     beside = documentation_files(docs) if docs is not None else ()
-    return publish(chain(with_sitemap(pages.files(), address), beside), site, kept)
+    publish(chain(with_sitemap(pages.files(), address), beside), site)
 
 
 class _Pages:
@@ -112,20 +105,14 @@ class _Pages:
         history: History,
         verdicts: Verdicts,
         looks: Path,
-        address: str | None,
-        preview_of: str | None,
-        *,
-        has_docs: bool,
-        kept: Callable[[str], bytes | None],
+        maker: PageMaker,
     ) -> None:
         self._registry = registry
         self._history = history
         self._verdicts = verdicts
         self._looks = looks
-        self._kept = kept
-        self._pages = PageMaker(looks / "templates", verdicts, address, preview_of, has_docs=has_docs)
+        self._pages = maker
         self._plans = {plan.id: plan for plan in history.plans()}
-        self._planned = {name: digest(plan.model_dump_json()) for name, plan in self._plans.items()}
         self._places = Places(history.tests)
         self._clusters = Clusters(registry, verdicts, self._places.of)
         self._durations: dict[str, float] = {}
@@ -138,11 +125,11 @@ class _Pages:
         self._paths: dict[str, dict[str, str]] = {}
         self._capabilities: dict[str, tuple[CapabilityCounts, ...]] = {}
         self._coverage: dict[str, DeviceCoverage] = {}
-        self._months: dict[str, DeviceMonths] = {}
+        self._reports_of: dict[str, Mapping[str, NightReport]] = {}
         self._reported: dict[str, Reported] = {}
         self._trends: dict[str, TrendRow] = {}
 
-    def files(self) -> Iterator[Files]:
+    def files(self) -> Iterator[File]:
         """Every file of the site."""
         judged = verdict_of_each(self._registry, self._verdicts)
         for item in self._registry:
@@ -157,11 +144,11 @@ class _Pages:
         for path in sorted([*(self._looks / STATIC).iterdir(), *(self._looks / VENDOR).glob("*.js")]):
             yield f"{STATIC}/{path.name}", path.read_bytes()
 
-    def _device(self, device: Device, verdict: DeviceVerdict) -> Iterator[Files]:
+    def _device(self, device: Device, verdict: DeviceVerdict) -> Iterator[File]:
         name = device.name
         pages = run_pages(self._history.past_runs(name))
-        made = self._history, name, pages, self._plans, self._pages.makers, self._kept
-        months = self._months[name] = DeviceMonths(*made)
+        counting = by_nightly(pages)
+        self._reports_of[name] = night_reports(name, pages, self._plans)
         last = last_report(pages)
         if last is not None:
             self._reports[name] = LastReport(last.run.finished_at, last.path)
@@ -169,9 +156,9 @@ class _Pages:
         newest = newest_runs(device, pages, self._plans)
         if newest is not None:
             self._newest.append(newest)
-        self._paths[name] = {plan_id: counting.path for plan_id, counting in by_nightly(pages).items()}
+        self._paths[name] = {plan_id: page.path for plan_id, page in counting.items()}
         if pages:
-            self._gather(device, verdict, months)
+            self._gather(device, verdict, pages)
         judged = judged_page(pages, verdict)
         run = self._history.whole(judged.stored, passed_of=(OPERATORS_SUITE,)) if judged is not None else None
         plan = self._plans.get(run.plan_id) if run is not None else None
@@ -187,29 +174,29 @@ class _Pages:
         yield self._pages.show(operators_path(name), "device_operators.html", page=operators)
         yield f"{API}/{OPERATORS}/{name}.json", device_operators_file(operators)
         yield f"{API}/{RUNS}/{name}.json", runs_file(name, pages, self._plans)
-        yield from self._trend(device, verdict, pages, months)
-        sources = RunSources(self._history, device, pages, self._plans, self._places.of, months)
-        yield from months.files()
-        runs = DeviceRuns(self._pages, sources, months, self._plans, self._planned, last)
-        yield from runs.files()
-        yield from runs.latest()
+        yield from self._trend(device, verdict, counting)
+        yield from RunPages(self._pages, self._history, device, pages, self._plans, self._places.of).files()
 
-    def _gather(self, device: Device, verdict: DeviceVerdict, months: DeviceMonths) -> None:
+    def _gather(self, device: Device, verdict: DeviceVerdict, pages: Sequence[RunPage]) -> None:
         """Keep the little of a device's runs that the pages of tests and of names need."""
         plans = tuple(self._plans.values())
-        found = not_passing(device.name, plans, months.listed(), months.counting, self._history.tests)
+        counting = {plan_id: page.stored for plan_id, page in by_nightly(pages).items()}
+        listed = listed_on(plans, (page.stored for page in pages))
+        found = not_passing(device.name, plans, listed, counting.get, self._history.tests)
         flaky = frozenset(row.test.id for row in self._flaky[-1].rows)
         paths = self._paths[device.name]
         self._lives.append(DeviceLives(device, found, verdict, flaky, paths))
-        self._named.append(DeviceFailures(device, named_failures(plans, months.names), paths))
+        names = named_failures(plans, lambda plan_id: night_names(run) if (run := counting.get(plan_id)) else None)
+        self._named.append(DeviceFailures(device, names, paths))
 
-    def _trend(
-        self, device: Device, verdict: DeviceVerdict, pages: Sequence[RunPage], months: DeviceMonths
-    ) -> Iterator[File]:
-        runs = by_nightly(pages)
-        days = trend(device, tuple(self._plans.values()), months.measured, self._verdicts.planned_at)
+    def _trend(self, device: Device, verdict: DeviceVerdict, counting: Mapping[str, RunPage]) -> Iterator[File]:
+        def said(plan_id: str) -> Measured | None:
+            expected = self._plans[plan_id].expected(device.name)
+            return measured(counting[plan_id].run, expected) if expected and plan_id in counting else None
+
+        days = trend(device, tuple(self._plans.values()), said, self._verdicts.planned_at)
         self._trends[device.name] = trend_row(device, verdict, days)
-        hrefs = {plan_id: f"../{counting.folder}/index.html" for plan_id, counting in runs.items()}
+        hrefs = {plan_id: f"../{page.folder}/index.html" for plan_id, page in counting.items()}
         shown = trend_page(device, verdict, days, hrefs)
         yield self._pages.show(device_path(device.name, TRENDS), "device_trends.html", page=shown)
         yield f"{API}/trends/{device.name}.json", trend_file(device.name, verdict, days, self._paths[device.name])
@@ -222,12 +209,16 @@ class _Pages:
         href = judged.path if judged is not None else None
         return device_coverage_page(device, row, VERDICTS[verdict.verdict], tested, href)
 
-    def _nightlies(self) -> Iterator[Files]:
-        given = self._registry, self._verdicts, self._plans, self._planned, self._months
-        nights = NightMonths(self._pages, *given, lambda plan_id: self._history.month_of(plan_id, plan_id), self._kept)
-        yield from nights.files()
-        yield self._pages.show("n/index.html", "nightlies.html", nights=nights.listed, total=len(self._plans))
-        yield f"{API}/{NIGHTLIES}.json", nightlies_file(nights.entries)
+    def _nightlies(self) -> Iterator[File]:
+        entries: list[NightlyEntry] = []
+        newest: deque[NightlyPage] = deque(maxlen=NIGHTS_LISTED)
+        for night in nightly_pages(self._registry, self._verdicts, tuple(self._plans.values()), self._reports_of):
+            yield self._pages.show(f"n/{night.folder}/index.html", "nightly.html", page=night)
+            yield f"{API}/{nightly_file_path(night.folder)}", nightly_file(night)
+            entries.append(nightly_entry(night))
+            newest.appendleft(night)
+        yield self._pages.show("n/index.html", "nightlies.html", nights=tuple(newest), total=len(self._plans))
+        yield f"{API}/{NIGHTLIES}.json", nightlies_file(entries)
 
     def _failures(self, lives: Lives) -> Iterator[File]:
         names = Names(self._named, tuple(self._plans.values()), self._clusters.names, self._places.of)
@@ -237,7 +228,7 @@ class _Pages:
         for cluster in self._clusters.pages(self._reported):
             yield self._pages.show(cluster.row.page, "cluster.html", page=cluster, nights=names.nights(cluster.name))
         for gone in names.pages():
-            yield self._pages.reusable(gone.page, "gone.html", (repr(gone),), partial(dict[str, object], page=gone))
+            yield self._pages.show(gone.page, "gone.html", page=gone)
         flaky = flaky_page(self._flaky)
         yield self._pages.show("flaky/index.html", "flaky.html", page=flaky, turns=TURNS, sample=SAMPLE)
         yield f"{API}/flaky.json", flaky_file(flaky)
@@ -245,7 +236,7 @@ class _Pages:
             "known/index.html", "known.html", page=known_page(self._registry, self._verdicts, lives.of_entry)
         )
 
-    def _tests(self, lives: Lives) -> Iterator[tuple[str, bytes]]:
+    def _tests(self, lives: Lives) -> Iterator[File]:
         yield self._pages.show("t/index.html", "lives.html", page=lives.listed)
         yield f"{API}/{LIVES}.json", lives_file(lives.rows)
         plans = tuple(self._plans.values())
@@ -253,7 +244,7 @@ class _Pages:
             yield f"{API}/{life_path(file.file)}", life_file(file, self._lives, plans)
             yield self._pages.show(file.file.page, "life.html", page=file, signs=signs())
 
-    def _others(self) -> Iterator[tuple[str, bytes]]:
+    def _others(self) -> Iterator[File]:
         front = front_page(self._registry, self._verdicts, self._durations, self._ages)
         yield self._pages.show("index.html", "front.html", page=front, together=self._clusters.together)
         trends = trends_page((self._trends[row.name] for row in front.rows), self._verdicts.planned_at)

@@ -79,7 +79,7 @@ def _reported(plan: Plan, commit: str | None) -> NightReport:
 def test_commits_are_counted_from_the_last_nightly_that_says_its_commit(sampled: Sample) -> None:
     plans = sampled.history.plans()[:4]
     commits = ["1" * 40, None, "3" * 40, "3" * 40]
-    told = {"openreg": {plan.id: _reported(plan, said) for plan, said in zip(plans, commits, strict=True)}.get}
+    told = {"openreg": {plan.id: _reported(plan, said) for plan, said in zip(plans, commits, strict=True)}}
     facts = [night.facts[-1] for night in nightly_pages(sampled.registry, sampled.verdicts, plans, told)]
     assert facts[0].value == "unknown: no earlier nightly says its commit"
     assert facts[1].value == "unknown: no device said the commit of a nightly build"

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -54,3 +58,37 @@ def test_when_writing_fails_half_way_the_old_site_stays(tmp_path: Path) -> None:
     with pytest.raises(HostFailure, match="cannot be written"):
         publish(broken.items(), tmp_path / "site")
     assert files(tmp_path) == {f"site/{name}": content for name, content in SITE.items()}
+
+
+@pytest.mark.parametrize("end", range(len(SITE)))
+def test_one_that_is_broken_off_at_any_file_leaves_the_old_site_and_nothing_else(tmp_path: Path, end: int) -> None:
+    def broken() -> Iterator[tuple[str, bytes]]:
+        yield from list(SITE.items())[:end]
+        raise KeyboardInterrupt
+
+    publish({**SITE, "index.html": b"old"}.items(), tmp_path / "site")
+    before = files(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        publish(broken(), tmp_path / "site")
+    assert files(tmp_path) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+def test_one_that_is_killed_leaves_the_old_site_and_the_next_one_is_whole(tmp_path: Path) -> None:
+    """Nobody can tidy up then: what is half done keeps a name that nothing looks for."""
+    site = tmp_path / "site"
+    publish(SITE.items(), site)
+    program = (
+        "import os, sys; from pathlib import Path; from ootci.stages.render.publish import publish\n"
+        "def files():\n"
+        "    yield ('d/x/index.html', b'half')\n"
+        "    os.kill(os.getpid(), 9)\n"
+        "publish(files(), Path(sys.argv[1]))"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", program, str(site)], env=environment, check=False)
+    assert done.returncode == -9
+    assert files(site) == SITE
+    changed = {**SITE, "index.html": b"newer"}
+    publish(changed.items(), site)
+    assert files(site) == changed

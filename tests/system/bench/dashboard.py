@@ -17,7 +17,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import TypedDict
@@ -26,12 +25,13 @@ BENCH = Path(__file__).parent
 sys.path[:0] = [str(BENCH), str(BENCH.parent)]
 
 from front_page import Opened, opened  # noqa: E402 (found just above)
-from history import Feed  # noqa: E402
+from history import Feed, LargeRun  # noqa: E402
 
-from ootci.history.details import FailureText, Measures, Texts  # noqa: E402
+from ootci.history.details import FailureText, Measures, Texts, packed  # noqa: E402
 from ootci.history.gc import MEASURES_RUNS, TEXTS_NIGHTS  # noqa: E402
+from ootci.history.layout import RunKey, details_file, month_of  # noqa: E402
+from ootci.history.record_file import write_files  # noqa: E402
 from ootci.history.store import History  # noqa: E402
-from ootci.history.stored import StoredRun  # noqa: E402
 from ootci.model.device import RegisteredDevice  # noqa: E402
 from ootci.model.plan import Plan  # noqa: E402
 from ootci.model.record import read, write  # noqa: E402
@@ -77,23 +77,23 @@ class Fleet:
 
     def fill(self, folder: Path, numbers: range, end: int) -> None:
         """Append nights as if the history had been cleaned on the night ``end``."""
-        history = History(folder)
-        self._feed.table(history)
         for number in numbers:
-            with history.together():
-                self.append(number, history, end)
-            history = History(folder)
+            self.append(number, folder, end)
 
-    def append(self, number: int, history: History, end: int) -> None:
+    def append(self, number: int, folder: Path, end: int) -> None:
         """Append a night."""
         night = self._feed.night(number)
-        history.append_plan(self._plan(night.plan))
+        History(folder).append_plan(self._plan(night.plan))
         for run in night.arrivals:
-            made = self._feed.large_run(run, number, history)
+            made = self._feed.large_run(run, number)
             details = _details(made, end - number)
             for name in self._names(run.device):
-                head = made.head.model_copy(update={"device": name, "id": f"{run.plan_id}-{name}"})
-                history.append_stored(replace(made, head=head), details)
+                files = made.files(folder, name)
+                key, month = RunKey(run.plan_id, name, run.attempt), month_of(run.started_at)
+                for found in details:
+                    kind = type(found).__name__.lower()
+                    files[details_file(folder, month, key, kind)] = packed(found) or b""
+                write_files(files)
 
     def _plan(self, plan: Plan) -> Plan:
         runs = tuple(
@@ -111,12 +111,11 @@ class Fleet:
         write(judge(self.registry(), History(folder), self._feed.now(number)), target)
 
 
-def _details(run: StoredRun, age: int) -> list[Texts | Measures]:
-    rows = run.rows()
-    failing = {item.row for item in run.failures}
-    texts = {rank: FailureText(message="values differ", text=TEXT) for rank, row in enumerate(rows) if row in failing}
+def _details(run: LargeRun, age: int) -> list[Texts | Measures]:
+    failing = {place for places in run.signatures.values() for place in places}
+    texts = dict.fromkeys(sorted(failing), FailureText(message="values differ", text=TEXT))
     found: list[Texts | Measures] = [Texts(tests=texts)] if age <= TEXTS_NIGHTS else []
-    return [*found, Measures(durations=(0.01,) * len(rows))] if age < MEASURES_RUNS else found
+    return [*found, Measures(durations=(0.01,) * run.outcomes)] if age < MEASURES_RUNS else found
 
 
 def rows(devices: int = DEVICES, nights: int = NIGHTS, tests: int = TESTS, turns: int = TURNS) -> dict[str, object]:

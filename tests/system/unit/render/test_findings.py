@@ -41,7 +41,7 @@ def _told(record: Run, expected: frozenset[str] = frozenset()) -> list[tuple[int
 
 MANY = (
     _came("one", "failed", "RuntimeError: the card is gone", "device"),
-    _came("two", "unsupported", NO_ADD),
+    _came("eight", "unsupported", NO_ADD),
     _came("three", "unsupported", IN_SAMPLES),
     _came("four", "unsupported", NO_ADD, "views"),
     _came("five", "unsupported", "torch.dev.synchronize is missing", "device"),

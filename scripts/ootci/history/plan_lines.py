@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import zlib
-from copy import deepcopy
 from datetime import datetime
 from typing import Any
 
@@ -12,7 +11,7 @@ from pydantic import ValidationError
 
 from ootci.errors import HistoryCorrupt
 from ootci.model.plan import Plan
-from ootci.model.record import check_version, upgrade, utc_text
+from ootci.model.record import check_version, utc_text
 
 from .tables import RESTORE, UNSEALED, ValueTable, compact
 
@@ -79,10 +78,6 @@ def read_plan(text: bytes, values: ValueTable, where: str) -> Plan:
             "created_at": datetime.fromisoformat(line["at"].replace("Z", "+00:00")),
             "runs": runs,
         }
-        if line["version"] != Plan.VERSION:
-            # Values are shared by many plans.
-            plan = deepcopy(plan)
-            upgrade(Plan, plan, where=where)
         return Plan.model_validate(plan)
     except (ValueError, KeyError, TypeError, ValidationError) as error:
         raise HistoryCorrupt(f"the plan cannot be read back: {error}", where=where, fix=RESTORE) from error

@@ -10,7 +10,6 @@ import contextlib
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,7 +18,7 @@ from pydantic import ValidationError
 
 from ootci.errors import HistoryCorrupt
 from ootci.model.outcome import OutcomeName
-from ootci.model.record import check_version, upgrade, utc_text
+from ootci.model.record import check_version, utc_text
 from ootci.model.run import Run
 from ootci.model.signature import Signature
 
@@ -186,10 +185,6 @@ def _head(device: str, line: dict[str, Any], values: ValueTable, where: str) -> 
         "stages": stages,
         "suites": suites,
     }
-    if line["version"] != Run.VERSION:
-        # Values are shared by many runs.
-        head = deepcopy(head)
-        upgrade(Run, head, where=where)
     return Run.model_validate(head)
 
 

@@ -78,21 +78,3 @@ def test_the_command_says_what_goes_and_what_no_run_names_goes_too(ootci: Tool, 
     assert done == [*would[:-1], would[-1].replace("would remove", "removed")]
     assert ootci(*arguments, cwd=folder.parent).out == "removed nothing\n"
     assert ootci("history", "verify", cwd=folder.parent).code == 0
-
-
-@pytest.fixture
-def old(tmp_path: Path) -> Path:
-    """A history of version 1."""
-    return shutil.copytree(Path(__file__).parents[2] / "golden" / "history-v1" / "before", tmp_path / "data")
-
-
-def test_commands_ask_for_the_upgrade_which_says_what_it_did(ootci: Tool, old: Path) -> None:
-    cwd = old.parent
-    ran = ootci("history", "verify", cwd=cwd)
-    assert ran.code == EXIT_INPUT
-    assert "error HIST-004" in ran.err
-    assert "`ootci history upgrade`" in ran.err
-    ran = ootci("history", "upgrade", cwd=cwd)
-    assert (ran.code, ran.out) == (0, "upgraded: 2 nightlies, 4 runs\n")
-    assert ootci("history", "upgrade", cwd=cwd).out == "nothing to upgrade\n"
-    assert ootci("history", "verify", cwd=cwd).code == 0

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from ootci.cli.report import one_line, table
 from ootci.model.difference import CLASSES, Difference, RunFacts, TestDifference
-from ootci.model.verdict import FAILING, NEW_FAILURES, ChangeName
+from ootci.model.verdict import NEW_FAILURES, ChangeName
 
 SHOWN = 20
 """So many tests of each class are printed, unless all are asked for."""
 MESSAGE = 160
 
+_FAILING = (ChangeName.REGRESSION, ChangeName.NEW_FAILURE, ChangeName.STILL_FAILING)
 _ONE_SIDED = (ChangeName.DISAPPEARED, ChangeName.APPEARED)
 
 
@@ -136,7 +137,7 @@ def _listed(change: ChangeName | None, items: Sequence[TestDifference], style: _
         items, lines = _without_whole_suites(items, style)
         yield from lines
     shown = list(items if style.everything else items[:SHOWN])
-    if change in FAILING:
+    if change in _FAILING:
         yield from _by_message(shown, style)
     else:
         yield from (style.item(_test(item, style)) for item in shown)

@@ -11,6 +11,7 @@ const DECEIVING =
   /[\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff\u{e0000}-\u{e0fff}]/gu;
 
 const form = document.getElementById("pick");
+const rules = JSON.parse(form.dataset.rules);
 const words = document.getElementById("words").content;
 const lists = new Map();
 let turn = 0;
@@ -170,7 +171,7 @@ async function compare() {
     const names = [nameOf(a.device, a.run), nameOf(b.device, b.run)];
     // What was not named is from now on, so that the address shows the same tomorrow.
     if (!nameA || !nameB) history.replaceState(null, "", query(...names));
-    found = { ...differenceOf(...runs, tables), names, capped: new Map() };
+    found = { ...differenceOf(...runs, tables, rules), names, capped: new Map() };
     tell(runs, [a, b]);
   } catch (error) {
     if (mine !== turn) return;
@@ -181,7 +182,7 @@ async function compare() {
 
 function tell(runs, sides) {
   const total = found.tests.length + found.unchanged;
-  const newly = found.tests.filter((test) => ["regression", "new_failure"].includes(test.change) && (test.known || !test.required));
+  const newly = found.tests.filter((test) => rules.new_failures.includes(test.change) && (test.known || !test.required));
   const notes = [`${number(found.unchanged)} of ${many(total, "test")} came to the same in both, and do not fail`];
   if (newly.length) notes.push(`not counted: ${many(newly.length, "test")} newly failing in B, known failures or of an advisory suite`);
   if (found.noLongerRun) notes.push(`${many(found.noLongerRun, "test")} executed in A and not in B: skipped, unsupported or not run`);
@@ -242,8 +243,7 @@ function facts(runs, sides) {
   commits.replaceChildren(outside("PyTorch's commits between them", found.commits));
 }
 
-const executed = (counts) =>
-  ["passed", "failed", "error", "crashed", "timed_out", "xfailed", "xpassed"].reduce((sum, name) => sum + counts[name], 0);
+const executed = (counts) => rules.executed.reduce((sum, name) => sum + counts[name], 0);
 
 const link = (text, address) => element("a", text, { href: address });
 const outside = (text, address) => element("a", text, { href: address, rel: "noreferrer" });

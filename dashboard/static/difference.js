@@ -1,10 +1,6 @@
-// How run B differs from run A, from their files in the API: the rules of scripts/ootci/history/difference.py once more,
-// and a test holds the two against each other.
+// How run B differs from run A, from their files in the API. `rules` is the page's: the table of changes by outcome, and
+// the names of changes and outcomes that count. scripts/ootci/model/difference.py makes it; no outcome is judged here.
 "use strict";
-
-const FAILURES = new Set(["failed", "error", "crashed", "timed_out"]);
-const GOOD = new Set(["passed", "xfailed"]);
-const NOT_EXECUTED = new Set(["skipped", "unsupported", "not_run"]);
 
 /** The rows that a text names: `3 2+4` are the rows 3 and 5 to 9. */
 function* rowsOf(text) {
@@ -38,30 +34,14 @@ function testsOf(run, tables) {
   const found = new Map();
   for (const [row, outcome] of outcomesOf(run)) {
     const { id, suite } = tables.get(Math.floor(row / run.tests_each)).tests[row % run.tests_each];
-    const shown = flaky.has(row) ? "flaky" : outcome;
-    found.set(id, { id, suite, outcome, shown, known: known.has(row) });
+    found.set(id, { id, suite, outcome, shown: flaky.has(row) ? "flaky" : outcome, known: known.has(row) });
   }
   return found;
 }
 
-/** The class of a change; null for what is in none of them. */
-function changeOf(a, b) {
-  if (!b) return "disappeared";
-  if (b.shown === "flaky") return null;
-  // A flaky test passed in the end, so that failing for good is news.
-  const before = a && (a.shown === "flaky" ? "passed" : a.outcome);
-  if (FAILURES.has(b.outcome)) {
-    if (FAILURES.has(before)) return "still_failing";
-    return GOOD.has(before) ? "regression" : "new_failure";
-  }
-  if (!a) return "appeared";
-  if (!GOOD.has(b.outcome) || GOOD.has(before)) return null;
-  return FAILURES.has(before) ? "fixed" : "new_pass";
-}
-
 /** Why B is worse than A, a sentence each. */
-function worse(a, b, tests) {
-  const news = tests.filter((test) => ["regression", "new_failure"].includes(test.change) && test.required && !test.known);
+function worse(a, b, tests, rules) {
+  const news = tests.filter((test) => rules.new_failures.includes(test.change) && test.required && !test.known);
   const said = news.length ? [`${news.length} ${news.length === 1 ? "test fails" : "tests fail"} in B and did not fail in A`] : [];
   const stages = new Map(a.stages.map((stage) => [stage.name, stage]));
   const cameThrough = (stage) => stage && (stage.status === "passed" || stage.only_tests);
@@ -87,23 +67,24 @@ function commitsBetween(a, b) {
 }
 
 /** How B differs from A; `tables` are the files of tests by number. */
-function differenceOf(a, b, tables) {
+function differenceOf(a, b, tables, rules) {
   const [old, now] = [testsOf(a, tables), testsOf(b, tables)];
   const required = new Set([...a.suites, ...b.suites].filter((suite) => suite.required).map((suite) => suite.suite));
+  const executed = (test) => rules.executed.includes(test.outcome);
   const tests = [];
   let unchanged = 0;
   let noLongerRun = 0;
   for (const id of new Set([...now.keys(), ...old.keys()])) {
     const [before, after] = [old.get(id), now.get(id)];
-    const change = changeOf(before, after);
-    if (before && after && !NOT_EXECUTED.has(before.outcome) && NOT_EXECUTED.has(after.outcome)) noLongerRun += 1;
+    const change = rules.changes[before ? before.shown : "absent"][after ? after.shown : "absent"];
+    if (before && after && executed(before) && !executed(after)) noLongerRun += 1;
     if (change === null && before && after && before.shown === after.shown) {
       unchanged += 1;
       continue;
     }
     const { suite } = after || before;
-    const known = Boolean(change && after && FAILURES.has(after.outcome) && after.known);
+    const known = rules.failing.includes(change) && after.known;
     tests.push({ id, suite, change, before: before && before.shown, after: after && after.shown, known, required: required.has(suite) });
   }
-  return { tests, unchanged, noLongerRun, worse: worse(a, b, tests), commits: commitsBetween(a, b) };
+  return { tests, unchanged, noLongerRun, worse: worse(a, b, tests, rules), commits: commitsBetween(a, b) };
 }

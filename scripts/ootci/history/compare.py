@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 
-from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
+from ootci.model.difference import CHANGE_OF
+from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.verdict import Change, ChangeName
 
 from .states import changed_rows
@@ -29,8 +30,8 @@ def changes_between(before: StoredRun | None, after: StoredRun, known: Container
             known=outcome in FAILURES and test_id in known,
         )
         for test_id, outcome in sorted(now.items())
-        if test_id not in flaky
-        if (change := _change(old.get(test_id), outcome, before is not None)) is not None
+        if test_id not in flaky and (before is not None or outcome in FAILURES)
+        if (change := CHANGE_OF[old.get(test_id), outcome]) is not None
     ]
     gone = [
         Change(id=test_id, change=ChangeName.DISAPPEARED, before=outcome)
@@ -75,17 +76,3 @@ def _settled(run: StoredRun | None, rows: Iterable[int]) -> dict[str, OutcomeNam
         for row in rows
         if (outcome := run.outcome(row)) is not None
     }
-
-
-def _change(before: OutcomeName | None, after: OutcomeName, comparable: bool) -> ChangeName | None:
-    if after in FAILURES:
-        if before in FAILURES:
-            return ChangeName.STILL_FAILING
-        return ChangeName.REGRESSION if before in AS_THEY_SHOULD else ChangeName.NEW_FAILURE
-    if before is None:
-        return ChangeName.APPEARED if comparable else None
-    if before in FAILURES:
-        return ChangeName.FIXED if after in AS_THEY_SHOULD else None
-    if after in AS_THEY_SHOULD and before not in AS_THEY_SHOULD:
-        return ChangeName.NEW_PASS
-    return None

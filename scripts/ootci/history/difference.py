@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 
-from ootci.history.compare import changes_between
-from ootci.history.stored import stored
-from ootci.history.tables import TestTable
 from ootci.model.build import StageResult, StageStatus
-from ootci.model.difference import Difference, RunFacts, TestDifference
+from ootci.model.difference import CHANGE_OF, FLAKY, Difference, RunFacts, TestDifference
 from ootci.model.outcome import NOT_EXECUTED, Outcome
 from ootci.model.run import ReportState, Run
 from ootci.model.torch_build import commits_between
-from ootci.model.verdict import NEW_FAILURES
+from ootci.model.verdict import FAILING, NEW_FAILURES
 
 
 def difference(before: Run, after: Run, known: Container[str] = ()) -> Difference:
@@ -25,15 +22,13 @@ def difference(before: Run, after: Run, known: Container[str] = ()) -> Differenc
 
     """
     old, new = {item.id: item for item in before.outcomes}, {item.id: item for item in after.outcomes}
-    table = TestTable()
-    changes = changes_between(stored(before, table), stored(after, table), known)
-    classes = {item.id: item for item in changes}
     required = before.required_suites | after.required_suites
     tests, unchanged = [], 0
     for test_id in {**new, **old}:
         a, b = old.get(test_id), new.get(test_id)
-        change = classes.get(test_id)
-        if change is None and _name(a) == _name(b):
+        results = _result(a), _result(b)
+        change = CHANGE_OF[results]
+        if change is None and results[0] == results[1]:
             unchanged += 1
             continue
         shown = b or a
@@ -42,10 +37,10 @@ def difference(before: Run, after: Run, known: Container[str] = ()) -> Differenc
             TestDifference(
                 id=test_id,
                 suite=shown.suite if shown else "",
-                change=change.change if change else None,
-                before=_name(a),
-                after=_name(b),
-                known=change is not None and change.known,
+                change=change,
+                before=results[0],
+                after=results[1],
+                known=change in FAILING and test_id in known,
                 required=shown is not None and shown.suite in required,
                 message=failing.message if failing else None,
             )
@@ -61,10 +56,10 @@ def difference(before: Run, after: Run, known: Container[str] = ()) -> Differenc
     )
 
 
-def _name(outcome: Outcome | None) -> str | None:
+def _result(outcome: Outcome | None) -> str | None:
     if outcome is None:
         return None
-    return "flaky" if outcome.is_flaky else outcome.outcome.value
+    return FLAKY if outcome.is_flaky else outcome.outcome.value
 
 
 def _executed(outcome: Outcome) -> bool:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import product
+from types import MappingProxyType
+
 from ootci.model.build import PluginBuild
-from ootci.model.outcome import Counts
+from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, Counts, OutcomeName
 from ootci.model.record import Record, Time
 from ootci.model.run import Environment, Run, SuiteReport
 from ootci.model.torch_build import TorchBuild, TorchRequest
@@ -20,6 +24,37 @@ CLASSES: tuple[tuple[ChangeName | None, str], ...] = (
     (ChangeName.APPEARED, "are in B and not in A, and do not fail"),
 )
 """The classes in the order in which they are shown, and what is true of a class's tests."""
+
+FLAKY = "flaky"
+"""The result of a test that failed and passed when it was run again in the same run; else its outcome is its result."""
+
+
+def _change(before: str | None, after: str | None) -> ChangeName | None:
+    if after is None:
+        return ChangeName.DISAPPEARED if before is not None else None
+    if after == FLAKY:
+        return None
+    if before == FLAKY:
+        before = OutcomeName.PASSED  # it passed in the end, so a failure is new
+    if after in FAILURES:
+        if before in FAILURES:
+            return ChangeName.STILL_FAILING
+        return ChangeName.REGRESSION if before in AS_THEY_SHOULD else ChangeName.NEW_FAILURE
+    if before is None:
+        return ChangeName.APPEARED
+    if after not in AS_THEY_SHOULD or before in AS_THEY_SHOULD:
+        return None
+    return ChangeName.FIXED if before in FAILURES else ChangeName.NEW_PASS
+
+
+_RESULTS = (None, *(name.value for name in OutcomeName), FLAKY)
+CHANGE_OF: Mapping[tuple[str | None, str | None], ChangeName | None] = MappingProxyType(
+    {(before, after): _change(before, after) for before, after in product(_RESULTS, repeat=2)}
+)
+"""The change of a test by its results in A and in B, None where the test is absent; most pairs are no change.
+
+The dashboard's script looks changes up in the same table, which its page holds.
+"""
 
 
 class RunFacts(Record):

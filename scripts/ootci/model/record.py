@@ -6,11 +6,11 @@ import contextlib
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, ClassVar, TypeVar
+from typing import Annotated, BinaryIO, ClassVar, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -93,8 +93,6 @@ class StageFile(Record):
     FILE: ClassVar[str]
     VERSION: ClassVar[int] = 1
     WRITTEN_BY: ClassVar[str]
-    UPGRADES: ClassVar[Mapping[int, Callable[[dict[str, Any]], None]]] = {}
-    """By version, what makes a file of that version one of the next, in place."""
 
     schema_version: int = 1
     """Version of this file's schema; a reader refuses versions newer than its own."""
@@ -117,7 +115,7 @@ def read(kind: type[S], path: Path) -> S:
     Raises:
         StageFileMissing: the file does not exist.
         StageFileTooLarge: it is larger than ``MAX_BYTES``.
-        StageFileVersion: it was written by a newer version of the tool.
+        StageFileVersion: it was written by another version of the tool.
         StageFileInvalid: it does not follow the schema.
 
     """
@@ -141,71 +139,34 @@ def parse(kind: type[S], text: bytes, *, where: str) -> S:
     """Validate the bytes of one stage file; ``where`` names their origin in errors (raised as by :func:`read`)."""
     try:
         record = kind.model_validate_json(text)
-        if record.schema_version == kind.VERSION:
-            return record
     except ValidationError as error:
-        found = _object(text)
-        if found is None or _version(found) == kind.VERSION:
-            raise _invalid(kind, error, where) from error
-    else:
-        found = _object(text) or {}
-    upgrade(kind, found, where=where)
-    try:
-        return kind.model_validate_json(json.dumps(found))
-    except ValidationError as error:
-        raise _invalid(kind, error, where) from error
+        # Another version may have other keys.
+        check_version(kind, _stated_version(kind, text), where=where)
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        raise StageFileInvalid(
+            f"{kind.FILE} is not valid: {'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}",
+            where=where,
+            fix=f"write it again with `{kind.WRITTEN_BY}`",
+        ) from error
+    check_version(kind, record.schema_version, where=where)
+    return record
 
 
-def upgrade(kind: type[StageFile], found: dict[str, Any], *, where: str) -> None:
-    """Make what a stage file of an older version holds one of this version, in place.
-
-    Raises:
-        StageFileVersion: it was written by a newer version of the tool.
-        StageFileInvalid: it cannot be upgraded.
-
-    """
-    version = _version(found)
-    check_version(kind, version, where=where)
-    try:
-        for older in range(version, kind.VERSION):
-            kind.UPGRADES[older](found)
-            found["schema_version"] = older + 1
-    except (ValidationError, KeyError, TypeError, ValueError, AttributeError) as error:
-        # A file of an old version that was never valid can be anything.
-        raise _invalid(kind, error, where) from error
-
-
-def _object(text: bytes) -> dict[str, Any] | None:
-    """What a text that may be anything holds; None when it is no JSON object."""
+def _stated_version(kind: type[StageFile], text: bytes) -> int:
+    """The schema version that a text states; the reader's own where it states none or is no JSON object."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _version(found: Mapping[str, Any]) -> int:
-    """The schema version that a file states; 1 where it states none."""
-    version = found.get("schema_version", 1)
-    return version if isinstance(version, int) else 1
-
-
-def _invalid(kind: type[StageFile], error: Exception, where: str) -> StageFileInvalid:
-    if isinstance(error, ValidationError):
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        text = f"{'.'.join(str(part) for part in first['loc']) or 'the file'}: {first['msg']}"
-    else:
-        text = f"it cannot be upgraded: {type(error).__name__}: {error}"
-    return StageFileInvalid(
-        f"{kind.FILE} is not valid: {text}", where=where, fix=f"write it again with `{kind.WRITTEN_BY}`"
-    )
+        return kind.VERSION
+    version = found.get("schema_version") if isinstance(found, dict) else None
+    return version if isinstance(version, int) else kind.VERSION
 
 
 def check_version(kind: type[StageFile], version: int, *, where: str) -> None:
-    """Refuse what a newer version of the tool wrote.
+    """Refuse what another version of the tool wrote.
 
     Raises:
-        StageFileVersion: the version is newer than this tool's.
+        StageFileVersion: the version is not this tool's.
 
     """
     if version > kind.VERSION:
@@ -213,6 +174,12 @@ def check_version(kind: type[StageFile], version: int, *, where: str) -> None:
             f"{kind.FILE} has schema version {version}; this tool reads up to {kind.VERSION}",
             where=where,
             fix="update ootci to the version that wrote the file",
+        )
+    if version < kind.VERSION:
+        raise StageFileVersion(
+            f"{kind.FILE} has schema version {version}; this tool reads version {kind.VERSION}",
+            where=where,
+            fix=f"write it again with `{kind.WRITTEN_BY}`",
         )
 
 

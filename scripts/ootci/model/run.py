@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
-from pydantic import Field, TypeAdapter, field_validator
+from pydantic import Field, field_validator
 
 from ootci.model.build import PluginBuild, StageName, StageResult
 from ootci.model.capability import CapabilityState
-from ootci.model.ids import Ids
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.record import Record, Rows, StageFile, Time
 from ootci.model.torch_build import TorchBuild, TorchRequest
@@ -166,22 +165,12 @@ class TakenFrom(Record):
     """Its identity there."""
 
 
-def _from_1(record: dict[str, Any]) -> None:
-    """Version 1 counted no capabilities, and did not refuse two tests of one id."""
-    ids, kind = Ids(), TypeAdapter(Outcome)
-    for outcome in record.get("outcomes", ()):
-        outcome["id"] = ids.add(outcome["id"])
-    found = CapabilityCounts.of(kind.validate_python(outcome) for outcome in record.get("outcomes", ()))
-    record["capabilities"] = [counts.model_dump(mode="json") for counts in found]
-
-
 class Run(StageFile):
     """One device, one torch build, one plugin commit, one attempt."""
 
     FILE: ClassVar[str] = "run.json"
     VERSION: ClassVar[int] = 2
     WRITTEN_BY: ClassVar[str] = "ootci collect"
-    UPGRADES: ClassVar[Mapping[int, Callable[[dict[str, Any]], None]]] = {1: _from_1}
 
     schema_version: int = 2
     """Version of this file's schema; a reader refuses versions newer than its own."""

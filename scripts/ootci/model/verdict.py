@@ -66,6 +66,9 @@ class ChangeName(str, Enum):
 NEW_FAILURES = frozenset({ChangeName.REGRESSION, ChangeName.NEW_FAILURE})
 """The changes of tests that fail and did not fail in the run before."""
 
+FAILING = NEW_FAILURES | {ChangeName.STILL_FAILING}
+"""The changes of tests that fail."""
+
 
 @compact_record
 class Change:

@@ -54,7 +54,6 @@ RULES: tuple[Rule, ...] = (
     workflow_calls.callers_grant_enough,
     workflow_calls.reports_in_every_case,
     workflow_calls.interfaces_are_described,
-    workflow_calls.references_lead_somewhere,
 )
 
 

@@ -1,15 +1,13 @@
-"""The rules of what our workflow files say about each other: calls, inputs, permissions and references."""
+"""The rules of what our workflow files say about each other: calls, inputs and permissions."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from contract.workflow_file import File, Files, Mapped, permissions_of
 from contract.workflow_rules import LEVELS
 
-_EXPRESSION = re.compile(r"\$\{\{(.*?)\}\}", re.S)
 _KEBAB = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "number": (int, float), "boolean": (bool,)}
 
@@ -128,50 +126,6 @@ def interfaces_are_described(files: Files) -> Iterator[str]:
                 yield f"{file.path}: {key} has no description"
         if file.is_workflow:
             yield from (f"{file.path}: {key} has no type" for key, item in _inputs(file).items() if "type" not in item)
-
-
-def references_lead_somewhere(files: Files) -> Iterator[str]:
-    """An expression names inputs, steps, jobs and outputs that there are; GitHub takes any other for empty text."""
-    for file in files.values():
-        for place, node, needed, steps in _scopes(file):
-            for expression in _expressions(node):
-                for problem in _unknown(file, expression, needed, steps):
-                    yield f"{file.path}: {place} refers to {problem}, which is not there"
-
-
-def _unknown(file: File, expression: str, needed: list[str], steps: set[str]) -> Iterator[str]:
-    for key in re.findall(r"(?<![\w.])inputs\.([\w-]+)", expression):
-        if key not in _inputs(file):
-            yield f"inputs.{key}"
-    for key in re.findall(r"(?<![\w.])steps\.([\w-]+)", expression):
-        if key not in steps:
-            yield f"steps.{key}"
-    for prefix, job, output in re.findall(r"(?<![\w.])(needs|jobs)\.([\w-]+)(?:\.outputs\.([\w-]+))?", expression):
-        known = needed if prefix == "needs" else list(file.jobs)
-        if job not in known or job not in file.jobs:
-            yield f"{prefix}.{job}"
-        elif output and "uses" not in file.jobs[job] and output not in file.jobs[job].get("outputs", {}):
-            yield f"{prefix}.{job}.outputs.{output}"
-
-
-def _scopes(file: File) -> Iterator[tuple[str, Any, list[str], set[str]]]:
-    for name, job in file.jobs.items():
-        ids = {step["id"] for step in job.get("steps", []) if "id" in step}
-        yield f"job {name}", job, _needs(job), ids
-    rest = {key: value for key, value in file.content.items() if key != "jobs"}
-    yield "the file", rest, [], {step["id"] for step in file.steps if "id" in step}
-
-
-def _expressions(node: Any, key: str = "") -> Iterator[str]:
-    if isinstance(node, dict):
-        for name, value in node.items():
-            yield from _expressions(value, name)
-    elif isinstance(node, list):
-        for value in node:
-            yield from _expressions(value)
-    elif isinstance(node, str):
-        # `if:` is an expression without its braces too.
-        yield from _EXPRESSION.findall(node) or ([node] if key == "if" else [])
 
 
 def _calling(file: File) -> Iterator[Mapped]:

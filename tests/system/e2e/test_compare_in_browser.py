@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
@@ -199,6 +200,42 @@ def made(number: int, drawn: Any) -> Run:
     return record.model_copy(update={"outcomes": tuple(outcomes)})
 
 
+KEYS = ("id", "suite", "change", "before", "after", "known", "required")
+
+
+def by_script(page: Page, before: Run, after: Run) -> list[Any]:
+    """What the page's script finds between two runs."""
+    table = TestTable()
+    files = [json.loads(run_files.run_file(stored(record, table), None)) for record in (before, after)]
+    tables = [json.loads(run_files.tests_file(table, number)) for number, _ in enumerate(run_files.tests_paths(table))]
+    found = page.evaluate(
+        "([a, b, tables]) => differenceOf(a, b, new Map(tables.map((table, number) => [number, table])), rules)",
+        [*files, tables],
+    )
+    tests = [[item.get(key) for key in KEYS] for item in found["tests"]]
+    return [found["worse"], found["unchanged"], found["noLongerRun"], found["commits"], sorted(tests, key=str)]
+
+
+def by_tool(before: Run, after: Run) -> list[Any]:
+    """What the tool finds, in the form of :func:`by_script`."""
+    found = json.loads(difference(before, after).model_dump_json())
+    tests = [[item[key] for key in KEYS] for item in found["tests"]]
+    return [found["worse"], found["unchanged"], found["no_longer_run"], found["commits"], sorted(tests, key=str)]
+
+
+def test_the_script_and_the_tool_class_every_pair_of_results_alike(page: Page, compared: Compared) -> None:
+    go(page, compared)
+    results: list[tuple[OutcomeName, bool] | None] = [None, (OutcomeName.FAILED, True)]
+    results += [(outcome, False) for outcome in OutcomeName]
+    before, after = {}, {}
+    for number, pair in enumerate(product(results, repeat=2)):
+        for side, result in zip((before, after), pair, strict=True):
+            if result:
+                side[f"t{number}"] = (*result, None, None)
+    runs = made(0, (before, {}, {}, {})), made(1, (after, {}, {}, {}))
+    assert by_script(page, *runs) == by_tool(*runs)
+
+
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(first=_RUNS, second=_RUNS)
 def test_the_script_finds_what_the_tool_finds_between_any_two_runs(
@@ -206,25 +243,8 @@ def test_the_script_finds_what_the_tool_finds_between_any_two_runs(
 ) -> None:
     if "diff" not in page.url:
         go(page, compared)
-    table = TestTable()
-    before, after = made(0, first), made(1, second)
-    files = [json.loads(run_files.run_file(stored(record, table), None)) for record in (before, after)]
-    tables = [json.loads(run_files.tests_file(table, number)) for number, _ in enumerate(run_files.tests_paths(table))]
-    found = page.evaluate(
-        "([a, b, tables]) => differenceOf(a, b, new Map(tables.map((table, number) => [number, table])))",
-        [*files, tables],
-    )
-    wanted = difference(before, after)
-    assert [found["worse"], found["unchanged"], found["noLongerRun"], found["commits"]] == [
-        list(wanted.worse),
-        wanted.unchanged,
-        wanted.no_longer_run,
-        wanted.commits,
-    ]
-    keys = ("id", "suite", "change", "before", "after", "known", "required")
-    assert sorted([[item.get(key) for key in keys] for item in found["tests"]], key=str) == sorted(
-        [[json.loads(item.model_dump_json())[key] for key in keys] for item in wanted.tests], key=str
-    )
+    runs = made(0, first), made(1, second)
+    assert by_script(page, *runs) == by_tool(*runs)
 
 
 def state(page: Page) -> dict[str, str]:

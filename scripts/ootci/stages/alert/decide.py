@@ -90,10 +90,6 @@ class _Kept:
     issue: Issue
     remembered: Remembered
 
-    @property
-    def closed_by_hand(self) -> bool:
-        return not self.issue.is_open and not self.remembered.closed
-
 
 def _duplicates(kept: dict[str, list[_Kept]]) -> list[Action]:
     """Two runs at once may each have made one: the older stays."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from ootci.model.device import Device
-from ootci.model.difference import CLASSES
+from ootci.model.difference import CHANGE_OF, CLASSES
+from ootci.model.outcome import NOT_EXECUTED, OutcomeName
 from ootci.model.plan import Plan
+from ootci.model.verdict import FAILING, NEW_FAILURES, ChangeName
 
 from .device_view import RunPage
 from .run_files import by_age
@@ -30,6 +33,7 @@ WORDS: Mapping[str, Status] = MappingProxyType(
     }
 )
 """Everything that the browser says with a glyph, by the name that it asks for."""
+ABSENT = "absent"
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,21 @@ class DiffPage:
     devices: tuple[NewestRuns, ...]
 
     @property
+    def rules(self) -> str:
+        """Everything that the script has to know of outcomes and changes, as JSON."""
+        changes: dict[str, dict[str, str | None]] = {}
+        for (before, after), change in CHANGE_OF.items():
+            changes.setdefault(before or ABSENT, {})[after or ABSENT] = change and change.value
+        return json.dumps(
+            {
+                "changes": changes,
+                "failing": _names(FAILING),
+                "new_failures": _names(NEW_FAILURES),
+                "executed": _names(set(OutcomeName) - NOT_EXECUTED),
+            }
+        )
+
+    @property
     def first(self) -> str:
         """The device that is compared with itself when nobody has chosen; empty when none has two nightlies."""
         return next((device.name for device in self.devices if device.before), "")
@@ -90,6 +109,10 @@ def diff_page(devices: Sequence[NewestRuns]) -> DiffPage:
         for change, meaning in CLASSES
     )
     return DiffPage(tuple(kinds), WORDS, tuple(devices))
+
+
+def _names(chosen: Iterable[ChangeName | OutcomeName]) -> list[str]:
+    return sorted(name.value for name in chosen)
 
 
 def _name(page: RunPage) -> str:

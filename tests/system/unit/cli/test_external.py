@@ -13,7 +13,7 @@ import pytest
 from unit.samples import DEVICE_YAML, run
 
 from ootci.adapters import download
-from ootci.cli import external
+from ootci.flows import external
 from ootci.history.store import History
 from ootci.model.plan import Plan
 from ootci.model.record import read

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import click
+from collections.abc import Callable
 
-from ootci.cli.context import attempt_number
 from ootci.errors import OotciError
+from ootci.flows.context import attempt_number
 from ootci.model.plan import Plan
 from ootci.model.record import read
 from ootci.model.run import Run
 from ootci.model.workspace import Workspace
 
 
-def reported_runs(workspace: Workspace, plan: Plan) -> dict[str, Run]:
+def reported_runs(workspace: Workspace, plan: Plan, say: Callable[[str], None]) -> dict[str, Run]:
     """What was reported of a plan's devices, by device: of each its last attempt.
 
     A run lies in the folder of its device, or in one of the name that its artifact has. It comes from a job that ran
-    vendor code: a bad one is as good as none, and keeps no other out; what lies in the folder of another device is not
-    read.
+    vendor code: a bad one is as good as none, which is said, and keeps no other out; what lies in the folder of another
+    device is not read.
     """
     runs: dict[str, Run] = {}
     for planned in plan.runs:
@@ -29,7 +29,7 @@ def reported_runs(workspace: Workspace, plan: Plan) -> dict[str, Run]:
             try:
                 run = read(Run, path)
             except OotciError as error:
-                click.echo(f"{planned.device}: {error.what}", err=True)
+                say(f"{planned.device}: {error.what}")
                 continue
             if (run.id, run.device) == (planned.run_id, planned.device):
                 runs[planned.device] = run

@@ -1,47 +1,23 @@
-"""``ootci external``."""
+"""What devices that are run elsewhere have reported is put into the work folder."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-import click
-
+from ootci.adapters.annotation import show_warning
 from ootci.adapters.download import DownloadProblem
 from ootci.adapters.download import read as download
-from ootci.cli.annotation import show_warning
-from ootci.cli.context import Folders, attempt_number, clock, folder_options, format_option
-from ootci.cli.report import one_line, told
 from ootci.errors import ExternalUnreachable, OotciError
+from ootci.flows.context import Folders, attempt_number, clock
 from ootci.history.store import History
 from ootci.model.device import RegisteredDevice, find_device
 from ootci.model.plan import Plan, PlannedRun
-from ootci.model.record import read, write
+from ootci.model.record import write
 from ootci.stages.external import taken_in
 
 MAX_BYTES = 32 * 1024 * 1024
 """A run.json of 20,000 tests has 7 MB."""
 SECONDS = 120.0
-
-
-@click.command("external", short_help="Take in what was reported elsewhere.")
-@click.option("--strict", is_flag=True, help="Fail when a report could not be taken in; all others are, all the same.")
-@format_option
-@folder_options("devices", "work", "history")
-def external(strict: bool, output_format: str, folders: Folders) -> None:
-    """Take in the reports of devices that are run elsewhere (`external` in their files), for `ootci history append`.
-
-    Each is downloaded within limits and read as data. One that is missing, broken, another device's, older than the
-    device's cadence allows, or was taken in before is a warning here and NO_DATA in the nightly: it costs no other
-    device anything.
-    """
-    lines: list[str] = []
-    taken, refused = take_in(read(Plan, folders.workspace.plan), folders.registry(), folders, lines.append)
-    if output_format == "json":
-        click.echo(told("", {"taken": taken}, output_format))
-    elif lines:
-        click.echo("\n".join(map(one_line, lines)))
-    if strict and refused:
-        raise refused[0]
 
 
 def take_in(

@@ -1,72 +1,20 @@
-"""What every command shares: the folders, the clock, progress, and how errors reach people."""
+"""Options that several commands have."""
 
 from __future__ import annotations
 
-import os
+import functools
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from ootci.adapters.terminal import Progress
-from ootci.model.device import DEFAULT_FOLDER, RegisteredDevice, find_device, load_registry
-from ootci.model.workspace import Workspace
+from ootci.errors import BadOption
+from ootci.flows.context import Folders
+from ootci.model.device import DEFAULT_FOLDER
+from ootci.resources import suites_folder as shipped_suites
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class InOrder(click.Group):
-    """A group of commands that lists them in the order in which they were added, not by name."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names in the order in which they were added."""
-        return list(self.commands)
-
-
-def clock() -> datetime:
-    """The aware current time."""
-    return datetime.now(timezone.utc)
-
-
-def attempt_number() -> int:
-    """Which attempt this is: GitHub counts re-runs in GITHUB_RUN_ATTEMPT, elsewhere it is the first."""
-    text = os.environ.get("GITHUB_RUN_ATTEMPT", "1") if os.environ.get("GITHUB_ACTIONS") == "true" else "1"
-    return int(text) if text.isdigit() and int(text) > 0 else 1
-
-
-@dataclass(frozen=True)
-class Folders:
-    """Where things lie; every path absolute.
-
-    Attributes:
-        devices: the device files.
-        work: the work folder.
-        history: past runs.
-        site: the dashboard.
-
-    """
-
-    devices: Path
-    work: Path
-    history: Path
-    site: Path
-
-    @property
-    def workspace(self) -> Workspace:
-        """The work folder's layout."""
-        return Workspace(self.work)
-
-    def registry(self) -> tuple[RegisteredDevice, ...]:
-        """Every registered device."""
-        return load_registry(self.devices)
-
-    def device(self, name: str) -> RegisteredDevice:
-        """One registered device."""
-        return find_device(self.registry(), name)
-
 
 _DEFAULTS = {"devices": str(DEFAULT_FOLDER), "work": ".ootci", "history": "data", "site": "site"}
 _HELP = {
@@ -81,6 +29,7 @@ def folder_options(*names: str) -> Callable[[F], F]:
     """Options for the folders that a command uses; it is called with ``folders`` instead."""
 
     def decorate(command: F) -> F:
+        @functools.wraps(command)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
             chosen = {name: kwargs.pop(name, _DEFAULTS[name]) for name in _DEFAULTS}
             # Device files keep the path as it was given, because errors name it; the rest must survive a change of cwd.
@@ -92,8 +41,6 @@ def folder_options(*names: str) -> Callable[[F], F]:
             )
             return command(*args, folders=folders, **kwargs)
 
-        wrapped.__name__, wrapped.__doc__ = command.__name__, command.__doc__
-        wrapped.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
         result: Any = wrapped
         for name in reversed(names):
             default = _DEFAULTS[name]
@@ -116,12 +63,47 @@ format_option = click.option(
     show_default=True,
     help="How data is printed on stdout.",
 )
-
 exit_zero_option = click.option(
     "--exit-zero", is_flag=True, help="Exit 0 also when the device failed: the file that was written says so."
 )
+device_option = click.option(
+    "--device", "chosen", multiple=True, metavar="NAME", help="Device to run, repeatable; all that are not paused."
+)
+torch_option = click.option(
+    "--torch",
+    metavar="TORCH",
+    help="nightly, nightly@2026-11-20, a version such as 2.13.0, or the path of a wheel; the device files decide when "
+    "absent.",
+)
+payload_option = click.option(
+    "--payload",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What the relay delivered (client_payload); GITHUB_EVENT_PATH's when absent.",
+)
 
 
-def progress() -> Progress:
-    """Progress on stderr."""
-    return Progress()
+def suites_folder(_: click.Context, __: click.Parameter, given: Path | None) -> Path:
+    """The suites folder to use.
+
+    Raises:
+        BadOption: the folder given is not one.
+
+    """
+    folder = (given or shipped_suites()).resolve()
+    if not (folder / "pytest.ini").is_file():
+        raise BadOption(
+            "the folder is not a suites folder: it has no pytest.ini",
+            where=f"--suites {folder}",
+            fix="leave --suites out, or name a copy of tests/device",
+        )
+    return folder
+
+
+suites_option = click.option(
+    "--suites",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    callback=suites_folder,
+    help="Folder of the suites, to work on them; those shipped with the tool when absent.",
+)

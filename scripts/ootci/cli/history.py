@@ -13,8 +13,8 @@ from ootci.adapters.remote_git import origin
 from ootci.cli.options import folder_options, format_option
 from ootci.cli.show import bytes_text, note, one_line, show
 from ootci.errors import EXIT_FINE, EXIT_INFRASTRUCTURE, BadOption, StageFileMissing
-from ootci.flows.append import append_workspace
 from ootci.flows.context import Folders
+from ootci.flows.reports import append_workspace
 from ootci.history.gc import MEASURES_RUNS, TEXTS_NIGHTS, Removed, old_details, remove
 from ootci.history.join import join
 from ootci.history.layout import UNFINISHED

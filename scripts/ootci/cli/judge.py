@@ -12,7 +12,7 @@ from ootci.cli.options import folder_options, format_option
 from ootci.cli.show import append, note, one_line, show, table
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, BadOption
 from ootci.flows.context import Folders, clock
-from ootci.flows.reported import reported_runs
+from ootci.flows.reports import reported_runs
 from ootci.history.store import History
 from ootci.model.device import find_device
 from ootci.model.plan import Plan

@@ -15,9 +15,8 @@ from ootci.cli.options import device_option, folder_options, format_option, suit
 from ootci.cli.show import one_line, seconds_text, show, show_table, stage_lines
 from ootci.errors import BadOption
 from ootci.flows.context import Folders
-from ootci.flows.device_run import run_in_environment
-from ootci.flows.external import take_in
-from ootci.flows.nightly import Night, exit_code, run_night, runs_of
+from ootci.flows.nightly import Night, exit_code, run_in_environment, run_night, runs_of
+from ootci.flows.reports import take_in
 from ootci.model.build import StageResult
 from ootci.model.device import DEFAULT_FOLDER, RegisteredDevice, load_device, load_registry
 from ootci.model.plan import Plan

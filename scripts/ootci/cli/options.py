@@ -16,12 +16,11 @@ from ootci.resources import suites_folder as shipped_suites
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_DEFAULTS = {"devices": str(DEFAULT_FOLDER), "work": ".ootci", "history": "data", "site": "site"}
-_HELP = {
-    "devices": "Folder of the device files, or one device file.",
-    "work": "Work folder, where the stages meet.",
-    "history": "Folder of past runs.",
-    "site": "Folder of the rendered dashboard.",
+_FOLDERS = {
+    "devices": (str(DEFAULT_FOLDER), "Folder of the device files, or one device file."),
+    "work": (".ootci", "Work folder, where the stages meet."),
+    "history": ("data", "Folder of past runs."),
+    "site": ("site", "Folder of the rendered dashboard."),
 }
 
 
@@ -31,23 +30,18 @@ def folder_options(*names: str) -> Callable[[F], F]:
     def decorate(command: F) -> F:
         @functools.wraps(command)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
-            chosen = {name: kwargs.pop(name, _DEFAULTS[name]) for name in _DEFAULTS}
+            chosen = {name: Path(kwargs.pop(name, default)) for name, (default, _) in _FOLDERS.items()}
             # Device files keep the path as it was given, because errors name it; the rest must survive a change of cwd.
-            folders = Folders(
-                devices=Path(chosen["devices"]),
-                work=Path(chosen["work"]).resolve(),
-                history=Path(chosen["history"]).resolve(),
-                site=Path(chosen["site"]).resolve(),
-            )
-            return command(*args, folders=folders, **kwargs)
+            resolved = {name: path if name == "devices" else path.resolve() for name, path in chosen.items()}
+            return command(*args, folders=Folders(**resolved), **kwargs)
 
         result: Any = wrapped
         for name in reversed(names):
-            default = _DEFAULTS[name]
+            default, text = _FOLDERS[name]
             # A workflow says once for all its steps whose device it tests.
             variable = "OOTCI_DEVICES" if name == "devices" else None
             option = click.option(
-                f"--{name}", default=default, show_default=True, metavar="DIR", help=_HELP[name], envvar=variable
+                f"--{name}", default=default, show_default=True, metavar="DIR", help=text, envvar=variable
             )
             result = option(result)
         return result  # type: ignore[no-any-return]

@@ -12,7 +12,7 @@ from ootci.adapters.terminal import Progress
 from ootci.cli.options import device_option, folder_options, format_option, payload_option, torch_option
 from ootci.cli.show import append, show, table
 from ootci.flows.context import Folders
-from ootci.flows.planned import make_plan
+from ootci.flows.nightly import make_plan
 from ootci.flows.proposal import proposed
 from ootci.flows.shares import remembered
 from ootci.history.durations import measured

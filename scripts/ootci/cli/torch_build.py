@@ -15,7 +15,7 @@ from ootci.cli.options import exit_zero_option, folder_options, format_option
 from ootci.cli.show import one_line, show
 from ootci.errors import EXIT_FINE, BadOption, TorchNotBuilt
 from ootci.flows.context import Folders, clock
-from ootci.flows.planned import enter_torch
+from ootci.flows.nightly import enter_torch
 from ootci.model.plan import Plan
 from ootci.model.record import read
 from ootci.stages.torch_source import Wanted, build_torch

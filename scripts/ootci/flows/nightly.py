@@ -1,31 +1,33 @@
-"""A nightly: every stage, for chosen devices, on one machine."""
+"""A nightly on one machine, for chosen devices: planned, built, tested, collected, judged and rendered."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ootci.adapters.interpreter import InterpreterProblem, installed_beside
+from ootci.adapters.python_env import as_it_is, device_environment
 from ootci.adapters.terminal import Progress
-from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, OotciError
-from ootci.flows.append import append_workspace
-from ootci.flows.context import Folders, attempt_number, clock
-from ootci.flows.external import take_in
-from ootci.flows.planned import make_plan
+from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, HostFailure, OotciError
+from ootci.flows.context import Folders, attempt_number, clock, run_url
+from ootci.flows.reports import append_workspace, take_in
 from ootci.history.store import History
 from ootci.model.build import Build, StageResult
-from ootci.model.device import RegisteredDevice
-from ootci.model.plan import Plan, PlannedRun
+from ootci.model.device import Device, RegisteredDevice
+from ootci.model.plan import Plan, PlannedRun, Trigger
 from ootci.model.record import read, write
 from ootci.model.run import Run
-from ootci.model.torch_build import TorchRequest
+from ootci.model.torch_build import Channel, TorchRequest
 from ootci.model.verdict import AS_EXPECTED, VerdictName, Verdicts
-from ootci.stages.build import build
+from ootci.stages import render
+from ootci.stages.build import GivenEnvironment, build, suite_requirements, take_environment
 from ootci.stages.collect import collect
 from ootci.stages.judge import judge
-from ootci.stages.render import render
+from ootci.stages.plan import Proposed, plan, with_built
 from ootci.stages.test import suite_options, test
 
 
@@ -79,7 +81,7 @@ def run_night(night: Night, prepare: Preparation = built_here) -> tuple[Plan, Ve
     with night.progress.step("judge and render"):
         verdicts = judge(night.registry, History(folders.history), clock())
         write(verdicts, folders.workspace.verdicts)
-        render(night.registry, History(folders.history), verdicts, folders.site)
+        render.render(night.registry, History(folders.history), verdicts, folders.site)
     return planned, verdicts
 
 
@@ -120,3 +122,86 @@ def exit_code(planned: Plan, verdicts: Verdicts) -> int:
     if not bad:
         return EXIT_FINE
     return EXIT_INFRASTRUCTURE if bad <= {VerdictName.INFRA} else EXIT_DEVICE
+
+
+def run_in_environment(night: Night, device: Device, python: Path) -> tuple[Plan, Verdicts]:
+    """Run every stage in an environment that is there, with what its user's shell says of it.
+
+    Raises:
+        HostFailure: its Python does not start.
+
+    """
+    variables = {**as_it_is(), **device.environment}
+    env = device_environment(python.parent.parent, variables)
+    names = ("torch", device.plugin.distribution, *(needed.name for needed in suite_requirements(night.suites)))
+    try:
+        given = GivenEnvironment(python, installed_beside(python, names, env))
+    except InterpreterProblem as problem:
+        raise HostFailure(str(problem), where=f"--python {python}", fix="see whether it starts by itself") from problem
+
+    def take(item: RegisteredDevice, run: PlannedRun, night: Night) -> tuple[RegisteredDevice, Build]:
+        here = item.model_copy(update={"device": item.device.model_copy(update={"environment": variables})})
+        workspace = night.folders.workspace
+        return here, take_environment(here, run, given, workspace, night.suites, clock=clock, progress=night.progress)
+
+    return run_night(replace(night, installed=_request(given)), take)
+
+
+def _request(given: GivenEnvironment) -> TorchRequest:
+    version = given.installed.versions["torch"]
+    return TorchRequest(
+        wanted=Channel.INSTALLED.value,
+        wanted_channel=Channel.INSTALLED,
+        channel=Channel.INSTALLED,
+        version=version,
+        unavailable_reason=None if version else "torch is not installed in the environment given",
+    )
+
+
+def make_plan(
+    registry: tuple[RegisteredDevice, ...],
+    folders: Folders,
+    progress: Progress,
+    *,
+    chosen: Sequence[str],
+    torch: str | None,
+    installed: TorchRequest | None = None,
+    proposed: Callable[[], Proposed] | None = None,
+    suffix: str | None = None,
+) -> Plan:
+    """Decide which devices run on which torch; writes plan.json."""
+    trigger, found_suffix = _github_trigger()
+    with progress.step("plan: looking for torch"):
+        planned = plan(
+            registry,
+            chosen=[name for name in chosen if name],
+            torch=torch or None,
+            installed=installed,
+            now=clock(),
+            trigger=trigger,
+            suffix=suffix or found_suffix,
+            history=History(folders.history),
+            proposed=proposed() if proposed else None,
+            say=progress.say,
+        )
+    write(planned, folders.workspace.plan)
+    return planned
+
+
+def enter_torch(planned: Plan, folders: Folders, wheel: Path | None, problem: str | None) -> None:
+    """Enter the wheel of torch that was built for a plan, or why there is none, for every device."""
+    write(with_built(planned, wheel, problem), folders.workspace.plan)
+
+
+def _github_trigger() -> tuple[Trigger, str | None]:
+    """What started this nightly, and a suffix for the plan's id, from GitHub's default environment variables.
+
+    Source: GitHub's documentation, "Store information in variables", default environment variables.
+    """
+    if os.environ.get("GITHUB_ACTIONS") != "true":
+        return Trigger(event="local"), None
+    run_id, attempt = os.environ.get("GITHUB_RUN_ID"), attempt_number()
+    # Running all jobs again plans again: another plan of the same workflow run, with an id of its own.
+    suffix = run_id if attempt == 1 else f"{run_id}-{attempt}"
+    url = run_url(os.environ.get("GITHUB_REPOSITORY"), run_id)
+    return Trigger(event=os.environ.get("GITHUB_EVENT_NAME", "local"), url=url), suffix if run_id else None

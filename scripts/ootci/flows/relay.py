@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from ootci.adapters.crcr import Relay
 from ootci.errors import BadOption, RelayOutOfOrder
 from ootci.flows.context import Folders, clock
-from ootci.flows.reported import reported_runs
+from ootci.flows.reports import reported_runs
 from ootci.history.store import History
 from ootci.model.commit import full_commit
 from ootci.model.delivery import Delivery

@@ -17,10 +17,10 @@ from ootci.model.plan import Plan, PlannedRun, PlannedSuite, Trigger
 from ootci.model.record import read
 from ootci.model.review import CheckResult, FileReview, Review
 from ootci.model.run import Run
+from ootci.stages import render
 from ootci.stages.judge import judge
 from ootci.stages.onboard import PATIENCE_SECONDS, Proposed, dry_run, proposed_devices
 from ootci.stages.plan import plan
-from ootci.stages.render import render
 
 PREVIEW = "preview"
 NO_HISTORY = Path("no-history")
@@ -99,7 +99,7 @@ def render_preview(item: RegisteredDevice, output: Path, *, run_file: Path | Non
 
 def _render(item: RegisteredDevice, history: History, output: Path, now: datetime) -> None:
     registry = (item,)
-    render(registry, history, judge(registry, history, now), output, anew=True, preview_of=item.path.name)
+    render.render(registry, history, judge(registry, history, now), output, anew=True, preview_of=item.path.name)
 
 
 def _plan(item: RegisteredDevice, run: Run) -> Plan:

@@ -81,6 +81,14 @@ def device_environment(environment: Path | None, extra: Mapping[str, str]) -> di
     return {**kept, "PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1", **extra}
 
 
+def as_it_is() -> dict[str, str]:
+    """Variables that make a process see an environment as its user's shell does, and write nothing there."""
+    variables = {"PYTHONNOUSERSITE": "", "PYTHONDONTWRITEBYTECODE": "1"}
+    if "PYTHONPATH" in os.environ:
+        variables["PYTHONPATH"] = os.environ["PYTHONPATH"]
+    return variables
+
+
 def installed_version(environment: Path, distribution: str) -> str | None:
     """The installed version of a distribution, read from its metadata without running anything; None if absent."""
     wanted = canonicalize_name(distribution)

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
-import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 
 import click
 
 from ootci.adapters.folder_lock import locked
 from ootci.adapters.terminal import Progress
-from ootci.cli.bisect_range import NightlyIndex
-from ootci.cli.bisect_step import Stepper, holding_commit, with_one_suite
-from ootci.cli.bisect_text import bisection_text
-from ootci.cli.context import Folders, folder_options, format_option, progress
-from ootci.cli.test import suites_folder, suites_option
-from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, BisectionChanged, OotciError
-from ootci.history.last_passed import commit_to_hold, last_passed_and_first_failed
-from ootci.history.nightly_search import conclude, next_nightly, steps_left
+from ootci.cli.options import folder_options, format_option, suites_option
+from ootci.cli.show import one_line, seconds_text, shortened, show, table
+from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, OotciError
+from ootci.flows.bisect import begin, resume
+from ootci.flows.context import Folders
 from ootci.history.store import History
-from ootci.model.bisection import Bisection, Ending, StepResult
-from ootci.model.device import RegisteredDevice
-from ootci.model.record import read, write
-from ootci.model.run import Run
+from ootci.model.bisection import Bisection, Conclusion, Ending, Step
+from ootci.model.torch_build import TorchBuild
 
 _CODES = {
     Ending.FIRST_BAD: EXIT_FINE,
@@ -34,6 +27,26 @@ _CODES = {
     Ending.GOOD_END_FAILS: EXIT_DEVICE,
     Ending.BAD_END_PASSES: EXIT_DEVICE,
     Ending.END_UNTESTABLE: EXIT_INFRASTRUCTURE,
+}
+
+_REASON = 120
+_HEADINGS = ("nightly", "commit", "step", "result", "outcomes", "took", "reason")
+
+_SENTENCES = {
+    Ending.FIRST_BAD: "The test passes on {good} and fails on {bad}, the nightly after it.",
+    Ending.RANGE: "The test passes on {good} and fails on {bad}; {between} in between could not be tested.",
+    Ending.GOOD_END_FAILS: (
+        "The test fails on {bad} too, where it passed before: it was not torch that changed. Look at the plugin, "
+        "the suites and the machine, or name an older nightly with --good."
+    ),
+    Ending.BAD_END_PASSES: (
+        "The test passes on {good}, where it failed before: with this plugin, on this machine, torch does not break "
+        "it. If it fails now and then only, try --repeat."
+    ),
+    Ending.END_UNTESTABLE: (
+        "One of the two ends could not be tested, so there is nothing to search between. "
+        "Name another nightly with --good or --bad."
+    ),
 }
 
 
@@ -56,7 +69,7 @@ def bisect(
     repeat: int,
     retry: bool,
     restart: bool,
-    suites_dir: Path | None,
+    suites: Path,
     output_format: str,
     folders: Folders,
 ) -> None:
@@ -76,107 +89,114 @@ def bisect(
     the good end or passes on the bad end, so that torch alone is not it; 2 the input is wrong; 3 an end cannot be
     tested, or infrastructure failed.
     """
-    progress_ = progress()
-    suites = suites_folder(suites_dir)
-    item = with_one_suite(folders.device(device), test)
-    searches = folders.work / "bisect"
+    progress, searches = Progress(), folders.work / "bisect"
     with locked(searches):
-        begun, item = _begin(item, test, good, bad, repeat, History(folders.history))
-        folder = searches / begun.identity
+        item, history = folders.device(device), History(folders.history)
+        search = begin(item, test, good, bad, repeat, history, searches, suites, progress)
         if restart:
-            shutil.rmtree(folder, ignore_errors=True)
-        file = folder / Bisection.FILE
-        state = _resumed(begun, file, retry, progress_)
+            shutil.rmtree(search.folder, ignore_errors=True)
+        resume(search, retry=retry)
         try:
-            with _sigterm_interrupts():
-                state = _search(state, file, Stepper(item, test, repeat, folder, suites, progress_))
+            search.run()
         except (KeyboardInterrupt, OotciError):
-            _print(read(Bisection, file) if file.exists() else state, output_format)
-            progress_.say("what is known is kept: the same command goes on from here")
+            _show(search.state, output_format)
+            progress.say("what is known is kept: the same command goes on from here")
             raise
-        for name in ("envs", "building"):
-            shutil.rmtree(folder / name, ignore_errors=True)
-    _print(state, output_format)
-    sys.exit(_CODES[state.conclusion.ending] if state.conclusion else EXIT_INFRASTRUCTURE)
+    _show(search.state, output_format)
+    ending = search.state.conclusion
+    sys.exit(_CODES[ending.ending] if ending else EXIT_INFRASTRUCTURE)
 
 
-def _begin(
-    item: RegisteredDevice, test: str, good: str | None, bad: str | None, repeat: int, history: History
-) -> tuple[Bisection, RegisteredDevice]:
-    """A bisection without steps, and the device with the plugin that it holds, as far as the history says which."""
-    index = NightlyIndex.of(item.device)
-    first = index.find(good, "--good") if good else None
-    last = index.find(bad, "--bad") if bad else None
-    runs: list[Run] = []
-    if first is None or last is None:
-        passed, failed = last_passed_and_first_failed(history, item.device.name, test, good=first, bad=last)
-        runs = [run for run in (passed, failed) if run is not None]
-        first = first or index.find(_torch(passed), "--good")
-        last = last or index.find(_torch(failed), "--bad")
-        if failed is not None and (commit := commit_to_hold(failed)):
-            item = holding_commit(item, commit)
-    begun = Bisection(
-        device=item.device.name,
-        device_sha256=item.sha256,
-        test=test,
-        repeat=repeat,
-        nightlies=index.between(first, last),
-        from_history=tuple(run.id for run in runs),
-    )
-    return begun, item
+def _show(bisection: Bisection, output_format: str) -> None:
+    show(bisection, output_format, lambda markdown: _text(bisection, markdown))
 
 
-def _torch(run: Run | None) -> str:
-    return run.torch.version if run and run.torch else ""
-
-
-def _resumed(begun: Bisection, file: Path, retry: bool, progress_: Progress) -> Bisection:
-    """The search as an earlier call left it, if there was one."""
-    if not file.exists():
-        return begun
-    state = read(Bisection, file)
-    if state.device_sha256 != begun.device_sha256:
-        raise BisectionChanged(
-            "the device file has changed since the bisection began",
-            where=str(file),
-            fix="put it back as it was, or begin again with --restart",
-        )
-    if retry:
-        kept = tuple(step for step in state.steps if step.result is not StepResult.UNTESTABLE)
-        state = state.model_copy(update={"steps": kept})
-        state = state.model_copy(update={"conclusion": conclude(state)})
-    progress_.say(f"bisect: {len(state.steps)} nightlies were tested by an earlier call")
-    return state
-
-
-def _search(state: Bisection, file: Path, stepper: Stepper) -> Bisection:
-    """Step by step until nothing is left to test; what is known is written after each."""
-    while (nightly := next_nightly(state)) is not None:
-        stepper.progress.say(f"bisect: torch {nightly} ({steps_left(state)} to go, unless some cannot be tested)")
-        step, held = stepper.step(nightly, state.plugin)
-        state = state.model_copy(update={"steps": (*state.steps, step), "plugin": held})
-        state = state.model_copy(update={"conclusion": conclude(state)})
-        write(state, file)
-        stepper.progress.say(f"bisect: torch {nightly} is {step.result.value}")
-    return state
-
-
-@contextmanager
-def _sigterm_interrupts() -> Iterator[None]:
-    """Let SIGTERM end the search as Ctrl-C does, so that what runs is ended and what is known is told."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _print(state: Bisection, output_format: str) -> None:
-    if output_format == "json":
-        click.echo(state.to_json(), nl=False)
+def _text(bisection: Bisection, markdown: bool) -> str:
+    """The steps, oldest nightly first, and what they came to."""
+    rows = [_row(number, step, markdown) for number, step in enumerate(bisection.steps, start=1)]
+    rows.sort(key=lambda row: bisection.nightlies.index(row[0]))
+    parts = ["\n".join(_heading(bisection)), table(_HEADINGS, rows, markdown=markdown)]
+    if bisection.conclusion is None:
+        parts.append(f"Not finished: {len(rows)} of {len(bisection.nightlies)} nightlies tested.")
     else:
-        click.echo(bisection_text(state, markdown=output_format == "markdown"))
+        parts.append("\n".join(_conclusion(bisection.conclusion, markdown)))
+        parts += _going_on(bisection, bisection.conclusion, markdown)
+    return "\n\n".join(parts)
+
+
+def _heading(bisection: Bisection) -> Iterator[str]:
+    yield f"{bisection.device}: {one_line(bisection.test)}"
+    if bisection.plugin is not None:
+        build = bisection.plugin
+        commit = f", commit {build.commit}" if build.commit else ""
+        yield f"plugin {one_line(build.package)} {one_line(build.version or 'unknown')}{commit}, the same in every step"
+    ends = bisection.nightlies[0], bisection.nightlies[-1]
+    origin = " and ".join(bisection.from_history)
+    whence = f", by the runs {origin}" if origin else ", as asked for"
+    yield f"{len(bisection.nightlies)} nightlies from {ends[0]} (good) to {ends[1]} (bad){whence}"
+
+
+def _row(number: int, step: Step, markdown: bool) -> tuple[str, ...]:
+    reason = shortened(step.reason or "", _REASON)
+    return (
+        step.nightly,
+        (step.git_version or "unknown")[:12],
+        str(number),
+        step.result.value,
+        ", ".join(outcome.value for outcome in step.outcomes) or "none",
+        seconds_text(step.duration),
+        "`" + reason.replace("`", "'") + "`" if markdown and reason else reason,
+    )
+
+
+def _conclusion(conclusion: Conclusion, markdown: bool) -> Iterator[str]:
+    count = len(conclusion.between)
+    yield _SENTENCES[conclusion.ending].format(
+        good=_named(conclusion.last_good),
+        bad=_named(conclusion.first_bad),
+        between="1 nightly" if count == 1 else f"{count} nightlies",
+    )
+    bullet = "- " if markdown else ""
+    if conclusion.last_good and conclusion.first_bad:
+        if markdown:
+            yield ""
+        yield f"{bullet}first bad nightly {_with_commit(conclusion.first_bad)}"
+        yield f"{bullet}last good nightly {_with_commit(conclusion.last_good)}"
+    if conclusion.commits:
+        yield f"{bullet}PyTorch's commits between them: {conclusion.commits}"
+
+
+def _named(build: TorchBuild | None) -> str:
+    return build.version if build else "none"
+
+
+def _with_commit(build: TorchBuild) -> str:
+    return f"{build.version} (commit {one_line(build.git_version or 'unknown')})"
+
+
+def _going_on(bisection: Bisection, conclusion: Conclusion, markdown: bool) -> Iterator[str]:
+    """How to find the commit, for which torch has to be built.
+
+    A nightly is built from a commit of PyTorch's branch ``nightly`` whose subject names the commit of ``main`` that it
+    was made of (PyTorch, tools/nightly.py).
+    """
+    good, bad = conclusion.last_good, conclusion.first_bad
+    if conclusion.commits is None or good is None or bad is None:
+        return
+    commands = [
+        f"git fetch origin {good.git_version} {bad.git_version}",
+        f"git log --no-walk=unsorted --format=%s {good.git_version} {bad.git_version}",
+        "git bisect start BAD GOOD",
+    ]
+    place = f"python -m pytest {shlex.quote(bisection.test.partition('::')[0])} --id {shlex.quote(bisection.test)}"
+    yield (
+        "To find the commit, in a checkout of PyTorch: the second command prints the commits of main that the two "
+        "nightlies were made of, first GOOD and then BAD of the third command."
+    )
+    yield "\n".join(["```console", *commands, "```"] if markdown else [f"  {command}" for command in commands])
+    test = f"{place} --device {bisection.device}"
+    yield (
+        "At each commit that it chooses, build torch and the plugin, run this in the suites folder, and tell it "
+        "`git bisect good` or `git bisect bad`:\n\n"
+        + ("\n".join(["```console", test, "```"]) if markdown else f"  {test}")
+    )

@@ -11,10 +11,11 @@ import click
 
 from ootci import __version__
 from ootci.adapters.folder_lock import locked
-from ootci.cli.context import Folders, clock, exit_zero_option, folder_options, format_option, progress
-from ootci.cli.report import stages_text
-from ootci.cli.test import suites_folder, suites_option
+from ootci.adapters.terminal import Progress
+from ootci.cli.options import exit_zero_option, folder_options, format_option, suites_option
+from ootci.cli.show import append, note, show_stages
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, BadOption
+from ootci.flows.context import Folders, clock
 from ootci.model.build import Build, StageStatus
 from ootci.model.device import RegisteredDevice
 from ootci.model.handover import Provenance
@@ -52,28 +53,26 @@ def build_command(
     handed: Path | None,
     checksum: str | None,
     github_output: Path | None,
-    suites_dir: Path | None,
+    suites: Path,
     output_format: str,
     folders: Folders,
 ) -> None:
     """Make DEVICE's environment with torch in it, and build its plugin; writes build.json."""
     workspace = folders.workspace
     plan = read(Plan, workspace.plan)
-    item, suites = folders.device(device), suites_folder(suites_dir)
-    run = plan.run_of(device)
+    item, run, progress = folders.device(device), plan.run_of(device), Progress()
     _require_sources(item, handed_to, handed)
     with locked(folders.work):
         if handed is not None:
-            result = take_over(item, run, handed, checksum or None, workspace, suites, clock=clock, progress=progress())
+            result = take_over(item, run, handed, checksum or None, workspace, suites, clock=clock, progress=progress)
         else:
-            result = build(item, run, workspace, suites, clock=clock, progress=progress(), tests=handed_to is None)
+            result = build(item, run, workspace, suites, clock=clock, progress=progress, tests=handed_to is None)
         if handed_to is not None:
             told = hand_over(result, workspace, handed_to, _provenance(plan))
-            click.echo(f"{device}: handed over, {told}", err=True)
+            note(f"{device}: handed over, {told}")
             if github_output is not None:
-                with github_output.open("a", encoding="utf-8") as stream:
-                    stream.write(f"handover={told}\n")
-    click.echo(stages_text(result.stages, output_format))
+                append(f"handover={told}\n", github_output)
+    show_stages(result.stages, output_format)
     sys.exit(EXIT_FINE if exit_zero else _exit_code(result))
 
 

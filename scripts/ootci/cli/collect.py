@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
-from ootci.cli.context import Folders, attempt_number, clock, folder_options, format_option
-from ootci.cli.report import table
-from ootci.cli.share import locked_run, remembered, take_shares
+from ootci.cli.options import folder_options, format_option
+from ootci.cli.show import note, show_table
+from ootci.flows.context import Folders, attempt_number, clock
+from ootci.flows.shares import locked_run, remembered, take_shares
 from ootci.history.durations import averaged
 from ootci.model.durations import Durations
 from ootci.model.plan import Plan
@@ -41,19 +42,19 @@ def collect_command(
     with locked_run(workspace, device):
         if shares is not None:
             for shard in take_shares(shares, workspace, device):
-                click.echo(f"{device}: {shard}", err=True)
+                note(f"{device}: {shard}")
         plan, folder = read(Plan, workspace.plan), workspace.run(device)
         run = collect(item.device, plan, folder, now=clock(), attempt=attempt_number())
     if durations_to is not None:
         before = remembered(workspace.durations).get(device, {})
         write(Durations(devices={device: averaged(before, run)}), durations_to)
-    if output_format == "text":
-        for report in run.suites:
-            text = f"{report.counts.pass_rate} tests passed, {report.counts.failures} failed"
-            click.echo(f"{device} {report.suite}: {report.state.value}, {text}")
-        return
+    lines = [
+        f"{device} {report.suite}: {report.state.value}, {report.counts.pass_rate} tests passed, "
+        f"{report.counts.failures} failed"
+        for report in run.suites
+    ]
     rows = [
         (one.suite, one.state.value, str(one.counts.passed), str(one.counts.executed), str(one.counts.failures))
         for one in run.suites
     ]
-    click.echo(table(("suite", "report", "passed", "executed", "failed"), rows, output_format))
+    show_table(("suite", "report", "passed", "executed", "failed"), rows, output_format, "\n".join(lines))

@@ -1,33 +1,18 @@
-"""``ootci device``."""
+"""``ootci device list`` and ``ootci device show``: the device files as they are registered."""
 
 from __future__ import annotations
 
 import click
 
-from ootci.cli.context import Folders, folder_options, format_option
-from ootci.cli.lazy_group import LazyGroup
-from ootci.cli.report import table
-
-LAZY = {
-    "schema": "device_schema:schema",
-    "new": "device_new:new",
-    "check": "device_check:check",
-    "preview": "device_preview:preview",
-    "run": "device_run:run",
-    "review": "device_review:review",
-    "answer": "device_answer:answer",
-}
+from ootci.cli.options import folder_options, format_option
+from ootci.cli.show import show_table
+from ootci.flows.context import Folders
 
 
-@click.group(cls=LazyGroup, lazy=LAZY)
-def device() -> None:
-    """The device files."""
-
-
-@device.command("list")
+@click.command("list")
 @format_option
 @folder_options("devices")
-def list_(output_format: str, folders: Folders) -> None:
+def list_command(output_format: str, folders: Folders) -> None:
     """List every registered device."""
     rows = [
         (
@@ -39,12 +24,12 @@ def list_(output_format: str, folders: Folders) -> None:
         )
         for item in folders.registry()
     ]
-    click.echo(table(("device", "tier", "channel", "name", "maintainers"), rows, output_format))
+    show_table(("device", "tier", "channel", "name", "maintainers"), rows, output_format)
 
 
-@device.command()
+@click.command("show")
 @click.argument("name")
 @folder_options("devices")
-def show(name: str, folders: Folders) -> None:
+def show_command(name: str, folders: Folders) -> None:
     """Print a device with every default filled in, as JSON."""
     click.echo(folders.device(name).device.model_dump_json(indent=2))

@@ -13,21 +13,12 @@ import click
 from pydantic import TypeAdapter, ValidationError
 
 from ootci.adapters.interpreter import program
-from ootci.cli.device_text import Answers, Source, device_text
-from ootci.cli.installed_plugin import FoundPlugin, look_for_plugin
+from ootci.cli.show import note
 from ootci.errors import BadOption
 from ootci.model.device import DEFAULT_FOLDER, load_device
 from ootci.model.device.values import MEANINGS, Handle, Name, Requirement, Text
 from ootci.resources import device_schema_file
-
-_FLAGS = {
-    "name": "--name",
-    "display_name": "--display-name",
-    "vendor": "--vendor",
-    "maintainers": "--maintainer",
-    "distribution": "--distribution",
-    "source": "--git, --path or --package",
-}
+from ootci.stages.onboard import Answers, FoundPlugin, Source, device_text, look_for_plugin
 
 
 @dataclass
@@ -37,14 +28,14 @@ class _Interview:
     asks: bool
     missing: list[str] = field(default_factory=list)
 
-    def answer(self, key: str, given: str | None, question: str, check: Callable[[str], str], offer: str | None) -> str:
+    def ask(self, flag: str, given: str | None, question: str, check: Callable[[str], str], offer: str | None) -> str:
         """One answer: the flag's, else the person's, else what was found out."""
         if given is not None:
             return check(given)
         if self.asks:
             return str(click.prompt(question, default=offer, value_proc=check, err=True))
         if offer is None:
-            self.missing.append(_FLAGS[key])
+            self.missing.append(flag)
         return offer or ""
 
 
@@ -114,17 +105,19 @@ def new(
     interview = _Interview(asks=sys.stdin.isatty())
     found = FoundPlugin() if python is None else look_for_plugin(program(python))
     for line in found.told:
-        click.echo(line, err=True)
-    ask = interview.answer
-    name = ask("name", name, "name of the device, as in torch.device(...)", _is_a(Name), found.device)
-    display_name = ask("display_name", display_name, "its name for people", _is_a(Text), name.capitalize() or None)
-    vendor = ask("vendor", vendor, "who makes it", _is_a(Text), None)
+        note(line)
+    ask = interview.ask
+    name = ask("--name", name, "name of the device, as in torch.device(...)", _is_a(Name), found.device)
+    display_name = ask("--display-name", display_name, "its name for people", _is_a(Text), name.capitalize() or None)
+    vendor = ask("--vendor", vendor, "who makes it", _is_a(Text), None)
     given = " ".join(maintainers) or None
-    handles = ask("maintainers", given, "GitHub handles of who answers for it, such as @me", _handles, None)
+    handles = ask("--maintainer", given, "GitHub handles of who answers for it, such as @me", _handles, None)
     of_pip = _is_a(Requirement)
-    distribution = ask("distribution", distribution, "its package, as `pip show` knows it", of_pip, found.distribution)
+    distribution = ask(
+        "--distribution", distribution, "its package, as `pip show` knows it", of_pip, found.distribution
+    )
     source = _source(interview, {"git": git, "path": path, "package": package})
-    count = ask("devices", count, "cards on the machine", _count, str(found.count or 1))
+    count = ask("--devices", count, "cards on the machine", _count, str(found.count or 1))
     if interview.missing:
         raise BadOption(
             f"nobody is there to ask for {', '.join(interview.missing)}",
@@ -149,8 +142,12 @@ def _source(interview: _Interview, given: dict[str, str | None]) -> Source:
         )
     if named:
         return Source(*named[0])
-    text = interview.answer(
-        "source", None, "where it comes from: a git address, a folder, or a requirement of pip", _is_a(Text), None
+    text = interview.ask(
+        "--git, --path or --package",
+        None,
+        "where it comes from: a git address, a folder, or a requirement of pip",
+        _is_a(Text),
+        None,
     )
     if "://" in text or text.startswith("git@"):
         return Source("git", text)
@@ -170,8 +167,8 @@ def _write(file: Path, text: str) -> None:
 def _say_what_is_next(file: Path, answers: Answers) -> None:
     click.echo(str(file))
     if answers.source.kind == "path" and not (file.parent / answers.source.text).is_dir():
-        click.echo(f"note: there is no folder {file.parent / answers.source.text} yet", err=True)
+        note(f"note: there is no folder {file.parent / answers.source.text} yet")
     schema = file.parent / device_schema_file().name
     if not schema.exists():
-        click.echo(f"for your editor: ootci device schema > {schema}", err=True)
-    click.echo(f"next: ootci device check {file} && ootci device run {file}", err=True)
+        note(f"for your editor: ootci device schema > {schema}")
+    note(f"next: ootci device check {file} && ootci device run {file}")

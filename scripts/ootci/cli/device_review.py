@@ -1,29 +1,59 @@
-"""``ootci device review``: what a pull request proposes for the registry."""
+"""``ootci device preview``, ``review`` and ``answer``: what a device file would change, before it is registered."""
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 import click
 
-from ootci.adapters.git import changed_files
+from ootci.adapters.github_pulls import GithubPulls
 from ootci.adapters.github_rest import GithubRest
-from ootci.cli.context import clock, format_option
-from ootci.cli.device_check import checked_bad_ranges, show_review
-from ootci.cli.device_preview import show_preview
-from ootci.errors import EXIT_FINE, EXIT_INPUT, OotciError
-from ootci.model.device import BAD_RANGES, RegisteredDevice
-from ootci.model.plan import Trigger
+from ootci.cli.home import decided, named_repository, token_to_write
+from ootci.cli.options import folder_options, format_option
+from ootci.cli.show import append, one_line, show
+from ootci.errors import EXIT_FINE, EXIT_INPUT, BadOption, OotciError
+from ootci.flows.answer import MARKER, Reviewed, answers
+from ootci.flows.context import Folders
+from ootci.flows.review import render_preview, review_proposal
+from ootci.model.device import load_device
 from ootci.model.record import write
-from ootci.model.review import CheckResult, FileReview, Review
-from ootci.stages.onboard import PATIENCE_SECONDS, Proposed, check_file, check_online, dry_run, proposed_devices
-from ootci.stages.plan import plan
-from ootci.stages.render import review_answer
+from ootci.model.review import Review
+from ootci.stages.render import review_answer, review_lines
 
-PREVIEW = "preview"
-NO_HISTORY = Path("no-history")
-"""A folder below the output that is never there: a preview shows the file and no past."""
+
+@click.command(short_help="Render the row and the page that a device file would get.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("preview"),
+    show_default=True,
+    metavar="DIR",
+    help="Where the pages go: a new folder, an empty one, or a preview of before.",
+)
+@click.option(
+    "--run",
+    "run_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A run.json of the device, to be shown as if it were the newest nightly's.",
+)
+@format_option
+@folder_options("history")
+def preview(file: Path, output: Path, run_file: Path | None, output_format: str, folders: Folders) -> None:
+    """Render the row, the page and the entry in the registry that a device FILE would get.
+
+    Every page says that it is a preview. What has been reported of the device is shown where the history folder holds
+    it, or with --run; of a device that nobody ran yet the row says so.
+    """
+    item = load_device(file)
+    render_preview(item, output, run_file=run_file, history=folders.history)
+    name = item.device.name
+    places = {"row": f"index.html#{name}", "page": f"d/{name}/index.html", "registry": f"devices/index.html#{name}"}
+    pages = {what: str(output / place) for what, place in places.items()}
+    show(pages, output_format, "\n".join(f"{what}: {page}" for what, page in pages.items()))
 
 
 @click.command(short_help="Review the device files of a pull request.")
@@ -50,7 +80,7 @@ def review(folder: Path, output: Path, online: bool, summary: Path | None, outpu
     There is an answer in every case: review.json, the summary, and stdout.
     """
     try:
-        found = _review(folder, output, online)
+        found = review_proposal(folder, output, online=online)
     except OotciError as error:
         found = Review(files=(), notes=(f"The proposal could not be looked at: {error.what}. {error.fix}."[:2000],))
         _tell(found, output, summary, output_format)
@@ -62,49 +92,66 @@ def review(folder: Path, output: Path, online: bool, summary: Path | None, outpu
 def _tell(found: Review, output: Path, summary: Path | None, output_format: str) -> None:
     write(found, output / Review.FILE)
     if summary is not None:
-        with summary.open("a", encoding="utf-8") as stream:
-            stream.write(review_answer(found))
-    show_review(found, output_format)
+        append(review_answer(found), summary)
+    show(found, output_format, lambda markdown: review_answer(found) if markdown else "\n".join(review_lines(found)))
 
 
-def _review(folder: Path, output: Path, online: bool) -> Review:
-    files, notes = proposed_devices(changed_files(folder), folder)
-    rest = GithubRest(None, patience=PATIENCE_SECONDS) if online else None
-    return Review(files=tuple(_file(item, folder, output, rest) for item in files), notes=notes)
+@click.command(short_help="Comment on a pull request what came of its review.")
+@click.option(
+    "--run", "run_id", type=click.IntRange(1), required=True, help="Number of the workflow run that reviewed it."
+)
+@click.option("--attempt", type=click.IntRange(1), default=1, show_default=True, help="Its attempt.")
+@click.option("--commit", required=True, metavar="SHA", help="The commit of the pull request that the run was for.")
+@click.option("--head-repository", required=True, metavar="OWNER/NAME", help="Where the pull request comes from.")
+@click.option("--head-branch", required=True, metavar="BRANCH", help="The branch that it comes from.")
+@click.option("--url", metavar="URL", default="", help="Page of the workflow run, where the preview is.")
+@click.option(
+    "--apply/--dry-run",
+    "wanted",
+    default=None,
+    help="Write the comment, or only print it. Default: write it on the main branch of the home repository.",
+)
+@click.option("--repository", metavar="OWNER/NAME", help="Whose pull request; GITHUB_REPOSITORY when absent.")
+@format_option
+@folder_options("devices")
+def answer(
+    run_id: int,
+    attempt: int,
+    commit: str,
+    head_repository: str,
+    head_branch: str,
+    url: str,
+    wanted: bool | None,
+    repository: str | None,
+    output_format: str,
+    folders: Folders,
+) -> None:
+    """Write what `ootci device review` found into one comment, which is rewritten by every run.
 
+    Whoever opened the pull request decides what its run leaves behind: it is taken for data, within limits. Which pull
+    request is meant is asked of GitHub: an open one from that branch whose newest commit is the one that was reviewed.
+    One that changes .github/ could have made up the review, so its comment says only where to look.
 
-def _file(item: Proposed, folder: Path, output: Path, rest: GithubRest | None) -> FileReview:
-    told = FileReview(path=item.path[-500:], change=item.change, notes=item.notes)
-    if not item.is_there:
-        return told
-    path = folder / item.path
-    if item.path.endswith(BAD_RANGES.as_posix()):
-        return told.model_copy(update={"checks": _here(checked_bad_ranges(path), folder)})
-    found = check_file(path, clock().date())
-    results = found.results + (check_online(found.file, rest) if rest else ())
-    update: dict[str, object] = {"checks": _here(results, folder)}
-    if found.file is not None:
-        update["device"] = found.file.device.name
-    # A file of another name than its device's is not registered.
-    if found.registered is not None and found.is_named_right:
-        update["dry_run"] = _dry_run(found.registered)
-        name = found.registered.device.name
-        show_preview(found.registered, output / PREVIEW / name, None, output / NO_HISTORY)
-        update["preview"] = f"{PREVIEW}/{name}"
-    return told.model_copy(update=update)
-
-
-def _here(results: tuple[CheckResult, ...], folder: Path) -> tuple[CheckResult, ...]:
-    """Results whose texts name files as the repository has them, not as they were checked out."""
-    top = f"{folder.as_posix()}/"
-    fields = ("what", "where", "fix")
-    return tuple(
-        item.model_copy(update={key: text.replace(top, "") for key in fields if (text := getattr(item, key))})
-        for item in results
-    )
-
-
-def _dry_run(item: RegisteredDevice) -> tuple[str, ...]:
-    device = item.device
-    made = plan((item,), chosen=(device.name,), torch=None, now=clock(), trigger=Trigger(event="local"))
-    return tuple(line[:2000] for line in dry_run(device, made))
+    Mentioned are the maintainers whom this checkout's device files name, and of a new device who opened the pull
+    request. Nothing is written outside the main branch of the home repository (OOTCI_HOME), unless --apply is given.
+    """
+    name = named_repository(repository)
+    fork = named_repository(head_repository, "--head-repository")
+    if not re.fullmatch(r"[0-9a-f]{40}", commit):
+        raise BadOption("it is no full commit", where="--commit", fix="give its 40 hexadecimal digits")
+    if not name:
+        raise BadOption("no repository is named", where="--repository", fix="name one: --repository owner/name")
+    really, why = decided(wanted, name)
+    rest = GithubRest(token_to_write(really, name, "comments"))
+    pulls, reviewed = GithubPulls(rest, name), Reviewed(name, run_id, attempt, fork, head_branch, commit, url)
+    lines = [f"{'writing to' if really else 'dry run, nothing is written to'} {name}: {why}"]
+    comments: dict[int, str] = {}
+    for number, body in answers(reviewed, pulls, rest, folders):
+        comments[number] = body
+        if really:
+            lines.append(f"#{number}: the comment is {pulls.answer(number, MARKER, body)}")
+        else:
+            lines += [f"#{number}: would say:", *(f"  {one_line(line)}".rstrip() for line in body.splitlines())]
+    if not comments:
+        lines.append("no open pull request stands at this commit any more, so nobody waits for an answer")
+    show({"written": really, "repository": name, "comments": comments}, output_format, "\n".join(lines))

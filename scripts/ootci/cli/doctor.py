@@ -6,7 +6,6 @@ import platform
 import re
 import shutil
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import click
@@ -15,9 +14,10 @@ import requests
 from ootci.adapters import torch_index
 from ootci.adapters.process import ask
 from ootci.adapters.torch_index import IndexProblem
-from ootci.cli.context import Folders, folder_options, format_option
-from ootci.cli.report import table
+from ootci.cli.options import folder_options, format_option
+from ootci.cli.show import show_table, table
 from ootci.errors import EXIT_FINE, EXIT_INFRASTRUCTURE
+from ootci.flows.context import Folders
 
 MIN_FREE_GIB = 5.0
 GIB = 1 << 30
@@ -78,17 +78,18 @@ def _index() -> Finding:
     return Finding("nightly index", "found", f"newest torch {newest}")
 
 
-CHECKS: tuple[Callable[[Folders], Finding], ...] = (
-    lambda _: _python(),
-    lambda _: _program("git", (2, 28), _debian("git")),
-    lambda _: _program("c++", (11,), _debian("g++")),
-    lambda _: _program("cmake", (3, 18), _debian("cmake")),
-    lambda _: _program("ninja", (1, 10), _debian("ninja-build")),
-    lambda _: _program("make", (4,), _debian("make")),
-    lambda _: _program("ccache", (4,), f"makes repeated builds faster; {_debian('ccache')}", needed=False),
-    _disk,
-    lambda _: _index(),
-)
+def _findings(folders: Folders) -> list[Finding]:
+    return [
+        _python(),
+        _program("git", (2, 28), _debian("git")),
+        _program("c++", (11,), _debian("g++")),
+        _program("cmake", (3, 18), _debian("cmake")),
+        _program("ninja", (1, 10), _debian("ninja-build")),
+        _program("make", (4,), _debian("make")),
+        _program("ccache", (4,), f"makes repeated builds faster; {_debian('ccache')}", needed=False),
+        _disk(folders),
+        _index(),
+    ]
 
 
 @click.command(short_help="Say what is missing here.")
@@ -96,10 +97,9 @@ CHECKS: tuple[Callable[[Folders], Finding], ...] = (
 @folder_options("work")
 def doctor(output_format: str, folders: Folders) -> None:
     """Say what is missing on this machine, and how to get it; exit code 3 when something needed is missing."""
-    findings = [check(folders) for check in CHECKS]
+    findings = _findings(folders)
     rows = [(item.name, item.state, item.detail) for item in findings]
-    click.echo(table(("what", "state", "detail"), rows, output_format))
-    missing = sum(item.state == "missing" for item in findings)
-    if output_format == "text":
-        click.echo(f"\nmissing, although needed: {missing}" if missing else "\neverything needed is here")
+    headings, missing = ("what", "state", "detail"), sum(item.state == "missing" for item in findings)
+    end = f"missing, although needed: {missing}" if missing else "everything needed is here"
+    show_table(headings, rows, output_format, f"{table(headings, rows, markdown=False)}\n\n{end}")
     sys.exit(EXIT_INFRASTRUCTURE if missing else EXIT_FINE)

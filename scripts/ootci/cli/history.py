@@ -1,89 +1,35 @@
-"""``ootci history``."""
+"""``ootci history``: the commands that get, change and publish the store of past nightlies and runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections import Counter
+from datetime import datetime, timezone
 
 import click
 
 from ootci.adapters.data_branch import DataBranch
 from ootci.adapters.folder_lock import held
 from ootci.adapters.remote_git import origin
-from ootci.cli import history_export, history_query, history_upkeep
-from ootci.cli.context import Folders, InOrder, attempt_number, folder_options, format_option
-from ootci.cli.report import told
-from ootci.errors import BadOption, OotciError, StageFileMissing
+from ootci.adapters.terminal import plain
+from ootci.cli.options import folder_options, format_option
+from ootci.cli.show import bytes_text, note, one_line, show
+from ootci.errors import EXIT_FINE, EXIT_INFRASTRUCTURE, BadOption, StageFileMissing
+from ootci.flows.context import Folders
+from ootci.flows.reports import append_workspace
+from ootci.history.gc import MEASURES_RUNS, TEXTS_NIGHTS, Removed, old_details, remove
 from ootci.history.layout import UNFINISHED
+from ootci.history.reader import HistoryReader
 from ootci.history.store import History
+from ootci.history.verify import Report
+from ootci.history.verify import verify as verify_history
 from ootci.model.plan import Plan
 from ootci.model.record import read
-from ootci.model.run import Run
-from ootci.model.workspace import Workspace
 
 remote_option = click.option(
     "--remote", metavar="URL", help="Repository that holds the data branch, a URL or a path; this checkout's origin."
 )
 branch_option = click.option("--branch", default="data", show_default=True, help="Name of the data branch.")
-
-
-PATIENCE = 60.0
-"""Seconds that appending waits for another command to have ended."""
-
-
-@click.group(cls=InOrder)
-def history() -> None:
-    """The store of past nightlies and runs."""
-
-
-def append_workspace(workspace: Workspace, store: History, say: Callable[[str], None]) -> tuple[int, int]:
-    """Add the work folder's plan and every run.json that belongs to it.
-
-    The folders of runs may be artifacts of jobs that ran vendor code: only a valid run that the plan expected is
-    taken, and a bad one never keeps the others out.
-
-    Args:
-        workspace: the work folder.
-        store: the history.
-        say: told about each run that was not taken.
-
-    Returns:
-        How many runs were new, and how many were there already.
-
-    Raises:
-        StageFileMissing: there is no plan.
-        HistoryConflict: a different plan has the same id.
-        Busy: another command writes to the history.
-
-    """
-    plan = read(Plan, workspace.plan)
-    store.folder.mkdir(parents=True, exist_ok=True)
-    # What was tested for hours is worth a wait.
-    with held(store.folder, PATIENCE), store.together():
-        store.append_plan(plan)
-        return _append_runs(workspace, plan, store, say)
-
-
-def _append_runs(workspace: Workspace, plan: Plan, store: History, say: Callable[[str], None]) -> tuple[int, int]:
-    expected = {(run.run_id, run.device) for run in plan.runs}
-    added = known = 0
-    for folder in workspace.runs():
-        if not folder.run.exists():
-            continue
-        try:
-            run = read(Run, folder.run)
-            if run.plan_id != plan.id:
-                continue
-            if (run.id, run.device) not in expected:
-                say(f"{folder.run}: not taken, the plan expects no run {run.id} of {run.device}")
-            elif run.attempt > attempt_number():
-                say(f"{folder.run}: not taken, it says attempt {run.attempt} and this is attempt {attempt_number()}")
-            elif store.append_run(run):
-                added += 1
-            else:
-                known += 1
-        except OotciError as error:
-            say(f"not taken: {error.id}: {error}")
-    return added, known
 
 
 def _data_branch(folders: Folders, remote: str | None, branch: str) -> DataBranch:
@@ -101,19 +47,17 @@ def _remote(given: str | None) -> str:
     return remote
 
 
-@history.command(short_help="Add the work folder's plan and runs.")
+@click.command(short_help="Add the work folder's plan and runs.")
 @format_option
 @folder_options("work", "history")
 def append(output_format: str, folders: Folders) -> None:
     """Add the work folder's plan.json and every run.json to the history."""
-    added, known = append_workspace(
-        folders.workspace, History(folders.history), lambda text: click.echo(text, err=True)
-    )
+    added, known = append_workspace(folders.workspace, History(folders.history), note)
     text = f"runs appended: {added}; there already: {known}"
-    click.echo(told(text, {"appended": added, "there_already": known}, output_format))
+    show({"appended": added, "there_already": known}, output_format, one_line(text))
 
 
-@history.command(short_help="Get the data branch.")
+@click.command(short_help="Get the data branch.")
 @remote_option
 @branch_option
 @format_option
@@ -122,10 +66,10 @@ def fetch(remote: str | None, branch: str, output_format: str, folders: Folders)
     """Make the history folder a checkout of the data branch; what was appended and not published stays."""
     found = _data_branch(folders, remote, branch).fetch()
     text = f"fetched the branch {branch}" if found else f"the branch {branch} does not exist yet; starting empty"
-    click.echo(told(text, {"branch": branch, "exists": found}, output_format))
+    show({"branch": branch, "exists": found}, output_format, one_line(text))
 
 
-@history.command(short_help="Push what was appended to the data branch.")
+@click.command(short_help="Push what was appended to the data branch.")
 @remote_option
 @branch_option
 @format_option
@@ -138,14 +82,106 @@ def publish(remote: str | None, branch: str, output_format: str, folders: Folder
         message = "Append runs"
     pushed = _data_branch(folders, remote, branch).publish(message)
     text = f"pushed to the branch {branch}" if pushed else "nothing to push"
-    click.echo(told(text, {"branch": branch, "pushed": pushed}, output_format))
+    show({"branch": branch, "pushed": pushed}, output_format, one_line(text))
 
 
-for command in (
-    history_query.query,
-    history_export.export,
-    history_upkeep.verify,
-    history_upkeep.gc,
-    history_upkeep.withdraw,
-):
-    history.add_command(command)
+def _must_exist(folders: Folders) -> None:
+    if not folders.history.is_dir():
+        raise StageFileMissing(
+            "there is no history folder",
+            where=str(folders.history),
+            fix="name one with --history, or run `ootci history fetch`",
+        )
+
+
+@click.command(short_help="Read everything back; say what is wrong.")
+@format_option
+@folder_options("history")
+def verify(output_format: str, folders: Folders) -> None:
+    """Read the whole history back and say what is wrong with it; exit code 3 when anything is."""
+    _must_exist(folders)
+    report = verify_history(folders.history)
+    show(report, output_format, lambda markdown: "\n".join(_verify_lines(report, "- " if markdown else "")))
+    sys.exit(EXIT_INFRASTRUCTURE if report.problems else EXIT_FINE)
+
+
+def _verify_lines(report: Report, bullet: str) -> list[str]:
+    lines = [
+        f"{report.nightlies} nightlies, {report.runs} runs of {report.devices} devices, {report.tests} tests, "
+        f"{report.outcomes} outcomes in {bytes_text(report.bytes)}; {report.texts} runs have their texts and "
+        f"{report.measures} their measures"
+    ]
+    lines += [f"{bullet}note: {note}" for note in report.notes]
+    for problem in report.problems:
+        lines.append(f"{bullet}{problem.where}: {problem.what}")
+        lines.append(f"    what to do: {problem.fix}")
+    count = len(report.problems)
+    lines.append(f"{count} problem{'' if count == 1 else 's'}" if count else "everything can be read back")
+    return lines
+
+
+@click.command(short_help="Remove details that are old.")
+@click.option(
+    "--texts",
+    "texts_nights",
+    type=click.IntRange(min=0),
+    default=TEXTS_NIGHTS,
+    show_default=True,
+    metavar="NIGHTS",
+    help="Keep what failing tests said for so many nights before the newest nightly.",
+)
+@click.option(
+    "--measures",
+    "measures_runs",
+    type=click.IntRange(min=0),
+    default=MEASURES_RUNS,
+    show_default=True,
+    metavar="RUNS",
+    help="Keep durations and operator counts, and texts of any age, of so many of a device's newest runs.",
+)
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@format_option
+@folder_options("history")
+def gc(texts_nights: int, measures_runs: int, dry_run: bool, output_format: str, folders: Folders) -> None:
+    """Remove old details: texts of failures, durations, operator counts.
+
+    What came of every test, and which failures were alike, stays for good.
+    """
+    _must_exist(folders)
+    with held(folders.history):
+        found = old_details(HistoryReader(folders.history), texts_nights, measures_runs)
+        if not dry_run:
+            remove(found, folders.history)
+    files = [(str(file.path.relative_to(folders.history)), file.size) for file in found]
+    lines = [f"{name}  {bytes_text(size)}" for name, size in files]
+    facts = {"removed": not dry_run, "files": [{"file": name, "bytes": size} for name, size in files]}
+    show(facts, output_format, "\n".join([*lines, f"{'would remove' if dry_run else 'removed'} {_summary(found)}"]))
+
+
+@click.command(short_help="Leave a nightly out.")
+@click.argument("plan_id", metavar="NIGHTLY")
+@click.option("--reason", required=True, metavar="TEXT", help="Why, for those who look for it later.")
+@format_option
+@folder_options("history")
+def withdraw(plan_id: str, reason: str, output_format: str, folders: Folders) -> None:
+    """Leave a nightly and its runs out of verdicts and pages from now on.
+
+    For a nightly that should not count, such as one with a wrong date. Its files stay, with a note of when and why.
+    """
+    _must_exist(folders)
+    history = History(folders.history)
+    with held(folders.history):
+        done = history.withdraw(plan_id, datetime.now(timezone.utc), " ".join(plain(reason).split()))
+    text = (
+        f"withdrew the nightly {plan_id}; publish it with `ootci history publish`"
+        if done
+        else f"the nightly {plan_id} was withdrawn before"
+    )
+    show({"nightly": plan_id, "withdrawn": done}, output_format, one_line(text))
+
+
+def _summary(found: tuple[Removed, ...]) -> str:
+    words = {"texts": "texts of {} runs", "measures": "measures of {} runs", "unfinished": "{} files that no run names"}
+    counts = Counter(file.why for file in found)
+    parts = [text.format(counts[why]) for why, text in words.items() if counts[why]]
+    return f"{', '.join(parts)}: {bytes_text(sum(file.size for file in found))}" if parts else "nothing"

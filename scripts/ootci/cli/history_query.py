@@ -1,15 +1,19 @@
-"""``ootci history query``."""
+"""``ootci history query`` and ``ootci history export``: what the history holds, for people and for other tools."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
 
 import click
 
-from ootci.cli.context import Folders, folder_options, format_option
-from ootci.cli.report import one_line, table
+from ootci.adapters.table_files import write_parquet, write_sqlite
+from ootci.cli.options import folder_options, format_option
+from ootci.cli.show import note, one_line, shortened, show, table
+from ootci.flows.context import Folders
+from ootci.history.export import TABLES, exported
 from ootci.history.life import Life, LifeEntry, life_of, matching_tests
 from ootci.history.reader import HistoryReader
 from ootci.model.outcome import FAILURES, OutcomeName
@@ -17,6 +21,7 @@ from ootci.model.torch_build import TorchBuild, commits_between
 
 HEADINGS = ("nights", "runs", "outcome", "torch", "plugin", "message")
 MESSAGE = 100
+SQLITE = (".sqlite", ".sqlite3", ".db")
 
 
 @click.command(short_help="Show a test's life on a device.")
@@ -38,20 +43,20 @@ def query(device: str, test: str, output_format: str, folders: Folders) -> None:
     history = HistoryReader(folders.history)
     found = matching_tests(history, device, test)
     if len(found) > 1:
-        click.echo(json.dumps(found, indent=1) if output_format == "json" else "\n".join(map(one_line, found)))
-        click.echo(f"{len(found)} tests fit; name one of them to see its life", err=True)
+        show(found, output_format, "\n".join(map(one_line, found)))
+        note(f"{len(found)} tests fit; name one of them to see its life")
         return
     life = life_of(history, device, found[0])
-    click.echo(life.model_dump_json(indent=1) if output_format == "json" else life_text(life, output_format))
+    show(life, output_format, lambda markdown: _text(life, markdown))
 
 
-def life_text(life: Life, output_format: str) -> str:
+def _text(life: Life, markdown: bool) -> str:
     """The life for people: what is so now and since when, then its stretches of nights."""
     stretches = life.stretches()
     rows = [_row(stretch) for stretch in stretches]
     title = f"{one_line(life.test)} on {life.device}"
     parts = [title if life.title is None else f"{title}: {one_line(life.title)}", _now(stretches), _counts(life)]
-    return "\n".join([*parts, "", table(HEADINGS, rows, "markdown" if output_format == "markdown" else "text")])
+    return "\n".join([*parts, "", table(HEADINGS, rows, markdown=markdown)])
 
 
 def _now(stretches: Sequence[Sequence[LifeEntry]]) -> str:
@@ -83,7 +88,7 @@ def _row(stretch: Sequence[LifeEntry]) -> tuple[str, ...]:
         _outcome(first),
         _span(_torch(first.torch), _torch(last.torch)),
         _span(_plugin(first), _plugin(last)),
-        message if len(message) <= MESSAGE else f"{message[:MESSAGE]} ...",
+        shortened(message, MESSAGE),
     )
 
 
@@ -112,3 +117,42 @@ def _plugin(entry: LifeEntry) -> str:
         return "-"
     commit = entry.plugin_commit
     return entry.plugin_version if commit is None else f"{entry.plugin_version} ({commit[:10]})"
+
+
+@click.command(short_help="Write tables for other tools.")
+@click.argument("target", type=click.Path(path_type=Path))
+@click.option("--device", "names", multiple=True, metavar="NAME", help="This device only; may be repeated.")
+@click.option(
+    "--since",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="DATE",
+    help="Only nightlies planned on that UTC day or later.",
+)
+@click.option("--all-outcomes", "everything", is_flag=True, help="Also tests that passed, were skipped or unsupported.")
+@format_option
+@folder_options("history")
+def export(
+    target: Path,
+    names: tuple[str, ...],
+    since: datetime | None,
+    everything: bool,
+    output_format: str,
+    folders: Folders,
+) -> None:
+    """Write the history as tables that other tools read: nightlies, runs, stages, outcomes.
+
+    TARGET is an SQLite file when it ends in .sqlite, .sqlite3 or .db, else a folder that gets a Parquet file for each
+    table (needs `ootci[parquet]`). Of outcomes, only those are written that deserve a look, because all of them are
+    many; the table of runs counts each kind.
+
+    \b
+    ootci history export history.sqlite
+    ootci history export tables --since 2026-10-01 --all-outcomes
+    """
+    history = HistoryReader(folders.history)
+    start = since.replace(tzinfo=timezone.utc) if since else None
+    rows = exported(history, devices=names, since=start, everything=everything)
+    tables = {name: [(column, kind.value) for column, kind in columns] for name, columns in TABLES.items()}
+    counts = (write_sqlite if target.suffix in SQLITE else write_parquet)(target, tables, rows)
+    text = f"{target}: " + ", ".join(f"{count} {name}" for name, count in counts.items())
+    show({"target": str(target), **counts}, output_format, one_line(text))

@@ -1,14 +1,26 @@
-"""``ootci judge``."""
+"""``ootci judge`` and ``ootci gate``: the verdicts, and what they mean for merging."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
 import click
 
-from ootci.cli.context import Folders, clock, folder_options, format_option
-from ootci.cli.report import one_line, table
+from ootci.cli.options import folder_options, format_option
+from ootci.cli.show import append, note, one_line, show, table
+from ootci.errors import EXIT_DEVICE, EXIT_FINE, BadOption
+from ootci.flows.context import Folders, clock
+from ootci.flows.reports import reported_runs
 from ootci.history.store import History
-from ootci.model.record import write
-from ootci.stages.judge import judge
+from ootci.model.device import find_device
+from ootci.model.plan import Plan
+from ootci.model.pull_request import PullRequestGate
+from ootci.model.record import read, write
+from ootci.model.verdict import Gate, Verdicts
+from ootci.stages.judge import decide, judge, judge_pull_request, override
+from ootci.stages.render import nightly_answer, pull_request_answer, site_address
 
 
 @click.command("judge", short_help="Derive every verdict.")
@@ -18,12 +30,166 @@ def judge_command(output_format: str, folders: Folders) -> None:
     """Derive every device's verdict from the history; writes verdicts.json."""
     verdicts = judge(folders.registry(), History(folders.history), clock())
     write(verdicts, folders.workspace.verdicts)
-    if output_format == "json":
-        click.echo(verdicts.to_json(), nl=False)
-    elif output_format == "markdown":
+    show(verdicts, output_format, lambda markdown: _verdicts_text(verdicts, markdown))
+
+
+def _verdicts_text(verdicts: Verdicts, markdown: bool) -> str:
+    if markdown:
         rows = [(item.device, item.verdict.value, item.reason) for item in verdicts.devices]
-        click.echo(f"{table(('device', 'verdict', 'reason'), rows, output_format)}\n\n{verdicts.summary}")
-    else:
-        for item in verdicts.devices:
-            click.echo(f"{item.device}: {item.verdict.value}: {one_line(item.reason)}")
-        click.echo(verdicts.summary)
+        return f"{table(('device', 'verdict', 'reason'), rows, markdown=True)}\n\n{verdicts.summary}"
+    lines = [f"{item.device}: {item.verdict.value}: {one_line(item.reason)}" for item in verdicts.devices]
+    return "\n".join([*lines, verdicts.summary])
+
+
+@click.command("gate", short_help="Say whether one may merge.")
+@click.option(
+    "--pull-request",
+    is_flag=True,
+    help="Hold the work folder's runs, which tested a pull request, against each device's newest nightly.",
+)
+@click.option(
+    "--device",
+    "only",
+    multiple=True,
+    metavar="NAME",
+    help="Ask for this device only, whatever its tier is; may be given more than once.",
+)
+@click.option(
+    "--override",
+    "overrides",
+    multiple=True,
+    metavar="DEVICE=REASON",
+    help="Let a device not block, for a reason that is told with the answer; may be given more than once.",
+)
+@click.option(
+    "--summary",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Append the answer in markdown to FILE: a step's summary, or the text of a comment.",
+)
+@click.option(
+    "--github-output",
+    type=click.Path(path_type=Path),
+    help="Append the answer to this file: may-merge, and the verdict of a single device that was asked for.",
+)
+@click.option("--address", metavar="URL", help="Where the site is published: in markdown, devices link to their pages.")
+@click.option("--exit-zero", is_flag=True, help="Exit 0 also when one may not merge: the answer that is given says so.")
+@format_option
+@folder_options("devices", "work", "history")
+def gate(
+    pull_request: bool,
+    only: tuple[str, ...],
+    overrides: tuple[str, ...],
+    summary: Path | None,
+    github_output: Path | None,
+    address: str | None,
+    exit_zero: bool,
+    output_format: str,
+    folders: Folders,
+) -> None:
+    """Say whether one may merge. Exit code 1 when one may not.
+
+    Without --pull-request it reads verdicts.json: every gating device has to be as expected, or those that are asked
+    for, which may also not be paused. With it, no gating device that takes part
+    may be newly broken, other than by tests that its vendor knows to fail, or that passed when they were run again.
+
+    It fails closed: a gating device of which nothing is known blocks, and so does broken infrastructure.
+    """
+    wanted = _parsed(overrides)
+    if only and pull_request:
+        raise BadOption(
+            "a pull request is not asked for single devices", where="--device", fix="plan it with the devices you want"
+        )
+    decision, verdicts = (_of_runs(folders, wanted), {}) if pull_request else _of_nightly(folders, only, wanted)
+    if github_output is not None:
+        outputs = [f"may-merge={str(decision.may_merge).lower()}\n"]
+        outputs += [f"verdict={verdicts.get(name, '')}\n" for name in only[:1]]
+        append("".join(outputs), github_output)
+    for name in sorted(set(wanted) - set(decision.overridden)):
+        note(f"--override {name}: it does not block, so there is nothing to override")
+    if summary is not None:
+        append(_text(decision, folders, address, markdown=True), summary)
+    show(decision, output_format, lambda markdown: _text(decision, folders, address, markdown=markdown))
+    sys.exit(EXIT_FINE if decision.may_merge or exit_zero else EXIT_DEVICE)
+
+
+def _text(decision: Gate | PullRequestGate, folders: Folders, address: str | None, *, markdown: bool) -> str:
+    if markdown:
+        address = site_address(address) if address else None
+        if isinstance(decision, PullRequestGate):
+            return pull_request_answer(decision, folders.registry(), address)
+        return nightly_answer(decision, folders.registry(), address)
+    lines = _pull_request_lines(decision) if isinstance(decision, PullRequestGate) else _gate_lines(decision)
+    word = "yes" if decision.may_merge else "no"
+    return "\n".join([f"may one merge: {word} ({one_line(decision.reason)})", *lines])
+
+
+def _parsed(overrides: tuple[str, ...]) -> dict[str, str]:
+    parsed: dict[str, str] = {}
+    for text in overrides:
+        name, _, reason = text.partition("=")
+        if not name.strip() or not reason.strip():
+            raise BadOption(
+                f"`{text}` names no device or gives no reason",
+                where="--override",
+                fix='write the device and why it shall not block: --override openreg="broken by #12345, see there"',
+            )
+        parsed[name.strip()] = reason.strip()
+    return parsed
+
+
+def _of_nightly(folders: Folders, only: tuple[str, ...], overrides: dict[str, str]) -> tuple[Gate, dict[str, str]]:
+    """The answer, and the verdict of each device."""
+    verdicts = read(Verdicts, folders.workspace.verdicts)
+    gate, found = verdicts.gate, {item.device: item.verdict.value for item in verdicts.devices}
+    if only:
+        registry = folders.registry()
+        for name in only:
+            find_device(registry, name)
+        gate = decide(registry, verdicts.devices, verdicts.clusters, only)
+    return override(gate, overrides), found
+
+
+def _of_runs(folders: Folders, overrides: dict[str, str]) -> PullRequestGate:
+    plan = read(Plan, folders.workspace.plan)
+    runs = reported_runs(folders.workspace, plan, note)
+    # Who names one file asks for its device, whatever its tier is.
+    one = folders.devices.is_file()
+    return judge_pull_request(folders.registry(), plan, runs, History(folders.history), overrides, any_tier=one)
+
+
+def _gate_lines(gate: Gate) -> list[str]:
+    """What is the matter with each device that blocks, and how to go on all the same."""
+    lines = []
+    for item in gate.blockers:
+        since = "new since the nightly before" if item.is_new else f"since {item.since:%Y-%m-%d}" if item.since else ""
+        lines.append(f"- {item.device}: {item.verdict.value}{', ' + since if since else ''}: {one_line(item.reason)}")
+        lines += _named(item.first, item.new_failures)
+        if item.cause_reason is not None:
+            lines.append(f"    {one_line(item.cause_reason)}")
+    return lines + _overrides(gate.blocking, gate.overridden)
+
+
+def _pull_request_lines(gate: PullRequestGate) -> list[str]:
+    """What a pull request does to each device, and how to go on all the same."""
+    lines = []
+    for item in gate.devices:
+        apart = [(item.still_failing, "failing as before"), (item.known, "known"), (item.flaky, "flaky")]
+        counts = "".join(f", {number} {word}" for number, word in apart if number)
+        base = f"; held against {item.base}, torch {item.base_torch or 'unknown'}" if item.base else ""
+        word = item.effect.value.replace("_", " ") + ("" if item.gates else ", advisory")
+        lines.append(f"- {item.device}: {word}{counts}: {one_line(item.reason + base)}")
+        lines += _named(item.first, item.newly_failing)
+    return lines + _overrides(gate.blocking, gate.overridden)
+
+
+def _named(first: Sequence[str], total: int) -> list[str]:
+    more = [f"    and {total - len(first)} more"] if total > len(first) else []
+    return [f"    {one_line(test_id)}" for test_id in first] + more
+
+
+def _overrides(blocking: Sequence[str], overridden: Mapping[str, str]) -> list[str]:
+    lines = [f"- {name} does not block, overridden: {one_line(reason)}" for name, reason in overridden.items()]
+    if blocking:
+        lines.append(f"to go on all the same: {' '.join(f'--override {name}=REASON' for name in blocking)}")
+    return lines

@@ -4,47 +4,99 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import logging
 import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import FrameType
 
 import click
 
 from ootci import __version__
-from ootci.cli.annotation import show_error
-from ootci.cli.lazy_group import LazyGroup
+from ootci.adapters.annotation import show_error
 from ootci.errors import EXIT_INFRASTRUCTURE, EXIT_INPUT, HostFailure, OotciError
 
 GC_THRESHOLD = 100_000
 """Objects between two looks of Python's collector. A command makes records by the hundred thousand, which are no
 garbage and in no cycle, and is over soon: looking through them again and again took up to half of its time."""
 
+
+class LazyGroup(click.Group):
+    """Imports only the command that is called: importing all of them takes longer than most of them run."""
+
+    def __init__(self, *, lazy: Mapping[str, str | click.Command], **attributes: object) -> None:
+        """Make the group.
+
+        Args:
+            lazy: ``module:function`` in this package by command name, or a group, in the order of ``--help``.
+            attributes: those of :class:`click.Group`.
+
+        """
+        super().__init__(**attributes)  # type: ignore[arg-type]
+        self.lazy = lazy
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of all commands."""
+        return list(self.lazy)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, imported."""
+        found = self.lazy.get(cmd_name)
+        if not isinstance(found, str):
+            return found
+        module, _, name = found.partition(":")
+        command: click.Command = getattr(importlib.import_module(f"ootci.cli.{module}"), name)
+        return command
+
+
+TORCH = {"build": "torch_build:torch_build"}
+HISTORY = {
+    "append": "history:append",
+    "fetch": "history:fetch",
+    "publish": "history:publish",
+    "query": "history_query:query",
+    "export": "history_query:export",
+    "verify": "history:verify",
+    "gc": "history:gc",
+    "withdraw": "history:withdraw",
+}
+RELAY = {"report": "relay:report"}
+DEVICE = {
+    "list": "device:list_command",
+    "show": "device:show_command",
+    "schema": "reference:device_schema_command",
+    "new": "device_new:new",
+    "check": "device_check:check",
+    "preview": "device_review:preview",
+    "run": "nightly:device_run",
+    "review": "device_review:review",
+    "answer": "device_review:answer",
+}
 COMMANDS = {
     "nightly": "nightly:nightly",
     "plan": "plan:plan_command",
-    "torch": "torch_source:torch",
+    "torch": LazyGroup(name="torch", lazy=TORCH, help="Torch from its sources."),
     "build": "build:build_command",
     "test": "test:test_command",
     "collect": "collect:collect_command",
-    "external": "external:external",
-    "history": "history:history",
+    "external": "nightly:external",
+    "history": LazyGroup(name="history", lazy=HISTORY, help="The store of past nightlies and runs."),
     "judge": "judge:judge_command",
     "render": "render:render_command",
-    "gate": "gate:gate",
-    "relay": "relay:relay",
+    "gate": "judge:gate",
+    "relay": LazyGroup(name="relay", lazy=RELAY, help="PyTorch's cross-repository CI relay."),
     "alert": "alert:alert",
     "watch": "alert:watch",
     "diff": "diff:diff",
     "bisect": "bisect:bisect",
-    "device": "device:device",
-    "schema": "schema:schema",
-    "explain": "explain:explain",
+    "device": LazyGroup(name="device", lazy=DEVICE, help="The device files."),
+    "schema": "reference:schema",
+    "explain": "reference:explain",
     "doctor": "doctor:doctor",
-    "completion": "completion:completion",
+    "completion": "reference:completion",
 }
 """The commands in the order in which they are listed: in which module of this package each is, and its name there."""
 

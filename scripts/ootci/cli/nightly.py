@@ -1,67 +1,30 @@
-"""``ootci nightly``: every stage, for chosen devices, on one machine."""
+"""``ootci nightly``, ``device run`` and ``external``: nightlies on this machine, and reports from elsewhere."""
 
 from __future__ import annotations
 
-import shutil
 import sys
-import traceback
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from ootci.adapters.folder_lock import locked
+from ootci.adapters.interpreter import program
 from ootci.adapters.terminal import Progress
-from ootci.cli.context import Folders, attempt_number, clock, folder_options, format_option, progress
-from ootci.cli.external import take_in
-from ootci.cli.history import append_workspace
-from ootci.cli.plan import device_option, github_trigger, torch_option
-from ootci.cli.report import HEADINGS, nightly_rows, one_line, stage_lines, table
-from ootci.cli.test import suites_folder, suites_option
-from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, OotciError
-from ootci.history.store import History
-from ootci.model.build import Build
-from ootci.model.device import RegisteredDevice
-from ootci.model.plan import Plan, PlannedRun
-from ootci.model.record import read, write
+from ootci.cli.options import device_option, folder_options, format_option, suites_option, torch_option
+from ootci.cli.show import one_line, seconds_text, show, show_table, stage_lines
+from ootci.errors import BadOption
+from ootci.flows.context import Folders
+from ootci.flows.nightly import Night, exit_code, run_in_environment, run_night, runs_of
+from ootci.flows.reports import take_in
+from ootci.model.build import StageResult
+from ootci.model.device import DEFAULT_FOLDER, RegisteredDevice, load_device, load_registry
+from ootci.model.plan import Plan
+from ootci.model.record import read
 from ootci.model.run import Run
-from ootci.model.torch_build import TorchRequest
-from ootci.model.verdict import AS_EXPECTED, VerdictName, Verdicts
-from ootci.stages.build import build
-from ootci.stages.collect import collect
-from ootci.stages.judge import judge
-from ootci.stages.plan import plan
-from ootci.stages.render import render
-from ootci.stages.test import suite_options, test
+from ootci.model.verdict import DeviceVerdict, Verdicts
 
-
-@dataclass(frozen=True)
-class Night:
-    """What is run, with what, and where it goes.
-
-    Attributes:
-        registry: every registered device.
-        chosen: names of the devices to run; empty means all that are due.
-        torch: what was asked for; None leaves it to the device files.
-        suites: the suites folder.
-        folders: the work folder, the history and the site.
-        progress: told what is going on.
-        installed: the torch of an environment that is there already, in place of ``torch``.
-
-    """
-
-    registry: tuple[RegisteredDevice, ...]
-    chosen: Sequence[str]
-    torch: str | None
-    suites: Path
-    folders: Folders
-    progress: Progress
-    installed: TorchRequest | None = None
-
-
-Preparation = Callable[[RegisteredDevice, PlannedRun, Night], tuple[RegisteredDevice, Build]]
-"""Makes an environment ready for a device; says with which device file it is tested, and what came of it."""
+HEADINGS = ("device", "stage reached", "verdict", "passed", "failed", "skipped", "not run", "fetch+build", "tests")
 
 
 @click.command(short_help="Run every stage on this machine.")
@@ -70,105 +33,87 @@ Preparation = Callable[[RegisteredDevice, PlannedRun, Night], tuple[RegisteredDe
 @suites_option
 @format_option
 @folder_options("devices", "work", "history", "site")
-def nightly(
-    chosen: tuple[str, ...], torch: str | None, suites_dir: Path | None, output_format: str, folders: Folders
-) -> None:
+def nightly(chosen: tuple[str, ...], torch: str | None, suites: Path, output_format: str, folders: Folders) -> None:
     """Run every stage for the chosen devices on this machine, and render the dashboard.
 
     What has not changed since the last time is not built again.
     """
-    suites = suites_folder(suites_dir)
     with locked(folders.work):
-        night = Night(folders.registry(), chosen, torch, suites, folders, progress())
-        planned, verdicts = run_night(night, built_here)
-    report_night(planned, verdicts, folders, output_format)
+        planned, verdicts = run_night(_night(folders.registry(), chosen, torch, suites, folders))
+    _report(planned, verdicts, folders, output_format)
     sys.exit(exit_code(planned, verdicts))
 
 
-def built_here(item: RegisteredDevice, run: PlannedRun, night: Night) -> tuple[RegisteredDevice, Build]:
-    """Make the device's environment and plugin on this machine."""
-    return item, build(item, run, night.folders.workspace, night.suites, clock=clock, progress=night.progress)
-
-
-def run_night(night: Night, prepare: Preparation) -> tuple[Plan, Verdicts]:
-    """Run every stage; the caller holds the lock of the work folder."""
-    folders = night.folders
-    planned = _plan(night)
-    by_name = {item.device.name: item for item in night.registry}
-    take_in(planned, night.registry, folders, night.progress.say)
-    for run in planned.runs:
-        if run.external is not None:
-            continue
-        _one_device(by_name[run.device], run, planned, night, prepare)
-    append_workspace(folders.workspace, History(folders.history), night.progress.say)
-    with night.progress.step("judge and render"):
-        verdicts = judge(night.registry, History(folders.history), clock())
-        write(verdicts, folders.workspace.verdicts)
-        render(night.registry, History(folders.history), verdicts, folders.site)
-    return planned, verdicts
-
-
-def _plan(night: Night) -> Plan:
-    trigger, suffix = github_trigger()
-    with night.progress.step("plan: looking for torch"):
-        planned = plan(
-            night.registry,
-            chosen=[name for name in night.chosen if name],
-            torch=night.torch or None,
-            installed=night.installed,
-            now=clock(),
-            trigger=trigger,
-            suffix=suffix,
-            history=History(night.folders.history),
-            say=night.progress.say,
-        )
-    write(planned, night.folders.workspace.plan)
-    return planned
-
-
-def _one_device(
-    registered: RegisteredDevice, run: PlannedRun, planned: Plan, night: Night, prepare: Preparation
+@click.command("run", short_help="Run every stage for one device file.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--python",
+    metavar="PYTHON",
+    help="Test in this Python's environment as it is: nothing is built, installed or changed there. It needs torch, "
+    "the plugin, pytest, numpy and expecttest.",
+)
+@torch_option
+@suites_option
+@format_option
+@folder_options("work", "history", "site")
+def device_run(
+    file: Path, python: str | None, torch: str | None, suites: Path, output_format: str, folders: Folders
 ) -> None:
-    """Build, test and collect one device. Whatever goes wrong here must not keep the next device from running."""
-    workspace, progress_ = night.folders.workspace, night.progress
-    folder = workspace.run(run.device)
-    try:
-        item, built = prepare(registered, run, night)
-        for line in stage_lines(built.stages):
-            progress_.say(f"  {line}")
-        shutil.rmtree(folder.shards, ignore_errors=True)
-        options = suite_options(item, built, workspace)
-        tested = test(
-            item.device,
-            built,
-            folder,
-            night.suites,
-            clock=clock,
-            progress=progress_,
-            planned=run,
-            options=options,
-        )
-        for line in stage_lines(tested):
-            progress_.say(f"  {line}")
-        collect(item.device, planned, folder, now=clock(), attempt=attempt_number())
-    except OotciError as error:
-        progress_.say(f"{run.device}: {error.id}: {error}")
-    except Exception:  # the nightly's last line of defence: the device becomes NO_DATA, and the defect is shown
-        progress_.say(f"{run.device}: a defect of ootci itself, please report it:\n{traceback.format_exc()}")
+    """Run every stage for the device of FILE on this machine, paused or not, and render its page.
+
+    It is `ootci nightly` for that device alone. The file need not be in a checkout of this repository.
+    """
+    if python is not None and torch:
+        raise BadOption("--python tests the torch that is there", where=f"--torch {torch}", fix="leave one of them out")
+    device = load_device(file).device
+    # Beside the other devices its page stands among theirs; a file of its own is a registry of its own.
+    among = file.parent.resolve() == DEFAULT_FOLDER.resolve()
+    registry = load_registry(DEFAULT_FOLDER if among else file)
+    with locked(folders.work):
+        night = _night(registry, [device.name], torch, suites, folders)
+        if python is None:
+            planned, verdicts = run_night(night)
+        else:
+            planned, verdicts = run_in_environment(night, device, program(python))
+    _report(planned, verdicts, folders, output_format)
+    sys.exit(exit_code(planned, verdicts))
 
 
-def _runs(planned: Plan, folders: Folders) -> dict[str, Run]:
-    files = {run.device: folders.workspace.run(run.device).run for run in planned.runs}
-    runs = {device: read(Run, path) for device, path in files.items() if path.exists()}
-    # A stage that failed before it could clear the folder leaves an earlier nightly's run there.
-    return {device: run for device, run in runs.items() if run.plan_id == planned.id}
+@click.command("external", short_help="Take in what was reported elsewhere.")
+@click.option("--strict", is_flag=True, help="Fail when a report could not be taken in; all others are, all the same.")
+@format_option
+@folder_options("devices", "work", "history")
+def external(strict: bool, output_format: str, folders: Folders) -> None:
+    """Take in the reports of devices that are run elsewhere (`external` in their files), for `ootci history append`.
+
+    Each is downloaded within limits and read as data. One that is missing, broken, another device's, older than the
+    device's cadence allows, or was taken in before is a warning here and NO_DATA in the nightly: it costs no other
+    device anything.
+    """
+    lines: list[str] = []
+    taken, refused = take_in(read(Plan, folders.workspace.plan), folders.registry(), folders, lines.append)
+    show({"taken": taken}, output_format, "\n".join(map(one_line, lines)))
+    if strict and refused:
+        raise refused[0]
 
 
-def report_night(planned: Plan, verdicts: Verdicts, folders: Folders, output_format: str) -> None:
+def _night(
+    registry: tuple[RegisteredDevice, ...], chosen: Sequence[str], torch: str | None, suites: Path, folders: Folders
+) -> Night:
+    progress = Progress()
+
+    def say_stages(stages: Sequence[StageResult]) -> None:
+        for line in stage_lines(stages):
+            progress.say(f"  {line}")
+
+    return Night(registry, chosen, torch, suites, folders, progress, say_stages)
+
+
+def _report(planned: Plan, verdicts: Verdicts, folders: Folders, output_format: str) -> None:
     """Print the row of every device that ran, what was tested and why it is as it is, and where the page is."""
-    runs = _runs(planned, folders)
+    runs = runs_of(planned, folders)
     mine = [item for item in verdicts.devices if any(run.device == item.device for run in planned.runs)]
-    click.echo(table(HEADINGS, nightly_rows(mine, runs), output_format))
+    show_table(HEADINGS, [_row(item, runs[item.device]) for item in mine if item.device in runs], output_format)
     if output_format == "json":
         return
     click.echo("")
@@ -185,10 +130,19 @@ def report_night(planned: Plan, verdicts: Verdicts, folders: Folders, output_for
     click.echo(f"\ndashboard: {folders.site / 'index.html'}")
 
 
-def exit_code(planned: Plan, verdicts: Verdicts) -> int:
-    """What the devices that ran make of the exit code."""
-    ran = {run.device for run in planned.runs}
-    bad = {item.verdict for item in verdicts.devices if item.device in ran} - AS_EXPECTED
-    if not bad:
-        return EXIT_FINE
-    return EXIT_INFRASTRUCTURE if bad <= {VerdictName.INFRA} else EXIT_DEVICE
+def _row(item: DeviceVerdict, run: Run) -> tuple[str, ...]:
+    """A device in the columns of ``HEADINGS``."""
+    reached, counts = run.stage_reached, run.counts
+    building = sum(stage.duration for stage in run.stages if stage.name.value in ("fetch", "build"))
+    testing = sum(stage.duration for stage in run.stages) - building
+    return (
+        item.device,
+        reached.value if reached else "none",
+        item.verdict.value,
+        str(counts.pass_rate),
+        str(counts.failures),
+        str(counts.skipped + counts.unsupported),
+        str(counts.not_run),
+        seconds_text(building),
+        seconds_text(testing),
+    )

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import click
 
-from ootci.cli.annotation import show_warning
-from ootci.cli.context import Folders, folder_options, format_option
-from ootci.cli.report import told
+from ootci.adapters.annotation import show_warning
+from ootci.cli.options import folder_options, format_option
+from ootci.cli.show import append, one_line, show
 from ootci.errors import BadOption
+from ootci.flows.context import Folders
 from ootci.history.store import History
 from ootci.model.record import read
 from ootci.model.verdict import Verdicts
@@ -58,10 +59,9 @@ def render_command(
         docs = None
     render(registry, History(folders.history), verdicts, folders.site, _address(address), docs=docs)
     if summary is not None:
-        with summary.open("a", encoding="utf-8") as stream:
-            stream.write(step_summary(verdicts, registry))
+        append(step_summary(verdicts, registry), summary)
     page = str(folders.site / "index.html")
-    click.echo(told(page, {"page": page}, output_format))
+    show({"page": page}, output_format, one_line(page))
 
 
 def _is_there(docs: Path) -> bool:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import click
 import pytest
 
+from ootci.cli.main import COMMANDS, LazyGroup
 from ootci.stages.build import suite_requirements
 
 ROOT = Path(__file__).parents[3]
@@ -23,7 +25,8 @@ MAY_IMPORT = {
     "adapters": {"errors"},
     "history": {"model", "errors"},
     "stages": {"history", "model", "adapters", "errors", "resources"},
-    "cli": {"stages", "history", "model", "adapters", "errors", "resources"},
+    "flows": {"stages", "history", "model", "adapters", "errors", "resources"},
+    "cli": {"flows", "stages", "history", "model", "adapters", "errors", "resources"},
     "__main__": {"cli"},
     "__init__": set(),
 }
@@ -106,6 +109,29 @@ def _stage(name: str) -> str | None:
 def test_a_stage_imports_no_other_stage(path: Path) -> None:
     own = path.relative_to(PACKAGE / "stages").parts[0].removesuffix(".py")
     assert {stage for name in _ours(path) if (stage := _stage(name))} <= {own}
+
+
+@pytest.mark.parametrize("path", _sources(PACKAGE / "cli"), ids=_id)
+def test_no_command_is_imported_by_another(path: Path) -> None:
+    """What commands share is in the modules that hold no command: options, show, home, main."""
+    own = f"ootci.cli.{path.stem}"
+    commands = {f"ootci.cli.{module}" for module in _modules_with_commands(COMMANDS)}
+    assert not _ours(path) & (commands - {own})
+    assert own in commands or path.stem in {"__init__", "options", "show", "home", "main"}
+
+
+def _modules_with_commands(commands: Mapping[str, str | click.Command]) -> Iterator[str]:
+    for found in commands.values():
+        if isinstance(found, LazyGroup):
+            yield from _modules_with_commands(found.lazy)
+        elif isinstance(found, str):
+            yield found.partition(":")[0]
+
+
+@pytest.mark.parametrize("path", _sources(PACKAGE / "cli"), ids=_id)
+def test_only_flows_join_stages(path: Path) -> None:
+    """A command calls one stage; what `render` makes of a record for people may be printed besides."""
+    assert len({stage for name in _ours(path) if (stage := _stage(name))} - {"render"}) <= 1
 
 
 def _starts_processes(path: Path) -> list[str]:

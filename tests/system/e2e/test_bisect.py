@@ -120,7 +120,7 @@ def test_the_first_bad_nightly_is_found_across_an_interruption(
 ) -> None:
     folder, variables, commit = world
     first = _interrupted(tool_python, folder, variables, f"bisect: torch {NIGHTLIES[4]} ")
-    assert first.code == 130, first.err
+    assert first.code == 143, first.err
     assert "Not finished: 1 of 5 nightlies tested." in first.out
     assert "the same command goes on from here" in first.err
     assert _still_running(folder) == []

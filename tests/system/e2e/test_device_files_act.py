@@ -14,7 +14,7 @@ from fake_github import REPOSITORY, TOKEN
 from fake_pulls import FakePull, FakePulls, fake_pulls
 from misbehaving import write_device
 
-from ootci.cli.device_answer import MARKER
+from ootci.flows.answer import MARKER
 from ootci.model.record import read
 from ootci.model.review import Change, CheckState, Review
 

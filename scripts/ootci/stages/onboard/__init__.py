@@ -1,20 +1,27 @@
-"""onboard: what is looked at in a device file before the device is registered, and what a proposal changes."""
+"""onboard: a first device file, what is looked at before a device is registered, and what a proposal changes."""
 
 from __future__ import annotations
 
 from .checks import CHECKS, Checked, check_file, require_no_link
 from .dry_run import dry_run
+from .first_file import Answers, Source, device_text
+from .installed_plugin import FoundPlugin, look_for_plugin
 from .online import PATIENCE_SECONDS, check_online
 from .proposal import Proposed, proposed_devices
 
 __all__ = [
     "CHECKS",
     "PATIENCE_SECONDS",
+    "Answers",
     "Checked",
+    "FoundPlugin",
     "Proposed",
+    "Source",
     "check_file",
     "check_online",
+    "device_text",
     "dry_run",
+    "look_for_plugin",
     "proposed_devices",
     "require_no_link",
 ]

@@ -11,10 +11,8 @@ from pathlib import Path
 import pytest
 from e2e.packages import list_wheels, serve
 from misbehaving import stub_torch_wheel, write_device
-from packaging.version import Version
 from unit.samples import plan, run
 
-from ootci.cli.bisect_range import NightlyIndex
 from ootci.history.nightly_search import conclude
 from ootci.history.store import History
 from ootci.model.bisection import Bisection, Step, StepResult
@@ -179,13 +177,6 @@ def test_the_history_gives_the_ends(world: World) -> None:
     assert ran.code == 0, ran.err
     assert f"fails on {NIGHTLIES[2]}" in ran.out
     assert read(Bisection, file).nightlies == NIGHTLIES[1:3]
-
-
-def test_a_version_in_several_builds_is_searched_in_one() -> None:
-    texts = tuple(f"2.15.0.dev2026110{end}" for end in ("1+cpu", "2", "2+cpu", "2+xpu", "3+cpu"))
-    index = NightlyIndex("index", tuple(Version(text) for text in texts))
-    assert index.between(Version(texts[0]), Version(texts[4])) == (texts[0], texts[2], texts[4])
-    assert index.find("2.15.0.dev20261103", "--bad") == Version(texts[4])
 
 
 def test_another_question_is_another_search(world: World) -> None:

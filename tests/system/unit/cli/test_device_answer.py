@@ -11,7 +11,7 @@ from fake_pulls import FakePull, FakePulls, fake_pulls
 from unit.samples import DEVICE_YAML
 
 from ootci.adapters import github_rest
-from ootci.cli.device_answer import MARKER
+from ootci.flows.answer import MARKER
 from ootci.model.review import Change, CheckResult, CheckState, FileReview, Review
 
 from commands import Ran, Tool  # isort: skip

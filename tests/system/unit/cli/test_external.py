@@ -13,7 +13,7 @@ import pytest
 from unit.samples import DEVICE_YAML, run
 
 from ootci.adapters import download
-from ootci.cli import external
+from ootci.flows import reports
 from ootci.history.store import History
 from ootci.model.plan import Plan
 from ootci.model.record import read
@@ -224,7 +224,7 @@ def test_what_cannot_be_downloaded_is_a_warning(
         vendor.status, vendor.location = status, location
         assert said in night(ootci, folder, f"s{status}").err
     vendor.status, vendor.location, vendor.content = 200, "", b" " * 2000
-    monkeypatch.setattr(external, "MAX_BYTES", 1000)
+    monkeypatch.setattr(reports, "MAX_BYTES", 1000)
     assert "EXT-002: away has no report from elsewhere: " in night(ootci, folder, "large").err
 
 

@@ -51,7 +51,7 @@ def test_a_life_is_told_in_stretches(ootci: Tool, work: Path) -> None:
         "1.0 (cccccccccc)",
         "2026-11-03 | - | no report | - | -",
         "2026-11-04 .. 2026-11-05 | 2 | failed | 2.15.0.dev20261103 (3333333333) .. 2.15.0.dev20261104 (4444444444) | "
-        "1.0 (cccccccccc) | no ::error::4" + "!" * 82 + " ...",
+        "1.0 (cccccccccc) | no ::error::4" + "!" * 85 + " …",
     ]
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 import pytest
+from commands import Tool
 
 from ootci.cli.main import cli
 
@@ -73,16 +74,16 @@ def test_colours_are_for_terminals_that_want_them(tmp_path: Path) -> None:
     assert "\x1b[" not in _run("judge", cwd=tmp_path).stderr
 
 
-def test_an_error_is_an_annotation_at_its_line_under_github_actions_only(tmp_path: Path) -> None:
+def test_an_error_is_an_annotation_at_its_line_under_github_actions_only(ootci: Tool, tmp_path: Path) -> None:
     devices = tmp_path / "devices"
     devices.mkdir()
     (devices / "a.yaml").write_text("schema_version: 1\nname: [\n", encoding="utf-8")
-    plain = _run("device", "list", cwd=tmp_path)
-    assert (plain.returncode, plain.stdout) == (2, "")
-    assert "::" not in plain.stderr
-    seen = _run("device", "list", cwd=tmp_path, GITHUB_ACTIONS="true")
-    assert seen.stderr.startswith(plain.stderr)
-    (command,) = [line for line in seen.stderr.splitlines() if line.startswith("::")]
+    plain = ootci("device", "list", cwd=tmp_path)
+    assert (plain.code, plain.out) == (2, "")
+    assert "::" not in plain.err
+    seen = ootci("device", "list", cwd=tmp_path, env={"GITHUB_ACTIONS": "true"})
+    assert seen.err.startswith(plain.err)
+    (command,) = [line for line in seen.err.splitlines() if line.startswith("::")]
     assert command.startswith("::error file=devices/a.yaml,line=3,title=DEV-003::")
     assert "What to do: " in command
 
@@ -105,9 +106,9 @@ def test_the_script_for_bash_completes_in_bash(tmp_path: Path) -> None:
     assert done.stdout == "history\n"
 
 
-def test_what_is_done_is_told_to_machines(tmp_path: Path) -> None:
-    done = _run("history", "upgrade", "--format", "json", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
+def test_what_is_done_is_told_to_machines(ootci: Tool, tmp_path: Path) -> None:
+    done = ootci("history", "gc", "--format", "json", cwd=tmp_path)
+    assert (done.code, done.out) == (2, "")
     (tmp_path / "data").mkdir()
-    done = _run("history", "gc", "--format", "json", cwd=tmp_path)
-    assert (done.returncode, json.loads(done.stdout)) == (0, {"removed": True, "files": []}), done.stderr
+    done = ootci("history", "gc", "--format", "json", cwd=tmp_path)
+    assert (done.code, json.loads(done.out)) == (0, {"removed": True, "files": []}), done.err

@@ -10,18 +10,22 @@ from misbehaving import stub_torch_wheel
 from unit.samples import device
 
 from ootci.adapters.terminal import Progress
-from ootci.cli.bisect_step import Stepper, holding_commit, holding_plugin, with_one_suite
 from ootci.errors import BadOption, BisectionChanged, IndexUnreachable
-from ootci.model.bisection import StepResult
+from ootci.flows.bisect import Search, holding_commit, holding_plugin, with_one_suite
+from ootci.model.bisection import Bisection, StepResult
 from ootci.model.build import PluginBuild
 from ootci.model.device import RegisteredDevice
 
 TEST = "smoke/test_x.py::one"
+NIGHTLY = "2.15.0.dev20261101+cpu"
 HELD = PluginBuild(package="torch-dev", version="1.2", source="s", commit="a" * 40)
 
 
-def _stepper(folder: Path, item: RegisteredDevice) -> Stepper:
-    return Stepper(with_one_suite(item, TEST), TEST, 1, folder / "search", folder, Progress(quiet=True))
+def _search(folder: Path, item: RegisteredDevice, plugin: PluginBuild | None = None) -> Search:
+    begun = Bisection(
+        device=item.device.name, device_sha256=item.sha256, test=TEST, nightlies=(NIGHTLY, "later"), plugin=plugin
+    )
+    return Search(begun, with_one_suite(item, TEST), folder / "search", folder, Progress(quiet=True))
 
 
 def test_the_device_of_a_step_runs_the_test_s_suite_only() -> None:
@@ -52,7 +56,7 @@ def test_sources_beside_the_device_file_are_held_by_their_digest(tmp_path: Path)
     (tmp_path / "dev").mkdir()
     (tmp_path / "dev" / "kernel.cpp").write_text("// changed\n", encoding="utf-8")
     with pytest.raises(BisectionChanged, match="the plugin's sources have changed"):
-        _stepper(tmp_path, item).step("2.15.0.dev20261101+cpu", HELD.model_copy(update={"sources_sha256": "0" * 64}))
+        _search(tmp_path, item, HELD.model_copy(update={"sources_sha256": "0" * 64})).step(NIGHTLY)
 
 
 def test_a_nightly_that_was_withdrawn_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +65,7 @@ def test_a_nightly_that_was_withdrawn_is_passed_over(tmp_path: Path, monkeypatch
     with serve(tmp_path) as variables:
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
-        step, held = _stepper(tmp_path, device()).step("2.15.0.dev20261101+cpu", None)
+        step, held = _search(tmp_path, device()).step(NIGHTLY)
     assert (step.result, step.outcomes) == (StepResult.UNTESTABLE, ())
     assert (step.reason or "").startswith("the index has no torch 2.15.0.dev20261101+cpu for Python 3")
     assert held is None
@@ -71,5 +75,5 @@ def test_a_network_that_is_gone_says_nothing_of_a_nightly(tmp_path: Path, monkey
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("OOTCI_NIGHTLY_INDEX", "http://127.0.0.1:9/nightly")
     with pytest.raises(IndexUnreachable, match="the nightlies cannot be listed"):
-        _stepper(tmp_path, device()).step("2.15.0.dev20261101+cpu", None)
+        _search(tmp_path, device()).step(NIGHTLY)
     assert not (tmp_path / "search" / "steps").exists()

@@ -1,4 +1,4 @@
-"""``ootci torch``."""
+"""``ootci torch build``."""
 
 from __future__ import annotations
 
@@ -8,23 +8,20 @@ import sys
 import click
 
 from ootci.adapters import git
+from ootci.adapters.annotation import show_error
 from ootci.adapters.folder_lock import locked
-from ootci.cli.annotation import show_error
-from ootci.cli.context import Folders, clock, exit_zero_option, folder_options, format_option, progress
-from ootci.cli.report import told
+from ootci.adapters.terminal import Progress
+from ootci.cli.options import exit_zero_option, folder_options, format_option
+from ootci.cli.show import one_line, show
 from ootci.errors import EXIT_FINE, BadOption, TorchNotBuilt
+from ootci.flows.context import Folders, clock
+from ootci.flows.nightly import enter_torch
 from ootci.model.plan import Plan
-from ootci.model.record import read, write
-from ootci.stages.plan import with_built
+from ootci.model.record import read
 from ootci.stages.torch_source import Wanted, build_torch
 
 
-@click.group()
-def torch() -> None:
-    """Torch from its sources."""
-
-
-@torch.command("build")
+@click.command("build")
 @click.option("--ref", metavar="REF", help="Branch, tag or commit.")
 @click.option("--pull-request", "number", metavar="N", help="Number of a pull request, as it would be merged.")
 @click.option("--planned", is_flag=True, help="What plan.json is for; the wheel is entered there for every device.")
@@ -33,7 +30,7 @@ def torch() -> None:
 @exit_zero_option
 @format_option
 @folder_options("work")
-def build(
+def torch_build(
     ref: str | None,
     number: str | None,
     planned: bool,
@@ -51,25 +48,28 @@ def build(
     wanted = _wanted(ref, number, plan, remote or git.pytorch_repository())
     try:
         with locked(folders.work):
-            built = build_torch(wanted, folders.workspace, seconds=minutes * 60, clock=clock, progress=progress())
+            built = build_torch(wanted, folders.workspace, seconds=minutes * 60, clock=clock, progress=Progress())
     except TorchNotBuilt as error:
         if plan is not None:
-            write(with_built(plan, None, error.what.splitlines()[0]), folders.workspace.plan)
+            enter_torch(plan, folders, None, error.what.splitlines()[0])
         if not exit_zero:
             raise
         show_error(error)
         sys.exit(EXIT_FINE)
+    wheel = folders.workspace.torch_wheels / built.wheel
     if plan is not None:
-        write(with_built(plan, folders.workspace.torch_wheels / built.wheel, None), folders.workspace.plan)
-    wheel = str(folders.workspace.torch_wheels / built.wheel)
-    facts = {"path": wheel, **built.model_dump(mode="json")}
-    click.echo(told(f"{wheel}: torch {built.version}, {built}", facts, output_format))
+        enter_torch(plan, folders, wheel, None)
+    facts = {"path": str(wheel), **built.model_dump(mode="json")}
+    show(facts, output_format, one_line(f"{wheel}: torch {built.version}, {built}"))
 
 
 def _wanted(ref: str | None, number: str | None, plan: Plan | None, remote: str) -> Wanted:
     if sum(given is not None for given in (ref, number, plan)) != 1:
-        raise BadOption("it is not clear what to build", where="ootci torch build", fix="give one of --ref, "
-                        "--pull-request and --planned")  # fmt: skip
+        raise BadOption(
+            "it is not clear what to build",
+            where="ootci torch build",
+            fix="give one of --ref, --pull-request and --planned",
+        )
     if remote.startswith("-") or (ref is not None and not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._/+-]{0,250}", ref)):
         raise BadOption(
             "that is no ref of a repository", where=f"{ref} of {remote}", fix="give a branch, tag or commit"

@@ -1,12 +1,10 @@
-"""The option ``--pull-request`` of ``ootci plan``: what of PyTorch is to be tested, and who is asked for it."""
+"""What of PyTorch is to be tested instead of a nightly, and whom a plan for it asks."""
 
 from __future__ import annotations
 
 import os
 import re
 from pathlib import Path
-
-import click
 
 from ootci.adapters import git
 from ootci.errors import BadOption, PullRequestMissing
@@ -17,21 +15,9 @@ from ootci.stages.plan import Proposed
 DELIVERED = "delivered"
 REPOSITORY = "pytorch/pytorch"
 
-pull_request_option = click.option(
-    "--pull-request",
-    metavar="N|delivered",
-    help="Plan for a pull request of PyTorch instead: its number, or what the relay delivered (--payload).",
-)
-payload_option = click.option(
-    "--payload",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="What the relay delivered (client_payload); GITHUB_EVENT_PATH's when absent.",
-)
-
 
 def proposed(text: str, payload: Path | None) -> Proposed:
-    """What the option asks for.
+    """What ``--pull-request`` asks for: a number, or ``delivered``.
 
     Raises:
         BadOption: it is neither a number nor ``delivered``, or nothing was delivered.

@@ -9,8 +9,8 @@ import pytest
 from unit.samples import DEVICE_YAML, build
 
 from ootci.adapters.folder_lock import locked
-from ootci.cli.share import locked_run, share_of, take_shares
 from ootci.errors import BadOption, Busy
+from ootci.flows.shares import locked_run, share_of, take_shares
 from ootci.model.build import Build, StageStatus
 from ootci.model.durations import MAX_TESTS, Durations
 from ootci.model.record import read, write

@@ -9,8 +9,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from ootci.adapters.annotation import show_warning
 from ootci.adapters.folder_lock import locked
-from ootci.cli.annotation import show_warning
 from ootci.errors import BadOption, OotciError
 from ootci.model.build import Build, StageStatus
 from ootci.model.durations import Durations

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ootci.adapters.process import ask
-from ootci.adapters.python_env import device_environment
+from ootci.adapters.python_env import as_it_is, device_environment
 from ootci.adapters.terminal import plain
 from ootci.model.device.values import MEANINGS
 from ootci.model.probe import Probe, read_probe
@@ -44,13 +43,10 @@ def look_for_plugin(python: Path) -> FoundPlugin:
 
     A plugin that cannot be imported still has a name, so that nothing here is an error.
     """
-    as_it_is = {"PYTHONNOUSERSITE": "", "PYTHONDONTWRITEBYTECODE": "1"}
-    if "PYTHONPATH" in os.environ:
-        as_it_is["PYTHONPATH"] = os.environ["PYTHONPATH"]
     with TemporaryDirectory() as folder:
         out = Path(folder, "env.json")
         command = [str(python), str(suites_folder() / "probe.py"), "--out", str(out)]
-        env = device_environment(python.parent.parent, as_it_is)
+        env = device_environment(python.parent.parent, as_it_is())
         answer = ask(command, cwd=Path(folder), env=env, timeout=PROBE_SECONDS)
         probe = read_probe(out)
     words = plain(answer.err).strip().splitlines() if answer else []

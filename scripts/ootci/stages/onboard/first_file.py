@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 
-from ootci.cli.installed_plugin import FoundPlugin
+from .installed_plugin import FoundPlugin
 
 
 @dataclass(frozen=True)

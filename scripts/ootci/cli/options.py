@@ -1,0 +1,103 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from ootci.errors import BadOption
+from ootci.flows.context import Folders
+from ootci.model.device import DEFAULT_FOLDER
+from ootci.resources import suites_folder as shipped_suites
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_FOLDERS = {
+    "devices": (str(DEFAULT_FOLDER), "Folder of the device files, or one device file."),
+    "work": (".ootci", "Work folder, where the stages meet."),
+    "history": ("data", "Folder of past runs."),
+    "site": ("site", "Folder of the rendered dashboard."),
+}
+
+
+def folder_options(*names: str) -> Callable[[F], F]:
+    """Options for the folders that a command uses; it is called with ``folders`` instead."""
+
+    def decorate(command: F) -> F:
+        @functools.wraps(command)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            chosen = {name: Path(kwargs.pop(name, default)) for name, (default, _) in _FOLDERS.items()}
+            # Device files keep the path as it was given, because errors name it; the rest must survive a change of cwd.
+            resolved = {name: path if name == "devices" else path.resolve() for name, path in chosen.items()}
+            return command(*args, folders=Folders(**resolved), **kwargs)
+
+        result: Any = wrapped
+        for name in reversed(names):
+            default, text = _FOLDERS[name]
+            # A workflow says once for all its steps whose device it tests.
+            variable = "OOTCI_DEVICES" if name == "devices" else None
+            option = click.option(
+                f"--{name}", default=default, show_default=True, metavar="DIR", help=text, envvar=variable
+            )
+            result = option(result)
+        return result  # type: ignore[no-any-return]
+
+    return decorate
+
+
+format_option = click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["text", "json", "markdown"]),
+    default="text",
+    show_default=True,
+    help="How data is printed on stdout.",
+)
+exit_zero_option = click.option(
+    "--exit-zero", is_flag=True, help="Exit 0 also when the device failed: the file that was written says so."
+)
+device_option = click.option(
+    "--device", "chosen", multiple=True, metavar="NAME", help="Device to run, repeatable; all that are not paused."
+)
+torch_option = click.option(
+    "--torch",
+    metavar="TORCH",
+    help="nightly, nightly@2026-11-20, a version such as 2.13.0, or the path of a wheel; the device files decide when "
+    "absent.",
+)
+payload_option = click.option(
+    "--payload",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What the relay delivered (client_payload); GITHUB_EVENT_PATH's when absent.",
+)
+
+
+def suites_folder(_: click.Context, __: click.Parameter, given: Path | None) -> Path:
+    """The suites folder to use.
+
+    Raises:
+        BadOption: the folder given is not one.
+
+    """
+    folder = (given or shipped_suites()).resolve()
+    if not (folder / "pytest.ini").is_file():
+        raise BadOption(
+            "the folder is not a suites folder: it has no pytest.ini",
+            where=f"--suites {folder}",
+            fix="leave --suites out, or name a copy of tests/device",
+        )
+    return folder
+
+
+suites_option = click.option(
+    "--suites",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    callback=suites_folder,
+    help="Folder of the suites, to work on them; those shipped with the tool when absent.",
+)

@@ -1,0 +1,109 @@
+"""What commands print: data on stdout as text, JSON or markdown, and remarks on stderr."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import click
+from pydantic import BaseModel
+
+from ootci.adapters.terminal import plain
+from ootci.model.build import StageResult, StageStatus
+
+
+def show(
+    data: BaseModel | Mapping[str, object] | Sequence[object], output_format: str, text: str | Callable[[bool], str]
+) -> None:
+    """Print data on stdout.
+
+    Args:
+        data: printed as it is where JSON is asked for.
+        output_format: ``text``, ``json`` or ``markdown``.
+        text: the same for people, or what makes it, told whether markdown is asked for. Nothing is printed of nothing.
+
+    """
+    if output_format != "json":
+        printed = text if isinstance(text, str) else text(output_format == "markdown")
+    elif isinstance(data, BaseModel):
+        printed = data.model_dump_json(indent=1)
+    else:
+        printed = json.dumps(data, indent=1)
+    click.echo(printed, nl=bool(printed) and not printed.endswith("\n"))
+
+
+def show_table(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], output_format: str, text: str | None = None
+) -> None:
+    """Print rows as an aligned table or as the text that is given, as markdown, or as JSON: objects by heading."""
+    records = [dict(zip(headings, row, strict=True)) for row in rows]
+    if text is None or output_format == "markdown":
+        text = table(headings, rows, markdown=output_format == "markdown")
+    show(records, output_format, text)
+
+
+def show_stages(stages: Sequence[StageResult], output_format: str) -> None:
+    """Print what came of stages."""
+    rows = [(one.name.value, one.status.value, f"{one.duration:.1f}", one.reason or "") for one in stages]
+    show_table(("stage", "status", "seconds", "reason"), rows, output_format, "\n".join(stage_lines(stages)))
+
+
+def note(text: str) -> None:
+    """Print a remark on stderr."""
+    click.echo(text, err=True)
+
+
+def append(text: str, file: Path) -> None:
+    """Append to a file that GitHub Actions reads, such as a step's summary or its outputs."""
+    with file.open("a", encoding="utf-8") as stream:
+        stream.write(text)
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, markdown: bool) -> str:
+    """Rows as aligned text or as markdown."""
+    cells = [[one_line(cell) for cell in row] for row in rows]
+    if markdown:
+        lines = [headings, ["---"] * len(headings), *([cell.replace("|", "\\|") for cell in row] for row in cells)]
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    widths = [max(map(len, column)) for column in zip(headings, *cells, strict=True)]
+    lines = [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in (headings, *cells)]
+    return "\n".join("  ".join(line).rstrip() for line in lines)
+
+
+def stage_lines(stages: Sequence[StageResult]) -> list[str]:
+    """A line per stage: name, status, duration, and the reason where it did not pass."""
+    lines = []
+    for stage in stages:
+        remark = "nothing changed" if stage.cached else stage.reason or ""
+        ran = stage.status is not StageStatus.NOT_RUN
+        seconds = seconds_text(stage.duration) if ran else ""
+        lines.append(f"{stage.name.value:<12}{stage.status.value:<10}{seconds:>9}  {one_line(remark)}".rstrip())
+    return lines
+
+
+def seconds_text(seconds: float) -> str:
+    """A duration for people: ``0.4 s``, ``12 s``, ``3 m 05 s``."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{int(seconds) // 60} m {int(seconds) % 60:02d} s"
+
+
+def bytes_text(size: int) -> str:
+    """A number of bytes for people: ``812 B``, ``3.4 kB``, ``2.1 MB``."""
+    if size < 1000:
+        return f"{size} B"
+    return f"{size / 1000:.1f} kB" if size < 999_950 else f"{size / 1_000_000:.1f} MB"
+
+
+def one_line(text: str) -> str:
+    """Text of a device's run on one line, which no terminal and no workflow takes for a command."""
+    return " ".join(plain(text).split())
+
+
+def shortened(text: str, length: int) -> str:
+    """The same on at most so many characters."""
+    flat = one_line(text)
+    return flat if len(flat) <= length else flat[: length - 2] + " …"

@@ -1,0 +1,307 @@
+"""The search for the nightly that broke a test: the stages of a device run, with that one test, on nightlies."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.version import Version
+
+from ootci.adapters import git
+from ootci.adapters.terminal import Progress
+from ootci.errors import BadOption, BisectionChanged, DeviceAbsent, IndexUnreachable, TorchMissing
+from ootci.flows.context import clock
+from ootci.flows.nightly_index import NightlyIndex
+from ootci.history.last_passed import commit_to_hold, last_passed_and_first_failed
+from ootci.history.nightly_search import conclude, next_nightly, steps_left
+from ootci.history.store import History
+from ootci.model.bisection import Bisection, Step, StepResult
+from ootci.model.build import Build, PluginBuild, StageName, StageResult, StageStatus
+from ootci.model.device import RegisteredDevice
+from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
+from ootci.model.plan import Plan, Trigger
+from ootci.model.record import read, write
+from ootci.model.run import Run
+from ootci.model.workspace import Workspace
+from ootci.stages.build import build
+from ootci.stages.collect import collect
+from ootci.stages.plan import plan
+from ootci.stages.test import suite_options, test
+
+
+@dataclass
+class Search:
+    """A search as far as it has come.
+
+    Attributes:
+        state: the nightlies, the steps so far, and what they have come to.
+        item: the device, with the suite of the test only.
+        folder: where the steps' files lie; their environment is one, made again for each.
+        suites: the suites folder.
+        progress: told what is going on.
+
+    """
+
+    state: Bisection
+    item: RegisteredDevice
+    folder: Path
+    suites: Path
+    progress: Progress
+
+    def run(self) -> None:
+        """Test nightlies until nothing is left to test; what is known is written after each.
+
+        Raises:
+            BisectionChanged, DeviceAbsent, IndexUnreachable, HostFailure: see :meth:`step`.
+
+        """
+        say = self.progress.say
+        while (nightly := next_nightly(self.state)) is not None:
+            say(f"bisect: torch {nightly} ({steps_left(self.state)} to go, unless some cannot be tested)")
+            step, plugin = self.step(nightly)
+            state = self.state.model_copy(update={"steps": (*self.state.steps, step), "plugin": plugin})
+            self.state = state.model_copy(update={"conclusion": conclude(state)})
+            write(self.state, self.folder / Bisection.FILE)
+            say(f"bisect: torch {nightly} is {step.result.value}")
+        for name in ("envs", "building"):
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+
+    def step(self, nightly: str) -> tuple[Step, PluginBuild | None]:
+        """Test one nightly.
+
+        Returns:
+            The step, and the plugin that all steps test; None as long as it could not be built.
+
+        Raises:
+            BisectionChanged: the plugin's sources are not those of the steps before.
+            DeviceAbsent: the device is not there.
+            IndexUnreachable: the package index does not answer, which says nothing of the nightly.
+            HostFailure: the machine refused something.
+
+        """
+        started_at, started, held = clock(), time.monotonic(), self.state.plugin
+        self._check_sources(held)
+        item = holding_plugin(self.item, held) if held else self.item
+        workspace = Workspace(self.folder)
+        shutil.rmtree(workspace.building(item.device.name), ignore_errors=True)
+        built: Build | None = None
+        runs: list[Run] = []
+        reason: str | None
+        try:
+            planned = self._plan(item, nightly)
+        except (TorchMissing, IndexUnreachable) as problem:
+            NightlyIndex.of(item.device)
+            result, reason = StepResult.UNTESTABLE, problem.what
+        else:
+            write(planned, workspace.plan)
+            built = build(item, planned.runs[0], workspace, self.suites, clock=clock, progress=self.progress)
+            if built.stages[0].status is not StageStatus.PASSED:
+                # A network that is gone says nothing of the nightly, and would say the same of every other one.
+                NightlyIndex.of(item.device)
+            if _broken(built.stages) is None:
+                runs = self._runs(item, planned, built, workspace)
+            result, reason = self._result(built, runs)
+            self._keep(workspace.run(item.device.name).path, nightly)
+            if held is None and built.plugin is not None and built.plugin.version is not None:
+                held = built.plugin
+        step = Step(
+            nightly=nightly,
+            git_version=built.torch.git_version if built and built.torch else None,
+            result=result,
+            outcomes=tuple(found for run in runs if (found := self._outcome(run))),
+            reason=reason,
+            started_at=started_at,
+            duration=round(time.monotonic() - started, 3),
+        )
+        return step, held
+
+    def _plan(self, item: RegisteredDevice, nightly: str) -> Plan:
+        found = plan((item,), chosen=[item.device.name], torch=nightly, now=clock(), trigger=Trigger(event="bisect"))
+        # The stage test runs a new failure again by itself; here it is counted in steps, so that it is no news.
+        runs = [run.model_copy(update={"failing_before": (self.state.test,)}) for run in found.runs]
+        return found.model_copy(update={"runs": tuple(runs)})
+
+    def _runs(self, item: RegisteredDevice, planned: Plan, built: Build, workspace: Workspace) -> list[Run]:
+        """The test, as often as is asked for, until it does not pass."""
+        folder = workspace.run(item.device.name)
+        runs: list[Run] = []
+        while len(runs) < self.state.repeat:
+            test(
+                item.device,
+                built,
+                folder,
+                self.suites,
+                clock=clock,
+                progress=self.progress,
+                planned=planned.runs[0],
+                options=suite_options(item, built, workspace),
+                choice=(f"--id={self.state.test}",),
+            )
+            runs.append(collect(item.device, planned, folder, now=clock()))
+            if self._outcome(runs[-1]) not in AS_THEY_SHOULD:
+                break
+        return runs
+
+    def _outcome(self, run: Run) -> OutcomeName | None:
+        return next((item.outcome for item in run.outcomes if item.id == self.state.test), None)
+
+    def _result(self, built: Build, runs: Sequence[Run]) -> tuple[StepResult, str | None]:
+        last = runs[-1] if runs else None
+        stages = last.stages if last else built.stages
+        check = next((stage for stage in stages if stage.name is StageName.CHECK), None)
+        if check is not None and check.status not in (StageStatus.PASSED, StageStatus.NOT_RUN):
+            raise DeviceAbsent(
+                f"the device is not there: {check.reason or check.status.value}",
+                where=f"{self.item.device.name}, stage check",
+                fix="see to the device, and run the same command again: it goes on where it stopped",
+            )
+        outcome = self._outcome(last) if last else None
+        if last is None or outcome is None:
+            broken = _broken(stages)
+            said = f"{broken.name.value}: {broken.reason or broken.status.value}" if broken else "it did not run"
+            return StepResult.UNTESTABLE, said
+        message = next((item.message for item in last.outcomes if item.id == self.state.test), None)
+        if outcome in FAILURES:
+            return StepResult.BAD, message
+        if outcome in AS_THEY_SHOULD:
+            return StepResult.GOOD, None
+        return StepResult.UNTESTABLE, f"{outcome.value}: {message}" if message else outcome.value
+
+    def _check_sources(self, held: PluginBuild | None) -> None:
+        """Sources beside the device file are whatever lies there now, so they are compared with what was built."""
+        path = self.item.device.plugin.path
+        if path is None or held is None:
+            return
+        folder = self.item.path.resolve().parent / path
+        if not folder.is_dir() or git.source_digest(folder) != held.sources_sha256:
+            raise BisectionChanged(
+                "the plugin's sources have changed since the bisection began",
+                where=str(folder),
+                fix="put them back as they were, or begin again with --restart",
+            )
+
+    def _keep(self, run: Path, nightly: str) -> None:
+        kept = self.folder / "steps" / str(Version(nightly))
+        shutil.rmtree(kept, ignore_errors=True)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        run.rename(kept)
+
+
+def begin(
+    item: RegisteredDevice,
+    test_id: str,
+    good: str | None,
+    bad: str | None,
+    repeat: int,
+    history: History,
+    searches: Path,
+    suites: Path,
+    progress: Progress,
+) -> Search:
+    """Begin a search between two nightlies, as they are given or else as the history knows them.
+
+    Raises:
+        BadOption: the device runs no suite of that test.
+        IndexUnreachable, NightlyMissing: see :class:`NightlyIndex`.
+        NothingToBisect: the history does not say which nightlies are the ends.
+
+    """
+    item = with_one_suite(item, test_id)
+    index = NightlyIndex.of(item.device)
+    first = index.find(good, "--good") if good else None
+    last = index.find(bad, "--bad") if bad else None
+    runs: list[Run] = []
+    if first is None or last is None:
+        passed, failed = last_passed_and_first_failed(history, item.device.name, test_id, good=first, bad=last)
+        runs = [run for run in (passed, failed) if run is not None]
+        first = first or index.find(_torch(passed), "--good")
+        last = last or index.find(_torch(failed), "--bad")
+        if failed is not None and (commit := commit_to_hold(failed)):
+            item = holding_commit(item, commit)
+    begun = Bisection(
+        device=item.device.name,
+        device_sha256=item.sha256,
+        test=test_id,
+        repeat=repeat,
+        nightlies=index.between(first, last),
+        from_history=tuple(run.id for run in runs),
+    )
+    return Search(begun, item, searches / begun.identity, suites, progress)
+
+
+def _torch(run: Run | None) -> str:
+    return run.torch.version if run and run.torch else ""
+
+
+def resume(search: Search, *, retry: bool) -> None:
+    """Go on where an earlier call left the same search, if there was one; with ``retry`` test the untestable again.
+
+    Raises:
+        BisectionChanged: the device file is another one than that call had.
+
+    """
+    file = search.folder / Bisection.FILE
+    if not file.exists():
+        return
+    state = read(Bisection, file)
+    if state.device_sha256 != search.state.device_sha256:
+        raise BisectionChanged(
+            "the device file has changed since the bisection began",
+            where=str(file),
+            fix="put it back as it was, or begin again with --restart",
+        )
+    if retry:
+        kept = tuple(step for step in state.steps if step.result is not StepResult.UNTESTABLE)
+        state = state.model_copy(update={"steps": kept})
+        state = state.model_copy(update={"conclusion": conclude(state)})
+    search.progress.say(f"bisect: {len(state.steps)} nightlies were tested by an earlier call")
+    search.state = state
+
+
+def with_one_suite(item: RegisteredDevice, test_id: str) -> RegisteredDevice:
+    """The device with the test's suite only.
+
+    Raises:
+        BadOption: the device runs no such suite.
+
+    """
+    suite = test_id.partition("/")[0]
+    suites = tuple(found for found in item.device.suites if found.name == suite)
+    if not suites:
+        names = ", ".join(found.name for found in item.device.suites)
+        raise BadOption(
+            f"`{item.device.name}` runs no suite `{suite}`",
+            where=f"TEST {test_id}",
+            fix=f"write a test's whole id, which begins with one of its suites: {names}",
+        )
+    limits = item.device.limits.model_copy(update={"workers": 1})
+    device = item.device.model_copy(update={"suites": suites, "limits": limits})
+    return RegisteredDevice(device=device, path=item.path, sha256=item.sha256)
+
+
+def holding_commit(item: RegisteredDevice, commit: str) -> RegisteredDevice:
+    """The device with its plugin's repository at one commit; the same where the plugin comes from elsewhere."""
+    source = item.device.plugin.git
+    if source is None:
+        return item
+    return _with_plugin(item, {"git": source.model_copy(update={"ref": commit})})
+
+
+def holding_plugin(item: RegisteredDevice, held: PluginBuild) -> RegisteredDevice:
+    """The device with the very plugin of the steps before, as far as its file can say so."""
+    if item.device.plugin.package is not None:
+        return _with_plugin(item, {"package": f"{held.package}=={held.version}"})
+    return holding_commit(item, held.commit) if held.commit else item
+
+
+def _with_plugin(item: RegisteredDevice, values: dict[str, object]) -> RegisteredDevice:
+    plugin = item.device.plugin.model_copy(update=values)
+    device = item.device.model_copy(update={"plugin": plugin})
+    return RegisteredDevice(device=device, path=item.path, sha256=item.sha256)
+
+
+def _broken(stages: tuple[StageResult, ...]) -> StageResult | None:
+    return next((stage for stage in stages if stage.status is not StageStatus.PASSED), None)

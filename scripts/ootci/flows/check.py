@@ -1,0 +1,38 @@
+"""The checks of one device file, for the command and for the review of a pull request."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ootci.adapters.github_rest import GithubRest
+from ootci.errors import OotciError
+from ootci.flows.context import clock
+from ootci.model.device import BAD_RANGES, load_bad_ranges
+from ootci.model.review import CheckResult, CheckState, FileReview
+from ootci.stages.onboard import Checked, check_file, check_online, require_no_link
+
+
+def checked(path: Path, rest: GithubRest | None) -> tuple[FileReview, Checked | None]:
+    """Check one file below devices/, online where there is a client to ask GitHub with.
+
+    Returns:
+        What came of it, and of a device file what was read.
+
+    """
+    name = path.as_posix()[-500:]
+    if path.parts[-2:] == BAD_RANGES.parts:
+        return FileReview(path=name, checks=(_bad_ranges(path),)), None
+    found = check_file(path, clock().date())
+    results = found.results + (check_online(found.file, rest) if rest else ())
+    return FileReview(path=name, device=found.file.device.name if found.file else None, checks=results), found
+
+
+def _bad_ranges(path: Path) -> CheckResult:
+    """Check the file of the nights that say nothing of any device."""
+    try:
+        require_no_link(path)
+        load_bad_ranges(path)
+    except OotciError as error:
+        what, where, fix = (text[:2000] for text in (error.what, error.where, error.fix))
+        return CheckResult(check="nights", state=CheckState.FAILED, error=error.id, what=what, where=where, fix=fix)
+    return CheckResult(check="nights", state=CheckState.PASSED)

@@ -1,0 +1,59 @@
+"""What every flow runs with: the folders, the clock, and the job of GitHub Actions that it is part of."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+from ootci.model.device import RegisteredDevice, find_device, load_registry
+from ootci.model.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Folders:
+    """Where things lie; every path but that of the device files absolute.
+
+    Attributes:
+        devices: the device files.
+        work: the work folder.
+        history: past runs.
+        site: the dashboard.
+
+    """
+
+    devices: Path
+    work: Path
+    history: Path
+    site: Path
+
+    @property
+    def workspace(self) -> Workspace:
+        """The work folder's layout."""
+        return Workspace(self.work)
+
+    def registry(self) -> tuple[RegisteredDevice, ...]:
+        """Every registered device."""
+        return load_registry(self.devices)
+
+    def device(self, name: str) -> RegisteredDevice:
+        """One registered device."""
+        return find_device(self.registry(), name)
+
+
+def clock() -> datetime:
+    """The aware current time."""
+    return datetime.now(timezone.utc)
+
+
+def attempt_number() -> int:
+    """Which attempt this is: GitHub counts re-runs in GITHUB_RUN_ATTEMPT, elsewhere it is the first."""
+    text = os.environ.get("GITHUB_RUN_ATTEMPT", "1") if os.environ.get("GITHUB_ACTIONS") == "true" else "1"
+    return int(text) if text.isdigit() and int(text) > 0 else 1
+
+
+def run_url(repository: str | None, run_id: str | None) -> str | None:
+    """Page of a workflow run on GitHub; None where something of its address is not known."""
+    server = os.environ.get("GITHUB_SERVER_URL")
+    return f"{server}/{repository}/actions/runs/{run_id}" if server and repository and run_id else None

@@ -1,0 +1,207 @@
+"""A nightly on one machine, for chosen devices: planned, built, tested, collected, judged and rendered."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ootci.adapters.interpreter import InterpreterProblem, installed_beside
+from ootci.adapters.python_env import as_it_is, device_environment
+from ootci.adapters.terminal import Progress
+from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, HostFailure, OotciError
+from ootci.flows.context import Folders, attempt_number, clock, run_url
+from ootci.flows.reports import append_workspace, take_in
+from ootci.history.store import History
+from ootci.model.build import Build, StageResult
+from ootci.model.device import Device, RegisteredDevice
+from ootci.model.plan import Plan, PlannedRun, Trigger
+from ootci.model.record import read, write
+from ootci.model.run import Run
+from ootci.model.torch_build import Channel, TorchRequest
+from ootci.model.verdict import AS_EXPECTED, VerdictName, Verdicts
+from ootci.stages import render
+from ootci.stages.build import GivenEnvironment, build, suite_requirements, take_environment
+from ootci.stages.collect import collect
+from ootci.stages.judge import judge
+from ootci.stages.plan import Proposed, plan, with_built
+from ootci.stages.test import suite_options, test
+
+
+@dataclass(frozen=True)
+class Night:
+    """What is run, with what, and where it goes.
+
+    Attributes:
+        registry: every registered device.
+        chosen: names of the devices to run; empty means all that are due.
+        torch: what was asked for; None leaves it to the device files.
+        suites: the suites folder.
+        folders: the work folder, the history and the site.
+        progress: told what is going on.
+        say_stages: told what came of the stages of each device.
+        installed: the torch of an environment that is there already, in place of ``torch``.
+
+    """
+
+    registry: tuple[RegisteredDevice, ...]
+    chosen: Sequence[str]
+    torch: str | None
+    suites: Path
+    folders: Folders
+    progress: Progress
+    say_stages: Callable[[Sequence[StageResult]], None]
+    installed: TorchRequest | None = None
+
+
+Preparation = Callable[[RegisteredDevice, PlannedRun, Night], tuple[RegisteredDevice, Build]]
+"""Makes an environment ready for a device; says with which device file it is tested, and what came of it."""
+
+
+def built_here(item: RegisteredDevice, run: PlannedRun, night: Night) -> tuple[RegisteredDevice, Build]:
+    """Make the device's environment and plugin on this machine."""
+    return item, build(item, run, night.folders.workspace, night.suites, clock=clock, progress=night.progress)
+
+
+def run_night(night: Night, prepare: Preparation = built_here) -> tuple[Plan, Verdicts]:
+    """Run every stage; the caller holds the lock of the work folder."""
+    folders = night.folders
+    planned = make_plan(
+        night.registry, folders, night.progress, chosen=night.chosen, torch=night.torch, installed=night.installed
+    )
+    by_name = {item.device.name: item for item in night.registry}
+    take_in(planned, night.registry, folders, night.progress.say)
+    for run in planned.runs:
+        if run.external is None:
+            _one_device(by_name[run.device], run, planned, night, prepare)
+    append_workspace(folders.workspace, History(folders.history), night.progress.say)
+    with night.progress.step("judge and render"):
+        verdicts = judge(night.registry, History(folders.history), clock())
+        write(verdicts, folders.workspace.verdicts)
+        render.render(night.registry, History(folders.history), verdicts, folders.site)
+    return planned, verdicts
+
+
+def _one_device(
+    registered: RegisteredDevice, run: PlannedRun, planned: Plan, night: Night, prepare: Preparation
+) -> None:
+    """Build, test and collect one device. Whatever goes wrong here must not keep the next device from running."""
+    workspace, progress = night.folders.workspace, night.progress
+    folder = workspace.run(run.device)
+    try:
+        item, built = prepare(registered, run, night)
+        night.say_stages(built.stages)
+        shutil.rmtree(folder.shards, ignore_errors=True)
+        options = suite_options(item, built, workspace)
+        tested = test(
+            item.device, built, folder, night.suites, clock=clock, progress=progress, planned=run, options=options
+        )
+        night.say_stages(tested)
+        collect(item.device, planned, folder, now=clock(), attempt=attempt_number())
+    except OotciError as error:
+        progress.say(f"{run.device}: {error.id}: {error}")
+    except Exception:  # the nightly's last line of defence: the device becomes NO_DATA, and the defect is shown
+        progress.say(f"{run.device}: a defect of ootci itself, please report it:\n{traceback.format_exc()}")
+
+
+def runs_of(planned: Plan, folders: Folders) -> dict[str, Run]:
+    """The runs of a nightly in the work folder, by device."""
+    files = {run.device: folders.workspace.run(run.device).run for run in planned.runs}
+    runs = {device: read(Run, path) for device, path in files.items() if path.exists()}
+    # A stage that failed before it could clear the folder leaves an earlier nightly's run there.
+    return {device: run for device, run in runs.items() if run.plan_id == planned.id}
+
+
+def exit_code(planned: Plan, verdicts: Verdicts) -> int:
+    """What the devices that ran make of the exit code."""
+    ran = {run.device for run in planned.runs}
+    bad = {item.verdict for item in verdicts.devices if item.device in ran} - AS_EXPECTED
+    if not bad:
+        return EXIT_FINE
+    return EXIT_INFRASTRUCTURE if bad <= {VerdictName.INFRA} else EXIT_DEVICE
+
+
+def run_in_environment(night: Night, device: Device, python: Path) -> tuple[Plan, Verdicts]:
+    """Run every stage in an environment that is there, with what its user's shell says of it.
+
+    Raises:
+        HostFailure: its Python does not start.
+
+    """
+    variables = {**as_it_is(), **device.environment}
+    env = device_environment(python.parent.parent, variables)
+    names = ("torch", device.plugin.distribution, *(needed.name for needed in suite_requirements(night.suites)))
+    try:
+        given = GivenEnvironment(python, installed_beside(python, names, env))
+    except InterpreterProblem as problem:
+        raise HostFailure(str(problem), where=f"--python {python}", fix="see whether it starts by itself") from problem
+
+    def take(item: RegisteredDevice, run: PlannedRun, night: Night) -> tuple[RegisteredDevice, Build]:
+        here = item.model_copy(update={"device": item.device.model_copy(update={"environment": variables})})
+        workspace = night.folders.workspace
+        return here, take_environment(here, run, given, workspace, night.suites, clock=clock, progress=night.progress)
+
+    return run_night(replace(night, installed=_request(given)), take)
+
+
+def _request(given: GivenEnvironment) -> TorchRequest:
+    version = given.installed.versions["torch"]
+    return TorchRequest(
+        wanted=Channel.INSTALLED.value,
+        wanted_channel=Channel.INSTALLED,
+        channel=Channel.INSTALLED,
+        version=version,
+        unavailable_reason=None if version else "torch is not installed in the environment given",
+    )
+
+
+def make_plan(
+    registry: tuple[RegisteredDevice, ...],
+    folders: Folders,
+    progress: Progress,
+    *,
+    chosen: Sequence[str],
+    torch: str | None,
+    installed: TorchRequest | None = None,
+    proposed: Callable[[], Proposed] | None = None,
+    suffix: str | None = None,
+) -> Plan:
+    """Decide which devices run on which torch; writes plan.json."""
+    trigger, found_suffix = _github_trigger()
+    with progress.step("plan: looking for torch"):
+        planned = plan(
+            registry,
+            chosen=[name for name in chosen if name],
+            torch=torch or None,
+            installed=installed,
+            now=clock(),
+            trigger=trigger,
+            suffix=suffix or found_suffix,
+            history=History(folders.history),
+            proposed=proposed() if proposed else None,
+            say=progress.say,
+        )
+    write(planned, folders.workspace.plan)
+    return planned
+
+
+def enter_torch(planned: Plan, folders: Folders, wheel: Path | None, problem: str | None) -> None:
+    """Enter the wheel of torch that was built for a plan, or why there is none, for every device."""
+    write(with_built(planned, wheel, problem), folders.workspace.plan)
+
+
+def _github_trigger() -> tuple[Trigger, str | None]:
+    """What started this nightly, and a suffix for the plan's id, from GitHub's default environment variables.
+
+    Source: GitHub's documentation, "Store information in variables", default environment variables.
+    """
+    if os.environ.get("GITHUB_ACTIONS") != "true":
+        return Trigger(event="local"), None
+    run_id, attempt = os.environ.get("GITHUB_RUN_ID"), attempt_number()
+    # Running all jobs again plans again: another plan of the same workflow run, with an id of its own.
+    suffix = run_id if attempt == 1 else f"{run_id}-{attempt}"
+    url = run_url(os.environ.get("GITHUB_REPOSITORY"), run_id)
+    return Trigger(event=os.environ.get("GITHUB_EVENT_NAME", "local"), url=url), suffix if run_id else None

@@ -1,0 +1,100 @@
+"""The reports of a plan's devices to PyTorch's cross-repository CI relay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from ootci.adapters.crcr import Relay
+from ootci.errors import BadOption, RelayOutOfOrder
+from ootci.flows.context import Folders, clock
+from ootci.flows.reports import reported_runs
+from ootci.history.store import History
+from ootci.model.commit import full_commit
+from ootci.model.delivery import Delivery
+from ootci.model.plan import Plan
+from ootci.model.record import read
+from ootci.model.relay import Conclusion, RelayReport, Status, concluded, concluded_of_change
+from ootci.model.verdict import Verdicts
+from ootci.stages.judge import judge_pull_request
+from ootci.stages.relay import Origin, completed, in_progress, nightly
+
+Say = Callable[[str], None]
+
+
+def reports_of_change(
+    status: Status,
+    delivery: Delivery,
+    plan: Plan,
+    names: Sequence[str],
+    origin: Origin,
+    folders: Folders,
+    say: Say,
+    *,
+    cancelled: bool,
+) -> Iterator[RelayReport]:
+    """A report for each device named, of the pull request or push that was delivered.
+
+    Raises:
+        pydantic.ValidationError: the origin is not as the relay wants it.
+
+    """
+    if status is Status.IN_PROGRESS:
+        yield from (in_progress(delivery, name, origin, clock()) for name in names)
+        return
+    runs = reported_runs(folders.workspace, plan, say)
+    judged = judge_pull_request(folders.registry(), plan, runs, History(folders.history), {})
+    effects = {effect.device: effect for effect in judged.devices}
+    for name in names:
+        conclusion = concluded_of_change(effects[name])
+        if cancelled and name not in runs:
+            conclusion = Conclusion.CANCELLED
+        yield completed(delivery, name, origin, clock(), runs.get(name), conclusion)
+
+
+def reports_of_nightly(
+    status: Status, plan: Plan, names: Sequence[str], origin: Origin, folders: Folders, say: Say
+) -> Iterator[RelayReport]:
+    """A report for each device named, of the nightly.
+
+    Raises:
+        BadOption: the nightly is not over.
+        pydantic.ValidationError: the origin is not as the relay wants it.
+
+    """
+    if status is not Status.COMPLETED:
+        raise BadOption("a nightly is reported when it is over", where="--nightly", fix="say --status completed")
+    runs = reported_runs(folders.workspace, plan, say)
+    verdicts = {item.device: item for item in read(Verdicts, folders.workspace.verdicts).devices}
+    tested = {name: full_commit(run.torch.git_version) for name, run in runs.items() if run.torch}
+    # Every device of a nightly tests the same torch: one that did not report was to test it, too.
+    planned = {run.torch.version: tested[run.device] for run in plan.runs if tested.get(run.device)}
+    for name in names:
+        commit = tested.get(name) or planned.get(plan.run_of(name).torch.version)
+        if commit is None:
+            say(f"{name}: not reported, no run says which commit of PyTorch was tested")
+            continue
+        verdict = verdicts.get(name)
+        current = verdict is not None and verdict.run_id == plan.run_of(name).run_id
+        conclusion = concluded(verdict.verdict) if verdict and current else Conclusion.NEUTRAL
+        yield nightly(commit, name, origin, clock(), runs.get(name) if current else None, conclusion)
+
+
+def hand_in(report: RelayReport, to: Relay) -> str:
+    """Send a report, and first that the run is in progress where the relay does not know.
+
+    Returns:
+        What the relay answered.
+
+    """
+    try:
+        return to.report(report.model_dump_json().encode())
+    except RelayOutOfOrder:
+        work = report.workflow
+        if report.event_type == "nightly" or work.status is not Status.COMPLETED:
+            raise
+    # Nobody said that the run is in progress: the relay was down then, or only failed jobs are run again.
+    begun = work.model_copy(
+        update={"status": Status.IN_PROGRESS, "conclusion": None, "completed_at": None, "test_results": None}
+    )
+    to.report(report.model_copy(update={"workflow": begun}).model_dump_json().encode())
+    return to.report(report.model_dump_json().encode())

@@ -1,0 +1,121 @@
+"""The review of a pull request to the registry: its device files are checked, planned and rendered, never run."""
+
+from __future__ import annotations
+
+import tempfile
+from datetime import datetime
+from pathlib import Path
+
+from ootci.adapters.git import changed_files
+from ootci.adapters.github_rest import GithubRest
+from ootci.errors import BadOption
+from ootci.flows.check import checked
+from ootci.flows.context import clock
+from ootci.history.store import History
+from ootci.model.device import RegisteredDevice
+from ootci.model.plan import Plan, PlannedRun, PlannedSuite, Trigger
+from ootci.model.record import read
+from ootci.model.review import CheckResult, FileReview, Review
+from ootci.model.run import Run
+from ootci.stages import render
+from ootci.stages.judge import judge
+from ootci.stages.onboard import PATIENCE_SECONDS, Proposed, dry_run, proposed_devices
+from ootci.stages.plan import plan
+
+PREVIEW = "preview"
+NO_HISTORY = Path("no-history")
+"""A folder below the output that is never there: a preview shows the file and no past."""
+
+
+def review_proposal(folder: Path, output: Path, *, online: bool) -> Review:
+    """Review what a checkout proposes for the registry.
+
+    Args:
+        folder: the checkout, at the commit of the merge, fetched with its parents.
+        output: where the previews go.
+        online: ask for links and for the maintainers on GitHub, too.
+
+    """
+    files, notes = proposed_devices(changed_files(folder), folder)
+    rest = GithubRest(None, patience=PATIENCE_SECONDS) if online else None
+    return Review(files=tuple(_file(item, folder, output, rest) for item in files), notes=notes)
+
+
+def _file(item: Proposed, folder: Path, output: Path, rest: GithubRest | None) -> FileReview:
+    told = FileReview(path=item.path[-500:], change=item.change, notes=item.notes)
+    if not item.is_there:
+        return told
+    review, found = checked(folder / item.path, rest)
+    update: dict[str, object] = {"checks": _here(review.checks, folder), "device": review.device}
+    # A file of another name than its device's is not registered.
+    if found is not None and found.registered is not None and found.is_named_right:
+        update["dry_run"] = _dry_run(found.registered)
+        name = found.registered.device.name
+        render_preview(found.registered, output / PREVIEW / name, run_file=None, history=output / NO_HISTORY)
+        update["preview"] = f"{PREVIEW}/{name}"
+    return told.model_copy(update=update)
+
+
+def _here(results: tuple[CheckResult, ...], folder: Path) -> tuple[CheckResult, ...]:
+    """Results whose texts name files as the repository has them, not as they were checked out."""
+    top = f"{folder.as_posix()}/"
+    fields = ("what", "where", "fix")
+    return tuple(
+        item.model_copy(update={key: text.replace(top, "") for key in fields if (text := getattr(item, key))})
+        for item in results
+    )
+
+
+def _dry_run(item: RegisteredDevice) -> tuple[str, ...]:
+    device = item.device
+    made = plan((item,), chosen=(device.name,), torch=None, now=clock(), trigger=Trigger(event="local"))
+    return tuple(line[:2000] for line in dry_run(device, made))
+
+
+def render_preview(item: RegisteredDevice, output: Path, *, run_file: Path | None, history: Path) -> None:
+    """Render a device's row and page with its history, or with one run in its place.
+
+    Raises:
+        BadOption: the run is another device's.
+
+    """
+    if run_file is None:
+        _render(item, History(history), output, clock())
+        return
+    run = read(Run, run_file)
+    if run.device != item.device.name:
+        raise BadOption(
+            f"the run is one of `{run.device}` and not of `{item.device.name}`",
+            where=str(run_file),
+            fix="name the device's own run.json",
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        store = History(Path(folder))
+        with store.together():
+            store.append_plan(_plan(item, run))
+            store.append_run(run)
+        _render(item, History(Path(folder)), output, run.finished_at)
+
+
+def _render(item: RegisteredDevice, history: History, output: Path, now: datetime) -> None:
+    registry = (item,)
+    render.render(registry, history, judge(registry, history, now), output, preview_of=item.path.name)
+
+
+def _plan(item: RegisteredDevice, run: Run) -> Plan:
+    """The nightly that would have asked for a run, by the device file as it stands."""
+    device = item.device
+    planned = PlannedRun(
+        run_id=run.id,
+        device=device.name,
+        device_sha256=item.sha256,
+        torch=run.torch_request,
+        suites=tuple(
+            PlannedSuite(name=suite.name, required=suite.required, min_tests=suite.min_tests) for suite in device.suites
+        ),
+        runner=device.runner.labels,
+        timeout_minutes=device.limits.job_minutes,
+        known_failures=device.known_failures,
+        unsupported=device.unsupported,
+    )
+    return Plan(id=run.plan_id, created_at=run.started_at, trigger=Trigger(event="local"), runs=(planned,))

@@ -57,6 +57,24 @@ def run_command(command: list[str], cwd: Path, env: Mapping[str, str] | None = N
     return Ran(done.returncode, done.stdout, done.stderr)
 
 
+def build_wheel(python: Path, source: Path, folder: Path, *options: str) -> Path:
+    """Build a plugin as its tour says, with the torch of a Python.
+
+    Args:
+        python: has torch and what the plugin is built with.
+        source: of the plugin.
+        folder: where the wheel is made; an empty one.
+        options: of pip.
+
+    """
+    command = [str(python), "-m", "pip", "--disable-pip-version-check", "wheel", "--no-build-isolation", "--no-deps"]
+    env = {"PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}
+    built = run_command([*command, *options, "--wheel-dir", str(folder), str(source)], source.parent, env, timeout=1800)
+    assert built.code == 0, built.out + built.err
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
 def with_smoke_only(text: str) -> str:
     """A device file without its other suites."""
     return re.sub(r"(?ms)^  - name: (?!smoke$).*?(?=^  - name: |^\S|^$)", "", text)

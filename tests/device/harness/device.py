@@ -116,6 +116,20 @@ def has_streams(name: str) -> bool:
     return True
 
 
+@cache
+def has_generator(name: str) -> bool:
+    """Whether the device has a generator with a state that torch can keep; one may do without. Asked once."""
+    if name == CONTROL:
+        return True
+    from harness.refusals import refusal
+
+    try:
+        device_module(name).get_rng_state()
+    except Exception as error:
+        return refusal(error, name) is None
+    return True
+
+
 def _plugins() -> str:
     found = sorted(f"{point.name} = {point.value}" for point in entry_points(group=GROUP))
     return ", ".join(found) or "none"

@@ -13,9 +13,13 @@ import torch
 import torch.distributed
 import torch.multiprocessing
 
+from harness.refusals import Refused, refusal
+
 TIMEOUT_SECONDS = 90.0
 
 Job = Callable[[torch.device, int, int], None]
+Problem = tuple[str, str | None]
+"""What a rank says that failed, and what of it is a refusal of the device."""
 
 
 def backend_for(device_name: str) -> str | None:
@@ -58,14 +62,20 @@ class Ranks:
         Args:
             job: a function of a module; called with the rank's device, the rank and the number of ranks.
 
+        Raises:
+            Refused: the device refused the job on every rank.
+
         """
         deadline = time.monotonic() + TIMEOUT_SECONDS
         self.usable = False
         for connection in self._connections:
             connection.send(job)
         answers = [self._answer(rank, deadline) for rank in range(len(self._processes))]
-        problems = [f"rank {rank}: {answer}" for rank, answer in enumerate(answers) if answer is not None]
+        problems = [f"rank {rank}: {answer[0]}" for rank, answer in enumerate(answers) if answer is not None]
         self.usable = not problems
+        refused = [answer[1] for answer in answers if answer is not None and answer[1] is not None]
+        if len(refused) == len(answers):
+            raise Refused(refused[0])
         return "\n".join(problems)
 
     def stop(self) -> None:
@@ -78,21 +88,21 @@ class Ranks:
                 process.kill()
                 process.join()
 
-    def _answer(self, rank: int, deadline: float) -> str | None:
+    def _answer(self, rank: int, deadline: float) -> Problem | None:
         connection, process = self._connections[rank], self._processes[rank]
         try:
             if not connection.poll(max(deadline - time.monotonic(), 0)):
-                return f"no answer within {TIMEOUT_SECONDS:.0f} s"
-            answer: str | None = connection.recv()
+                return f"no answer within {TIMEOUT_SECONDS:.0f} s", None
+            answer: Problem | None = connection.recv()
         except (EOFError, OSError):
             process.join(10)
-            return f"the process ended with exit code {process.exitcode}"
+            return f"the process ended with exit code {process.exitcode}", None
         return answer
 
 
 def _serve(connection: Connection, device_name: str, backend: str, meeting_point: str, rank: int, count: int) -> None:
     """Join the group, and do one job after the other until nobody asks any more."""
-    problem: str | None = None
+    problem: Problem | None = None
     device = torch.device(device_name)
     try:
         if device_name != "cpu":
@@ -105,8 +115,8 @@ def _serve(connection: Connection, device_name: str, backend: str, meeting_point
             world_size=count,
             timeout=datetime.timedelta(seconds=TIMEOUT_SECONDS / 2),
         )
-    except Exception:
-        problem = traceback.format_exc()
+    except Exception as error:
+        problem = traceback.format_exc(), refusal(error, device_name)
     while True:
         try:
             job: Job = connection.recv()
@@ -115,8 +125,8 @@ def _serve(connection: Connection, device_name: str, backend: str, meeting_point
         if problem is None:
             try:
                 job(device, rank, count)
-            except Exception:
-                problem = traceback.format_exc()
+            except Exception as error:
+                problem = traceback.format_exc(), refusal(error, device_name)
         connection.send(problem)
     if problem is None:
         torch.distributed.destroy_process_group()

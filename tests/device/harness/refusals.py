@@ -25,16 +25,23 @@ _WORDS = re.compile(
 )
 
 
+class Refused(Exception):
+    """A refusal that another process was told, in the words of that process."""
+
+
 def refusal(error: BaseException, device: str) -> str | None:
     """What the device under test refuses, and in which words, in a line; None where an exception says something else.
 
     An assertion of a test is no refusal, whatever it quotes, nor is a file that torch cannot load; and the control
-    refuses nothing. An assertion of torch may be one: autocast asserts that the device tells its precisions.
+    refuses nothing. An assertion of torch may be one: autocast asserts that the device tells its precisions. So may be
+    the cause of an exception of torch, which `torch.library.opcheck` raises from whatever it met.
     """
     if device == CONTROL or not isinstance(error, Exception) or isinstance(error, UnpicklingError):
         return None
     if isinstance(error, AssertionError) and not _raised_by_torch(error):
         return None
+    if isinstance(error, Refused):
+        return str(error)
     module = getattr(sys.modules["torch"], device, None)
     if isinstance(error, AttributeError) and error.name is not None and module is not None and error.obj is module:
         return f"torch.{device}.{error.name} is missing"
@@ -47,13 +54,21 @@ def refusal(error: BaseException, device: str) -> str | None:
         return f"blocked by {operator[1]}: {first_line(text)}"
     if isinstance(error, NotImplementedError) or _WORDS.search(text):
         return f"{type(error).__name__}: {first_line(text) or 'without a message'}"
+    if error.__cause__ is not None and _last_module(error).startswith("torch."):
+        return refusal(error.__cause__, device)
     return None
 
 
 def _raised_by_torch(error: BaseException) -> bool:
     """Whether an exception comes from torch, without what torch compares with for tests."""
-    frames = [frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__)]
-    return bool(frames) and frames[-1].startswith("torch.") and not frames[-1].startswith("torch.testing.")
+    module = _last_module(error)
+    return module.startswith("torch.") and not module.startswith("torch.testing.")
+
+
+def _last_module(error: BaseException) -> str:
+    """The module that raised an exception, empty where none did."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return str(frames[-1].f_globals.get("__name__", "")) if frames else ""
 
 
 def _text(error: Exception) -> str:

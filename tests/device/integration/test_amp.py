@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from harness.compare import assert_matches, assert_on, backward, numbers, put
+from harness.outcomes import unsupported
 
 pytestmark = pytest.mark.capability("amp")
 
@@ -28,7 +29,8 @@ LOWER: dict[str, Compute] = {
     "conv2d": lambda a, b: functional.conv2d(a[None, None], b[None, None, :2, :2]),
 }
 
-# What every device computes in float32: where a lower precision overflows or loses too much.
+# What CUDA computes in float32, where a lower precision overflows or loses too much: a device may choose otherwise.
+# (torch's documentation of autocast, operators that autocast to float32.)
 FLOAT32: dict[str, Compute] = {
     "exp": lambda a, b: a.exp(),
     "log": lambda a, b: a.abs().log(),
@@ -88,16 +90,24 @@ def test_lower_precision_list(device: torch.device, device_name: str, name: str)
 
 @pytest.mark.parametrize("name", FLOAT32)
 def test_float32_list(device: torch.device, device_name: str, name: str) -> None:
-    """Operators that need the range or precision get float32 under autocast, also from lower-precision operands."""
+    """Operators that need the range or precision get float32 under autocast, also from lower-precision operands.
+
+    PyTorch leaves the list to each kind of device: one with another is told, and its results have to be right, too.
+    """
     if device_name == "cpu" and name in DIFFERENT_ON_CPU:
         pytest.skip("the cpu has a policy of its own for this operator")
     for dtype in _dtypes(device_name):
         left, right = _operands(device, dtype)
         with torch.autocast(device_name, dtype=dtype):
             result = FLOAT32[name](left, right)
-        assert result.dtype == torch.float32
         operands = _operands(torch.device("cpu"), dtype)
         expected = FLOAT32[name](*(operand.float() for operand in operands))
+        if result.dtype == dtype:
+            torch.testing.assert_close(result.float().cpu(), expected, rtol=0.05, atol=0.1)
+            unsupported(
+                f"optional: under autocast the device computes it in {dtype}; CUDA has it in its list of float32"
+            )
+        assert result.dtype == torch.float32
         exact = FLOAT32[name](*(operand.double() for operand in operands))
         assert_matches(result, expected, device, exact=exact)
 

@@ -5,14 +5,13 @@ Each step compiles what it adds, so `make test` builds the first one and `make t
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import zipfile
 from pathlib import Path
 
 import pytest
-from commands import Ran, run_command
+from commands import Ran, build_wheel, run_command
 from contract.openreg_steps import read_steps
 from drawn import deep, deep_but
 
@@ -88,13 +87,8 @@ class Steps:
         """The folder of a step's unpacked wheel, which is built as the tour says."""
         package = self._folder / f"step-{number}"
         if not package.exists():
-            wheels = self._folder / f"wheel-{number}"
-            command = [str(self._python), "-m", "pip", "--disable-pip-version-check", "wheel", "--no-build-isolation"]
-            options = ["--no-deps", "-C", f"cmake.define.OPENREG_STEP={number}", "--wheel-dir", str(wheels)]
-            env = {"PATH": f"{self._python.parent}{os.pathsep}{os.environ['PATH']}"}
-            built = run_command([*command, *options, str(self._folder / "openreg")], self._folder, env, timeout=1800)
-            assert built.code == 0, built.out + built.err
-            (wheel,) = wheels.glob("*.whl")
+            step = "-C", f"cmake.define.OPENREG_STEP={number}"
+            wheel = build_wheel(self._python, self._folder / "openreg", self._folder / f"wheel-{number}", *step)
             zipfile.ZipFile(wheel).extractall(package)
         return package
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,16 +11,19 @@ from typing import Any
 
 import pytest
 import subjects
+from subjects import without_generator
 
 from ootci.model.record import read
 from ootci.model.run import Run, trivial_tests
+from ootci.stages.render.findings import findings
+from ootci.stages.render.room import Room
 
-from commands import Tool  # isort: skip
+from commands import Tool, build_wheel  # isort: skip
 
 pytestmark = [pytest.mark.torch, pytest.mark.long]
 
 PYTHON_ONLY = {
-    "amp": "failing",
+    "amp": "part",
     "autograd": "failing",
     "autoload": "works",
     "checkpoint": "failing",
@@ -57,6 +61,31 @@ LACKS = frozenset(
 """What it does not have at all, so that what passes of it is trivial."""
 
 
+WITHOUT_GENERATOR = {
+    "checkpoint": "part",
+    "dataloader": "part",
+    "device": "part",
+    "distributed": "part",
+    "interop": "xfailed",
+    "modules": "part",
+    "registration": "part",
+    "rng": "unsupported",
+}
+"""The cells that are not green of the reference device without a generator; that of interop is a defect of torch."""
+NEED_A_GENERATOR = {
+    "integration/test_checkpoint.py::test_dropout_really_depends_on_the_state",
+    "integration/test_dataloader.py::test_default_device_does_not_disturb",
+    "integration/test_device.py::test_missing_card_is_refused_by",
+    "integration/test_distributed.py::test_pipeline",
+    "integration/test_modules.py::test_lazy_module",
+    "integration/test_modules.py::test_module_is_made_on_the_device",
+    "integration/test_registration.py::test_module_has_what_torch_looks_for",
+}
+"""What cannot be asked of it besides the tests of generators: parameters are drawn, or their state is kept."""
+NO_GENERATOR = ("this device has no generator", "implement `getNewGenerator`", "torch.openreg.")
+"""The words of its kernels, of torch about its hooks, and of the suites about its module."""
+
+
 @dataclass(frozen=True)
 class Result:
     """What became of a subject."""
@@ -64,6 +93,11 @@ class Result:
     verdict: str
     reason: str
     run: Run
+
+    @property
+    def states(self) -> dict[str, str]:
+        """What the cells say, by capability."""
+        return {row.capability: row.state.value for row in self.run.capabilities}
 
     def outcomes(self, outcome: str) -> list[str]:
         """The messages of the tests that came to an outcome."""
@@ -75,8 +109,15 @@ def tested(ootci: Tool, device_python: Path, tmp_path: Path) -> Any:
     """Test a subject with the project's own suites."""
 
     def test(package: str, *suites: str) -> Result:
-        python = subjects.environment(device_python, tmp_path / "env", package)
-        file = subjects.write_device(tmp_path, package, suites)
+        python, site = subjects.environment(device_python, tmp_path / "env")
+        if package == "without_generator":
+            without_generator.write_source(tmp_path / "openreg")
+            wheel = build_wheel(device_python, tmp_path / "openreg", tmp_path / "wheel")
+            zipfile.ZipFile(wheel).extractall(site)
+            file = subjects.write_device(tmp_path, "openreg", "torch-openreg", suites)
+        else:
+            subjects.install(package, site)
+            file = subjects.write_device(tmp_path, package.replace("_", ""), package, suites)
         ootci("device", "run", str(file), "--python", str(python), cwd=tmp_path, timeout=1800)
         (found,) = json.loads((tmp_path / ".ootci" / "verdicts.json").read_text(encoding="utf-8"))["devices"]
         run = tmp_path / ".ootci" / "runs" / file.stem / "run.json"
@@ -103,16 +144,33 @@ def test_a_device_that_refuses_everything_says_so_and_is_not_ok(tested: Any) -> 
     assert found.reason.startswith(f"{len(refused)} tests of smoke unsupported, first smoke/")
     assert len(refused) > 22
     assert all("the compiler of this card does not support aten::" in message for message in refused)
-    states = {row.capability: row.state.value for row in found.run.capabilities}
-    assert {states[name] for name in ("ops", "tensors", "training")} == {"unsupported"}
+    assert not found.outcomes("error")
+    assert {found.states[name] for name in ("ops", "tensors", "training")} == {"unsupported"}
 
 
 @pytest.mark.deep
 def test_every_cell_of_a_device_in_python_says_what_it_can_do(tested: Any) -> None:
     found = tested("python_only", "smoke", "integration")
-    assert {row.capability: row.state.value for row in found.run.capabilities} == PYTHON_ONLY
+    assert found.states == PYTHON_ONLY
     refused = found.outcomes("unsupported")
     assert any("Tried to use AMP with the `pythononly` backend" in message for message in refused)
     assert sum("its memory has no addresses" in message for message in refused) == 2
     passed = {item.id for item in found.run.outcomes if item.outcome.value == "passed" and item.capability in LACKS}
     assert passed == trivial_tests()
+
+
+@pytest.mark.deep
+def test_a_device_without_generator_fails_nothing_and_says_what_needs_one(tested: Any) -> None:
+    found = tested("without_generator", "smoke", "integration")
+    counts = found.run.counts
+    assert (found.verdict, found.reason) == (
+        "OK",
+        f"{counts.pass_rate} tests passed, {counts.xfailed} expected failures, {counts.unsupported} unsupported",
+    )
+    assert {name: state for name, state in found.states.items() if state != "works"} == WITHOUT_GENERATOR
+    assert set(found.run.environment.device_facts["lacks"].split(", ")) == {"a generator", "a generator's state"}
+    refused = [item for item in found.run.outcomes if item.outcome.value == "unsupported"]
+    assert {item.id.partition("[")[0] for item in refused if item.capability != "rng"} == NEED_A_GENERATOR
+    assert not findings(found.run, frozenset(), Room(99_999)), "less than a tenth does not pass"
+    said = Counter(next((words for words in NO_GENERATOR if words in (item.message or "")), None) for item in refused)
+    assert set(said) == set(NO_GENERATOR)

@@ -1,4 +1,4 @@
-"""Devices unlike the reference device, each a package without a build, for the real torch."""
+"""Devices unlike the reference device, for the real torch: packages in Python, and the reference device changed."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from pathlib import Path
 HERE = Path(__file__).parent
 
 
-def environment(python: Path, folder: Path, package: str) -> Path:
-    """A Python with all that another one has but its plugins, and with a subject; made of links, so that it is quick.
+def environment(python: Path, folder: Path) -> tuple[Path, Path]:
+    """A Python with all that another one has but its plugins; made of links, so that it is quick.
 
     Args:
         python: an environment's interpreter, with torch.
         folder: where the environment is made.
-        package: the subject.
+
+    Returns:
+        Its interpreter, and the folder of its packages.
 
     """
     subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True)
@@ -24,17 +26,20 @@ def environment(python: Path, folder: Path, package: str) -> Path:
     for path in there.iterdir():
         if not path.name.startswith("torch_openreg"):
             (here / path.name).symlink_to(path)
-    shutil.copytree(HERE / package, here / package, ignore=shutil.ignore_patterns("__pycache__"))
-    info = here / f"{package}-1.0.dist-info"
+    return folder / "bin" / "python", here
+
+
+def install(package: str, site: Path) -> None:
+    """Install a subject that is a package here."""
+    shutil.copytree(HERE / package, site / package, ignore=shutil.ignore_patterns("__pycache__"))
+    info = site / f"{package}-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n", encoding="utf-8")
     (info / "entry_points.txt").write_text(f"[torch.backends]\n{package} = {package}:load\n", encoding="utf-8")
-    return folder / "bin" / "python"
 
 
-def write_device(folder: Path, package: str, suites: tuple[str, ...]) -> Path:
+def write_device(folder: Path, name: str, distribution: str, suites: tuple[str, ...]) -> Path:
     """The subject's device file."""
-    name = package.replace("_", "")
     file = folder / f"{name}.yaml"
     listed = "".join(f"  - name: {suite}\n" for suite in suites)
     file.write_text(
@@ -44,8 +49,8 @@ vendor: Tests
 tier: advisory
 maintainers: ["@tests"]
 plugin:
-  package: {package}
-  distribution: {package}
+  package: {distribution}
+  distribution: {distribution}
 suites:
 {listed}""",
         encoding="utf-8",

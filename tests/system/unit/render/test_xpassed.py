@@ -1,0 +1,64 @@
+"""A test that passed although it was expected to fail is named as that, and nowhere as one that failed as expected."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from unit.render.pages import Element, read
+from unit.samples import device, plan, run
+
+from ootci.history.store import History
+from ootci.model.run import CapabilityCounts
+from ootci.stages.judge import judge
+from ootci.stages.render import render
+
+
+@pytest.fixture(scope="module")
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of one device with one such test of two, both of one capability."""
+    folder = tmp_path_factory.mktemp("xpassed")
+    registry, history = (device("dev"),), History(folder / "data")
+    found = run(integration={"two": "passed", "three": "xpassed"})
+    outcomes = tuple(item.model_copy(update={"capability": "views"}) for item in found.outcomes[1:])
+    whole = (*found.outcomes[:1], *outcomes)
+    found = found.model_copy(update={"outcomes": whole, "capabilities": CapabilityCounts.of(whole)})
+    history.append_plan(plan(0))
+    history.append_run(found)
+    render(registry, history, judge(registry, history, found.finished_at), folder / "site")
+    return folder / "site"
+
+
+def _row(page: Element, name: str) -> str:
+    (row,) = (row for row in page.find("tr") if row.find("th") and row.find("th")[0].text == name)
+    return row.text
+
+
+def test_the_device_s_page_counts_and_lists_it(rendered: Path) -> None:
+    page = read(rendered / "d" / "dev" / "index.html").one("main")
+    assert "part: 1 of 2 1 xpassed" in _row(page, "views")
+    (listed,) = (item for item in page.find("details") if item.one("summary").text.startswith("xpassed"))
+    assert "test_x.py::three" in listed.text
+
+
+def test_the_matrix_s_cell_is_not_green_and_names_it(rendered: Path) -> None:
+    page = rendered / "capabilities" / "index.html"
+    assert "part: 1 of 2" in _row(read(page), "Dev")
+    assert "1 passed, 1 xpassed" in page.read_text(encoding="utf-8")
+
+
+def test_no_page_and_no_file_counts_it_among_expected_failures(rendered: Path) -> None:
+    counted = 0
+    for path in (path for path in rendered.rglob("*") if path.suffix in (".html", ".json", ".xml", ".md")):
+        text = path.read_text(encoding="utf-8")
+        if "schema" in path.parts:
+            continue
+        said = text.replace("</svg> failed as expected</li>", "")  # the legend of a test's nights
+        assert not re.search(r"[1-9]\d* xfailed|expected failure|failed as expected", said), path
+        counted += text.count('"xpassed":1') + text.count('"xpassed": 1')
+        assert not re.search(r'"xfailed": ?[1-9]', text), path
+    assert counted
+    (verdict,) = json.loads((rendered / "api" / "v1" / "verdicts.json").read_text(encoding="utf-8"))["devices"]
+    assert verdict["reason"] == "2 of 3 tests passed"

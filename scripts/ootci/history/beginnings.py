@@ -8,20 +8,16 @@ from functools import cached_property
 
 from ootci.model.build import StageName, StageResult, StageStatus
 from ootci.model.cluster import Cause
-from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
+from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.signature import Signature
 from ootci.model.spell import Mark, Spell
 
 from .clusters import Failing
+from .flakiness import LATELY, TURNS, count_turns
 from .signature import signature_of_stage
 from .spell import Seen, spell_of
 from .stored import StoredRun
-
-TURNS = 2
-"""A test that failed and passed again so often of late has failed by chance when it fails anew."""
-LATELY = 30
-"""So many nights are looked at for that."""
 
 _INFRASTRUCTURE = (StageName.FETCH, StageName.CHECK)
 
@@ -109,29 +105,14 @@ def _tests(nights: Sequence[Reported], run: StoredRun, known: Container[str]) ->
         # A test that passed in the end fails on this night only.
         spell = spell_of(_seen(nights, item.id, FAILURES)) or Spell(first_failed=tonight)
         is_new = spell.first_failed == tonight
-        by_chance = item.is_flaky or (is_new and _turns(nights[-LATELY:-1], item.id) >= TURNS)
+        lately = [night.run.result(item.id) for night in nights[-LATELY:-1] if night.run is not None]
+        by_chance = item.is_flaky or (is_new and count_turns(lately).turns >= TURNS)
         settled = Cause.KNOWN if item.id in known else Cause.FLAKY if by_chance else None
         yield Failing(run.head.device, item.id, item.signature, spell, settled)
     for row in run.with_outcomes((OutcomeName.XFAILED,)):
         expected = spell_of(_seen(nights, run.tests[row].id, (OutcomeName.XFAILED,)))
         if expected is not None and row in run.signatures:
             yield Failing(run.head.device, run.tests[row].id, run.signatures[row], expected, Cause.CORE_DEFECT)
-
-
-def _turns(nights: Sequence[Reported], test_id: str) -> int:
-    """How often a test failed and then passed again, in one night or in several."""
-    turns, failed = 0, False
-    for night in nights:
-        if night.run is None:
-            continue
-        row = next((row for row in night.run.tests.rows_of_id(test_id) if night.run.outcome(row) is not None), None)
-        outcome = night.run.outcome(row) if row is not None else None
-        flaky = row is not None and night.run.is_flaky(row)
-        if outcome in FAILURES:
-            turns, failed = turns + flaky, not flaky
-        elif failed and outcome in AS_THEY_SHOULD:
-            turns, failed = turns + 1, False
-    return turns
 
 
 def _seen(nights: Sequence[Reported], test_id: str, failing: Container[OutcomeName]) -> Iterator[Seen]:
@@ -141,9 +122,5 @@ def _seen(nights: Sequence[Reported], test_id: str, failing: Container[OutcomeNa
 
 
 def _settled(run: StoredRun, test_id: str, failing: Container[OutcomeName]) -> OutcomeName | None:
-    for row in run.tests.rows_of_id(test_id):
-        outcome = run.outcome(row)
-        if outcome is not None:
-            passed = run.is_flaky(row)
-            return OutcomeName.PASSED if passed else OutcomeName.FAILED if outcome in failing else outcome
-    return None
+    outcome, is_flaky = run.result(test_id)
+    return OutcomeName.PASSED if is_flaky else OutcomeName.FAILED if outcome in failing else outcome

@@ -159,10 +159,8 @@ def disclaimed(plan: Plan, before: StoredRun | None, run: StoredRun, suite: str)
     return sum(
         test.suite == suite
         and test.capability in claimed
-        and any(
-            (outcome := before.outcome(row)) is not None and outcome not in NOT_EXECUTED
-            for row in run.tests.rows_of_id(test.id)
-        )
+        and (outcome := before.result(test.id)[0]) is not None
+        and outcome not in NOT_EXECUTED
         for test in found
     )
 

@@ -19,10 +19,13 @@ from ootci.model.device import Device, bad_range
 from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
 from ootci.model.plan import Plan
 
-from .beginnings import LATELY, TURNS
 from .states import failing_rows
 from .stored import StoredRun
 
+TURNS = 2
+"""A test with so many turns of late is flaky: when it fails anew, that is no regression."""
+LATELY = 30
+"""The newest nights that are looked at."""
 SAMPLE = 10
 """On fewer nights than this nobody can tell."""
 
@@ -78,25 +81,46 @@ def flaky_tests(nights: Sequence[StoredRun]) -> tuple[FlakyTest, ...]:
     return tuple(sorted(found, key=lambda test: (-test.turns / test.sample, -test.failed, test.id)))
 
 
-def _counted(nights: Sequence[StoredRun], test_id: str) -> FlakyTest | None:
+@dataclass(frozen=True)
+class Turns:
+    """What came of a test over some nights.
+
+    Attributes:
+        turns: how often it failed and then passed.
+        again: nights on which it failed and passed when it was run again.
+        failed: nights on which it failed at first.
+        sample: nights on which it passed or failed.
+
+    """
+
+    turns: int
+    again: int
+    failed: int
+    sample: int
+
+
+def count_turns(results: Iterable[tuple[OutcomeName | None, bool]]) -> Turns:
+    """Count a test's turns.
+
+    Args:
+        results: of each night, oldest first, the first outcome, and whether it passed when it was run again.
+
+    """
     turns = again = failed = sample = 0
-    failing, last = False, ""
-    for run in nights:
-        outcome, passed_again = _of(run, test_id)
+    failing = False
+    for outcome, passed_again in results:
         if outcome in FAILURES:
-            failed, sample, last = failed + 1, sample + 1, run.head.plan_id
+            failed, sample = failed + 1, sample + 1
             turns, again, failing = turns + passed_again, again + passed_again, not passed_again
         elif outcome in AS_THEY_SHOULD:
             turns, sample, failing = turns + failing, sample + 1, False
-    if sample < SAMPLE or (not again and turns < TURNS):
+    return Turns(turns, again, failed, sample)
+
+
+def _counted(nights: Sequence[StoredRun], test_id: str) -> FlakyTest | None:
+    results = [run.result(test_id) for run in nights]
+    found = count_turns(results)
+    if found.sample < SAMPLE or (not found.again and found.turns < TURNS):
         return None
-    return FlakyTest(test_id, turns, again, failed, sample, last)
-
-
-def _of(run: StoredRun, test_id: str) -> tuple[OutcomeName | None, bool]:
-    """What came of a test at first, and whether it passed when it was run again."""
-    for row in run.tests.rows_of_id(test_id):
-        outcome = run.outcome(row)
-        if outcome is not None:
-            return outcome, run.is_flaky(row)
-    return None, False
+    last = max(number for number, (outcome, _) in enumerate(results) if outcome in FAILURES)
+    return FlakyTest(test_id, found.turns, found.again, found.failed, found.sample, nights[last].head.plan_id)

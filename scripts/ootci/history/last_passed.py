@@ -93,12 +93,12 @@ def _near(history: History, device: str, test: str) -> str:
 
 def _says(run: StoredRun, test: str) -> bool | None:
     """Whether the test passed; None where the run is not on a nightly or came to no clear result."""
-    row = next((row for row in run.tests.rows_of_id(test) if run.outcome(row) is not None), None)
-    if row is None or run.is_flaky(row) or run.head.torch_request.channel is not Channel.NIGHTLY:
+    outcome, is_flaky = run.result(test)
+    if is_flaky or run.head.torch_request.channel is not Channel.NIGHTLY:
         return None
-    if run.outcome(row) in FAILURES:
+    if outcome in FAILURES:
         return False
-    return True if run.outcome(row) in AS_THEY_SHOULD else None
+    return True if outcome in AS_THEY_SHOULD else None
 
 
 def _on_another_torch(history: History, passed: Run, failed: Run, test: str) -> Run:

@@ -78,6 +78,14 @@ class StoredRun:
         """The outcome of a test; None when it is not in the run."""
         return outcome_of(self.states[row]) if row < len(self.states) else None
 
+    def result(self, test_id: str) -> tuple[OutcomeName | None, bool]:
+        """A test's first outcome, and whether it was flaky; None when it is not in the run."""
+        for row in self.tests.rows_of_id(test_id):
+            outcome = self.outcome(row)
+            if outcome is not None:
+                return outcome, self.is_flaky(row)
+        return None, False
+
     def rows(self) -> list[int]:
         """Rows of all tests of the run."""
         return present_rows(self.states)

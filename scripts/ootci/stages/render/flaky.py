@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ootci.history.beginnings import LATELY
-from ootci.history.flakiness import FlakyTest, flaky_tests, nights_that_tell
+from ootci.history.flakiness import LATELY, FlakyTest, flaky_tests, nights_that_tell
 from ootci.model.device import Device
 from ootci.model.plan import Plan
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from ootci.history.beginnings import LATELY, TURNS
-from ootci.history.flakiness import SAMPLE
+from ootci.history.flakiness import LATELY, SAMPLE, TURNS
 from ootci.history.gc import MEASURES_RUNS, TEXTS_NIGHTS
 from ootci.history.named import KEPT
 from ootci.history.not_passing import NIGHTS

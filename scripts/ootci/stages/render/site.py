@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
-from ootci.history.beginnings import TURNS
-from ootci.history.flakiness import SAMPLE
+from ootci.history.flakiness import SAMPLE, TURNS
 from ootci.history.named import KEPT, named_failures, night_names
 from ootci.history.not_passing import listed_on, not_passing
 from ootci.history.operators import SUITE as OPERATORS_SUITE

@@ -59,13 +59,13 @@ def test_sqlite_has_a_row_for_each_run_and_each_remarkable_outcome(ootci: Tool, 
         ("dev", "night002", 1, "2026-11-03T04:00:00.000Z", 300.0, "2.14.0.dev20261101+cpu", 1, 1, 1, 1),
         ("other", "night002", 1, "2026-11-03T04:00:00.000Z", 300.0, "2.14.0.dev20261101+cpu", 2, 0, 0, 0),
     ]
-    outcomes = "SELECT nightly, test, suite, capability, outcome, ran, later, seconds, message FROM outcomes"
+    outcomes = "SELECT nightly, test, suite, capability, outcome, ran, later, seconds, message FROM outcomes ORDER BY nightly, test"
     two, four = "smoke/test_x.py::two", "smoke/test_x.py::four"
     assert _rows(path, outcomes)[:4] == [
-        ("night000", two, "smoke", None, "failed", None, "passed", None, None),
         ("night000", four, "smoke", "tensors", "crashed", "native", None, None, None),
-        ("night001", two, "smoke", None, "failed", None, "passed", 1.5, "no"),
+        ("night000", two, "smoke", None, "failed", None, "passed", None, None),
         ("night001", four, "smoke", "tensors", "crashed", "native", None, 0.0, None),
+        ("night001", two, "smoke", None, "failed", None, "passed", 1.5, "no"),
     ]
     assert len({row[0] for row in _rows(path, "SELECT signature FROM outcomes WHERE outcome = 'failed'")}) == 1
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 from unit.samples import device, night, plan, run
 
-from ootci.history.beginnings import LATELY
-from ootci.history.flakiness import SAMPLE, FlakyTest, flaky_tests, nights_that_tell
+from ootci.history.flakiness import LATELY, SAMPLE, FlakyTest, flaky_tests, nights_that_tell
 from ootci.history.stored import StoredRun, stored
 from ootci.history.tables import TestTable
 from ootci.model.outcome import OutcomeName

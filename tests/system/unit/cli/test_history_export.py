@@ -59,7 +59,8 @@ def test_sqlite_has_a_row_for_each_run_and_each_remarkable_outcome(ootci: Tool, 
         ("dev", "night002", 1, "2026-11-03T04:00:00.000Z", 300.0, "2.14.0.dev20261101+cpu", 1, 1, 1, 1),
         ("other", "night002", 1, "2026-11-03T04:00:00.000Z", 300.0, "2.14.0.dev20261101+cpu", 2, 0, 0, 0),
     ]
-    outcomes = "SELECT nightly, test, suite, capability, outcome, ran, later, seconds, message FROM outcomes ORDER BY nightly, test"
+    columns = "nightly, test, suite, capability, outcome, ran, later, seconds, message"
+    outcomes = f"SELECT {columns} FROM outcomes ORDER BY nightly, test"  # noqa: S608
     two, four = "smoke/test_x.py::two", "smoke/test_x.py::four"
     assert _rows(path, outcomes)[:4] == [
         ("night000", four, "smoke", "tensors", "crashed", "native", None, None, None),

@@ -139,4 +139,7 @@ def plain(
 def test_every_suite(
     plain: dict[str, str], reference: DevicePython, tmp_path: Path, device: str, environment: dict[str, str]
 ) -> None:
+    capability, threads = reference("-c", IN_FORCE, env=environment).stdout.split()
+    assert threads == environment["OMP_NUM_THREADS"]
+    assert capability == environment.get("ATEN_CPU_CAPABILITY", capability), "torch computes in another way"
     assert _outcomes(reference, tmp_path, device, SUITES, environment) == plain

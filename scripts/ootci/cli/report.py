@@ -40,7 +40,7 @@ def stage_lines(stages: Sequence[StageResult]) -> list[str]:
         note = "nothing changed" if stage.cached else stage.reason or ""
         ran = stage.status is not StageStatus.NOT_RUN
         seconds = seconds_text(stage.duration) if ran else ""
-        lines.append(f"{stage.name.value:<12}{stage.status.value:<10}{seconds:>9}  {one_line(note)}".rstrip())
+        lines.append(f"{stage.name:<12}{stage.status.value:<10}{seconds:>9}  {one_line(note)}".rstrip())
     return lines
 
 
@@ -92,12 +92,12 @@ def nightly_rows(verdicts: Sequence[DeviceVerdict], runs: dict[str, Run]) -> lis
         if run is None:
             continue
         reached, counts = run.stage_reached, run.counts
-        building = sum(stage.duration for stage in run.stages if stage.name.value in ("fetch", "build"))
+        building = sum(stage.duration for stage in run.stages if stage.name in ("fetch", "build"))
         testing = sum(stage.duration for stage in run.stages) - building
         rows.append(
             (
                 item.device,
-                reached.value if reached else "none",
+                reached or "none",
                 item.verdict.value,
                 str(counts.pass_rate),
                 str(counts.failures),
@@ -117,7 +117,7 @@ def stages_text(stages: Sequence[StageResult], output_format: str) -> str:
     """What came of stages: lines for people, a table in markdown, or JSON."""
     if output_format == "text":
         return "\n".join(stage_lines(stages))
-    rows = [(one.name.value, one.status.value, f"{one.duration:.1f}", one.reason or "") for one in stages]
+    rows = [(one.name, one.status.value, f"{one.duration:.1f}", one.reason or "") for one in stages]
     return table(STAGE_HEADINGS, rows, output_format)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -146,6 +148,7 @@ class TestTable:
         self._masks: dict[frozenset[str], tuple[int, bytes]] = {}
         self._by_id: dict[str, list[int]] = {}
         self._known = 0
+        self._sorted: list[tuple[str, int]] = []
 
     @cached_property
     def _rows(self) -> dict[tuple[str, str, str | None, str | None], int]:
@@ -163,6 +166,13 @@ class TestTable:
             self._by_id.setdefault(self.tests[row].id, []).append(row)
         self._known = len(self.tests)
         return tuple(self._by_id.get(test_id, ()))
+
+    def with_prefix(self, prefix: str) -> Iterator[tuple[str, int]]:
+        """The id and the row of each test whose id begins so, by id."""
+        if len(self._sorted) < len(self.tests):
+            self._sorted = sorted((test.id, row) for row, test in enumerate(self.tests))
+        start = bisect_left(self._sorted, (prefix,))
+        return takewhile(lambda item: item[0].startswith(prefix), islice(self._sorted, start, None))
 
     @property
     def capabilities(self) -> Sequence[str | None]:

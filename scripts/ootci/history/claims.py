@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import Counter
 from collections.abc import Sequence
 from datetime import date, timezone
-from itertools import islice
-from operator import itemgetter
 
 from ootci.model.device import KnownFailure, Unsupported
-from ootci.model.outcome import FAILURES, NOT_EXECUTED, OutcomeName
+from ootci.model.outcome import FAILURES, NOT_EXECUTED, Counts, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import ReportState, Run
 from ootci.model.verdict import ClaimReview, ClaimState, KnownFailureReview, KnownFailureState
@@ -64,33 +60,21 @@ def review_known(plan: Plan | None, device: str, run: StoredRun | None) -> tuple
     planned = plan.expected(device) if plan is not None else None
     if plan is None or planned is None or not planned.known_failures:
         return ()
-    outcomes = sorted(_outcomes(run).items())
-    return tuple(_review(entry, night_of(plan), run, outcomes) for entry in planned.known_failures)
+    return tuple(_review(entry, night_of(plan), run) for entry in planned.known_failures)
 
 
-def _outcomes(run: StoredRun | None) -> dict[str, OutcomeName]:
-    if run is None:
-        return {}
-    return {run.tests[row].id: outcome for row in run.rows() if (outcome := run.outcome(row)) is not None}
+def _matching(entry: KnownFailure, run: StoredRun) -> list[tuple[str, OutcomeName]]:
+    """The tests of a run that an entry names, by id."""
+    return [
+        (test_id, outcome)
+        for test_id, row in run.tests.with_prefix(entry.prefix)
+        if (outcome := run.outcome(row)) is not None and entry.matches(test_id)
+    ]
 
 
-def _matching(entry: KnownFailure, outcomes: Sequence[tuple[str, OutcomeName]]) -> list[tuple[str, OutcomeName]]:
-    """The tests that an entry names, of a list that is sorted by id."""
-    start = bisect_left(outcomes, entry.prefix, key=itemgetter(0))
-    found = []
-    for test_id, outcome in islice(outcomes, start, None):
-        if not test_id.startswith(entry.prefix):
-            break
-        if entry.matches(test_id):
-            found.append((test_id, outcome))
-    return found
-
-
-def _review(
-    entry: KnownFailure, night: date, run: StoredRun | None, outcomes: Sequence[tuple[str, OutcomeName]]
-) -> KnownFailureReview:
+def _review(entry: KnownFailure, night: date, run: StoredRun | None) -> KnownFailureReview:
     about = run is not None and entry.is_about(_torch(run.head))
-    found = _matching(entry, outcomes) if about else []
+    found = _matching(entry, run) if run is not None and about else []
     failing = sum(outcome in FAILURES or outcome is OutcomeName.UNSUPPORTED for _, outcome in found)
     passing = [test_id for test_id, outcome in found if outcome in _PASSED]
     if entry.expired(night):
@@ -119,16 +103,13 @@ def review_unsupported(plan: Plan | None, device: str, run: StoredRun | None) ->
     planned = plan.expected(device) if plan is not None else None
     if planned is None or not planned.unsupported:
         return ()
-    found: dict[str | None, Counter[OutcomeName | None]] = {}
-    if run is not None:
-        for row in run.rows():
-            found.setdefault(run.tests[row].capability, Counter())[run.outcome(row)] += 1
-    return tuple(_review_claim(claim, found.get(claim.capability.value, Counter())) for claim in planned.unsupported)
+    found = {item.capability: item.counts for item in run.capabilities()} if run is not None else {}
+    return tuple(_review_claim(claim, found.get(claim.capability.value, Counts())) for claim in planned.unsupported)
 
 
-def _review_claim(claim: Unsupported, found: Counter[OutcomeName | None]) -> ClaimReview:
-    passing = sum(found[name] for name in _PASSED)
-    others = sum(found[name] for name in (OutcomeName.UNSUPPORTED, OutcomeName.XFAILED, *FAILURES))
+def _review_claim(claim: Unsupported, found: Counts) -> ClaimReview:
+    passing = sum(getattr(found, name.value) for name in _PASSED)
+    others = sum(getattr(found, name.value) for name in (OutcomeName.UNSUPPORTED, OutcomeName.XFAILED, *FAILURES))
     if passing:
         state = ClaimState.PARTLY if others else ClaimState.WORKS
     else:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -131,6 +132,7 @@ class TestTable:
         self._masks: dict[frozenset[str], tuple[int, bytes]] = {}
         self._by_id: dict[str, list[int]] = {}
         self._known = 0
+        self._sorted: list[tuple[str, int]] = []
 
     def __len__(self) -> int:
         return len(self.tests)
@@ -144,6 +146,13 @@ class TestTable:
             self._by_id.setdefault(self.tests[row].id, []).append(row)
         self._known = len(self.tests)
         return tuple(self._by_id.get(test_id, ()))
+
+    def with_prefix(self, prefix: str) -> Iterator[tuple[str, int]]:
+        """The id and the row of each test whose id begins so, by id."""
+        if len(self._sorted) < len(self.tests):
+            self._sorted = sorted((test.id, row) for row, test in enumerate(self.tests))
+        start = bisect_left(self._sorted, (prefix,))
+        return takewhile(lambda item: item[0].startswith(prefix), islice(self._sorted, start, None))
 
     @property
     def capabilities(self) -> Sequence[str | None]:

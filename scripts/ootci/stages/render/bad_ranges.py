@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from ootci.model.device import BadRange
 
 from .links import web_address
-from .room import Room
 from .text import one_line
 from .words import many
 
-RANGES = 8_000
-"""Bytes for them on one page."""
+SHOWN = 20
+"""Ranges on one page; the others are counted."""
 
 
 @dataclass(frozen=True)
@@ -26,14 +25,13 @@ class BadRangeView:
 
 
 def bad_ranges(ranges: Iterable[BadRange | None]) -> tuple[BadRangeView, ...]:
-    """Each range once, in the order in which they come, as many as have room; the last entry says how many have not."""
-    found, room = tuple(dict.fromkeys(filter(None, ranges))), Room(RANGES)
-    shown: list[BadRangeView] = []
-    for item in found:
-        days = f"{item.first}" if item.first == item.last else f"{item.first} to {item.last}"
-        view = BadRangeView(days, one_line(item.reason), web_address(item.link))
-        if not room.takes(view.reason, view.href):
-            shown.append(BadRangeView(many(len(found) - len(shown), "more range"), "not named here", None))
-            break
-        shown.append(view)
+    """Each range once, in the order in which they come; the last entry says how many more there are."""
+    found = tuple(dict.fromkeys(filter(None, ranges)))
+    shown = [BadRangeView(_days(item), one_line(item.reason), web_address(item.link)) for item in found[:SHOWN]]
+    if len(found) > SHOWN:
+        shown.append(BadRangeView(many(len(found) - SHOWN, "more range"), "not named here", None))
     return tuple(shown)
+
+
+def _days(item: BadRange) -> str:
+    return f"{item.first}" if item.first == item.last else f"{item.first} to {item.last}"

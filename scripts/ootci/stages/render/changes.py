@@ -11,10 +11,12 @@ from ootci.model.outcome import FAILURES
 from ootci.model.spell import Spell
 from ootci.model.verdict import Change, ChangeName
 
-from .room import ITEM_OVERHEAD, NAMES, Room
 from .spells import Alike, SpellView, spell_view
 from .status import CHANGES, OUTCOMES, Status
 from .text import one_line
+
+NAMED = 120
+"""Tests that are named in all groups together; the others are counted."""
 
 
 @dataclass(frozen=True)
@@ -68,54 +70,36 @@ def against(
     place: Callable[[str], str | None],
     *,
     comparable: bool,
-    whole: Room,
 ) -> Against:
     """What differs from the run before; a test that goes on failing stands among the failures already."""
     news = tuple(change for change in changes if change.change is not ChangeName.STILL_FAILING)
-    groups = change_groups(news, place, whole) if comparable else ()
+    groups = change_groups(news, place) if comparable else ()
     return Against(one_line(before.head.plan_id, 60), page, comparable, groups)
 
 
 def change_groups(
     changes: Sequence[Change],
     place: Callable[[str], str | None],
-    whole: Room,
     spells: Sequence[Spell] = (),
     alike: Mapping[str, Alike] = MappingProxyType({}),
 ) -> tuple[ChangeGroup, ...]:
-    """The tests that differ, in the order in which pages show them, as many as have room.
+    """The tests that differ, in the order in which pages show them.
 
     Args:
         changes: the tests.
         place: where the nights of a test are shown, from the top.
-        whole: the room of the page.
         spells: since when those of them fail that say so.
         alike: what fails alike, by the signature's id.
 
     """
-    room, groups = whole.part(NAMES), []
+    groups, left = [], NAMED
     for name, status in CHANGES.items():
         found = [change for change in changes if change.change is name]
-        shown = []
-        for change in found:
-            row = _row(change, place, spells, alike)
-            if not _fits(room, row):
-                break
-            shown.append(row)
         if found:
-            groups.append(ChangeGroup(status, len(found), tuple(shown)))
+            shown = tuple(_row(change, place, spells, alike) for change in found[:left])
+            groups.append(ChangeGroup(status, len(found), shown))
+            left -= len(shown)
     return tuple(groups)
-
-
-def _fits(room: Room, row: ChangeRow) -> bool:
-    page = row.alike.page if row.alike else None
-    if row.spell is None:
-        return room.takes(row.id, page, row.nights)
-    # Two links and a line of its own.
-    return room.takes(
-        *(row.id, page, row.nights, row.spell.words, row.spell.commits, row.spell.commits_href),
-        overhead=3 * ITEM_OVERHEAD,
-    )
 
 
 def _row(

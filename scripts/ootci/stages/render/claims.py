@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from ootci.model.verdict import ClaimReview, ClaimState, KnownFailureReview, KnownFailureState
 
 from .links import web_address
-from .room import NAMES, Room
 from .status import CLAIMS, KNOWN, Status
 from .text import one_line
 from .words import many
+
+NAMED = 30
+"""Known failures that a run's page names; the others are counted. Capabilities are few."""
 
 
 @dataclass(frozen=True)
@@ -44,34 +46,19 @@ class ClaimsView:
     known: tuple[KnownRow, ...]
     known_total: int
     unsupported: tuple[ClaimRow, ...]
-    unsupported_total: int
 
     @property
     def more(self) -> int:
         """Entries that are not named."""
         return self.known_total - len(self.known)
 
-    @property
-    def more_unsupported(self) -> int:
-        """Capabilities that are not named."""
-        return self.unsupported_total - len(self.unsupported)
 
-
-def claims_view(known: Sequence[KnownFailureReview], unsupported: Sequence[ClaimReview], whole: Room) -> ClaimsView:
+def claims_view(known: Sequence[KnownFailureReview], unsupported: Sequence[ClaimReview]) -> ClaimsView:
     """Entries and claims, those first that ask for a change."""
-    order = list(KNOWN)
-    room, rows, claims = whole.part(NAMES // 3), [], []
-    for review in sorted(known, key=lambda review: order.index(review.state)):
-        row = known_row(review)
-        if not room.takes(row.id, row.reason, row.issue * 2, row.terms, row.note, overhead=400):
-            break
-        rows.append(row)
-    for claim in sorted(unsupported, key=lambda review: list(CLAIMS).index(review.state)):
-        told = claim_row(claim)
-        if not room.takes(told.reason, told.note, overhead=200):
-            break
-        claims.append(told)
-    return ClaimsView(tuple(rows), len(known), tuple(claims), len(unsupported))
+    known_order, claim_order = list(KNOWN), list(CLAIMS)
+    reviews = sorted(known, key=lambda review: known_order.index(review.state))
+    claims = sorted(unsupported, key=lambda review: claim_order.index(review.state))
+    return ClaimsView(tuple(map(known_row, reviews[:NAMED])), len(known), tuple(map(claim_row, claims)))
 
 
 def known_row(review: KnownFailureReview) -> KnownRow:

@@ -13,7 +13,6 @@ from ootci.model.verdict import DeviceVerdict, Verdicts
 from .device_view import DevicePage
 from .links import cluster_path, device_path, web_address
 from .listed import ListedTest, NamedDevice
-from .room import NAMES, Room
 from .spells import Alike
 from .status import CAUSES, VERDICTS, Status
 from .text import Excerpt, excerpt, one_line
@@ -165,7 +164,7 @@ class Clusters:
 
     @property
     def listed(self) -> ClusterList:
-        """All of them, as many as have room."""
+        """All that have a page."""
         rows = tuple(self._rows.values())
         return ClusterList(rows, len(self._clusters) - len(rows), len(self._clusters))
 
@@ -230,8 +229,7 @@ class Clusters:
         return tuple(self._page(cluster, reported) for cluster in self._shown)
 
     def _page(self, cluster: Cluster, reported: Mapping[str, Reported]) -> ClusterPage:
-        room = Room(2 * NAMES)
-        parts = tuple(self._part(part, reported.get(part.device, _NOTHING), room) for part in cluster.devices)
+        parts = tuple(self._part(part, reported.get(part.device, _NOTHING)) for part in cluster.devices)
         evidence = next(
             (
                 Evidence(row.device, test.id, reported[row.device.name].texts[test.id])
@@ -243,13 +241,8 @@ class Clusters:
         )
         return ClusterPage(cluster.signature.id, self._rows[cluster.signature.id], parts, evidence)
 
-    def _part(self, part: ClusterDevice, reported: Reported, room: Room) -> PartRow:
-        shown = []
-        for name in part.first:
-            test = ListedTest(one_line(name), reported.places.get(one_line(name)), self._place(name))
-            if not room.takes(test.id, test.href, test.nights):
-                break
-            shown.append(test)
+    def _part(self, part: ClusterDevice, reported: Reported) -> PartRow:
+        names = ((one_line(name), self._place(name)) for name in part.first)
         return PartRow(
             device=self._device(part.device),
             is_reference=part.is_reference,
@@ -259,7 +252,7 @@ class Clusters:
             since=day(part.since.date),
             since_href=reported.runs.get(part.since.plan_id),
             torch=one_line(part.since.torch_version, 60) if part.since.torch_version else None,
-            shown=tuple(shown),
+            shown=tuple(ListedTest(name, reported.places.get(name), nights) for name, nights in names),
         )
 
     def _row(self, cluster: Cluster) -> ClusterRow:

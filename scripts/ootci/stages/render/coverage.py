@@ -15,7 +15,6 @@ from ootci.model.operator import OperatorState
 from ootci.model.run import Run
 
 from .front import DeviceRow
-from .room import Room
 from .status import Status
 from .text import one_line
 
@@ -23,8 +22,8 @@ ROWS_LIMIT = 1000
 """Operators that the matrix has room for: those that most devices test."""
 CELLS_LIMIT = 12_000
 """Cells that a device's own matrix has room for; the suite fills about 4,000."""
-REASONS = 64_000
-"""Bytes for what tests said, on one page."""
+REASONS = 250
+"""Operators of which a page shows what their tests said."""
 REASON_LIMIT = 160
 
 S = OperatorState
@@ -219,17 +218,15 @@ def device_coverage_page(
         run_href: the page of that run.
 
     """
-    room = Room(REASONS)
-    rows, more_reasons = [], 0
+    rows, with_reasons = [], 0
     columns = tested.columns if tested else ()
     found = list(tested.tested.items()) if tested else []
     shown = found[: CELLS_LIMIT // max(1, len(columns))]
     for name, cells in shown:
         reasons = _reasons(cells, columns)
-        fits = not reasons or room.takes(*(text for reason in reasons for text in (reason.where, reason.text)))
-        more_reasons += 0 if fits else 1
+        with_reasons += bool(reasons)
         states = tuple(cells[column].state if column in cells else None for column in columns)
-        rows.append(CoverageRow(name, states, reasons if fits else ()))
+        rows.append(CoverageRow(name, states, reasons if with_reasons <= REASONS else ()))
     counts = Counter(row.worst.values())
     used = {item.state for _, cells in shown for item in cells.values()}
     return DeviceCoveragePage(
@@ -242,7 +239,7 @@ def device_coverage_page(
         legend=tuple(shown for state, shown in STATES.items() if state in used),
         fine=FINE,
         more=(tested.left_out if tested else 0) + len(found) - len(shown),
-        more_reasons=more_reasons,
+        more_reasons=max(0, with_reasons - REASONS),
         run_href=run_href,
     )
 

@@ -18,7 +18,6 @@ from .facts import Fact, TorchView, contacts, device_facts, torch_view
 from .glance import Glance, glance
 from .links import device_path, folder_name
 from .nights import NightRow, in_words, night_rows
-from .room import WHOLE, Room
 from .run_view import RunView, run_view
 from .spells import Alike
 from .status import VERDICTS, WHERE, Status
@@ -133,11 +132,10 @@ def device_page(
 
     """
     page = judged_page(pages, verdict)
-    whole = Room(WHOLE)
     # Without anything before it, no test of a run is new or changed.
     changed_tests = () if verdict.is_first else verdict.changes
-    changes = change_groups(changed_tests, place, whole, verdict.spells, alike)
-    view = run_view(run, page.stored, plan, place, changed_tests, whole=whole) if run and page else None
+    changes = change_groups(changed_tests, place, verdict.spells, alike)
+    view = run_view(run, page.stored, plan, place, changed_tests) if run and page else None
     hrefs = {plan_id: f"{counting.folder}/index.html" for plan_id, counting in by_nightly(pages).items()}
     return DevicePage(
         device=device,

@@ -12,7 +12,6 @@ from ootci.model.outcome import Attempt, Outcome
 from ootci.model.run import Run
 from ootci.model.verdict import NEW_FAILURES, ChangeName, KnownFailureState
 
-from .room import Room
 from .status import CHANGES, KNOWN, OUTCOMES, Status
 from .text import Excerpt, excerpt, one_line
 
@@ -22,6 +21,10 @@ LATER_LIMIT = 1_500
 AT_LENGTH = 3
 MESSAGE_LIMIT = 200
 ATTEMPTS_SHOWN = 5
+SHOWN = 25
+"""Failures of a page with what they said; tests that failed alike count as one."""
+ALIKE_SHOWN = 20
+"""Tests that failed alike which a row names."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class FailureRow:
     Attributes:
         flaky: says so where it passed in the end.
         nights: where its nights are shown.
-        alike: the others, as many as have room.
+        alike: the first of the others.
         alike_total: how many others there are.
 
     """
@@ -72,51 +75,32 @@ class FailureRow:
     alike: tuple[AlikeTest, ...] = ()
     alike_total: int = 0
 
-    @property
-    def says_more(self) -> bool:
-        """Whether it, or a later attempt, said anything that is still kept."""
-        return self.text is not None or any(attempt.text is not None for attempt in self.attempts)
-
 
 def failures(
     run: Run,
     changes: Mapping[str, ChangeName],
     known: Container[str],
     place: Callable[[str], str | None],
-    room: Room,
-    names: Room,
-    *,
-    together: bool = True,
 ) -> tuple[list[Outcome], tuple[FailureRow, ...]]:
-    """The failing tests that have no room on the page, and the rows of the others: new ones first, known ones last.
+    """The failing tests that are too many for the page, and the rows of the others: new ones first, known ones last.
 
     Args:
         run: the run.
         changes: how its tests differ from the run before.
         known: ids of tests that the vendor knows to fail.
         place: where the nights of a test are shown.
-        room: for what the tests said.
-        names: for the names of those that failed alike.
-        together: whether tests that failed alike share a row: the first of them says for all what happened.
 
     """
     failing = [outcome for outcome in run.outcomes if outcome.is_failure]
     failing.sort(key=lambda outcome: (outcome.id in known, changes.get(outcome.id) not in NEW_FAILURES))
-    rows: list[FailureRow] = []
-    groups = _alike(failing, run.device, changes, known) if together else [[outcome] for outcome in failing]
-    for number, (outcome, *others) in enumerate(groups):
+    groups = _alike(failing, run.device, changes, known)
+    rows = []
+    for number, (outcome, *others) in enumerate(groups[:SHOWN]):
         limit = FAILURE_LIMIT if number < AT_LENGTH else LATER_LIMIT
         row = _failure(outcome, run.device, changes.get(outcome.id), outcome.id in known, place(outcome.id), limit)
-        texts = [row.text, *(attempt.text for attempt in row.attempts)]
-        shown = [part for text in texts if text for part in (text.head, text.tail)]
-        said = [attempt.message for attempt in row.attempts]
-        # The id stands in the summary, in a label and in the command.
-        if not room.takes(
-            row.id * (3 + len(said)), row.title, row.message, row.nights, *said, *shown, overhead=740 + 400 * len(said)
-        ):
-            return [item for group in groups[number:] for item in group], tuple(rows)
-        rows.append(replace(row, alike=_named(outcome, others, place, names), alike_total=len(others)))
-    return [], tuple(rows)
+        alike = tuple(_alike_test(outcome, item, place) for item in others[:ALIKE_SHOWN])
+        rows.append(replace(row, alike=alike, alike_total=len(others)))
+    return [item for group in groups[SHOWN:] for item in group], tuple(rows)
 
 
 def _alike(
@@ -131,17 +115,9 @@ def _alike(
     return list(groups.values())
 
 
-def _named(
-    first: Outcome, others: Sequence[Outcome], place: Callable[[str], str | None], room: Room
-) -> tuple[AlikeTest, ...]:
-    named = []
-    for item in others:
-        message = one_line(item.message, MESSAGE_LIMIT) if item.message and item.message != first.message else None
-        test = AlikeTest(one_line(item.id), message, place(item.id))
-        if not room.takes(test.id, test.message, test.nights):
-            break
-        named.append(test)
-    return tuple(named)
+def _alike_test(first: Outcome, item: Outcome, place: Callable[[str], str | None]) -> AlikeTest:
+    message = one_line(item.message, MESSAGE_LIMIT) if item.message and item.message != first.message else None
+    return AlikeTest(one_line(item.id), message, place(item.id))
 
 
 def _failure(

@@ -12,7 +12,6 @@ from ootci.model.capability import Capability
 from ootci.model.outcome import Outcome, OutcomeName
 from ootci.model.run import Run
 
-from .room import Room
 from .text import one_line
 
 LIMIT = 10
@@ -44,14 +43,13 @@ class Finding:
     capability: str | None
 
 
-def findings(run: Run, expected: Container[str], room: Room) -> tuple[Finding, ...]:
+def findings(run: Run, expected: Container[str]) -> tuple[Finding, ...]:
     """What explains most tests first; nothing for a device that is weak nowhere, whose few failures say it themselves.
 
     Args:
         run: the run.
         expected: ids of tests that the vendor knows to fail, and names of capabilities that the device is declared not
             to have.
-        room: for all of it.
 
     """
     groups: dict[str, list[Outcome]] = {}
@@ -62,13 +60,7 @@ def findings(run: Run, expected: Container[str], room: Room) -> tuple[Finding, .
     found = sorted(groups.values(), key=lambda group: (-len(group), group[0].id))
     if sum(map(len, found)) < WEAK * len(run.outcomes):
         return ()
-    shown = []
-    for group in found[:LIMIT]:
-        finding = _finding(group)
-        if not room.takes(finding.text, finding.first, finding.capability):
-            break
-        shown.append(finding)
-    return tuple(shown)
+    return tuple(map(_finding, found[:LIMIT]))
 
 
 def _key(item: Outcome, device: str) -> str:

@@ -10,11 +10,10 @@ from ootci.model.device import Device
 from ootci.model.plan import Plan
 
 from .device_view import RunPage, by_nightly
-from .room import Room
 from .text import one_line
 
-FLAKY_ROOM = 120_000
-"""Bytes for the rows of the ranking."""
+RANKED = 250
+"""Rows of the ranking."""
 OF_A_DEVICE = 200
 """No device has more rows, so that one cannot crowd out the others."""
 
@@ -87,9 +86,4 @@ def flaky_page(devices: Sequence[FlakyOfDevice]) -> FlakyPage:
     ranked = sorted(
         (row for device in devices for row in device.rows), key=lambda row: -row.test.turns / row.test.sample
     )
-    room, rows = Room(FLAKY_ROOM), []
-    for row in ranked:
-        if not room.takes(row.id, row.display_name, row.href, row.nights, overhead=420):
-            break
-        rows.append(row)
-    return FlakyPage(LATELY, sum(device.total for device in devices), tuple(rows))
+    return FlakyPage(LATELY, sum(device.total for device in devices), tuple(ranked[:RANKED]))

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 
 from ootci.model.device import BadRange
 from ootci.model.verdict import ChangeName, DeviceVerdict, KnownFailureState
 
 from .nights import Strip, strip
-from .room import Room
 from .run_view import CountRow, RunView
 from .status import CHANGES, KNOWN, Status
 
 NIGHTS = 30
-TICKS = 8_000
-"""Bytes for the capabilities."""
-TICK = 150
-"""About the bytes of markup around one of them."""
 
 _FLAKY = Status("flaky", "warn", "wave")
 
@@ -61,14 +55,11 @@ def glance(verdict: DeviceVerdict, run: RunView | None, ranges: Sequence[BadRang
 
     """
     nights = [night.plan_id for night in verdict.history[-NIGHTS:]]
-    every = run.capabilities if run is not None else ()
-    room = Room(TICKS)
-    ticks = tuple(takewhile(lambda row: room.takes(row.name, row.status.word, overhead=TICK), every))
     return Glance(
         passed=str(verdict.counts.pass_rate) if run is not None and verdict.counts.executed else None,
         tallies=_tallies(verdict, run) if run is not None else (),
-        capabilities=ticks,
-        more=len(every) - len(ticks) + (run.capabilities_more if run is not None else 0),
+        capabilities=run.capabilities if run is not None else (),
+        more=run.capabilities_more if run is not None else 0,
         strip=strip(verdict, nights, ranges, len(nights)) if nights else None,
     )
 

@@ -12,7 +12,6 @@ from ootci.model.plan import Plan
 
 from .links import cluster_path, device_path, folder_name
 from .listed import ListedTest, NamedDevice
-from .room import NAMES, Room
 from .stretches import Stretches, stretches
 from .text import one_line
 from .words import day, many
@@ -22,6 +21,8 @@ PAGES = 3_000
 LATELY = 14
 """Names that went on one of so many of the newest nightlies are on the list."""
 LISTED = 100
+DEVICES = 50
+"""Devices that a page shows; the others are counted."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ class Names:
 
     def nights(self, name: str) -> NameNights | None:
         """The nights of a name up to the newest; None where none is known."""
-        return self._name_nights(name, len(self._plans), Room(2 * NAMES)) if name in self._by_name else None
+        return self._name_nights(name, len(self._plans)) if name in self._by_name else None
 
     def _nights(self, name: str) -> int:
         """The bits of the nights on which any device failed so."""
@@ -169,28 +170,22 @@ class Names:
             text=one_line(self._by_name[name][0][1].signature.text, 200),
             nightly=one_line(last.id, 60),
             nightly_href=f"n/{folder_name(last.id)}/index.html",
-            nights=self._name_nights(name, end, Room(4 * NAMES)),
+            nights=self._name_nights(name, end),
         )
 
-    def _name_nights(self, name: str, end: int, room: Room) -> NameNights:
+    def _name_nights(self, name: str, end: int) -> NameNights:
         nights = self._nights(name)
         start = (nights & -nights).bit_length() - 1
         found = sorted(self._by_name[name], key=lambda pair: -pair[1].nights.bit_length())
-        rows = []
-        for item, failure in found:
-            row = self._row(item, failure, range(start, end), room)
-            if row is None:
-                break
-            rows.append(row)
         return NameNights(
             first=day(self._plans[start].created_at),
             is_open=self._has_earlier and start == 0,
             last=day(self._plans[nights.bit_length() - 1].created_at),
-            rows=tuple(rows),
+            rows=tuple(self._row(item, failure, range(start, end)) for item, failure in found[:DEVICES]),
             devices=len(found),
         )
 
-    def _row(self, item: DeviceFailures, failure: NamedFailure, window: range, room: Room) -> NameRow | None:
+    def _row(self, item: DeviceFailures, failure: NamedFailure, window: range) -> NameRow:
         named = NamedDevice(item.device.name, one_line(item.device.display_name, 60), device_path(item.device.name))
         failed, reported = failure.nights, item.named.reported
         picture = stretches(
@@ -199,17 +194,8 @@ class Names:
                 for night in window
             )
         )
-        drawn = [stretch.path for stretch in picture.stretches]
         last = self._plans[failed.bit_length() - 1]
         page = item.runs.get(last.id)
-        if not room.takes(*drawn, named.display_name, named.page, page, overhead=500):
-            return None
-        shown = []
-        for test_id in failure.first:
-            test = ListedTest(one_line(test_id), None, self._place(test_id))
-            if not room.takes(test.id, test.nights):
-                break
-            shown.append(test)
         told = sum(reported >> night & 1 for night in window)
         return NameRow(
             device=named,
@@ -218,5 +204,5 @@ class Names:
             last=day(last.created_at),
             last_href=f"{page}#{failure.where}" if page and failure.where else page,
             total=failure.tests,
-            shown=tuple(shown),
+            shown=tuple(ListedTest(one_line(test_id), None, self._place(test_id)) for test_id in failure.first),
         )

@@ -7,20 +7,17 @@ from dataclasses import dataclass
 from datetime import date
 
 from ootci.model.device import KnownFailure, RegisteredDevice
-from ootci.model.verdict import Verdicts
+from ootci.model.verdict import KnownFailureReview, Verdicts
 
 from .claims import ClaimRow, KnownRow, claim_row, known_row
 from .front import verdict_of_each
 from .links import github_handle
-from .room import Room
 from .status import CLAIMS, KNOWN
 from .text import one_line
 from .words import many
 
-KNOWN_ROOM = 90_000
-"""Bytes for the entries of all lists."""
-CLAIMS_ROOM = 40_000
-"""Bytes for the claims of all devices."""
+LISTED = 200
+"""Entries on the page, and as many claims; the others are counted."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ class UnsupportedRow:
 
 @dataclass(frozen=True)
 class KnownPage:
-    """Everything that the page shows; totals count what had no room, too."""
+    """Everything that the page shows; totals count what is not named, too."""
 
     known: tuple[KnownFailureRow, ...]
     known_total: int
@@ -89,33 +86,29 @@ def known_page(
     reviews = [(owner, review) for owner, verdict in owned for review in verdict.known_failures]
     states = list(KNOWN)
     reviews.sort(key=lambda item: (states.index(item[1].state), item[1].entry.expires))
-    room, known = Room(KNOWN_ROOM), []
-    for owner, review in reviews:
-        row, entry = known_row(review), review.entry
-        nights = place(entry)
-        if not room.takes(row.id, row.reason, row.issue, row.note, nights, *_texts(owner), overhead=620):
-            break
-        known.append(KnownFailureRow(owner, row, entry.added, entry.expires, _left(entry.expires, today), nights))
     claims = [(owner, claim) for owner, verdict in owned for claim in verdict.unsupported]
     worth = list(CLAIMS)
     claims.sort(key=lambda item: worth.index(item[1].state))
-    room, unsupported = Room(CLAIMS_ROOM), []
-    for owner, claim in claims:
-        told = claim_row(claim)
-        if not room.takes(told.reason, told.note, *_texts(owner), overhead=400):
-            break
-        unsupported.append(UnsupportedRow(owner, told))
-    return KnownPage(tuple(known), len(reviews), tuple(unsupported), len(claims))
+    return KnownPage(
+        known=tuple(_row(owner, review, place, today) for owner, review in reviews[:LISTED]),
+        known_total=len(reviews),
+        unsupported=tuple(UnsupportedRow(owner, claim_row(claim)) for owner, claim in claims[:LISTED]),
+        unsupported_total=len(claims),
+    )
+
+
+def _row(
+    owner: Owner, review: KnownFailureReview, place: Callable[[KnownFailure], str | None], today: date
+) -> KnownFailureRow:
+    entry = review.entry
+    left = _left(entry.expires, today)
+    return KnownFailureRow(owner, known_row(review), entry.added, entry.expires, left, place(entry))
 
 
 def _owner(item: RegisteredDevice) -> Owner:
     device = item.device
     handles = tuple((one_line(handle, 60), github_handle(handle)) for handle in device.maintainers)
     return Owner(device.name, one_line(device.display_name, 60), handles)
-
-
-def _texts(owner: Owner) -> tuple[str, ...]:
-    return owner.display_name, *(text for pair in owner.maintainers for text in pair)
 
 
 def _left(expires: date, today: date) -> str:

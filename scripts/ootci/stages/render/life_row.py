@@ -15,7 +15,6 @@ from ootci.model.verdict import Change, DeviceVerdict, KnownFailureReview
 
 from .links import device_path, web_address
 from .listed import NamedDevice
-from .room import Room
 from .spells import Alike, SpellView, spell_view
 from .status import KNOWN, OUTCOMES, Status
 from .stretches import Stretches, stretches
@@ -189,12 +188,3 @@ def in_words(nights: bytes) -> str:
 
 def _known(review: KnownFailureReview | None) -> KnownMark | None:
     return KnownMark(KNOWN[review.state], web_address(review.entry.issue)) if review is not None else None
-
-
-def fits(room: Room, row: LifeRow) -> bool:
-    """Whether there is room for it."""
-    drawn = [stretch.path for stretch in row.picture.stretches]
-    spell = (row.spell.words, row.spell.commits, row.spell.commits_href) if row.spell else ()
-    named = row.device.display_name, row.device.page, row.words, row.last_href
-    linked = row.alike.page if row.alike else None, row.known.href if row.known else None
-    return room.takes(*drawn, *spell, *named, *linked, overhead=420 + 40 * len(drawn))

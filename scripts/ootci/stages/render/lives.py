@@ -12,20 +12,19 @@ from ootci.model.device import KnownFailure
 from ootci.model.plan import Plan
 
 from .clusters import NAMED
-from .life_row import DeviceLives, LifeRow, fits, life_row, newest
+from .life_row import DeviceLives, LifeRow, life_row, newest
 from .listed import NamedDevice
 from .places import Places, TestFile, anchor, file_of
-from .room import Room
 from .spells import Alike
 from .text import one_line
 from .words import day
 
-FILE_ROOM = 230_000
-"""Bytes for the tests of a file's page."""
+ROWS = 400
+"""Rows of a file's page, each of which is a test on a device; tests beyond are counted."""
 DEVICES = 20
 """Devices that are shown for one test, those first on which it fails now; the others are counted."""
-LIST_ROOM = 120_000
-"""Bytes for the list of files."""
+LISTED = 300
+"""Files in the list; the others are counted."""
 
 
 @dataclass(frozen=True)
@@ -148,14 +147,8 @@ class Lives:
 
     @cached_property
     def listed(self) -> FileList:
-        """The list of files, as many as have room."""
-        room, shown = Room(LIST_ROOM), []
-        for row in self.rows:
-            names = [part for device, _ in row.devices for part in (device.display_name, device.page)]
-            if not room.takes(row.suite, row.name, row.href, *names, overhead=300 + 60 * len(names)):
-                break
-            shown.append(row)
-        return FileList(tuple(shown), len(self.rows), self._places.beyond)
+        """The list of files."""
+        return FileList(self.rows[:LISTED], len(self.rows), self._places.beyond)
 
     def pages(self) -> Iterator[FilePage]:
         """The page of each file with a test that was ever not passing, made one by one."""
@@ -200,10 +193,12 @@ class Lives:
         )
 
     def _page(self, file: TestFile, ever: Sequence[str]) -> FilePage:
-        room, tests = Room(FILE_ROOM), []
+        tests: list[TestLife] = []
+        rows = 0
         for test_id in ever:
             life = self._life(file, test_id)
-            if not room.takes(life.name, overhead=200) or not all(fits(room, row) for row in life.rows):
+            rows += len(life.rows)
+            if rows > ROWS:
                 break
             tests.append(life)
         width = min(len(self._plans), max(item.found.width for item in self._devices))

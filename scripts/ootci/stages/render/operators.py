@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from ootci.model.run import OperatorCount
 
-from .room import NAMES, Room
 from .text import one_line
+
+NAMED = 100
+"""Operators that are named; the others are counted."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,8 @@ class OperatorsView:
     Attributes:
         used: operators that were used.
         native: those of them that always ran on the device.
-        fallbacks: those that did not, the most frequent first, as many as have room.
-        more: those that had none.
+        fallbacks: those that did not, the most frequent first.
+        more: how many of them are not named.
 
     """
 
@@ -38,22 +40,18 @@ class OperatorsView:
     more: int
 
 
-def operators_view(operators: Sequence[OperatorCount], whole: Room) -> OperatorsView | None:
-    """The operators of a run; None when the device does not count them; ``whole`` is the room of the page."""
+def operators_view(operators: Sequence[OperatorCount]) -> OperatorsView | None:
+    """The operators of a run; None when the device does not count them."""
     if not operators:
         return None
     fell_back = sorted(
         (item for item in operators if item.fallback > 0), key=lambda item: (-item.fallback, item.operator)
     )
-    room, rows = whole.part(NAMES), []
-    for item in fell_back:
-        row = OperatorRow(one_line(item.operator, 120), item.native, item.fallback)
-        if not room.takes(row.name):
-            break
-        rows.append(row)
     return OperatorsView(
         used=len(operators),
         native=len(operators) - len(fell_back),
-        fallbacks=tuple(rows),
-        more=len(fell_back) - len(rows),
+        fallbacks=tuple(
+            OperatorRow(one_line(item.operator, 120), item.native, item.fallback) for item in fell_back[:NAMED]
+        ),
+        more=len(fell_back[NAMED:]),
     )

@@ -16,26 +16,22 @@ from ootci.model.plan import Plan
 
 from .changes import against
 from .device_view import RunPage, by_nightly, last_report
-from .facts import run_files
+from .facts import run_files, torch_view
 from .links import LATEST, device_path
 from .looks import PageMaker
 from .machines import API
 from .publish import File
-from .room import WHOLE, Room
 from .run_files import by_age, run_file, run_path
 from .run_view import run_view
 
-NAMED_NIGHTS = TEXTS_NIGHTS
-"""So long the page of a run says everything. Then it counts what works and the tests that neither passed nor failed,
-and only names failures of which nothing more is known, or the pages of a few years would be more than GitHub Pages
-takes. The run's file in the API has every test, for good."""
-
-_TEMPLATE = "run.html"
+PAGE_NIGHTS = TEXTS_NIGHTS
+"""The page of an older run says in a few words where the run's data is: its file in the API has every test, for good.
+Full pages of all runs would be more than GitHub Pages takes in a few years."""
 
 
 @dataclass(frozen=True)
 class Named:
-    """All that the page of a run knows of its device: what else its file says changes, and the page must not."""
+    """All that the page of a run knows of its device."""
 
     name: str
     display_name: str
@@ -70,7 +66,7 @@ class RunPages:
         self._plans = plans
         self._place = place
         newest = max((plan.created_at for plan in plans.values()), default=None)
-        self._named_since = newest - timedelta(days=NAMED_NIGHTS) if newest is not None else None
+        self._first = newest - timedelta(days=PAGE_NIGHTS) if newest is not None else None
         self._counting = by_nightly(pages)
 
     def files(self) -> Iterator[File]:
@@ -79,36 +75,42 @@ class RunPages:
         for page in by_age(self._pages, self._plans):
             plan = self._plans.get(page.past.plan_id)
             yield f"{API}/{run_path(page.past)}", run_file(page.stored, plan)
-            values = self._values(page, plan, base)
-            yield self._maker.show(page.path, _TEMPLATE, **values)
-            if page is last:
-                where = self._maker.canonical(page.path) or f"../{page.folder}/index.html"
-                shown = {**values, "latest": True, "canonical": where}
-                yield self._maker.show(device_path(self._named.name, LATEST), _TEMPLATE, **shown)
+            if page is last or not self._is_old(plan):
+                yield from self._page(page, plan, base, is_last=page is last)
+            else:
+                yield self._old_page(page)
             # Attempts are in order, and the one that counts is the last of its nightly.
             if page.latest and plan is not None and concerns(plan, self._named.name):
                 base = base_of(base, as_planned(plan, page.stored) or page.stored)
 
-    def _values(self, page: RunPage, plan: Plan | None, base: StoredRun | None) -> dict[str, object]:
-        """All that the page shows. Nothing of the verdicts is in it, so that it stays the same from night to night."""
-        changes = changes_between(base, page.stored) if base is not None else ()
+    def _page(self, page: RunPage, plan: Plan | None, base: StoredRun | None, *, is_last: bool) -> Iterator[File]:
+        reported = any(page.stored.states)
+        changes = changes_between(base, page.stored) if base is not None and reported else ()
         run = self._history.whole(page.stored, passed_of=())
-        is_short, whole = self._is_short(plan), Room(WHOLE)
-        view = run_view(run, page.stored, plan, self._place, changes, is_short=is_short, whole=whole)
+        view = run_view(run, page.stored, plan, self._place, changes)
         against_it = None
         if base is not None:
             counting = self._counting.get(base.head.plan_id)
             page_of_it = counting.path if counting is not None else None
-            against_it = against(base, page_of_it, changes, self._place, comparable=view.reported, whole=whole)
-        return {
-            "device": self._named,
-            "page": page,
-            "view": view,
-            "against": against_it,
-            "files": run_files(run),
-            "named_in": f"{API}/{run_path(page.past)}" if is_short else None,
-            "latest": False,
-        }
+            against_it = against(base, page_of_it, changes, self._place, comparable=reported)
+        values = {"device": self._named, "page": page, "view": view, "against": against_it, "files": run_files(run)}
+        yield self._maker.show(page.path, "run.html", **values, latest=False)
+        if is_last:
+            where = self._maker.canonical(page.path) or f"../{page.folder}/index.html"
+            path = device_path(self._named.name, LATEST)
+            yield self._maker.show(path, "run.html", **{**values, "canonical": where}, latest=True)
 
-    def _is_short(self, plan: Plan | None) -> bool:
-        return plan is not None and self._named_since is not None and plan.created_at < self._named_since
+    def _old_page(self, page: RunPage) -> File:
+        return self._maker.show(
+            page.path,
+            "old_run.html",
+            device=self._named,
+            page=page,
+            passed=page.stored.counts().pass_rate,
+            torch=torch_view(page.run.torch_request, page.run.torch),
+            nights=PAGE_NIGHTS,
+            file=f"{API}/{run_path(page.past)}",
+        )
+
+    def _is_old(self, plan: Plan | None) -> bool:
+        return plan is not None and self._first is not None and plan.created_at < self._first

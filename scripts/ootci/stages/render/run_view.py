@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 
 from ootci.history.claims import known_ids, review_known, review_unsupported
 from ootci.history.stored import StoredRun
@@ -21,22 +20,14 @@ from .failures import FailureRow, failures
 from .findings import Finding, findings
 from .links import web_address
 from .operators import OperatorsView, operators_view
-from .room import NAMES, TEXTS, Room
 from .status import OUTCOMES, STAGES, Status
 from .text import Excerpt, excerpt, one_line
 
 LOG_LIMIT = 4_000
-LOGS = 32_000
-"""Bytes for what stages said."""
-LOG_OVERHEAD = 700
-"""About the bytes of markup around it; the lines that are marked are most of them."""
-FACTS = 12_000
-"""Bytes for the versions and the place of the run."""
-COUNTS = 24_000
-"""Bytes for suites and capabilities."""
-COUNT_OVERHEAD = 480
-"""About the bytes of markup around one of them."""
+SUITES_LIMIT = 20
 CAPABILITIES_LIMIT = 60
+NAMED = 100
+"""Tests of one outcome that are named; the others are counted."""
 
 
 @dataclass(frozen=True)
@@ -106,8 +97,7 @@ class TestList:
 class RunView:
     """A run as its page shows it.
 
-    ``reported`` says whether any test did, ``capabilities_counted`` how many capabilities are not named because they
-    work.
+    ``reported`` says whether any test did.
     """
 
     run: Run
@@ -119,12 +109,10 @@ class RunView:
     suites: tuple[CountRow, ...]
     capabilities: tuple[CountRow, ...]
     capabilities_more: int
-    capabilities_counted: int
     findings: tuple[Finding, ...]
     failures_total: int
     failures_known: int
     failures: tuple[FailureRow, ...]
-    named_failures: tuple[FailureRow, ...]
     other_failures: TestList | None
     lists: tuple[TestList, ...]
     operators: OperatorsView | None
@@ -137,9 +125,6 @@ def run_view(
     plan: Plan | None,
     place: Callable[[str], str | None],
     changes: Sequence[Change] = (),
-    *,
-    whole: Room,
-    is_short: bool = False,
 ) -> RunView:
     """Everything that the page of a run shows.
 
@@ -149,61 +134,36 @@ def run_view(
         plan: the nightly that it belongs to, with what the vendor said beforehand.
         place: where the nights of a test are shown, as an address from the top.
         changes: how its tests differ from the run before, as the judge found; without them no failure is called new.
-        whole: the room of the page.
-        is_short: whether the page is that of an old run: what works, and tests that neither passed nor failed, are
-            counted only, and failures of which nothing more is known are only named.
 
     """
     known = known_ids(plan, stored)
-    stages, facts = _stages(run, whole.part(LOGS)), _facts(run, whole.part(FACTS))
-    counts = whole.part(COUNTS)
-    suites, all_of_them = _counted(_suites(run), counts), capability_rows(run.capabilities)
-    every = [row for row in all_of_them if not (is_short and row.state is CapabilityState.WORKS)]
-    capabilities = _counted(every[:CAPABILITIES_LIMIT], counts)
-    claims = claims_view(review_known(plan, run.device, stored), review_unsupported(plan, run.device, stored), whole)
+    capabilities = capability_rows(run.capabilities)
+    claims = claims_view(review_known(plan, run.device, stored), review_unsupported(plan, run.device, stored))
     expected = known | {row.capability for row in claims.unsupported}
-    first = () if is_short else findings(run, expected, whole.part(NAMES))
     changed = {change.id: change.change for change in changes}
-    others, rows = failures(run, changed, known, place, whole.part(TEXTS), whole.part(NAMES), together=not is_short)
+    others, rows = failures(run, changed, known, place)
     return RunView(
         run=run,
-        reported=bool(stored.rows()),
+        reported=any(stored.states),
         url=web_address(run.url),
         torch=torch_view(run.torch_request, run.torch),
-        facts=facts,
-        stages=stages,
-        suites=suites,
-        capabilities=capabilities,
-        capabilities_more=len(every) - len(capabilities),
-        capabilities_counted=len(all_of_them) - len(every),
-        findings=first,
+        facts=run_facts(run),
+        stages=_stages(run),
+        suites=_suites(run),
+        capabilities=capabilities[:CAPABILITIES_LIMIT],
+        capabilities_more=len(capabilities[CAPABILITIES_LIMIT:]),
+        findings=findings(run, expected),
         failures_total=len(others) + sum(1 + row.alike_total for row in rows),
         failures_known=len(known),
-        failures=tuple(row for row in rows if not is_short or row.says_more),
-        named_failures=tuple(row for row in rows if is_short and not row.says_more),
-        other_failures=_named(_OTHER_FAILURES, others, whole.part(NAMES)),
-        lists=_lists(run.outcomes, whole.part(0 if is_short else 2 * NAMES)),
-        operators=operators_view(run.operators, whole),
+        failures=rows,
+        other_failures=_named(_OTHER_FAILURES, others),
+        lists=_lists(run.outcomes),
+        operators=operators_view(run.operators),
         claims=claims,
     )
 
 
-def _facts(run: Run, room: Room) -> tuple[Fact, ...]:
-    """The facts of the run; the text of one that has no room is cut to its first words."""
-    shown = []
-    for fact in run_facts(run):
-        texts = one_line(fact.value), one_line(fact.whole) if fact.whole else None, fact.href
-        fits = room.takes(*texts)
-        shown.append(fact if fits else Fact(fact.label, one_line(fact.value, 20), code=fact.code))
-    return tuple(shown)
-
-
-def _counted(rows: Sequence[CountRow], room: Room) -> tuple[CountRow, ...]:
-    """The rows that have room."""
-    return tuple(takewhile(lambda row: room.takes(row.name, row.note, overhead=COUNT_OVERHEAD), rows))
-
-
-def _stages(run: Run, room: Room) -> tuple[StageRow, ...]:
+def _stages(run: Run) -> tuple[StageRow, ...]:
     longest = max((stage.duration for stage in run.stages), default=0.0)
     return tuple(
         StageRow(
@@ -212,24 +172,12 @@ def _stages(run: Run, room: Room) -> tuple[StageRow, ...]:
             seconds=stage.duration if stage.started_at is not None else None,
             share=round(100 * stage.duration / longest) if longest > 0 and stage.duration > 0 else 0,
             cached=stage.cached,
-            reason=_reason(stage.reason, room) if stage.reason else None,
-            log=_log(stage.excerpt, room) if stage.excerpt else None,
+            reason=one_line(stage.reason) if stage.reason else None,
+            log=excerpt(stage.excerpt, LOG_LIMIT) if stage.excerpt else None,
             only_tests=stage.only_tests,
         )
         for stage in run.stages
     )
-
-
-def _reason(text: str, room: Room) -> str:
-    """Why a stage ended as it did, or the first words of that."""
-    shown = one_line(text)
-    return shown if room.takes(shown) else one_line(text, 40)
-
-
-def _log(text: str, room: Room) -> Excerpt:
-    """The ends of a stage's log, or only how long it is."""
-    shown = excerpt(text, LOG_LIMIT)
-    return shown if room.takes(shown.head, shown.tail, overhead=LOG_OVERHEAD) else Excerpt("", len(text))
 
 
 REPORTS: Mapping[ReportState, Status] = {
@@ -245,7 +193,7 @@ REPORTS: Mapping[ReportState, Status] = {
 
 def _suites(run: Run) -> tuple[CountRow, ...]:
     rows = []
-    for report in run.suites:
+    for report in run.suites[:SUITES_LIMIT]:
         notes = [] if report.required else ["advisory"]
         if report.detail:
             notes.append(one_line(report.detail))
@@ -295,21 +243,19 @@ _LISTED = (
 )
 
 
-def _lists(outcomes: Sequence[Outcome], room: Room) -> tuple[TestList, ...]:
-    lists = [_named(OUTCOMES[name], [item for item in outcomes if item.outcome is name], room) for name in _LISTED]
+def _lists(outcomes: Sequence[Outcome]) -> tuple[TestList, ...]:
+    lists = [_named(OUTCOMES[name], [item for item in outcomes if item.outcome is name]) for name in _LISTED]
     return tuple(item for item in lists if item is not None)
 
 
-def _named(status: Status, outcomes: Sequence[Outcome], room: Room) -> TestList | None:
-    """The tests by name, as many as have room; None when there are none."""
+def _named(status: Status, outcomes: Sequence[Outcome]) -> TestList | None:
+    """The tests, of which the first are named; None when there are none."""
+    if not outcomes:
+        return None
     shown = []
-    for outcome in outcomes:
+    for outcome in outcomes[:NAMED]:
         message = outcome.message
         issue = _ISSUE_OF_TORCH.search(message) if message and status in _OF_TORCH else None
-        test = NamedTest(
-            one_line(outcome.id), one_line(message, 200) if message else None, issue.group() if issue else None
-        )
-        if not room.takes(test.id, test.note, test.href):
-            break
-        shown.append(test)
-    return TestList(status, len(outcomes), tuple(shown), _OF_TORCH.get(status)) if outcomes else None
+        note = one_line(message, 200) if message else None
+        shown.append(NamedTest(one_line(outcome.id), note, issue.group() if issue else None))
+    return TestList(status, len(outcomes), tuple(shown), _OF_TORCH.get(status))

@@ -30,7 +30,7 @@ from ootci.stages.render.looks import page, templates
 from ootci.stages.render.status import VERDICTS
 
 FRONT = 60 * 1024
-DEVICE = 200 * 1024
+DEVICE = 320 * 1024
 NIGHTLY = 64 * 1024
 STYLE = 12 * 1024
 STYLE_OF_SOME = 3 * 1024

@@ -12,9 +12,8 @@ from ootci.model.outcome import Attempt, Outcome, OutcomeName
 from ootci.model.run import Run
 from ootci.stages.judge import judge
 from ootci.stages.render import render
-from ootci.stages.render.failures import failures
+from ootci.stages.render.failures import ALIKE_SHOWN, SHOWN, failures
 from ootci.stages.render.looks import prose
-from ootci.stages.render.room import Room
 
 LAST = "E  NotImplementedError: no kernel for aten::{}\n"
 
@@ -30,7 +29,7 @@ def _with(*failed: Outcome) -> Run:
 
 
 def _rows(record: Run, known: frozenset[str] = frozenset()) -> list[tuple[str, list[str], int]]:
-    _, rows = failures(record, {}, known, lambda _: None, Room(99_999), Room(99_999))
+    _, rows = failures(record, {}, known, lambda _: None)
     return [
         (row.id.partition("::")[2], [test.id.partition("::")[2] for test in row.alike], row.alike_total) for row in rows
     ]
@@ -54,21 +53,20 @@ def test_a_failure_that_is_not_known_never_hides_behind_a_known_one() -> None:
     assert _rows(record, known) == [("b", [], 0), ("a", [], 0)]
 
 
-def test_none_is_lost_where_there_is_no_room() -> None:
+def test_none_is_lost_where_there_are_too_many() -> None:
     kernel = "NotImplementedError: no kernel for this operator"
-    record = _with(
-        *(_failed(f"t{number}", kernel) for number in range(50)), _failed("z", "RuntimeError: no card at all")
-    )
-    others, rows = failures(record, {}, (), lambda _: None, Room(1_500), Room(500))
-    assert [len(row.alike) < row.alike_total for row in rows] == [True]
-    assert [item.id[-3:] for item in others] == ["::z"]
-    assert len(others) + sum(1 + row.alike_total for row in rows) == 51
+    others_of_it = [_failed(f"z{number}", f"RuntimeError: cause {chr(97 + number) * 3}") for number in range(SHOWN)]
+    record = _with(*(_failed(f"t{number}", kernel) for number in range(50)), *others_of_it)
+    others, rows = failures(record, {}, (), lambda _: None)
+    assert len(rows) == SHOWN
+    assert (len(rows[0].alike), rows[0].alike_total) == (ALIKE_SHOWN, 49)
+    assert [item.id for item in others] == [others_of_it[-1].id]
 
 
 def _attempts(first: str, second: str) -> list[bool]:
     again = Attempt(outcome=OutcomeName.FAILED, message="RuntimeError: no card", text=second)
     record = _with(_failed("a", "RuntimeError: no card", first, attempts=(again,)))
-    _, rows = failures(record, {}, (), lambda _: None, Room(99_999), Room(99_999))
+    _, rows = failures(record, {}, (), lambda _: None)
     return [attempt.same for attempt in rows[0].attempts]
 
 

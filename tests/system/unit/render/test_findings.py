@@ -14,7 +14,6 @@ from ootci.model.run import Run
 from ootci.stages.judge import judge
 from ootci.stages.render import render
 from ootci.stages.render.findings import findings
-from ootci.stages.render.room import Room
 
 KERNEL = "Could not run '{}' with arguments from the 'PrivateUse1' backend. This could be because"
 NO_ADD = f"blocked by aten::add.out: {KERNEL.format('aten::add.out')}"
@@ -36,7 +35,7 @@ def _with(*came: Outcome) -> Run:
 
 
 def _told(record: Run, expected: frozenset[str] = frozenset()) -> list[tuple[int, str]]:
-    return [(item.tests, item.text) for item in findings(record, expected, Room(99_999))]
+    return [(item.tests, item.text) for item in findings(record, expected)]
 
 
 MANY = (

@@ -11,8 +11,7 @@ from unit.render.sample import Sample
 
 from ootci.stages.render import step_summary
 
-DEVICE_LIMIT = 200 * 1024
-OPERATORS_LIMIT = 512 * 1024
+LIMIT = 512 * 1024
 SCRIPTS = ("age.js", "difference.js", "diff.js", "filter.js", "sort.js", "sortable.min.js")
 
 
@@ -78,8 +77,7 @@ def test_nothing_invisible_or_reordering_is_left(attacked: dict[str, Element], h
 
 def test_sizes_stay_bounded_and_the_page_says_what_was_cut(attacked: dict[str, Element], hostile_site: Path) -> None:
     for name, page in attacked.items():
-        limit = OPERATORS_LIMIT if name.startswith("operators/") else DEVICE_LIMIT
-        assert (hostile_site / name).stat().st_size < limit, name
+        assert (hostile_site / name).stat().st_size < LIMIT, name
         if name == "d/borealis/index.html":
             assert page.find("span", class_="cut")
             assert "more characters)" in page.text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,6 @@ from unit.render.pages import Element, read
 from unit.render.sample import Sample
 from unit.render.sample_runs import NIGHTS, plan_id
 
-from ootci.history.store import History
 from ootci.stages.render import render, run_page
 
 
@@ -97,48 +96,34 @@ def test_report_and_log_are_among_the_workflow_runs_artifacts(site: Path) -> Non
     assert named["report.xml"] == named["logs/build.log"] == run
 
 
-def test_the_page_of_an_old_run_counts_what_it_named_and_leads_to_the_file_that_has_all(
+def test_a_run_that_is_old_keeps_its_address_and_is_kept_as_data(
     sampled: Sample, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_page, "NAMED_NIGHTS", 3)
+    monkeypatch.setattr(run_page, "PAGE_NIGHTS", 3)
     render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "site")
     for number in (0, NIGHTS - 5, NIGHTS - 4, NIGHTS - 1):
-        before = page(site, "cobalt", number).find("section", aria_labelledby="others")[0]
-        after = page(tmp_path / "site", "cobalt", number).find("section", aria_labelledby="others")[0]
-        assert len(before.find("code")) == 3
-        if number < NIGHTS - 4:
-            assert not after.find("code")
-            assert "unsupported 3 3 more tests not named here" in after.text
-            file = f"api/v1/runs/cobalt/{plan_id(number)}.1.json"
-            assert after.one("a").attributes["href"] == f"../../../{file}"
-            assert (tmp_path / "site" / file).is_file()
-        else:
-            assert after.text == before.text
+        path = Path("d/cobalt") / plan_id(number) / "index.html"
+        if number >= NIGHTS - 4:
+            assert (tmp_path / "site" / path).read_bytes() == (site / path).read_bytes()
+            continue
+        main = page(tmp_path / "site", "cobalt", number).one("main")
+        assert plan_id(number) in main.one("h1").text
+        targets = [link.attributes["href"] for link in main.find("a")]
+        file = f"api/v1/runs/cobalt/{plan_id(number)}.1.json"
+        assert targets[2:] == [f"../../../{file}", f"../../../diff/index.html?b=cobalt@{plan_id(number)}"]
+        assert (tmp_path / "site" / file).read_bytes() == (site / file).read_bytes()
+        counts = json.loads((site / file).read_text())["counts"]
+        assert f"{counts['passed']} of " in main.text
 
 
-@pytest.mark.parametrize("is_kept", [True, False])
-def test_the_page_of_an_old_run_shows_what_is_kept_and_counts_what_works(
-    sampled: Sample, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_kept: bool
+def test_the_newest_report_of_a_device_that_fell_silent_is_shown_however_old_it_is(
+    sampled: Sample, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_page, "NAMED_NIGHTS", -1)
-    shutil.copytree(sampled.history.folder, tmp_path / "history")
-    if not is_kept:
-        shutil.rmtree(tmp_path / "history" / "details")
-    render(sampled.registry, History(tmp_path / "history"), sampled.verdicts, tmp_path / "site")
-    before, after = page(site, "borealis", NIGHTS - 1), page(tmp_path / "site", "borealis", NIGHTS - 1)
-    failing = [row.find("code")[0].text for row in before.find("details", class_="failure")]
-    assert len(failing) == 3
-    section = after.find("section", aria_labelledby="failures")[0]
-    named = [item.find("code")[0].text for item in section.find("details" if is_kept else "li")]
-    assert named == failing if is_kept else sorted(named) == sorted(failing)
-    assert ("no text of these is kept" in section.text) is not is_kept
-    assert len(section.find("pre", class_="command")) == (3 if is_kept else 0)
-    states = [row.text for row in before.find("section", aria_labelledby="capabilities")[0].find("tr")[1:]]
-    works = [row for row in states if " works " in row]
-    shown = after.find("section", aria_labelledby="capabilities")[0]
-    assert [row.text for row in shown.find("tr")[1:]] == [row for row in states if row not in works]
-    assert works
-    assert f"{len(works)} capabilit" in shown.text
+    monkeypatch.setattr(run_page, "PAGE_NIGHTS", -1)
+    render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "site")
+    for folder in ("latest", plan_id(NIGHTS - 1)):
+        path = Path("d/cobalt") / folder / "index.html"
+        assert (tmp_path / "site" / path).read_bytes() == (site / path).read_bytes()
 
 
 def test_a_page_carries_the_symbols_that_it_shows_and_no_others(site: Path) -> None:

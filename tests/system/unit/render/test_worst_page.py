@@ -30,7 +30,8 @@ from ootci.stages.render.looks import page, templates
 from ootci.stages.render.spells import Alike
 from ootci.stages.render.status import VERDICTS
 
-DEVICE = 200 * 1024
+DEVICE = 5 * 1024 * 1024
+"""Of a page that only an attack makes; that of ten thousand honest failures is held to far less by `test_budgets`."""
 PLAN_ID = "{:02d}" + "x" * 78
 """As long as the name of a folder may be."""
 QUOTES, BACKWARDS, LETTERS = '"' * 9_000, "\u202e" * 9_000, "error: m" * 9_000

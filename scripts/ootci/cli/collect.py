@@ -14,7 +14,7 @@ from ootci.history.durations import averaged
 from ootci.model.durations import Durations
 from ootci.model.plan import Plan
 from ootci.model.record import read, write
-from ootci.stages.collect import collect
+from ootci.stages.collect import NOT_KNOWN, collect
 
 
 @click.command("collect", short_help="Put one run together.")
@@ -36,7 +36,11 @@ from ootci.stages.collect import collect
 def collect_command(
     device: str, shares: Path | None, durations_to: Path | None, output_format: str, folders: Folders
 ) -> None:
-    """Put together what the stages left behind for DEVICE; writes run.json."""
+    """Put together what the stages left behind for DEVICE; writes run.json, and JUnit of the run and of each suite.
+
+    A run folder that holds JUnit only, because somebody ran pytest by hand, is collected too. What it does not tell is
+    named.
+    """
     workspace = folders.workspace
     item = folders.device(device)
     with locked_run(workspace, device):
@@ -45,6 +49,9 @@ def collect_command(
                 note(f"{device}: {shard}")
         plan, folder = read(Plan, workspace.plan), workspace.run(device)
         run = collect(item.device, plan, folder, now=clock(), attempt=attempt_number())
+    for stage in run.stages:
+        if (stage.reason or "").startswith(NOT_KNOWN):
+            click.echo(f"{device} {stage.name}: {stage.reason}", err=True)
     if durations_to is not None:
         before = remembered(workspace.durations).get(device, {})
         write(Durations(devices={device: averaged(before, run)}), durations_to)

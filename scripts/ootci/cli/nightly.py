@@ -133,11 +133,11 @@ def _report(planned: Plan, verdicts: Verdicts, folders: Folders, output_format: 
 def _row(item: DeviceVerdict, run: Run) -> tuple[str, ...]:
     """A device in the columns of ``HEADINGS``."""
     reached, counts = run.stage_reached, run.counts
-    building = sum(stage.duration for stage in run.stages if stage.name.value in ("fetch", "build"))
+    building = sum(stage.duration for stage in run.stages if stage.name in ("fetch", "build"))
     testing = sum(stage.duration for stage in run.stages) - building
     return (
         item.device,
-        reached.value if reached else "none",
+        reached or "none",
         item.verdict.value,
         str(counts.pass_rate),
         str(counts.failures),

@@ -45,7 +45,7 @@ def show_table(
 
 def show_stages(stages: Sequence[StageResult], output_format: str) -> None:
     """Print what came of stages."""
-    rows = [(one.name.value, one.status.value, f"{one.duration:.1f}", one.reason or "") for one in stages]
+    rows = [(one.name, one.status.value, f"{one.duration:.1f}", one.reason or "") for one in stages]
     show_table(("stage", "status", "seconds", "reason"), rows, output_format, "\n".join(stage_lines(stages)))
 
 
@@ -78,7 +78,7 @@ def stage_lines(stages: Sequence[StageResult]) -> list[str]:
         remark = "nothing changed" if stage.cached else stage.reason or ""
         ran = stage.status is not StageStatus.NOT_RUN
         seconds = seconds_text(stage.duration) if ran else ""
-        lines.append(f"{stage.name.value:<12}{stage.status.value:<10}{seconds:>9}  {one_line(remark)}".rstrip())
+        lines.append(f"{stage.name:<12}{stage.status.value:<10}{seconds:>9}  {one_line(remark)}".rstrip())
     return lines
 
 

@@ -41,7 +41,7 @@ def test_command(
     output_format: str,
     folders: Folders,
 ) -> None:
-    """Run import, check and the suites on DEVICE; writes junit.xml, events.jsonl and env.json."""
+    """Run import, check and the suites on DEVICE; writes events.jsonl and env.json."""
     workspace, item = folders.workspace, folders.device(device)
     with locked_run(workspace, device, shard):
         build = read(Build, workspace.run(device).build)

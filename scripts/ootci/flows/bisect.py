@@ -151,7 +151,7 @@ class Search:
     def _result(self, built: Build, runs: Sequence[Run]) -> tuple[StepResult, str | None]:
         last = runs[-1] if runs else None
         stages = last.stages if last else built.stages
-        check = next((stage for stage in stages if stage.name is StageName.CHECK), None)
+        check = next((stage for stage in stages if stage.name == StageName.CHECK), None)
         if check is not None and check.status not in (StageStatus.PASSED, StageStatus.NOT_RUN):
             raise DeviceAbsent(
                 f"the device is not there: {check.reason or check.status.value}",
@@ -161,7 +161,7 @@ class Search:
         outcome = self._outcome(last) if last else None
         if last is None or outcome is None:
             broken = _broken(stages)
-            said = f"{broken.name.value}: {broken.reason or broken.status.value}" if broken else "it did not run"
+            said = f"{broken.name}: {broken.reason or broken.status.value}" if broken else "it did not run"
             return StepResult.UNTESTABLE, said
         message = next((item.message for item in last.outcomes if item.id == self.state.test), None)
         if outcome in FAILURES:

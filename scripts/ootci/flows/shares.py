@@ -78,7 +78,7 @@ def locked_run(workspace: Workspace, device: str, text: str | None = None) -> It
         yield
 
 
-KEPT = ("build.json", "env.json", "events.jsonl", "junit.xml")
+KEPT = ("build.json", "env.json", "events.jsonl")
 """What of a share is taken over; whatever else lies there is left."""
 
 

@@ -83,7 +83,7 @@ def broken_stages(run: StoredRun) -> Iterator[tuple[str, Signature | None]]:
     for stage in run.head.stages:
         if _came_to(stage) is OutcomeName.FAILED:
             yield (
-                stage.name.value,
+                stage.name,
                 signature_of_stage(run.head.device, stage.name, stage.status, stage.reason, stage.excerpt),
             )
 

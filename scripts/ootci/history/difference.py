@@ -73,7 +73,7 @@ def _worse(before: Run, after: Run, tests: list[TestDifference]) -> Iterator[str
     stages = {stage.name: stage for stage in before.stages}
     broken = [stage for stage in after.stages if _broke(stage) and _came_through(stages.get(stage.name))]
     for stage in broken:
-        yield f"the stage {stage.name.value} {stage.status.value} in B: {stage.reason or 'no reason was given'}"
+        yield f"the stage {stage.name} {stage.status.value} in B: {stage.reason or 'no reason was given'}"
     whole = {report.suite for report in before.suites if report.required and report.state is ReportState.COMPLETE}
     for report in after.suites:
         not_started = report.state is ReportState.NOT_EXPECTED and broken

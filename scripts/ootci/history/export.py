@@ -80,7 +80,7 @@ def _of_run(history: HistoryReader, run: StoredRun, everything: bool) -> Iterato
     key = (head.device, head.plan_id, head.attempt)
     yield "runs", (*key, *_facts(run, head))
     for stage in head.stages:
-        yield "stages", (*key, stage.name.value, stage.status.value, stage.started_at, stage.duration, stage.reason)
+        yield "stages", (*key, stage.name, stage.status.value, stage.started_at, stage.duration, stage.reason)
     for row in _outcomes(history, run, everything):
         yield "outcomes", (*key, *row)
 
@@ -93,7 +93,7 @@ def _facts(run: StoredRun, head: Run) -> tuple[Any, ...]:
         *((torch.version, torch.git_version) if torch else (None, None)),
         *((plugin.version, plugin.commit) if plugin else (None, None)),
         *(environment.python, environment.os, environment.machine, environment.runner),
-        head.stage_reached.value if head.stage_reached else None,
+        head.stage_reached,
         *(getattr(counts, name) for name in _COUNTS),
         head.url,
     )

@@ -156,7 +156,7 @@ def _entry(history: HistoryReader, plan: Plan, run: StoredRun, row: int | None) 
 def _why_absent(run: StoredRun) -> str:
     for stage in run.head.stages:
         if stage.status not in (StageStatus.PASSED, StageStatus.NOT_RUN) and not stage.only_tests:
-            return f"not in the run: {stage.name.value} {stage.status.value}"
+            return f"not in the run: {stage.name} {stage.status.value}"
     return "not in the run"
 
 

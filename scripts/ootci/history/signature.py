@@ -14,7 +14,7 @@ import re
 
 from ootci.history.normalise import MAX_LINE, normalise
 from ootci.history.stack import place_in_torch, source_line
-from ootci.model.build import StageName, StageStatus
+from ootci.model.build import StageStatus
 from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.signature import Signature
 
@@ -79,7 +79,7 @@ def signature_of(
 
 
 def signature_of_stage(
-    device: str, stage: StageName, status: StageStatus, reason: str | None, excerpt: str | None
+    device: str, stage: str, status: StageStatus, reason: str | None, excerpt: str | None
 ) -> Signature | None:
     """What the failure of a stage is called; None where it did not fail.
 
@@ -90,14 +90,14 @@ def signature_of_stage(
         return None
     told = _PROCESS_ENDING.sub("", _first_line(reason) or _told_by(excerpt or ""))
     if not told or status is StageStatus.TIMED_OUT:
-        return Signature.of(f"{stage.value}: {status.value}")
+        return Signature.of(f"{stage}: {status.value}")
     sign = _ERROR_SIGN.search(told)
     unresolved = _UNRESOLVED.search(told)
     if unresolved is not None:
         told = unresolved.group()
     elif sign is not None:
         told = told[sign.start() :]
-    return Signature.of(f"{stage.value}: {normalise(told, device)}")
+    return Signature.of(f"{stage}: {normalise(told, device)}")
 
 
 def _named(device: str, told: str, text: str | None, test_id: str) -> Signature:

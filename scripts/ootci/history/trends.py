@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, timezone
 
-from ootci.model.build import StageName, StageStatus
+from ootci.model.build import StageStatus
 from ootci.model.device import BadRange, Device, bad_range
 from ootci.model.plan import Plan, PlannedRun
 from ootci.model.run import ReportState, Run
@@ -55,7 +55,7 @@ class Measured:
     tests: Tests | None
     duration: float
     queued: float | None
-    stages: Mapping[StageName, float]
+    stages: Mapping[str, float]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Annotated, ClassVar
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from ootci.model.record import Record, StageFile, Time
 from ootci.model.torch_build import TorchBuild, TorchRequest
@@ -15,7 +15,7 @@ NOTHING_COLLECTED = "no tests were collected"
 
 
 class StageName(str, Enum):
-    """The stages of a device run, in order."""
+    """The stages of a device run, in order; after them come the suites that the vendor brings."""
 
     FETCH = "fetch"
     BUILD = "build"
@@ -25,6 +25,12 @@ class StageName(str, Enum):
     INTEGRATION = "integration"
     OPS = "ops"
     UPSTREAM = "upstream"
+
+    __str__ = str.__str__
+
+
+AnyStage = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,30}$")]
+"""The name of a stage, or of a suite that a vendor brings, which is a stage of its own."""
 
 
 class StageStatus(str, Enum):
@@ -40,7 +46,7 @@ class StageStatus(str, Enum):
 class StageResult(Record):
     """What came of one stage of a device run."""
 
-    name: StageName
+    name: AnyStage
     """The stage."""
     status: StageStatus
     """How it ended; ``not_run`` when a stage before it failed."""

@@ -6,18 +6,19 @@ the stages' beginnings and ends, and the ends of tests that could not report the
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from ootci.model.build import StageName, StageStatus
+from ootci.model.build import AnyStage, StageStatus
 from ootci.model.outcome import OutcomeName, Way, way
 from ootci.model.record import Time
+from ootci.model.run import ReportState
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 """The longest event lists every test of a suite; what is longer is no event."""
@@ -34,8 +35,11 @@ class _Event(BaseModel):
     time: Time | None = None
 
 
-class CollectedTest(_Event):
-    """One test that pytest collected."""
+@dataclass(slots=True, unsafe_hash=True)
+class CollectedTest:
+    """One test that pytest collected. One event lists thousands, so it is as compact as an outcome."""
+
+    __pydantic_config__ = ConfigDict(extra="ignore")
 
     id: str
     suite: str | None = None
@@ -125,18 +129,27 @@ class Operators(_Event):
     counts: dict[str, OperatorUse] = Field(default_factory=dict)
 
 
+class Reported(_Event):
+    """What became of the report of a suite that the vendor brings; its tests are told like those of our suites."""
+
+    event: Literal["report"] = "report"
+    suite: AnyStage
+    state: ReportState
+    detail: str | None = None
+
+
 class StageStart(_Event):
     """A stage of the run began."""
 
     event: Literal["stage_start"] = "stage_start"
-    stage: StageName
+    stage: AnyStage
 
 
 class StageEnd(_Event):
     """A stage of the run ended."""
 
     event: Literal["stage_end"] = "stage_end"
-    stage: StageName
+    stage: AnyStage
     status: StageStatus
     duration: Seconds = 0.0
     reason: str | None = None
@@ -157,6 +170,7 @@ Event = Annotated[
     | UnknownIds
     | SessionEnd
     | Operators
+    | Reported
     | StageStart
     | StageEnd,
     Field(discriminator="event"),
@@ -165,20 +179,42 @@ Event = Annotated[
 _EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 
 
+class Tail:
+    """The whole lines of a log that others append to.
+
+    Args:
+        path: the log.
+        position: bytes at its beginning that are passed over.
+
+    """
+
+    def __init__(self, path: Path, position: int = 0) -> None:
+        self._path = path
+        self._position = position
+        self._skipping = False
+
+    def lines(self) -> Iterator[bytes]:
+        """What was appended since the last call; an unfinished last line waits for the next one."""
+        try:
+            stream = self._path.open("rb")
+        except OSError:
+            return
+        with stream:
+            stream.seek(self._position)
+            while line := stream.readline(MAX_LINE_BYTES):
+                whole = line.endswith(b"\n")
+                if not whole and len(line) < MAX_LINE_BYTES:
+                    return
+                self._position += len(line)
+                # The end of a line that was too long is not a line.
+                if whole and not self._skipping:
+                    yield line
+                self._skipping = not whole
+
+
 def read_events(path: Path) -> Iterator[Event]:
     """The events of a log. A missing log has none; lines that are no event, cut off or hostile, are passed over."""
-    try:
-        stream = path.open("rb")
-    except OSError:
-        return
-    skipping = False
-    with stream:
-        while line := stream.readline(MAX_LINE_BYTES):
-            whole = line.endswith(b"\n")
-            # The end of a line that was too long is not a line.
-            if whole and not skipping and (event := parse_event(line)) is not None:
-                yield event
-            skipping = not whole
+    return (event for line in Tail(path).lines() if (event := parse_event(line)) is not None)
 
 
 def parse_event(line: bytes) -> Event | None:
@@ -191,16 +227,18 @@ def parse_event(line: bytes) -> Event | None:
 
 def append_event(path: Path, event: _Event, now: datetime) -> None:
     """Add one event to a log with a single write, on a line of its own even after one that was cut off."""
-    record = {**json.loads(event.model_dump_json(exclude_none=True)), "time": json.loads(_TIME.dump_json(now))}
-    line = json.dumps(record, ensure_ascii=False) + "\n"
+    append_events(path, (event,), now)
+
+
+def append_events(path: Path, events: Iterable[_Event], now: datetime) -> None:
+    """Add events to a log, as :func:`append_event`."""
+    lines = "".join(
+        [event.model_copy(update={"time": now}).model_dump_json(exclude_none=True) + "\n" for event in events]
+    )
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         size = os.fstat(descriptor).st_size
-        if size and os.pread(descriptor, 1, size - 1) != b"\n":
-            line = "\n" + line
-        os.write(descriptor, line.encode("utf-8", "replace"))
+        begin = "\n" if size and os.pread(descriptor, 1, size - 1) != b"\n" else ""
+        os.write(descriptor, (begin + lines).encode("utf-8", "replace"))
     finally:
         os.close(descriptor)
-
-
-_TIME: TypeAdapter[datetime] = TypeAdapter(Time)

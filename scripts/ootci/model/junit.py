@@ -1,4 +1,4 @@
-"""JUnit XML that we hand out: junit.xml of a test stage and report.xml of a run, written case by case.
+"""JUnit XML that we hand out: one report of each suite and report.xml of a run, written case by case.
 
 What is written is what the reporters on GitHub look at: mikepenz/action-junit-report (``file`` of a case, ``message``),
 EnricoMi/publish-unit-test-result-action (the sums of a suite, ``file``) and dorny/test-reporter (``name``,
@@ -19,6 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from xml.sax.saxutils import escape
 
+from ootci.model.excerpt import allowed
 from ootci.model.outcome import FAILURES, Outcome, OutcomeName, Way
 from ootci.model.record import open_atomic
 
@@ -26,8 +27,6 @@ SUITES_FOLDER = "tests/device"
 """Where the suites lie in this repository, whose files a reporter can link."""
 FAILURE, ERROR, SKIPPED = "failure", "error", "skipped"
 """Elements that say that a test did not pass."""
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 does not allow (W3C, Extensible Markup Language 1.0, production 2)."""
 _NOT_PLAIN = re.compile('[\x00-\x1f&<>"\ud800-\udfff\ufffe\uffff]')
 """Characters of which a reader would not get back what was written."""
 _OUTCOME, _DURATION = attrgetter("outcome"), attrgetter("duration")
@@ -180,16 +179,8 @@ def _result(tag: str, message: str, kind: str, text: str | None) -> str:
 
 
 def _attribute(text: str) -> str:
-    return text if _NOT_PLAIN.search(text) is None else escape(_allowed(text), _IN_ATTRIBUTES)
+    return text if _NOT_PLAIN.search(text) is None else escape(allowed(text), _IN_ATTRIBUTES)
 
 
 def _content(text: str) -> str:
-    return escape(_allowed(text))
-
-
-def _allowed(text: str) -> str:
-    """A text without the characters that no XML may hold."""
-    # Most texts are lines that can be printed, which is seen much faster than a pattern can look.
-    if text.replace("\n", "").isprintable():
-        return text
-    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+    return escape(allowed(text))

@@ -39,6 +39,14 @@ NOT_EXECUTED = frozenset({OutcomeName.SKIPPED, OutcomeName.UNSUPPORTED, OutcomeN
 """The outcomes of tests whose body was never entered."""
 
 
+def may_replace(before: OutcomeName | None) -> bool:
+    """Whether a later report of the same attempt of a test counts in place of an earlier one: a failure stays.
+
+    An honest harness reports each test once. One that reports a failure and then a pass may not hide the failure.
+    """
+    return before not in FAILURES
+
+
 class Way(str, Enum):
     """How the work of a test was done, where the device counts that."""
 
@@ -105,6 +113,16 @@ class Outcome:
     def is_failure(self) -> bool:
         """Whether it says that the device did something wrong."""
         return self.outcome in FAILURES
+
+
+def each_once(outcomes: Iterable[Outcome]) -> tuple[Outcome, ...]:
+    """The outcomes, of each test the one that counts, at the place of its first."""
+    found: dict[str, Outcome] = {}
+    for item in outcomes:
+        before = found.get(item.id)
+        if before is None or may_replace(before.outcome):
+            found[item.id] = item
+    return tuple(found.values())
 
 
 class PassRate(Record):

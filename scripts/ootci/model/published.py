@@ -6,7 +6,7 @@ not know. Addresses are relative to the file in which they stand. Texts come fro
 
 from __future__ import annotations
 
-from ootci.model.build import PluginBuild, StageName, StageStatus
+from ootci.model.build import AnyStage, PluginBuild, StageStatus
 from ootci.model.cluster import Cluster
 from ootci.model.device import Tier
 from ootci.model.outcome import Counts, OutcomeName, PassRate
@@ -59,7 +59,7 @@ class DeviceEntry(Record):
     """When the verdict began; null where that is not known."""
     nights: int
     """How many nights in a row it has had this verdict."""
-    broke_at: StageName | None
+    broke_at: AnyStage | None
     """The stage where it broke; null when no stage did."""
     run_id: str | None
     """The run that the verdict was derived from; null when nothing was reported."""
@@ -168,7 +168,7 @@ class RunsFile(Published):
 class RunStage(Record):
     """One stage of a run."""
 
-    name: StageName
+    name: AnyStage
     """The stage."""
     status: StageStatus
     """How it ended."""

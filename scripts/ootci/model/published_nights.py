@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from ootci.model.build import StageName
+from ootci.model.build import AnyStage
 from ootci.model.outcome import PassRate
 from ootci.model.published import Compact
 from ootci.model.record import Record, Time
@@ -140,7 +140,7 @@ class TrendTests(Record):
 class StageSeconds(Record):
     """A stage that ran."""
 
-    name: StageName
+    name: AnyStage
     """The stage."""
     seconds: float
     """How long it took."""

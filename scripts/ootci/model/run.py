@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, field_validator
 
-from ootci.model.build import PluginBuild, StageName, StageResult
+from ootci.model.build import PluginBuild, StageResult
 from ootci.model.capability import CapabilityState
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.record import Record, Rows, StageFile, Time
@@ -232,7 +232,7 @@ class Run(StageFile):
         return frozenset(report.suite for report in self.suites if report.required)
 
     @property
-    def stage_reached(self) -> StageName | None:
+    def stage_reached(self) -> str | None:
         """The last stage that was started; null when none was."""
         started = [stage.name for stage in self.stages if stage.started_at is not None]
         return started[-1] if started else None

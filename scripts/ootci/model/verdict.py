@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from ootci.model.build import StageName
+from ootci.model.build import AnyStage
 from ootci.model.capability import Capability
 from ootci.model.cluster import Cause, Cluster
 from ootci.model.device import KnownFailure
@@ -177,7 +177,7 @@ class DeviceVerdict(Record):
     became too old. Null when neither is known."""
     nights: int = 0
     """How many nights in a row it has had this verdict."""
-    broke_at: StageName | None = None
+    broke_at: AnyStage | None = None
     """The stage where it broke; null when no stage did."""
     run_id: str | None = None
     """The run that the verdict was derived from; null when nothing was reported."""

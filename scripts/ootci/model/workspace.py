@@ -31,11 +31,6 @@ class RunFolder:
         return self.path / "build.json"
 
     @property
-    def junit(self) -> Path:
-        """junit.xml."""
-        return self.path / "junit.xml"
-
-    @property
     def events(self) -> Path:
         """events.jsonl."""
         return self.path / "events.jsonl"
@@ -52,8 +47,12 @@ class RunFolder:
 
     @property
     def report(self) -> Path:
-        """report.xml, which collect writes; junit.xml, from which it is made, stays as it was found."""
+        """report.xml: JUnit of the whole run."""
         return self.path / "report.xml"
+
+    def suite_report(self, suite: str) -> Path:
+        """JUnit of one suite."""
+        return self.path / "junit" / f"{suite}.xml"
 
     @property
     def logs(self) -> Path:

@@ -22,8 +22,6 @@ from readers import PAGES, READERS
 from reports import FILES, write_reports
 
 FLOOR = "expat, building records"
-STREAMING = (*tuple(READERS)[:3], "junitparser")
-"""Those that can read a report of any length, and the peer."""
 CASES, TURNS = 200_000, 3
 SYSTEM = Path(__file__).parents[1]
 
@@ -34,7 +32,7 @@ def machine() -> dict[str, object]:
 
 
 def rows(
-    cases: int = CASES, turns: int = TURNS, files: int = FILES, names: Sequence[str] = tuple(READERS)
+    cases: int = CASES, turns: int = TURNS, files: int = 1, names: Sequence[str] = tuple(READERS)
 ) -> dict[str, dict[str, float | int | None]]:
     """By name: processor seconds, their ratio to the floor, noise, and the peak of memory.
 
@@ -139,19 +137,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure what reading JUnit costs.")
     parser.add_argument("--cases", type=int, default=CASES, help=f"test cases in all ({CASES})")
     parser.add_argument("--turns", type=int, default=TURNS, help=f"how often each is run ({TURNS})")
-    parser.add_argument("--files", type=int, default=FILES, help=f"in how many reports ({FILES})")
-    parser.add_argument("--streaming", action="store_true", help="leave out what holds a whole run of tests")
+    parser.add_argument("--files", type=int, default=1, help="in how many reports (1)")
     parser.add_argument("--pages", action="store_true", help="measure tools that make pages, too")
     parser.add_argument("--as", dest="name", default="ingest", metavar="NAME", help="the section's name in the JSON")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where the rows go, as JSON")
     arguments = parser.parse_args()
-    names = [name for name in READERS if not arguments.streaming or name in STREAMING]
-    measured = rows(arguments.cases, arguments.turns, arguments.files, names)
+    measured = rows(arguments.cases, arguments.turns, arguments.files)
     sys.stdout.write("\n".join(lines(measured)) + "\n")
     if arguments.json is not None:
         found: dict[str, object] = {"machine": machine(), arguments.name: measured}
         if arguments.pages:
-            found["pages"] = pages(arguments.cases, arguments.files)
+            found["pages"] = pages(arguments.cases)
         arguments.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 

@@ -94,16 +94,11 @@ def _front(rows: Mapping[str, Any]) -> Iterable[str]:
 
 SECTIONS: dict[str, Section] = {
     "ingest": Section(
-        "Reading JUnit",
-        "200,000 test cases in 20 reports of pytest's format, 2 % failures with 40 lines of text, 8 % skipped. Ratios "
-        "are to expat building a tuple for each case, which is the least that a reader in Python does. The memory of "
-        "ootci's rows is that of the whole program, most of it before the first report is read. `ootci collect` writes "
-        "run.json and report.xml besides.",
-        _reading,
-    ),
-    "ingest_large": Section(
-        "Reading JUnit, 1,000,000 test cases in one report",
-        "One turn, so that its noise is not known. What is read case by case needs no more memory than before.",
+        "Reading JUnit and the event log",
+        "200,000 test cases in one report of pytest's format, 2 % failures with 40 lines of text, 8 % skipped. Ratios "
+        "are to expat building a tuple for each case, which is the least that a reader in Python does. A vendor's "
+        "report is read by junitparser behind a guard. `ootci collect` reads an event log of as many tests and writes "
+        "run.json, report.xml and the suite's report.",
         _reading,
     ),
     "history": Section(

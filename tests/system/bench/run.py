@@ -62,7 +62,6 @@ MEASUREMENTS: dict[str, tuple[Callable[[], Any], Callable[[Any], Iterable[str]]]
     "build": (lambda: builds(PYTHON, ROOT / "devices" / "openreg"), _build_lines),
     "suites": (lambda: suites.rows(PYTHON, "openreg"), _suite_lines),
     "ingest": (ingest.rows, ingest.lines),
-    "ingest_large": (lambda: ingest.rows(1_000_000, 1, 1, ingest.STREAMING), ingest.lines),
     "pages": (ingest.pages, lambda found: json.dumps(found, indent=1).splitlines()),
     "history": (_history, lambda found: history.lines(found["seconds"], found["size"])),
     "site": (dashboard.rows, lambda found: json.dumps(found, indent=1).splitlines()),

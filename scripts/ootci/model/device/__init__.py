@@ -20,7 +20,7 @@ from .registry import (
     upstream_list,
     with_lists,
 )
-from .running import BuildRunner, Check, Container, Credentials, Limits, Runner, Suite
+from .running import OURS, BuildRunner, Check, Container, Credentials, Limits, Runner, Suite
 from .variants import VariantDevice, variants_of
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "DEFAULT_FOLDER",
     "KNOWN_FAILURES",
     "LONGEST_RANGE",
+    "OURS",
     "UPSTREAM_LIST",
     "BadRange",
     "BuildRunner",

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from ootci.model.record import Record
 
-from .values import Image, Label, Secret, Text, Volume, Workers
+from .values import Image, Label, Name, RelativePath, Secret, Text, Volume, Workers
 
 
 class Credentials(Record):
@@ -68,19 +68,47 @@ class Check(Record):
 
 
 Dtype = Literal["float32", "float16", "bfloat16", "complex64", "int64", "bool"]
+OURS = ("smoke", "integration", "ops", "upstream")
+"""The suites of this repository."""
+RESERVED = frozenset({"fetch", "build", "import", "check", "stages"})
+"""Names that a suite cannot have, because stages have them, or a section of report.xml."""
 
 
 class Suite(Record):
-    """A suite to run on the device."""
+    """A suite to run on the device: one of this repository's, or one that the vendor brings."""
 
-    name: Literal["smoke", "integration", "ops", "upstream"]
-    """Name of the suite. `upstream` needs the list `devices/<name>/upstream.txt`."""
+    name: Name
+    """`smoke`, `integration`, `ops`, `upstream` (needs the list `devices/<name>/upstream.txt`), or another name for a
+    suite that you bring with `command` and `junit`."""
+    command: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    """Of a suite of your own: the command that runs it, as a list of words; run without a shell in the device's
+    environment and an empty folder. `{plugin}` stands for the folder of the plugin's sources, where they are on the
+    machine, and `{device}` for the name in `torch.device(name)`."""
+    junit: RelativePath | None = None
+    """Of a suite of your own: the JUnit report that the command writes, relative to the folder that it runs in; a file,
+    a folder of `.xml` files, or a pattern such as `reports/*.xml`."""
     required: bool = True
     """False makes it advisory: shown, but it does not decide the verdict."""
     min_tests: Annotated[int, Field(ge=1)] = 1
     """Fewer collected tests than this are lost tests, not a pass."""
     dtypes: Annotated[tuple[Dtype, ...], Field(min_length=1)] | None = None
     """Of the suite `ops` only: the dtypes of its operators; `[float32]` when absent."""
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is one of this repository's suites."""
+        return self.command is None
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Suite:
+        if self.name in OURS and (self.command is not None or self.junit is not None):
+            raise ValueError(f"`{self.name}` is a suite of this repository; give a suite of your own another name")
+        if self.name in RESERVED:
+            raise ValueError(f"a suite cannot have the name `{self.name}`, which a stage has")
+        if self.name not in OURS and (self.command is None or self.junit is None):
+            known = ", ".join(OURS)
+            raise ValueError(f"`{self.name}` is none of {known}; a suite of your own needs `command` and `junit`")
+        return self
 
     @model_validator(mode="after")
     def _has_dtypes(self) -> Suite:

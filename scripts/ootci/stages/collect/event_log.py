@@ -1,34 +1,42 @@
-"""What the event log says, read once."""
+"""The event log, read once: what came of every stage and every test."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from sys import intern
 
-from ootci.model.build import StageName, StageResult, StageStatus
+from ootci.model.build import StageResult, StageStatus
 from ootci.model.event import (
     Collected,
     CollectedTest,
+    CollectError,
     Operators,
     OperatorUse,
+    Reported,
     Sharded,
     StageEnd,
     StageStart,
     TestEnd,
     read_events,
 )
-from ootci.model.outcome import Attempt
+from ootci.model.excerpt import MAX_MESSAGE, allowed, excerpt, one_line
+from ootci.model.ids import short_id
+from ootci.model.outcome import Attempt, Outcome, OutcomeName, may_replace
 from ootci.model.run import OperatorCount
 
-from .excerpt import excerpt
-
+MAX_NAME = 100
 MAX_REASON = 500
 MAX_EXCERPT = 8_000
+MAX_TESTS = 250_000
+"""A run.json of as many can still be read; whoever tells of more has those after them left out."""
 MAX_TESTS_AGAIN = 1_000
 MAX_ATTEMPTS = 5
 MAX_OPERATORS = 20_000
+MAX_OUTPUT = 16 * 1024 * 1024
+"""Characters that the outputs of all tests have together."""
 
 
 @dataclass
@@ -38,41 +46,55 @@ class EventLog:
     Attributes:
         started: when each stage began.
         ended: how each stage ended.
-        collected: tests that pytest collected, by id, those of other shares included.
-        ends: what came of the tests of the suite during which the job was ended, so that nobody wrote its report.
+        collected: tests that were collected, by id, those of other shares included, as if none had reported.
+        ends: what came of tests, by id; of several reports of a test a failure stays.
+        broken: files that could not be collected, as tests, by id.
         operators: how often each operator ran.
         attempts: later attempts of tests, by id.
         facts: what the check command said of what is below the plugin.
+        reports: what became of the reports of suites, where they are not as the tests say.
+        outputs: what tests printed, by id.
+        is_full: whether more tests were told of than are kept.
+        never_began: why a stage did not run that never began.
 
     """
 
-    started: dict[StageName, datetime | None] = field(default_factory=dict)
-    ended: dict[StageName, StageEnd] = field(default_factory=dict)
-    collected: dict[str, CollectedTest] = field(default_factory=dict)
-    ends: dict[str, TestEnd] = field(default_factory=dict)
+    started: dict[str, datetime | None] = field(default_factory=dict)
+    ended: dict[str, StageEnd] = field(default_factory=dict)
+    collected: dict[str, Outcome] = field(default_factory=dict)
+    ends: dict[str, Outcome] = field(default_factory=dict)
+    broken: dict[str, Outcome] = field(default_factory=dict)
     operators: dict[str, OperatorUse] = field(default_factory=dict)
     attempts: dict[str, list[Attempt]] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
+    reports: dict[str, Reported] = field(default_factory=dict)
+    outputs: dict[str, str] = field(default_factory=dict)
+    is_full: bool = False
+    never_began: str = "a stage before it did not pass"
 
     @classmethod
     def read(cls, path: Path) -> EventLog:
         """Read a log; a missing one says nothing."""
         log = cls()
+        room = MAX_OUTPUT
         for event in read_events(path):
             if isinstance(event, StageStart):
                 log.started[event.stage] = event.time
-                log.ends = {}
             elif isinstance(event, StageEnd):
                 log.ended[event.stage] = event
                 log.facts.update(event.facts)
-                log.ends = {}
             elif isinstance(event, TestEnd) and event.attempt > 1:
                 log._add_attempt(event)
             elif isinstance(event, TestEnd):
-                log.ends[event.id] = event
+                room -= len(event.output or "")
+                log._add_end(event, keep_output=room >= 0)
             elif isinstance(event, (Collected, Sharded)):
                 for test in event.tests:
-                    log.collected.setdefault(test.id, test)
+                    log._add_test(test)
+            elif isinstance(event, CollectError):
+                log._add_broken(event)
+            elif isinstance(event, Reported):
+                log.reports[event.suite] = event
             elif isinstance(event, Operators):
                 log.add_operators(event.counts)
         return log
@@ -86,25 +108,63 @@ class EventLog:
                     native=before.native + use.native, fallback=before.fallback + use.fallback
                 )
 
-    def _add_attempt(self, event: TestEnd) -> None:
-        if event.id not in self.attempts and len(self.attempts) >= MAX_TESTS_AGAIN:
+    def _add_test(self, test: CollectedTest) -> None:
+        test_id = _id(test.id)
+        if test_id not in self.collected and len(self.collected) < MAX_TESTS:
+            self.collected[test_id] = _silent(test_id, test)
+        else:
+            self.is_full = self.is_full or test_id not in self.collected
+
+    def _add_end(self, event: TestEnd, *, keep_output: bool) -> None:
+        test_id = _id(event.id)
+        test, before = self.collected.get(test_id), self.ends.get(test_id)
+        if test is None or (before is not None and not may_replace(before.outcome)):
             return
-        attempts = self.attempts.setdefault(event.id, [])
+        self.ends[test_id] = _ended(test, event)
+        if event.output and keep_output:
+            self.outputs[test_id] = event.output
+
+    def _add_broken(self, event: CollectError) -> None:
+        test_id = _id(event.id)
+        test = CollectedTest(id=event.id, suite=event.id.partition("/")[0], title="The file can be collected.")
+        end = TestEnd(id=event.id, outcome=OutcomeName.ERROR, message=event.message, text=event.text)
+        if len(self.broken) < MAX_TESTS:
+            self.broken[test_id] = _ended(_silent(test_id, test), end)
+
+    def _add_attempt(self, event: TestEnd) -> None:
+        test_id = _id(event.id)
+        if test_id not in self.attempts and len(self.attempts) >= MAX_TESTS_AGAIN:
+            return
+        attempts = self.attempts.setdefault(test_id, [])
         if len(attempts) < MAX_ATTEMPTS:
-            message = event.message
             attempts.append(
                 Attempt(
                     outcome=event.outcome,
                     duration=round(event.duration, 3),
-                    message=message[:MAX_REASON] if message else None,
+                    message=event.message[:MAX_REASON] if event.message else None,
                     text=excerpt(event.text, MAX_EXCERPT),
                 )
             )
 
-    def stage(self, name: StageName) -> StageResult:
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """Every test that was collected, suite by suite, and what could not be collected as tests that failed."""
+        suites: dict[str, list[Outcome]] = {}
+        for item in self._outcomes():
+            suites.setdefault(item.suite, []).append(item)
+        return tuple(item for items in suites.values() for item in items)
+
+    def _outcomes(self) -> Iterator[Outcome]:
+        for test_id, test in self.collected.items():
+            item = self.ends.get(test_id, test)
+            if item.is_failure and test_id in self.attempts:
+                item = item.model_copy(update={"attempts": tuple(self.attempts[test_id])})
+            yield item
+        yield from (item for test_id, item in self.broken.items() if test_id not in self.collected)
+
+    def stage(self, name: str) -> StageResult:
         """What came of a stage; one that began and never told of its end crashed."""
         if name not in self.started:
-            return StageResult(name=name, status=StageStatus.NOT_RUN, reason="a stage before it did not pass")
+            return StageResult(name=name, status=StageStatus.NOT_RUN, reason=self.never_began)
         end = self.ended.get(name)
         if end is None:
             reason = "the job ended while this stage was running"
@@ -126,3 +186,39 @@ class EventLog:
             OperatorCount(operator=name[:200], native=use.native, fallback=use.fallback)
             for name, use in sorted(self.operators.items())
         )
+
+
+def _id(text: str) -> str:
+    return short_id(allowed(text))
+
+
+def _silent(test_id: str, test: CollectedTest) -> Outcome:
+    return Outcome(
+        id=test_id,
+        suite=_shared(test.suite, MAX_NAME) or "unknown",
+        outcome=OutcomeName.NOT_RUN,
+        capability=_shared(test.capability, MAX_NAME),
+        title=_shared(test.title, MAX_MESSAGE),
+        message="collected, but never reported",
+    )
+
+
+def _ended(test: Outcome, end: TestEnd) -> Outcome:
+    """A test's outcome, all of it capped; of a test that passed nothing is told but that."""
+    passed = end.outcome is OutcomeName.PASSED
+    return Outcome(
+        test.id,
+        test.suite,
+        end.outcome,
+        test.capability,
+        test.title,
+        round(end.duration, 3),
+        None if passed else one_line(end.message) or end.outcome.value,
+        None if passed else excerpt(end.text) or excerpt(end.output),
+        end.ran,
+    )
+
+
+def _shared(text: str | None, limit: int) -> str | None:
+    """A text that many tests have, held once."""
+    return intern(allowed(text)[:limit]) or None if text else None

@@ -1,16 +1,16 @@
-"""report.xml: one JUnit report of a whole run, for whatever shows such reports on GitHub and elsewhere."""
+"""JUnit of a run, for whatever shows such reports: report.xml of all of it, and a report of each suite."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ootci.model.build import StageStatus
+from ootci.model.excerpt import excerpt
 from ootci.model.junit import OtherCase, write_report
 from ootci.model.outcome import Outcome, OutcomeName
-from ootci.model.run import ReportState, Run
-
-from .excerpt import excerpt
+from ootci.model.run import ReportState, Run, SuiteReport
+from ootci.model.workspace import RunFolder
 
 MAX_TEXTS = 16 * 1024 * 1024
 """Characters that the texts of all failures have together; whoever fills it up gets short ones after that."""
@@ -18,6 +18,20 @@ SHORT_TEXT = 400
 STAGES = "stages"
 """The test suite in which a reader finds what went wrong besides tests."""
 _SAID = (ReportState.COMPLETE, ReportState.NOT_EXPECTED)
+
+
+def write_reports(run: Run, folder: RunFolder, outputs: Mapping[str, str]) -> None:
+    """Write report.xml, and of each suite that was to report a report that also holds what the tests printed."""
+    write_run_report(run, folder.report)
+    trouble = {case.name: case for case in _reports(run)}
+    for suite in run.suites:
+        cases: list[Outcome | OtherCase] = [item for item in run.outcomes if item.suite == suite.suite]
+        cases += [case for name, case in trouble.items() if name == _report_of(suite)]
+        target = folder.suite_report(suite.suite)
+        if suite.state is ReportState.NOT_EXPECTED:
+            target.unlink(missing_ok=True)
+        else:
+            write_report(target, {suite.suite: cases}, outputs)
 
 
 def write_run_report(run: Run, target: Path) -> None:
@@ -47,11 +61,15 @@ def _stages(run: Run) -> Iterator[OtherCase]:
         was_run = stage.status is not StageStatus.NOT_RUN
         outcome, text = (OutcomeName.ERROR, stage.excerpt) if was_run else (OutcomeName.SKIPPED, None)
         status = stage.status.value
-        yield OtherCase(stage.name.value, STAGES, stage.duration, outcome, stage.reason or status, status, text)
+        yield OtherCase(stage.name, STAGES, stage.duration, outcome, stage.reason or status, status, text)
 
 
 def _reports(run: Run) -> Iterator[OtherCase]:
     for suite in run.suites:
         if suite.state not in _SAID:
             state = suite.state.value
-            yield OtherCase(f"report of {suite.suite}", STAGES, 0.0, OutcomeName.ERROR, suite.detail or state, state)
+            yield OtherCase(_report_of(suite), STAGES, 0.0, OutcomeName.ERROR, suite.detail or state, state)
+
+
+def _report_of(suite: SuiteReport) -> str:
+    return f"report of {suite.suite}"

@@ -3,68 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from ootci.model.build import StageName, StageStatus
-from ootci.model.event import StageEnd
-from ootci.model.ids import short_id
-from ootci.model.outcome import Outcome
+from ootci.model.device import OURS
+from ootci.model.event import Reported, StageEnd
+from ootci.model.outcome import may_replace
 from ootci.model.run import ReportState
 from ootci.model.workspace import RunFolder, Shard
 
 from .event_log import EventLog
-from .junit import Report, read_junit
 
-_BEFORE = (StageName.IMPORT, StageName.CHECK)
 _WORST = (StageStatus.PASSED, StageStatus.NOT_RUN, StageStatus.FAILED, StageStatus.TIMED_OUT, StageStatus.CRASHED)
 
 
-@dataclass(frozen=True)
-class Reported:
-    """What was reported of a run: its event log, its report, and where its environment is described."""
-
-    log: EventLog
-    report: Report
-    env: Path
-
-
-def reported(folder: RunFolder) -> Reported:
-    """What a run folder holds, whether its tests were run at once or in shares."""
+def joined_log(folder: RunFolder) -> tuple[EventLog, Path]:
+    """The event log of a run, whether its tests were run at once or in shares, and where its env.json lies."""
     found = folder.shards_found()
     if not found:
-        return Reported(EventLog.read(folder.events), read_junit(folder.junit), folder.env)
+        return EventLog.read(folder.events), folder.env
     count = found[-1].count
     shards = [Shard(index, count) for index in range(1, count + 1)]
-    present = [shard for shard in shards if folder.shard(shard).events.exists()]
-    logs = {shard: EventLog.read(folder.shard(shard).events) for shard in present}
-    log = _joined(logs, [shard for shard in shards if shard not in logs])
-    reports = {shard: read_junit(folder.shard(shard).junit) for shard in shards}
-    env = folder.shard(present[0] if present else shards[0]).env
-    return Reported(log, _report(reports, {test_id: place for place, test_id in enumerate(log.collected)}), env)
+    logs = {shard: EventLog.read(folder.shard(shard).events) for shard in shards if folder.shard(shard).events.exists()}
+    first = next(iter(logs), shards[0])
+    return _joined(logs, [shard for shard in shards if shard not in logs]), folder.shard(first).env
 
 
 def _joined(logs: Mapping[Shard, EventLog], silent: list[Shard]) -> EventLog:
     joined = EventLog()
     for log in logs.values():
         joined.collected.update({key: test for key, test in log.collected.items() if key not in joined.collected})
-        joined.ends.update(log.ends)
+        for test_id, item in log.ends.items():
+            before = joined.ends.get(test_id)
+            if before is None or may_replace(before.outcome):
+                joined.ends[test_id] = item
+        joined.broken.update(log.broken)
         joined.attempts.update(log.attempts)
         joined.facts.update(log.facts)
+        joined.reports.update(log.reports)
+        joined.outputs.update(log.outputs)
+        joined.is_full = joined.is_full or log.is_full
         joined.add_operators(log.operators)
-    for name in StageName:
-        if not any(name in log.started for log in logs.values()):
-            continue
+    for name in dict.fromkeys(name for log in logs.values() for name in log.started):
         starts = [time for log in logs.values() if (time := log.started.get(name)) is not None]
         joined.started[name] = min(starts, default=None)
-        ends = {shard: log.ended.get(name) for shard, log in logs.items()}
+        # A suite that the vendor brings is run by one share.
+        ends = {
+            shard: log.ended.get(name) for shard, log in logs.items() if name in {*StageName} or name in log.started
+        }
         # The card of a share that never reported may be well: nothing is known of its import and its check.
-        missing = [shard for shard, end in ends.items() if end is None] + ([] if name in _BEFORE else silent)
+        lost = silent if name in OURS else []
+        missing = [*(shard for shard, end in ends.items() if end is None), *lost]
         joined.ended[name] = _end(name, {shard: end for shard, end in ends.items() if end is not None}, missing)
+        if missing and name in OURS:
+            detail = f"{missing[0]} never reported"
+            joined.reports[name] = Reported(suite=name, state=ReportState.TRUNCATED, detail=detail)
     return joined
 
 
-def _end(name: StageName, ends: Mapping[Shard, StageEnd], missing: list[Shard]) -> StageEnd:
+def _end(name: str, ends: Mapping[Shard, StageEnd], missing: list[Shard]) -> StageEnd:
     bad = {shard: end for shard, end in ends.items() if end.status is not StageStatus.PASSED}
     said = [f"{shard}: {end.reason or end.status.value}" for shard, end in bad.items()]
     said += [f"{shard} never reported" for shard in missing]
@@ -79,20 +76,3 @@ def _end(name: StageName, ends: Mapping[Shard, StageEnd], missing: list[Shard]) 
         log=worst.log if worst else next((end.log for end in ends.values()), None),
         only_tests=not missing and bool(bad) and all(end.only_tests for end in bad.values()),
     )
-
-
-def _report(reports: Mapping[Shard, Report], places: Mapping[str, int]) -> Report:
-    """All outcomes, in the order in which the tests were collected. Of a test in two shares a failure stays."""
-    found: dict[str, Outcome] = {}
-    for report in reports.values():
-        for outcome in report.outcomes:
-            if outcome.id not in found or not found[outcome.id].is_failure:
-                found[outcome.id] = outcome
-    by_id = {short_id(test_id): place for test_id, place in places.items()}
-    outcomes = tuple(sorted(found.values(), key=lambda outcome: by_id.get(outcome.id, len(by_id))))
-    for shard, report in reports.items():
-        if report.state is ReportState.MISSING:
-            return Report(outcomes, ReportState.TRUNCATED, f"{shard} never reported")
-        if report.state not in (ReportState.COMPLETE, ReportState.NO_TESTS):
-            return Report(outcomes, ReportState.TRUNCATED, f"{shard}: {report.detail}")
-    return Report(outcomes, ReportState.COMPLETE if outcomes else ReportState.NO_TESTS)

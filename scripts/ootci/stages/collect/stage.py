@@ -8,10 +8,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from ootci.errors import StageFileInvalid
-from ootci.model.build import Build, StageName, StageResult, StageStatus
-from ootci.model.device import Device
-from ootci.model.event import TestEnd
-from ootci.model.ids import short_id
+from ootci.model.build import NOTHING_COLLECTED, Build, StageName, StageResult, StageStatus
+from ootci.model.device import Device, Suite
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan, PlannedRun
 from ootci.model.probe import read_probe
@@ -20,13 +18,11 @@ from ootci.model.run import CapabilityCounts, ReportState, Run, SuiteReport
 from ootci.model.torch_build import TorchRequest
 from ootci.model.workspace import RunFolder
 
-from .case import MAX_MESSAGE, MAX_NAME
-from .event_log import EventLog
-from .excerpt import excerpt
-from .junit import Report
+from .by_hand import log_of_reports, reports_by_hand, unknown_build
+from .event_log import MAX_REASON, MAX_TESTS, EventLog
 from .place import environment, links, queued_at
-from .report import write_run_report
-from .shards import reported
+from .report import write_reports
+from .shards import joined_log
 
 
 def collect(
@@ -38,7 +34,7 @@ def collect(
     attempt: int = 1,
     variables: Mapping[str, str] = os.environ,
 ) -> Run:
-    """Write run.json, and report.xml for other tools, from whatever the stages before left behind.
+    """Write run.json, and JUnit for other tools, from whatever the stages before left behind.
 
     Args:
         device: the device.
@@ -54,12 +50,14 @@ def collect(
 
     """
     planned = plan.run_of(device.name)
-    build = _build_of(planned, folder)
-    found = reported(folder)
-    log, report = found.log, found.report
+    by_hand = reports_by_hand(folder)
+    build = unknown_build(planned) if by_hand and not folder.build.exists() else _build_of(planned, folder)
+    log, env = (log_of_reports(by_hand, device), folder.env) if by_hand else joined_log(folder)
     stages = _stages(build, log, device)
-    outcomes = _with_attempts(_with_missing(report.outcomes, log), log)
+    outcomes = log.outcomes()
     started, finished = _span(stages, now)
+    # What is by hand may be from elsewhere, so the variables of this job say nothing about it.
+    here: Mapping[str, str] = {} if by_hand else variables
     run = Run(
         id=planned.run_id,
         plan_id=plan.id,
@@ -71,9 +69,9 @@ def collect(
         torch_request=_without_paths(planned),
         torch=build.torch,
         plugin=build.plugin,
-        environment=environment(read_probe(found.env), build, log.facts, variables, here=not folder.shards_found()),
+        environment=environment(read_probe(env), build, log.facts, here, here=not folder.shards_found()),
         stages=stages,
-        suites=_suites(device, stages, report, outcomes, {test.suite for test in log.collected.values()}),
+        suites=_suites(device, stages, log, outcomes),
         capabilities=CapabilityCounts.of(outcomes),
         outcomes=outcomes,
         operators=log.operator_counts(),
@@ -81,7 +79,7 @@ def collect(
         links=links(device, build, stages, folder),
     )
     write(run, folder.run)
-    write_run_report(run, folder.report)
+    write_reports(run, folder, log.outputs)
     return run
 
 
@@ -108,91 +106,47 @@ def _without_paths(planned: PlannedRun) -> TorchRequest:
 
 
 def _stages(build: Build, log: EventLog, device: Device) -> tuple[StageResult, ...]:
-    names = [StageName.IMPORT, StageName.CHECK, *(StageName(suite.name) for suite in device.suites)]
+    names = [StageName.IMPORT, StageName.CHECK, *(suite.name for suite in device.suites)]
     return (*build.stages, *(log.stage(name) for name in names))
 
 
-def _with_missing(reported: tuple[Outcome, ...], log: EventLog) -> tuple[Outcome, ...]:
-    """What was reported, and every test that was collected and is not in the report.
-
-    A job that was ended from outside leaves outcomes in the event log that no report holds; a test without any outcome
-    is `not_run`.
-    """
-    if not log.collected:
-        return reported
-    known = {outcome.id for outcome in reported}
-    missing = []
-    for test in log.collected.values():
-        if short_id(test.id) in known:
-            continue
-        end = log.ends.get(test.id) or TestEnd(
-            id=test.id, outcome=OutcomeName.NOT_RUN, message="collected, but never reported"
-        )
-        missing.append(
-            Outcome(
-                id=short_id(test.id),
-                suite=(test.suite or "unknown")[:MAX_NAME],
-                outcome=end.outcome,
-                capability=test.capability[:MAX_NAME] if test.capability else None,
-                title=test.title[:MAX_MESSAGE] if test.title else None,
-                duration=round(end.duration, 3),
-                message=end.message[:MAX_MESSAGE] if end.message else None,
-                text=excerpt(end.text),
-                ran=end.ran,
-            )
-        )
-    return (*reported, *missing)
-
-
-def _with_attempts(outcomes: tuple[Outcome, ...], log: EventLog) -> tuple[Outcome, ...]:
-    """The outcomes, with the later attempts of those that failed at first."""
-    if not log.attempts:
-        return outcomes
-    later = {short_id(test_id): tuple(attempts) for test_id, attempts in log.attempts.items()}
-    return tuple(
-        item.model_copy(update={"attempts": later[item.id]}) if item.is_failure and item.id in later else item
-        for item in outcomes
-    )
-
-
 def _suites(
-    device: Device,
-    stages: tuple[StageResult, ...],
-    report: Report,
-    outcomes: tuple[Outcome, ...],
-    collected: set[str | None],
+    device: Device, stages: tuple[StageResult, ...], log: EventLog, outcomes: tuple[Outcome, ...]
 ) -> tuple[SuiteReport, ...]:
-    by_name = {stage.name.value: stage for stage in stages}
+    by_name = {stage.name: stage for stage in stages}
     reports = []
     for suite in device.suites:
         mine = [outcome for outcome in outcomes if outcome.suite == suite.name]
-        state, detail = _state(by_name[suite.name], report, mine, suite.name in collected)
+        state, detail = _state(suite, by_name[suite.name], log, mine)
         reports.append(
             SuiteReport(
                 suite=suite.name,
                 required=suite.required,
                 min_tests=suite.min_tests,
                 state=state,
-                detail=detail,
+                detail=detail[:MAX_REASON] if detail else None,
                 counts=Counts.of(mine),
             )
         )
     return tuple(reports)
 
 
-def _state(
-    stage: StageResult, report: Report, outcomes: list[Outcome], collected: bool
-) -> tuple[ReportState, str | None]:
-    """What became of a suite's report; ``collected`` says whether it is known which tests it should hold."""
+def _state(suite: Suite, stage: StageResult, log: EventLog, outcomes: list[Outcome]) -> tuple[ReportState, str | None]:
+    """What became of a suite's report."""
+    told = log.reports.get(suite.name)
+    if told is not None and told.state is not ReportState.COMPLETE:
+        return told.state, told.detail
     if stage.status is StageStatus.NOT_RUN:
         return ReportState.NOT_EXPECTED, stage.reason
-    if report.state not in (ReportState.COMPLETE, ReportState.NO_TESTS):
-        cut = report.state is ReportState.TRUNCATED and collected
-        if not (cut and outcomes and all(item.outcome is not OutcomeName.NOT_RUN for item in outcomes)):
-            return report.state, report.detail
+    if told is None and not suite.is_ours:
+        return ReportState.MISSING, f"no report was written: {stage.reason or stage.status.value}"
     if not outcomes:
-        return ReportState.NO_TESTS, stage.reason or "no tests were collected"
+        return ReportState.NO_TESTS, stage.reason or NOTHING_COLLECTED
+    if log.is_full:
+        return ReportState.TRUNCATED, f"the log tells of more than {MAX_TESTS} tests; those after them were not read"
     missing = sum(item.outcome is OutcomeName.NOT_RUN for item in outcomes)
     if missing:
         return ReportState.TRUNCATED, f"{missing} of {len(outcomes)} collected tests never reported"
+    if suite.name not in log.ended:
+        return ReportState.TRUNCATED, stage.reason
     return ReportState.COMPLETE, None

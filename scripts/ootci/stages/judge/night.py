@@ -32,7 +32,7 @@ class Judged:
 
     verdict: VerdictName
     reason: str
-    broke_at: StageName | None = None
+    broke_at: str | None = None
 
 
 def judge_night(device: str, plan: Plan, run: StoredRun | None, before: StoredRun | None, *, ever: bool) -> Judged:
@@ -114,7 +114,7 @@ def _no_data(run: Run) -> Judged | None:
 
 def _stage(run: Run, suite: str) -> StageResult | None:
     """A suite's stage. The file comes from a device's job, so it may lack it."""
-    return next((stage for stage in run.stages if stage.name.value == suite), None)
+    return next((stage for stage in run.stages if stage.name == suite), None)
 
 
 _BROKEN_STAGES = (
@@ -128,7 +128,7 @@ _BROKEN_STAGES = (
 def _stage_broken(run: Run) -> Judged | None:
     for name, verdict in _BROKEN_STAGES:
         for stage in run.stages:
-            if stage.name is name and stage.status not in (StageStatus.PASSED, StageStatus.NOT_RUN):
+            if stage.name == name and stage.status not in (StageStatus.PASSED, StageStatus.NOT_RUN):
                 return Judged(verdict, f"{name.value}: {stage.reason or stage.status.value}", name)
     return None
 
@@ -193,7 +193,7 @@ def _failing(run: StoredRun, failures: _Failures) -> Judged | None:
         text = f"{_tests(len(failures.unknown))} failing, first {failures.unknown[0].id}{failures.note}"
         return Judged(VerdictName.FAILING, text, _first_failing_stage(run.head, failures))
     for stage in _failing_stages(run.head, failures):
-        return Judged(VerdictName.FAILING, f"{stage.name.value}: {stage.reason or stage.status.value}", stage.name)
+        return Judged(VerdictName.FAILING, f"{stage.name}: {stage.reason or stage.status.value}", stage.name)
     return None
 
 
@@ -225,13 +225,13 @@ def _failing_stages(run: Run, failures: _Failures) -> list[StageResult]:
     return [
         stage
         for stage in run.stages
-        if stage.name.value in run.required_suites
+        if stage.name in run.required_suites
         and stage.status is not StageStatus.PASSED
-        and not (stage.status is StageStatus.FAILED and stage.only_tests and stage.name.value in excused)
+        and not (stage.status is StageStatus.FAILED and stage.only_tests and stage.name in excused)
     ]
 
 
-def _first_failing_stage(run: Run, failures: _Failures) -> StageName | None:
+def _first_failing_stage(run: Run, failures: _Failures) -> str | None:
     return next((stage.name for stage in _failing_stages(run, failures)), None)
 
 

@@ -166,7 +166,7 @@ class AlertTexts:
         if item.since is not None:
             yield "Since", day(item.since) + (f", {many(item.nights, 'night')}" if item.nights else "")
         if item.broke_at is not None:
-            yield "Stage", item.broke_at.value
+            yield "Stage", item.broke_at
         yield "Passed", f"{item.pass_rate} executed tests of required suites"
         yield (
             "PyTorch",

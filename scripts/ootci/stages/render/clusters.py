@@ -196,7 +196,7 @@ class Clusters:
         """The cluster of the stage at which a device broke; None where tests failed, or nothing."""
         if verdict.broke_at is None:
             return None
-        broke = (verdict.device, verdict.broke_at.value)
+        broke = (verdict.device, verdict.broke_at)
         return next(
             (
                 self.alike[cluster.signature.id]

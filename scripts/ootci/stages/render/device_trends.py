@@ -60,7 +60,7 @@ class TrendPage:
     gaps: str
     charts: tuple[Titled, ...]
     stages: tuple[Titled, ...]
-    stage_names: tuple[StageName, ...]
+    stage_names: tuple[str, ...]
     resized: tuple[Resized, ...]
     bad: tuple[BadRangeView, ...]
     rows: tuple[DayRow, ...]
@@ -77,7 +77,9 @@ def trend_page(device: Device, verdict: DeviceVerdict, days: Sequence[TrendDay],
 
     """
     trend = TrendSeries(days)
-    names = tuple(name for name in StageName if any(name in item.measured.stages for item in days if item.measured))
+    ran = {name for item in days if item.measured for name in item.measured.stages}
+    ours = [name.value for name in StageName]
+    names = (*(name for name in ours if name in ran), *sorted(ran.difference(ours)))
     verdicts = {night.plan_id: night.verdict for night in verdict.history}
     return TrendPage(
         device=device,
@@ -156,9 +158,9 @@ def _charts(trend: TrendSeries) -> tuple[Titled, ...]:
     )
 
 
-def _stage(trend: TrendSeries, name: StageName) -> Titled:
-    series = trend.of_runs(name.value, lambda run: run.stages.get(name))
-    return Titled(f"stage-{name.value}", name.value, "", "", trend.chart(series, words=duration, size=SMALL))
+def _stage(trend: TrendSeries, name: str) -> Titled:
+    series = trend.of_runs(name, lambda run: run.stages.get(name))
+    return Titled(f"stage-{name}", name, "", "", trend.chart(series, words=duration, size=SMALL))
 
 
 def _gaps(days: Sequence[TrendDay]) -> str:

@@ -141,7 +141,7 @@ def _row(
     ages: Mapping[str, str],
 ) -> DeviceRow:
     device = item.device
-    where, stage = WHERE.get(verdict.verdict), verdict.broke_at.value if verdict.broke_at else None
+    where, stage = WHERE.get(verdict.verdict), verdict.broke_at
     return DeviceRow(
         name=device.name,
         display_name=one_line(device.display_name, 60),

@@ -207,7 +207,7 @@ def _stages(run: Run, room: Room) -> tuple[StageRow, ...]:
     longest = max((stage.duration for stage in run.stages), default=0.0)
     return tuple(
         StageRow(
-            name=stage.name.value,
+            name=stage.name,
             status=STAGES[stage.status],
             seconds=stage.duration if stage.started_at is not None else None,
             share=round(100 * stage.duration / longest) if longest > 0 and stage.duration > 0 else 0,

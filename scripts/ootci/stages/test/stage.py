@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -20,7 +20,7 @@ from ootci.model.workspace import RunFolder
 
 from .again import SecondAttempts
 from .finish import Finish, cut
-from .junit import write_junit
+from .own_suite import run_own_suite
 from .questions import Questions
 from .suite_run import CPUS, SuiteRun
 from .supervisor import Supervisor, supervise
@@ -37,13 +37,13 @@ class _Stages:
     options: Mapping[str, tuple[str, ...]]
     choice: tuple[str, ...]
 
-    def stage(self, name: StageName, work: Callable[[], Finish]) -> StageResult:
+    def stage(self, name: str, work: Callable[[], Finish]) -> StageResult:
         """Run one stage and tell the event log."""
         device, folder = self.questions.device.name, self.questions.folder
         started_at, started = self.clock(), time.monotonic()
         append_event(folder.events, StageStart(stage=name), started_at)
         try:
-            with self.questions.progress.step(f"{device}: {name.value}"):
+            with self.questions.progress.step(f"{device}: {name}"):
                 finish = work()
         except ToolMissing as error:
             finish = Finish(StageStatus.FAILED, f"{error.what} ({error.where})")
@@ -51,7 +51,7 @@ class _Stages:
             # A full disk is not the plugin's fault, so it must not become a failed stage.
             raise HostFailure(
                 f"the machine refused: {error.strerror or error}",
-                where=f"{device}, stage {name.value}: {error.filename or folder.path}",
+                where=f"{device}, stage {name}: {error.filename or folder.path}",
                 fix="check the disk space and the permissions of the work folder, and run it again",
             ) from error
         seconds = round(time.monotonic() - started, 3)
@@ -82,6 +82,9 @@ class _Stages:
         asked, folder, limits = self.questions, self.questions.folder, self.questions.device.limits
         scratch = folder.scratch / suite.name
         shutil.rmtree(scratch, ignore_errors=True)
+        if not suite.is_ours:
+            scratch.mkdir(parents=True)
+            return run_own_suite(suite, self.options[suite.name], asked, scratch, self.clock)
         run = SuiteRun(
             suite=suite.name,
             device=asked.device.torch_name,
@@ -113,7 +116,6 @@ class _Stages:
                 say=supervisors[0].say,
             )
             flaky = len(again.make(end))
-        write_junit(folder.events, folder.junit)
         if end.timed_out:
             return Finish(StageStatus.TIMED_OUT, end.reason, cut(end.tail), end.log)
         if end.reason is not None:
@@ -149,7 +151,7 @@ def test(
     options: Mapping[str, tuple[str, ...]] | None = None,  # noqa: PT028 (this is no test of pytest)
     choice: tuple[str, ...] = (),  # noqa: PT028
 ) -> tuple[StageResult, ...]:
-    """Run import, check and the suites on the device; write junit.xml, events.jsonl and env.json.
+    """Run import, check and the suites on the device; write events.jsonl and env.json.
 
     Does nothing but say so when the build did not pass. A failure is a result, not an exception.
 
@@ -161,27 +163,29 @@ def test(
         clock: gives the aware current time.
         progress: told what is going on.
         planned: what the nightly expects of the run; without it every failing test is a new one.
-        options: further options of the suites, by suite.
-        choice: options of the suites that choose tests.
+        options: further options of the suites, by suite; of a suite that the vendor brings its command.
+        choice: options of the suites that choose tests. Of a run in shares the first runs the suites that the vendor
+            brings, because nobody else can divide them.
 
     Returns:
         The results of import, check and each suite, in order.
 
     """
-    names = [StageName.IMPORT, StageName.CHECK, *(StageName(suite.name) for suite in device.suites)]
-    for path in (folder.junit, folder.events, folder.env):
+    suites_here = [suite for suite in device.suites if suite.is_ours or _is_first(choice)]
+    names = [StageName.IMPORT.value, StageName.CHECK.value, *(suite.name for suite in suites_here)]
+    for path in (folder.events, folder.env):
         path.unlink(missing_ok=True)
     folder.scratch.mkdir(parents=True, exist_ok=True)
     folder.logs.mkdir(parents=True, exist_ok=True)
     bad = next((stage for stage in build.stages if stage.status is not StageStatus.PASSED), None)
     if bad is not None or build.python is None:
-        return _not_run(names, f"{bad.name.value if bad else 'build'} did not pass")
+        return _not_run(names, f"{bad.name if bad else 'build'} did not pass")
     environment = Path(build.python).parent.parent
     variables = device_environment(environment, {**device.environment, "PYTHONDONTWRITEBYTECODE": "1"})
     expected = _expected(planned, build, clock)
     questions = Questions(device, build.python, folder, suites, variables, progress)
     stages = _Stages(questions, clock, expected, options or {}, choice)
-    return _run_all(stages, device, names)
+    return _run_all(stages, suites_here, names)
 
 
 def _expected(planned: PlannedRun | None, build: Build, clock: Callable[[], datetime]) -> Callable[[str], bool]:
@@ -194,7 +198,12 @@ def _expected(planned: PlannedRun | None, build: Build, clock: Callable[[], date
     return lambda test: test in before or any(item.matches(test) for item in known)
 
 
-def _run_all(stages: _Stages, device: Device, names: list[StageName]) -> tuple[StageResult, ...]:
+def _is_first(choice: Sequence[str]) -> bool:
+    shards = [option for option in choice if option.startswith("--shard=")]
+    return all(option.startswith("--shard=1/") for option in shards)
+
+
+def _run_all(stages: _Stages, suites: Sequence[Suite], names: list[str]) -> tuple[StageResult, ...]:
     seen: list[Finish] = []
 
     def importing() -> Finish:
@@ -209,12 +218,12 @@ def _run_all(stages: _Stages, device: Device, names: list[StageName]) -> tuple[S
         )
 
     results = [stages.stage(StageName.IMPORT, importing)]
-    if results[0].status is StageStatus.PASSED or device.check.command is not None:
+    if results[0].status is StageStatus.PASSED or stages.questions.device.check.command is not None:
         # Also when the import failed: a missing card explains a failed import, and then the plugin is not to blame.
         results.append(stages.stage(StageName.CHECK, checking))
-    for suite in device.suites[: len(device.suites) if _all_passed(results) else 0]:
-        results.append(stages.stage(StageName(suite.name), lambda suite=suite: stages.suite(suite)))  # type: ignore[misc]
-    first_bad = next((result.name.value for result in results if result.status is not StageStatus.PASSED), "a stage")
+    for suite in suites if _all_passed(results) else ():
+        results.append(stages.stage(suite.name, lambda suite=suite: stages.suite(suite)))  # type: ignore[misc]
+    first_bad = next((result.name for result in results if result.status is not StageStatus.PASSED), "a stage")
     return (*results, *_not_run(names[len(results) :], f"{first_bad} did not pass"))
 
 
@@ -222,5 +231,5 @@ def _all_passed(results: list[StageResult]) -> bool:
     return len(results) > 1 and all(result.status is StageStatus.PASSED for result in results)
 
 
-def _not_run(names: list[StageName], reason: str) -> tuple[StageResult, ...]:
+def _not_run(names: Sequence[str], reason: str) -> tuple[StageResult, ...]:
     return tuple(StageResult(name=name, status=StageStatus.NOT_RUN, reason=reason) for name in names)

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from ootci.adapters.process import Finished, end_all_with
 from ootci.adapters.terminal import Progress, plain
-from ootci.model.event import TestEnd, append_event
+from ootci.model.event import Tail, TestEnd, append_event
 from ootci.model.outcome import OutcomeName
 
 from .ending import ending
@@ -71,7 +71,7 @@ class Supervisor:
         self.mark = mark
         self.log = run.logs / f"{run.name}.log"
         position = run.events.stat().st_size if run.events.exists() else 0
-        self.watch = Watch(run.events, position, attempt=run.attempt, copied_to=run.copied_to)
+        self.watch = Watch(Tail(run.events, position), attempt=run.attempt, copied_to=run.copied_to)
         self.pool = Pool(self.run, self.say)
         self.stack: str | None = None
         self.before_death: dict[str, tuple[str, ...]] = {}

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ootci.model.event import (
-    MAX_LINE_BYTES,
     Collected,
     CollectedTest,
     CollectError,
     Event,
     SessionEnd,
+    Tail,
     TestEnd,
     TestStart,
     parse_event,
 )
-from ootci.model.outcome import OutcomeName
+from ootci.model.outcome import OutcomeName, may_replace
 
 
 @dataclass
@@ -25,8 +25,7 @@ class Watch:
     """Follows one event log across the pytest processes of one suite.
 
     Attributes:
-        path: the log.
-        position: bytes that were read.
+        tail: the log from where this suite's part begins.
         collected: the tests of the first collection, by id, in order.
         ended: the outcomes so far, by id.
         current: the test that is running now, if any.
@@ -40,8 +39,7 @@ class Watch:
 
     """
 
-    path: Path
-    position: int = 0
+    tail: Tail
     attempt: int = 1
     copied_to: Path | None = None
     collected: dict[str, CollectedTest] = field(default_factory=dict)
@@ -52,7 +50,6 @@ class Watch:
     exit_status: int | None = None
     collect_errors: dict[str, str] = field(default_factory=dict)
     in_process: list[str] = field(default_factory=list)
-    _skipping: bool = False
 
     def new_process(self) -> None:
         """Forget what belongs to one process only."""
@@ -62,21 +59,11 @@ class Watch:
         self.last_told = time.monotonic()
 
     def read(self) -> None:
-        """Take in what was appended since the last call; an unfinished last line waits for the next one."""
-        if not self.path.exists():
-            return
-        with self.path.open("rb") as stream:
-            stream.seek(self.position)
-            while line := stream.readline(MAX_LINE_BYTES):
-                whole = line.endswith(b"\n")
-                if not whole and len(line) < MAX_LINE_BYTES:
-                    break
-                self.position += len(line)
-                if whole and not self._skipping:
-                    self._copy(line)
-                    if (event := parse_event(line)) is not None:
-                        self._take(event)
-                self._skipping = not whole
+        """Take in what was appended since the last call."""
+        for line in self.tail.lines():
+            self._copy(line)
+            if (event := parse_event(line)) is not None:
+                self._take(event)
 
     def _copy(self, line: bytes) -> None:
         if self.copied_to is not None:
@@ -96,7 +83,8 @@ class Watch:
             self.current, self.current_since = event.id, self.last_told
             self.in_process.append(event.id)
         elif isinstance(event, TestEnd) and event.attempt == self.attempt:
-            self.ended[event.id] = event.outcome
+            if may_replace(self.ended.get(event.id)):
+                self.ended[event.id] = event.outcome
             self.current = None
         elif isinstance(event, CollectError):
             self.collect_errors[event.id] = event.message or "no reason given"

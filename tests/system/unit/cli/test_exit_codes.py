@@ -217,7 +217,7 @@ def test_judging_prints_a_line_for_each_device_and_no_control_character(ootci: T
     write(fresh, folder / ".ootci" / "plan.json")
     record = run(0, stages={"import": "failed"})
     stages = [
-        stage.model_copy(update={"reason": "\x1b[2Jgone\n::error::made up"}) if stage.name.value == "import" else stage
+        stage.model_copy(update={"reason": "\x1b[2Jgone\n::error::made up"}) if stage.name == "import" else stage
         for stage in record.stages
     ]
     write(record.model_copy(update={"stages": tuple(stages)}), folder / ".ootci" / "runs" / "dev" / "run.json")

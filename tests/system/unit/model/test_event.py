@@ -43,7 +43,7 @@ def test_a_log_cut_at_any_byte_gives_the_whole_lines_before_the_cut(tmp_path: Pa
         b'{"event": "test_end", "id": "a", "outcome": "passed", "duration": -1}\n',
         b'{"event": "test_end", "id": "a", "outcome": "passed", "time": "0001-01-01T00:00:00+14:00"}\n',
         b'{"event": "stage_end", "stage": "import", "status": "passed", "duration": Infinity}\n',
-        b'{"event": "stage_start", "stage": "lunch"}\n',
+        b'{"event": "stage_start", "stage": "Lunch!"}\n',
         b'{"event": "test_start", "id": "\\ud800"}\n',
         b"\xff\xfe\x00\n",
         b"[" * 100_000 + b"\n",

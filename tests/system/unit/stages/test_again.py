@@ -18,7 +18,6 @@ from ootci.adapters.terminal import Progress
 from ootci.model import event
 from ootci.stages.test import again
 from ootci.stages.test.again import SecondAttempts
-from ootci.stages.test.junit import write_junit
 from ootci.stages.test.suite_end import SuiteEnd
 from ootci.stages.test.supervisor import Supervisor, supervise
 
@@ -161,12 +160,3 @@ def test_a_crash_that_a_test_before_it_leaves_behind_is_no_flake(play: Play) -> 
 def test_a_second_attempt_that_the_suite_s_time_cut_off_is_none(play: Play) -> None:
     played = play(_tests("a", a="failed"), ["collect a", "start a", "hang"], seconds=0.2)
     assert (played.flaky, played.later) == (frozenset(), {})
-
-
-def test_the_report_keeps_the_failure_and_names_both_attempts(play: Play) -> None:
-    played = play(_tests("a b", b="failed"), _second("b", "passed"))
-    write_junit(played.folder / "events.jsonl", played.folder / "junit.xml")
-    text = (played.folder / "junit.xml").read_text(encoding="utf-8")
-    assert 'failures="1"' in text
-    assert 'name="attempts" value="failed, passed"' in text
-    assert text.count("<testcase ") == 2

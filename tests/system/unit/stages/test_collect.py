@@ -15,7 +15,6 @@ from ootci.model.record import read, write
 from ootci.model.run import Run
 from ootci.model.workspace import RunFolder
 from ootci.stages.collect import collect
-from ootci.stages.test.junit import write_junit
 
 IDS = ("smoke/a.py::one", "smoke/a.py::two", "integration/b.py::three")
 
@@ -48,10 +47,8 @@ def folder(tmp_path: Path) -> RunFolder:
     return found
 
 
-def _collect(folder: RunFolder, *events: dict[str, object], report: bool = True) -> Run:
+def _collect(folder: RunFolder, *events: dict[str, object]) -> Run:
     folder.events.write_text("".join(f"{json.dumps(event)}\n" for event in events), encoding="utf-8")
-    if report:
-        write_junit(folder.events, folder.junit)
     return collect(device().device, plan(), folder, now=night(1))
 
 
@@ -70,7 +67,7 @@ def test_a_run_that_went_well_is_complete(folder: RunFolder) -> None:
     absent = (StageName.OPS, StageName.UPSTREAM)
     assert [stage.name for stage in run.stages] == [name for name in StageName if name not in absent]
     assert {stage.status.value for stage in run.stages} == {"passed"}
-    assert run.stage_reached is StageName.INTEGRATION
+    assert run.stage_reached == StageName.INTEGRATION
     assert (run.started_at, run.finished_at - run.started_at) == (night(0), timedelta(minutes=11))
     assert read(Run, folder.run) == run
 
@@ -82,30 +79,37 @@ def test_what_was_collected_and_not_reported_is_not_run(folder: RunFolder) -> No
     assert run.suites[0].detail == "1 of 2 collected tests never reported"
 
 
-def test_a_missing_report_leaves_every_test_not_run(folder: RunFolder) -> None:
-    run = _collect(folder, *BEFORE, *SMOKE, *INTEGRATION, report=False)
-    assert _states(run) == {"smoke": "missing", "integration": "missing"}
-    assert set(_outcomes(run).values()) == {"not_run"}
+@pytest.mark.parametrize("reported", [("failed", "passed"), ("passed", "failed"), ("passed", "crashed", "passed")])
+@pytest.mark.parametrize("ended", [True, False])
+def test_of_several_reports_of_a_test_a_failure_stays_however_the_suite_ends(
+    folder: RunFolder, reported: tuple[str, ...], ended: bool
+) -> None:
+    told = [_test(IDS[0], outcome) for outcome in reported]
+    run = _collect(folder, *BEFORE, *SMOKE[:2], *told, *([_end("smoke", "failed")] if ended else []))
+    assert _outcomes(run)[IDS[0]] in ("failed", "crashed")
 
 
-def test_a_report_that_is_cut_is_never_complete(folder: RunFolder) -> None:
+def test_a_log_that_is_cut_is_never_complete(folder: RunFolder) -> None:
     _collect(folder, *BEFORE, *SMOKE, *INTEGRATION)
-    whole = folder.junit.read_bytes()
+    whole = folder.events.read_bytes()
     for size in range(0, len(whole) - 1, 7):
-        folder.junit.write_bytes(whole[:size])
-        run = collect(device().device, plan(), folder, now=night(1))
-        for report in run.suites:
-            mine = [item for item in run.outcomes if item.suite == report.suite]
-            assert (report.state.value == "complete") == all(item.outcome.value == "passed" for item in mine)
-        assert set(_outcomes(run)) == set(IDS)
+        folder.events.write_bytes(whole[:size])
+        states = _states(collect(device().device, plan(), folder, now=night(1)))
+        assert states["integration"] != "complete"
+        assert set(states.values()) <= {"complete", "truncated", "no_tests", "not_expected"}
 
 
-def test_a_cut_report_is_not_forgiven_where_nobody_knows_what_is_missing(folder: RunFolder) -> None:
-    _collect(folder, *BEFORE, *SMOKE, *INTEGRATION)
-    folder.junit.write_bytes(folder.junit.read_bytes().rstrip()[:-1])
-    events = [event for event in (*BEFORE, *SMOKE, *INTEGRATION) if event["event"] != "collected"]
-    run = _collect(folder, *events, report=False)
-    assert _states(run) == {"smoke": "truncated", "integration": "truncated"}
+def test_a_job_that_was_ended_after_the_last_test_has_no_whole_report(folder: RunFolder) -> None:
+    run = _collect(folder, *BEFORE, *SMOKE[:-1])
+    assert (_states(run)["smoke"], run.suites[0].detail) == ("truncated", "the job ended while this stage was running")
+
+
+def test_more_tests_than_can_be_kept_are_a_report_that_is_cut(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ootci.stages.collect.event_log.MAX_TESTS", 1)
+    run = _collect(folder, *BEFORE, *SMOKE)
+    assert (list(_outcomes(run)), _states(run)["smoke"]) == ([IDS[0]], "truncated")
 
 
 def test_a_job_that_was_ended_in_a_suite_keeps_what_that_suite_told(folder: RunFolder) -> None:
@@ -117,9 +121,8 @@ def test_a_job_that_was_ended_in_a_suite_keeps_what_that_suite_told(folder: RunF
         _start("integration"),
         _collected(IDS[2], "integration/b.py::four"),
         _test(IDS[2], "failed"),
-        report=False,
     )
-    stage = next(stage for stage in run.stages if stage.name is StageName.INTEGRATION)
+    stage = next(stage for stage in run.stages if stage.name == StageName.INTEGRATION)
     assert (stage.status.value, stage.reason) == ("crashed", "the job ended while this stage was running")
     assert _outcomes(run) == {IDS[0]: "passed", IDS[1]: "passed", IDS[2]: "failed", "integration/b.py::four": "not_run"}
     assert _states(run) == {"smoke": "complete", "integration": "truncated"}
@@ -205,7 +208,7 @@ def test_one_wrong_fact_of_env_json_leaves_the_others(folder: RunFolder) -> None
 )
 def test_a_hostile_event_is_no_event(folder: RunFolder, event: dict[str, object]) -> None:
     run = _collect(folder, *BEFORE, _start("smoke"), event)
-    stage = next(stage for stage in run.stages if stage.name is StageName.SMOKE)
+    stage = next(stage for stage in run.stages if stage.name == StageName.SMOKE)
     assert stage.status.value == "crashed"
     assert read(Run, folder.run) == run
 
@@ -234,13 +237,12 @@ def test_every_session_s_operator_counts_are_added_up(folder: RunFolder) -> None
 
 
 @pytest.mark.parametrize(("said", "kept"), [("native", "native"), ("fallback", "fallback"), ("warp", None), (7, None)])
-@pytest.mark.parametrize("report", [True, False])
 def test_how_a_test_s_work_was_done_is_kept_where_it_is_known(
-    folder: RunFolder, said: object, kept: str | None, report: bool
+    folder: RunFolder, said: object, kept: str | None
 ) -> None:
     told = {**_test("smoke/test_a.py::test_1"), "ran": said}
     events = [_start("smoke"), _collected("smoke/test_a.py::test_1", "smoke/test_a.py::test_2")]
-    run = _collect(folder, *events, told, _test("smoke/test_a.py::test_2"), report=report)
+    run = _collect(folder, *events, told, _test("smoke/test_a.py::test_2"))
     ways = {item.id: item.ran.value if item.ran else None for item in run.outcomes}
     assert ways == {"smoke/test_a.py::test_1": kept, "smoke/test_a.py::test_2": None}
     assert _outcomes(run)["smoke/test_a.py::test_1"] == "passed"

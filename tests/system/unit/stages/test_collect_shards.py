@@ -17,7 +17,6 @@ from ootci.model.verdict import DeviceVerdict, VerdictName
 from ootci.model.workspace import RunFolder, Shard
 from ootci.stages.collect import collect, event_log
 from ootci.stages.judge import judge
-from ootci.stages.test.junit import write_junit
 
 TESTS = {
     "smoke": {"smoke/a.py::one": 1, "smoke/a.py::two": 2, "smoke/a.py::three": 1},
@@ -57,11 +56,9 @@ def folder(tmp_path: Path) -> RunFolder:
     return found
 
 
-def _write(folder: RunFolder, events: list[dict[str, object]], *, report: bool = True) -> None:
+def _write(folder: RunFolder, events: list[dict[str, object]]) -> None:
     folder.path.mkdir(parents=True, exist_ok=True)
     folder.events.write_text("".join(f"{json.dumps(event)}\n" for event in events), encoding="utf-8")
-    if report:
-        write_junit(folder.events, folder.junit)
 
 
 def _collect(folder: RunFolder) -> Run:
@@ -123,15 +120,6 @@ def test_a_share_that_was_ended_keeps_what_it_had(folder: RunFolder) -> None:
     assert (stage.status, stage.reason) == (StageStatus.CRASHED, "shard 2 of 2 never reported")
 
 
-def test_a_share_whose_report_is_broken_is_named(folder: RunFolder) -> None:
-    for index in (1, 2):
-        _write(_share(folder, index), _events(index, failing=None))
-    _share(folder, 2).junit.write_text("<testsuites><testsuite", encoding="utf-8")
-    run = _collect(folder)
-    assert {report.state.value for report in run.suites} == {"truncated"}
-    assert all(report.detail is not None and report.detail.startswith("shard 2 of 2: ") for report in run.suites)
-
-
 def test_a_test_in_two_shares_keeps_its_failure(folder: RunFolder) -> None:
     for index in (1, 2):
         _write(_share(folder, index), _events(None, failing=FAILS if index == 1 else None))
@@ -171,7 +159,7 @@ def test_of_stages_that_ended_badly_the_worst_is_told(folder: RunFolder) -> None
     for index, end in enumerate(ends, start=1):
         events = _changed(_events(index, failing=None), "stage_end", "smoke", **end)
         _write(_share(folder, index), _changed(events, "stage_start", "smoke", time=f"2026-11-01T0{index}:00:00.000Z"))
-    (smoke,) = (stage for stage in _collect(folder).stages if stage.name is StageName.SMOKE)
+    (smoke,) = (stage for stage in _collect(folder).stages if stage.name == StageName.SMOKE)
     assert (smoke.status, smoke.duration, smoke.only_tests) == (StageStatus.TIMED_OUT, 30.0, False)
     assert smoke.reason == "shard 1 of 2: two failed; shard 2 of 2: time was up"
     assert (smoke.excerpt, smoke.log) == ("in a kernel", "second.log")
@@ -181,7 +169,7 @@ def test_of_stages_that_ended_badly_the_worst_is_told(folder: RunFolder) -> None
 
 def test_a_silent_share_does_not_hide_how_another_ended(folder: RunFolder) -> None:
     _write(_share(folder, 1), _changed(_events(1), "stage_end", "smoke", status="failed", reason="two failed"))
-    (smoke,) = (stage for stage in _collect(folder).stages if stage.name is StageName.SMOKE)
+    (smoke,) = (stage for stage in _collect(folder).stages if stage.name == StageName.SMOKE)
     assert smoke.reason == "shard 1 of 2: two failed; shard 2 of 2 never reported"
 
 

@@ -31,7 +31,7 @@ def _run(tmp_path: Path, probe: str, check: dict[str, object] | None = None, **k
         progress=Progress(quiet=True),
         planned=None,
     )
-    return {stage.name.value: stage for stage in stages}
+    return {stage.name: stage for stage in stages}
 
 
 def _statuses(stages: dict[str, StageResult]) -> list[str]:
@@ -108,7 +108,7 @@ def test_a_command_that_is_well_does_not_hide_a_failed_import(tmp_path: Path) ->
 def test_every_stage_that_began_is_in_the_event_log(tmp_path: Path) -> None:
     _run(tmp_path, "exit 12")
     events = list(read_events(tmp_path / "run" / "events.jsonl"))
-    assert [item.stage.value for item in events if isinstance(item, StageStart)] == ["import", "check"]
+    assert [item.stage for item in events if isinstance(item, StageStart)] == ["import", "check"]
     assert [item.status.value for item in events if isinstance(item, StageEnd)] == ["passed", "failed"]
 
 
@@ -153,6 +153,6 @@ def test_what_the_check_command_says_is_told_to_the_event_log(tmp_path: Path, co
     check = {"command": ["sh", "-c", f"printf '{said}'; exit {code}"]}
     _run(tmp_path, "exit 0", check)
     ends = [event for event in read_events(tmp_path / "run" / "events.jsonl") if isinstance(event, StageEnd)]
-    assert {end.stage.value: end.facts for end in ends if end.facts} == {
+    assert {end.stage: end.facts for end in ends if end.facts} == {
         "check": {"driver": "24.1.rc2", "firmware": "7", "sdk": "8.2"}
     }

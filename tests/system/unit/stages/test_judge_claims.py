@@ -65,8 +65,7 @@ def _run(
     bad = {name for name, tests in suites.items() if {OutcomeName(item) for item in tests.values()} & FAILURES}
     made = run(number, smoke=smoke, integration=integration, stages=dict.fromkeys(bad, "failed"))
     stages = [
-        stage.model_copy(update={"only_tests": only_tests}) if stage.name.value in bad else stage
-        for stage in made.stages
+        stage.model_copy(update={"only_tests": only_tests}) if stage.name in bad else stage for stage in made.stages
     ]
     outcomes = [
         item.model_copy(update={"capability": None if item.id.endswith(("::one", "::plain")) else capability})

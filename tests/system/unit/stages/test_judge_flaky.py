@@ -31,7 +31,7 @@ def _again(made: Run, *attempts: str, text: str | None = None) -> Run:
     outcomes = tuple(item.model_copy(update={"attempts": later}) if item.is_failure else item for item in made.outcomes)
     bad = {item.suite for item in outcomes if item.is_failure}
     failed = {"status": StageStatus.FAILED, "only_tests": True}
-    stages = tuple(item.model_copy(update=failed if item.name.value in bad else {}) for item in made.stages)
+    stages = tuple(item.model_copy(update=failed if item.name in bad else {}) for item in made.stages)
     return made.model_copy(update={"outcomes": outcomes, "stages": stages})
 
 

@@ -160,7 +160,7 @@ def _run(number: int, suites: dict[str, Tests], stages: dict[str, str], cut: fro
     ]
     failing = {item.suite for item in outcomes if item.is_failure}
     only = {"status": StageStatus.FAILED, "only_tests": True}
-    results = [stage.model_copy(update=only if stage.name.value in failing else {}) for stage in made.stages]
+    results = [stage.model_copy(update=only if stage.name in failing else {}) for stage in made.stages]
     return made.model_copy(update={"outcomes": outcomes, "suites": tuple(reports), "stages": tuple(results)})
 
 

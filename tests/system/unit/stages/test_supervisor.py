@@ -18,7 +18,6 @@ from ootci.adapters import process
 from ootci.adapters.terminal import Progress
 from ootci.errors import ToolMissing
 from ootci.stages.test import supervisor
-from ootci.stages.test.junit import write_junit
 from ootci.stages.test.suite_run import SuiteRun
 from ootci.stages.test.supervisor import Supervisor, supervise
 
@@ -313,10 +312,6 @@ def test_a_python_that_is_gone_is_told_as_such(suite: SuiteRun) -> None:
         _play(replace(suite, python="/no/such/python"), ["finish 0"])
 
 
-def test_the_report_holds_every_collected_test(suite: SuiteRun) -> None:
-    played = _play(suite, ["collect a b", "start a", "hang"], suite_seconds=0.4)
-    write_junit(suite.events, played.folder / "junit.xml")
-    text = (played.folder / "junit.xml").read_text(encoding="utf-8")
-    assert 'value="timed_out"' in text
-    assert 'value="not_run"' in text
-    assert 'errors="2"' in text
+def test_a_test_that_failed_and_then_passed_has_failed(suite: SuiteRun) -> None:
+    played = _play(suite, ["collect a", "start a", "end a=failed", "end a=passed", "finish 1"])
+    assert (played.outcomes, played.end.failed) == ({"a": "failed"}, ("a",))

@@ -1,0 +1,71 @@
+"""A run folder that holds JUnit only, because somebody ran pytest by hand or elsewhere.
+
+What such a folder does not tell is named as not known, and never made up.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ootci.model.build import Build, StageName, StageResult, StageStatus
+from ootci.model.device import Device, Suite
+from ootci.model.event import Reported, StageEnd
+from ootci.model.junit_report import Report, read_reports
+from ootci.model.outcome import Outcome
+from ootci.model.plan import PlannedRun
+from ootci.model.run import ReportState
+from ootci.model.workspace import RunFolder
+
+from .event_log import EventLog
+
+NOT_KNOWN = "not known"
+"""How the reason of a stage begins of which the folder tells nothing."""
+
+
+def reports_by_hand(folder: RunFolder) -> tuple[Path, ...]:
+    """The reports of a folder in which no stage of ours ran tests; none where one did."""
+    if folder.events.exists() or folder.shards_found():
+        return ()
+    return tuple(sorted(path for path in folder.path.glob("*.xml") if path != folder.report and path.is_file()))
+
+
+def unknown_build(planned: PlannedRun) -> Build:
+    """What is known of fetching and building where there is no build.json."""
+    reason = f"{NOT_KNOWN}: there is no build.json"
+    stages = (StageName.FETCH, StageName.BUILD)
+    return Build(
+        run_id=planned.run_id,
+        device=planned.device,
+        stages=tuple(StageResult(name=name, status=StageStatus.NOT_RUN, reason=reason) for name in stages),
+        torch_request=planned.torch,
+    )
+
+
+def log_of_reports(paths: tuple[Path, ...], device: Device) -> EventLog:
+    """What reports tell of a device's suites: a file named after a suite of the vendor's is that suite's report."""
+    log = EventLog(never_began=f"{NOT_KNOWN}: there is no events.jsonl")
+    theirs = {suite.name for suite in device.suites if not suite.is_ours}
+    ours = read_reports([path for path in paths if path.stem not in theirs], None)
+    for suite in device.suites:
+        own = [path for path in paths if path.stem == suite.name]
+        report = ours if suite.is_ours else read_reports(own, suite.name)
+        _add(log, suite, report, [item for item in report.outcomes if item.suite == suite.name])
+    return log
+
+
+def _add(log: EventLog, suite: Suite, report: Report, outcomes: list[Outcome]) -> None:
+    state, reason = report.state, report.detail
+    if state is ReportState.COMPLETE and not outcomes:
+        state, reason = ReportState.MISSING, "no report in the folder holds a test of this suite"
+    failed = sum(item.is_failure for item in outcomes)
+    status = StageStatus.FAILED if failed else StageStatus.PASSED if outcomes else StageStatus.NOT_RUN
+    log.reports[suite.name] = Reported(suite=suite.name, state=state, detail=reason)
+    log.started[suite.name] = None
+    log.ended[suite.name] = StageEnd(
+        stage=suite.name,
+        status=status,
+        reason=f"{failed} of {len(outcomes)} tests failed" if failed else reason,
+        only_tests=failed > 0,
+    )
+    for item in outcomes:
+        log.collected[item.id] = log.ends[item.id] = item

@@ -1,0 +1,37 @@
+"""What suites are told that depends on where things lie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ootci.model.build import Build
+from ootci.model.commit import full_commit
+from ootci.model.device import RegisteredDevice, upstream_list
+from ootci.model.workspace import Workspace
+
+
+def suite_options(item: RegisteredDevice, build: Build, workspace: Workspace) -> dict[str, tuple[str, ...]]:
+    """The options of the suites, by suite, that depend on where things lie; of a vendor's suite its whole command."""
+    places = {"{device}": item.device.torch_name, "{plugin}": str(_sources(item, workspace))}
+    found = {}
+    for suite in item.device.suites:
+        command = suite.command or ()
+        for name, value in places.items():
+            command = tuple(word.replace(name, value) for word in command)
+        if command:
+            found[suite.name] = command
+    commit = full_commit(build.torch.git_version if build.torch else None)
+    if commit is not None:
+        tests = workspace.upstream(commit) / "test"
+        allowed = upstream_list(item.path, item.device.torch_name)
+        found["upstream"] = (f"--upstream-tests={tests.resolve()}", f"--upstream-allow={allowed.resolve()}")
+    return found
+
+
+def _sources(item: RegisteredDevice, workspace: Workspace) -> Path:
+    """The folder of the plugin's sources; nothing of a ready-made package lies there."""
+    plugin = item.device.plugin
+    if plugin.path is not None:
+        return (item.path.parent / plugin.path).resolve()
+    folder = workspace.sources(item.device.name).resolve()
+    return folder / plugin.git.subdirectory if plugin.git and plugin.git.subdirectory else folder

@@ -1,4 +1,4 @@
-"""Ids of tests: of bounded length, and each once in a run."""
+"""Ids of tests, of bounded length."""
 
 from __future__ import annotations
 
@@ -14,23 +14,3 @@ def short_id(text: str) -> str:
         return text
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
     return f"{text[: MAX_ID - _DIGEST - 1]}~{digest}"
-
-
-class Ids:
-    """The ids that a run has so far. Two tests of one name stay two: neither may hide the other."""
-
-    def __init__(self) -> None:
-        self._seen: set[str] = set()
-        self._last: dict[str, int] = {}
-
-    def add(self, test_id: str) -> str:
-        """Note an id; the second of its name gets the number 2, and so on, in the order in which they come."""
-        if test_id not in self._seen:
-            self._seen.add(test_id)
-            return test_id
-        number = self._last.get(test_id, 1)
-        while (numbered := short_id(f"{test_id} #{number + 1}")) in self._seen:
-            number += 1
-        self._last[test_id] = number + 1
-        self._seen.add(numbered)
-        return numbered

@@ -155,7 +155,7 @@ def test_a_run_is_uploaded_with_what_it_was_made_from(scheduled: tuple[Repositor
     _, run = scheduled
     folder = run.store / "artifacts" / "run-bad-1"
     kept = {path.name for path in folder.iterdir()}
-    assert kept == {"run.json", "build.json", "env.json", "events.jsonl", "junit.xml", "report.xml", "logs"}
+    assert kept == {"run.json", "build.json", "env.json", "events.jsonl", "junit", "report.xml", "logs"}
 
 
 def test_dispatch_runs_the_device_asked_for_on_the_torch_asked_for(

@@ -104,7 +104,7 @@ class Reporter:
             started_at=begin,
             finished_at=ended,
             torch_request=self._builds.request(device, night),
-            torch=None if stopped is StageName.FETCH else torch,
+            torch=None if stopped == StageName.FETCH else torch,
             plugin=plugin,
             environment=environment(maker, night, counted=stop is None),
             stages=tuple(stages),

@@ -128,7 +128,7 @@ def run(device: str, number: int, verdict: VerdictName, attempt: int = 1) -> Run
         outcomes=tuple(outcomes),
         operators=OPERATORS if outcomes and device == "openreg" else (),
         url="https://github.com/example/pytorch-integration-tests/actions/runs/1234567890",
-        links=Links(report="report.xml", log=f"logs/{broke_at.value}.log" if broke_at else None),
+        links=Links(report="report.xml", log=f"logs/{broke_at}.log" if broke_at else None),
     )
 
 
@@ -154,7 +154,7 @@ def _stages(
         if name is StageName.OPS and device not in TESTED:
             continue
         if broken:
-            stages.append(StageResult(name=name, status=StageStatus.NOT_RUN, reason=f"{broke_at.value} did not pass"))
+            stages.append(StageResult(name=name, status=StageStatus.NOT_RUN, reason=f"{broke_at} did not pass"))
             continue
         tests = operator_outcomes(device, verdict) if name is StageName.OPS else _outcomes(device, name, verdict)
         failed = name is broke_at or any(item.is_failure for item in tests)

@@ -21,7 +21,8 @@ def write_reports(folder: Path, cases: int, files: int = FILES) -> list[Path]:
         chance = random.Random(number)  # noqa: S311 (the same numbers each time)
         with path.open("w", encoding="utf-8") as stream:
             stream.write(_HEAD.format(cases // files))
-            stream.writelines(_case(case, chance) for case in range(cases // files))
+            first = number * (cases // files)
+            stream.writelines(_case(case, chance) for case in range(first, first + cases // files))
             stream.write("</testsuite></testsuites>")
         paths.append(path)
     return paths

@@ -54,10 +54,17 @@ def _number(path: Path) -> int:
 
 
 def _is_gone(number: int) -> bool:
-    try:
-        return Path(f"/proc/{number}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
+    """Whether a process has ended. One that was killed may need a moment for it where the machine is busy."""
+    give_up = time.monotonic() + 10
+    while time.monotonic() < give_up:
+        try:
+            state = Path(f"/proc/{number}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+        except OSError:
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.05)
+    return False
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)

@@ -25,8 +25,8 @@ ROOT = Path(__file__).parents[2]
 settings.register_profile("ootci", deadline=None)
 settings.load_profile("ootci")
 
-collect_ignore = ["misbehaving"]
-"""Sources of stand-ins, among them tests that only a stand-in's nightly runs."""
+collect_ignore = ["misbehaving", "golden"]
+"""Sources of stand-ins, among them tests that only a stand-in's nightly runs, and of reports that other tools wrote."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.plan import Plan
@@ -59,47 +58,27 @@ class NamedFailures:
     is_cut: bool
 
 
-@dataclass(frozen=True)
-class NightNames:
-    """What failed on one night, by name.
-
-    Attributes:
-        names: the ids of all names.
-        last: what failed of some of them, whose nights are still to be counted. It is asked for each name on the newest
-            night that has it.
-
-    """
-
-    names: Set[str]
-    last: Callable[[Collection[str]], Mapping[str, NamedFailure]]
-
-
-def night_names(run: StoredRun) -> NightNames:
-    """What failed in a run."""
-    return NightNames(_names(run), partial(_last, run))
-
-
-def named_failures(plans: Sequence[Plan], nights_of: Callable[[str], NightNames | None]) -> NamedFailures:
+def named_failures(plans: Sequence[Plan], counting: Callable[[str], StoredRun | None]) -> NamedFailures:
     """What failed on the newest nightlies.
 
     Args:
         plans: every nightly, oldest first.
-        nights_of: by nightly, what failed of a device; None where it did not report. Only the newest are asked for.
+        counting: by nightly, the attempt that counts; it is asked for the newest only.
 
     """
     found: dict[str, NamedFailure] = {}
     nights: dict[str, int] = {}
     reported, is_cut = 0, False
     for number, plan in reversed(tuple(enumerate(plans[-KEPT:]))):
-        night = nights_of(plan.id)
-        if night is None:
+        run = counting(plan.id)
+        if run is None:
             continue
         reported |= 1 << number
-        names = night.names
+        names = _names(run)
         fresh = names - found.keys()
         if len(found) + len(fresh) > NAMES:
             is_cut, fresh = True, set(sorted(fresh)[: NAMES - len(found)])
-        found.update(night.last(fresh))
+        found.update(_last(run, fresh))
         for name in names & found.keys():
             nights[name] = nights.get(name, 0) | 1 << number
     complete = {

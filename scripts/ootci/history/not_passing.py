@@ -15,7 +15,7 @@ from enum import IntEnum
 from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.plan import Plan
 
-from .states import by_outcome, row_text, rows_of
+from .states import by_outcome
 from .stored import StoredRun
 from .tables import TestTable
 
@@ -79,14 +79,10 @@ class NotPassing:
         return self._nights[place * self.width : (place + 1) * self.width]
 
 
-Listed = tuple[str, str]
-"""A nightly, and the rows of tests that were not passing on it, as text."""
-
-
 def not_passing(
     device: str,
     plans: Sequence[Plan],
-    listed: Iterable[Listed],
+    runs: Iterable[StoredRun],
     counting: Callable[[str], StoredRun | None],
     tests: TestTable,
 ) -> NotPassing:
@@ -95,12 +91,12 @@ def not_passing(
     Args:
         device: name of the device.
         plans: every nightly, oldest first.
-        listed: what :func:`listed_on` finds, newest nightly first; the same test may be named again later on.
+        runs: every attempt of the device; one that was replaced by a later one is seen, too.
         counting: by nightly, the attempt that counts; it is asked for the newest only.
         tests: every test of the history.
 
     """
-    last, size, newest = _last(plans, listed), len(tests), plans[-NIGHTS:]
+    last, size, newest = _last(plans, runs), len(tests), plans[-NIGHTS:]
     for row, number in list(last.items()):
         # A test that got another row has its other nights there.
         for other in tests.rows_of_id(tests[row].id):
@@ -117,35 +113,20 @@ def not_passing(
     )
 
 
-def listed_on(plans: Sequence[Plan], runs: Iterable[StoredRun]) -> tuple[Listed, ...]:
-    """The tests that were ever not passing, each with the newest nightly on which it was not; newest nightly first.
-
-    Args:
-        plans: nightlies, oldest first.
-        runs: every attempt of a device on them; one that was replaced by a later one is seen, too.
-
-    """
+def _last(plans: Sequence[Plan], runs: Iterable[StoredRun]) -> dict[int, int]:
+    """By row of each test that was ever not passing, the number of the newest nightly on which it was not."""
     numbers = {plan.id: number for number, plan in enumerate(plans)}
-    seen, found = 0, []
     known = [(numbers[run.head.plan_id], run) for run in runs if run.head.plan_id in numbers]
+    seen = 0
+    last: dict[int, int] = {}
     for number, run in sorted(known, key=lambda item: -item[0]):
         # Numbers of many thousand digits are the fastest way that Python itself has of comparing bytes one by one.
         states = int.from_bytes(run.states.translate(_IS_LISTED), "little")
         fresh = states & ~seen
         if fresh:
-            rows = (match.start() for match in _SET.finditer(fresh.to_bytes(len(run.states), "little")))
-            found.append((plans[number].id, row_text(rows)))
+            rows = _SET.finditer(fresh.to_bytes(len(run.states), "little"))
+            last.update((match.start(), number) for match in rows)
             seen |= states
-    return tuple(found)
-
-
-def _last(plans: Sequence[Plan], listed: Iterable[Listed]) -> dict[int, int]:
-    """By row of each test that was ever not passing, the number of the newest nightly on which it was not."""
-    numbers = {plan.id: number for number, plan in enumerate(plans)}
-    last: dict[int, int] = {}
-    for plan_id, rows in listed:
-        for row in rows_of(rows):
-            last.setdefault(row, numbers[plan_id])
     return last
 
 

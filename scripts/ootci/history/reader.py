@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain, groupby
 from pathlib import Path
 
@@ -17,9 +17,8 @@ from ootci.model.run import Run
 
 from .details import D, Measures, Texts, read_details, whole
 from .layout import PLAN, RunKey, check_format, details_file, is_withdrawn, nights_of, run_file, runs_of, tests_file
-from .past_run import PastRun
 from .record_file import RESTORE, load
-from .run_file import RunReader, lists_of, started_at
+from .run_file import RunReader, lists_of
 from .stored import StoredRun
 from .tables import Places, TestTable, read_list
 
@@ -95,20 +94,6 @@ class HistoryReader:
         """
         night = self.night(key.plan_id, f"{key.plan_id}-{key.device}")
         return self._reader.read(run_file(night, key.device, key.attempt))
-
-    def past_runs(self, device: str) -> tuple[PastRun, ...]:
-        """Every attempt of a device, oldest first, each to be read when it is asked for.
-
-        Raises:
-            HistoryCorrupt: a record cannot be read back.
-
-        """
-        runs = []
-        for key, path in self._files(device).items():
-            record = load(path)
-            named = key.plan_id, key.attempt, str(record["run"]["id"])
-            runs.append(PastRun(device, *named, started_at(record), partial(self._reader.read, path)))
-        return tuple(sorted(runs, key=lambda run: run.age))
 
     def attempts_by_nightly(self, device: str) -> Iterator[tuple[StoredRun, ...]]:
         """The attempts of each nightly that a device reported on, the last attempt first, of the newest nightly first.

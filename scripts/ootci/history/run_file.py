@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -163,11 +162,6 @@ def _by_row(record: list[list[Any]], places: Places) -> Iterator[tuple[int, Sign
         signature = Signature(id=name, text=text)
         for place in found:
             yield places.rows[place], signature
-
-
-def started_at(record: Mapping[str, Any]) -> datetime:
-    """When a run started, without reading the rest of its record."""
-    return datetime.fromisoformat(record["run"]["started_at"].replace("Z", "+00:00"))
 
 
 def lists_of(path: Path) -> list[str]:

@@ -143,35 +143,17 @@ def with_outcomes(states: bytes, outcomes: Iterable[OutcomeName]) -> list[int]:
 
 def changed_rows(before: bytes, after: bytes) -> list[int]:
     """The rows whose states differ, ascending; the shorter of the two is as if more tests were absent at its end."""
-    return [row for start, end in _changed(before, after) for row in range(start, end)]
-
-
-def _changed(before: bytes, after: bytes) -> Iterator[tuple[int, int]]:
     size = max(len(before), len(after))
     # Numbers of many thousand digits are the fastest way that Python itself has of comparing bytes one by one.
     difference = int.from_bytes(before.ljust(size, b"\0"), "big") ^ int.from_bytes(after.ljust(size, b"\0"), "big")
-    return (found.span() for found in _SPAN.finditer(difference.to_bytes(size, "big")))
-
-
-def spans(text: str) -> Iterator[tuple[int, int]]:
-    """The rows of such a text, as the first of each sequence and the one after its last.
-
-    Raises:
-        ValueError: the text is no such thing.
-
-    """
-    last = 0
-    for part in text.split():
-        gap, _, more = part.partition("+")
-        start = last + int(gap)
-        last = start + (int(more) if more else 0)
-        if start < 0 or last < start:
-            raise ValueError(f"`{part}` is no row")
-        yield start, last + 1
+    return present_rows(difference.to_bytes(size, "big"))
 
 
 def row_text(rows: Iterable[int]) -> str:
-    """Ascending rows as text; ``rows_of`` reads it."""
+    """Ascending rows as text: distances from the row before, ``+n`` after one standing for n more rows in sequence.
+
+    ``3 2+4`` are the rows 3 and 5 to 9.
+    """
     parts: list[tuple[int, int]] = []
     for row in rows:
         if parts and parts[-1][1] == row:
@@ -211,16 +193,6 @@ def painted(states: bytes) -> tuple[tuple[OutcomeName, str], ...]:
 def _sequences(states: bytes, wanted: bytes) -> Iterator[tuple[int, int]]:
     """The sequences of rows whose states are wanted."""
     return (found.span() for found in re.finditer(b"[" + re.escape(wanted) + b"]+", states))
-
-
-def rows_of(text: str) -> list[int]:
-    """The rows of such a text, ascending.
-
-    Raises:
-        ValueError: the text is no such thing.
-
-    """
-    return [row for start, end in spans(text) for row in range(start, end)]
 
 
 def masked(states: bytes, mask: bytes) -> bytes:

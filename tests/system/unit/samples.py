@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from ootci.history.past_run import PastRun
-from ootci.history.stored import StoredRun
 from ootci.model.build import Build, StageName, StageResult, StageStatus
 from ootci.model.device import Device, RegisteredDevice
 from ootci.model.outcome import Counts, Outcome, OutcomeName
@@ -148,12 +146,6 @@ def run(
         suites=tuple(suites),
         outcomes=found["smoke"] + found["integration"],
     )
-
-
-def past_run(run: StoredRun) -> PastRun:
-    """One of the history that was read already."""
-    head = run.head
-    return PastRun(head.device, head.plan_id, head.attempt, head.id, head.started_at, lambda: run)
 
 
 def build(number: int = 0, name: str = "dev", python: str | None = None) -> Build:

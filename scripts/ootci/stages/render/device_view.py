@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ootci.history.past_run import PastRun
 from ootci.history.stored import StoredRun
 from ootci.model.device import Device, bad_range
 from ootci.model.plan import Plan
@@ -29,20 +28,15 @@ class RunPage:
     """The page of one attempt.
 
     Attributes:
-        past: the attempt, which is read when more than its place is asked for.
+        stored: the attempt, as the history keeps it.
         folder: its folder, relative to the device's.
         latest: whether it is the attempt that counts for its nightly.
 
     """
 
-    past: PastRun
+    stored: StoredRun
     folder: str
     latest: bool
-
-    @property
-    def stored(self) -> StoredRun:
-        """The attempt as the history keeps it; the whole of it is read when its page is made."""
-        return self.past.stored
 
     @property
     def run(self) -> Run:
@@ -52,7 +46,7 @@ class RunPage:
     @property
     def path(self) -> str:
         """Where the page lies, from the top."""
-        return device_path(self.past.device, self.folder)
+        return device_path(self.run.device, self.folder)
 
 
 @dataclass(frozen=True)
@@ -82,22 +76,23 @@ class DevicePage:
     contacts: tuple[Fact, ...]
 
 
-def run_pages(runs: Sequence[PastRun]) -> tuple[RunPage, ...]:
+def run_pages(runs: Sequence[StoredRun]) -> tuple[RunPage, ...]:
     """A page for every attempt. The one that counts lies at the nightly's id, earlier ones beneath it."""
     latest: dict[str, int] = {}
-    for run in runs:
-        latest[run.plan_id] = max(run.attempt, latest.get(run.plan_id, 0))
+    heads = [run.head for run in runs]
+    for head in heads:
+        latest[head.plan_id] = max(head.attempt, latest.get(head.plan_id, 0))
     return tuple(
-        RunPage(run, folder_name(run.plan_id), True)
-        if run.attempt == latest[run.plan_id]
-        else RunPage(run, f"{folder_name(run.plan_id)}/attempt-{run.attempt}", False)
-        for run in runs
+        RunPage(run, folder_name(head.plan_id), True)
+        if head.attempt == latest[head.plan_id]
+        else RunPage(run, f"{folder_name(head.plan_id)}/attempt-{head.attempt}", False)
+        for run, head in zip(runs, heads, strict=True)
     )
 
 
 def by_nightly(pages: Sequence[RunPage]) -> dict[str, RunPage]:
     """The page of the attempt that counts, by nightly."""
-    return {page.past.plan_id: page for page in pages if page.latest}
+    return {page.run.plan_id: page for page in pages if page.latest}
 
 
 def last_report(pages: Sequence[RunPage]) -> RunPage | None:
@@ -107,7 +102,7 @@ def last_report(pages: Sequence[RunPage]) -> RunPage | None:
 
 def judged_page(pages: Sequence[RunPage], verdict: DeviceVerdict) -> RunPage | None:
     """The page of the run that the verdict was derived from."""
-    return next((page for page in pages if page.latest and page.past.id == verdict.run_id), None)
+    return next((page for page in pages if page.latest and page.run.id == verdict.run_id), None)
 
 
 def device_page(
@@ -156,7 +151,7 @@ def device_page(
         nights_words=in_words(verdict.history, device.bad_ranges),
         bad_ranges=bad_ranges(bad_range(device.bad_ranges, night.date) for night in verdict.history),
         earlier_attempts=tuple(
-            other for other in pages if page and other.past.plan_id == page.past.plan_id and not other.latest
+            other for other in pages if page and other.run.plan_id == page.run.plan_id and not other.latest
         ),
         last_report=last_report(pages) if page is None else None,
         facts=device_facts(device),

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from ootci.history.claims import known_ids
-from ootci.history.past_run import PastRun
 from ootci.history.states import painted, row_text
 from ootci.history.stored import StoredRun
 from ootci.history.tables import TestTable
 from ootci.model.plan import Plan
 from ootci.model.published import OutcomeRows, RunEntry, RunFile, RunsFile, RunStage, TestEntry, TestsFile
+from ootci.model.run import Run
 
 from .device_view import RunPage
 from .links import folder_name
@@ -26,7 +26,7 @@ TESTS_EACH = 4096
 """Rows in one file of tests: one is read in a moment, and a year of a device needs few."""
 
 
-def run_path(run: PastRun) -> str:
+def run_path(run: Run) -> str:
     """Where the file of an attempt lies, from the API's folder; the place stays when a later attempt comes."""
     return f"{RUNS}/{run.device}/{folder_name(run.plan_id)}.{run.attempt}.json"
 
@@ -67,8 +67,8 @@ def by_age(pages: Iterable[RunPage], plans: Mapping[str, Plan]) -> list[RunPage]
     """The attempts by the age of their nightlies, not by when they were run: one that was run again is not newer."""
 
     def age(page: RunPage) -> tuple[datetime, str, int]:
-        plan, past = plans.get(page.past.plan_id), page.past
-        return plan.created_at if plan is not None else past.started_at, past.plan_id, past.attempt
+        plan, run = plans.get(page.run.plan_id), page.run
+        return plan.created_at if plan is not None else run.started_at, run.plan_id, run.attempt
 
     return sorted(pages, key=age)
 
@@ -77,12 +77,12 @@ def runs_file(device: str, pages: Sequence[RunPage], plans: Mapping[str, Plan]) 
     """The list of a device's attempts, oldest nightly first."""
     entries = (
         RunEntry(
-            id=page.past.id,
-            plan_id=page.past.plan_id,
-            attempt=page.past.attempt,
+            id=page.run.id,
+            plan_id=page.run.plan_id,
+            attempt=page.run.attempt,
             counts=page.latest,
-            started_at=page.past.started_at,
-            path=run_path(page.past).removeprefix(f"{RUNS}/"),
+            started_at=page.run.started_at,
+            path=run_path(page.run).removeprefix(f"{RUNS}/"),
             page=f"../../../{page.path}",
         )
         for page in by_age(pages, plans)

@@ -73,8 +73,8 @@ class RunPages:
         """A page and a file of every attempt; the newest report has its page once more at an address of its own."""
         base, last = None, last_report(self._pages)
         for page in by_age(self._pages, self._plans):
-            plan = self._plans.get(page.past.plan_id)
-            yield f"{API}/{run_path(page.past)}", run_file(page.stored, plan)
+            plan = self._plans.get(page.run.plan_id)
+            yield f"{API}/{run_path(page.run)}", run_file(page.stored, plan)
             if page is last or not self._is_old(plan):
                 yield from self._page(page, plan, base, is_last=page is last)
             else:
@@ -109,7 +109,7 @@ class RunPages:
             passed=page.stored.counts().pass_rate,
             torch=torch_view(page.run.torch_request, page.run.torch),
             nights=PAGE_NIGHTS,
-            file=f"{API}/{run_path(page.past)}",
+            file=f"{API}/{run_path(page.run)}",
         )
 
     def _is_old(self, plan: Plan | None) -> bool:

@@ -8,8 +8,8 @@ from itertools import chain
 from pathlib import Path
 
 from ootci.history.flakiness import SAMPLE, TURNS
-from ootci.history.named import KEPT, named_failures, night_names
-from ootci.history.not_passing import listed_on, not_passing
+from ootci.history.named import KEPT, named_failures
+from ootci.history.not_passing import not_passing
 from ootci.history.operators import SUITE as OPERATORS_SUITE
 from ootci.history.operators import operators_of
 from ootci.history.store import History
@@ -145,7 +145,7 @@ class _Pages:
 
     def _device(self, device: Device, verdict: DeviceVerdict) -> Iterator[File]:
         name = device.name
-        pages = run_pages(self._history.past_runs(name))
+        pages = run_pages(self._history.stored_runs(name))
         counting = by_nightly(pages)
         self._reports_of[name] = night_reports(name, pages, self._plans)
         last = last_report(pages)
@@ -180,12 +180,11 @@ class _Pages:
         """Keep the little of a device's runs that the pages of tests and of names need."""
         plans = tuple(self._plans.values())
         counting = {plan_id: page.stored for plan_id, page in by_nightly(pages).items()}
-        listed = listed_on(plans, (page.stored for page in pages))
-        found = not_passing(device.name, plans, listed, counting.get, self._history.tests)
+        found = not_passing(device.name, plans, [page.stored for page in pages], counting.get, self._history.tests)
         flaky = frozenset(row.test.id for row in self._flaky[-1].rows)
         paths = self._paths[device.name]
         self._lives.append(DeviceLives(device, found, verdict, flaky, paths))
-        names = named_failures(plans, lambda plan_id: night_names(run) if (run := counting.get(plan_id)) else None)
+        names = named_failures(plans, counting.get)
         self._named.append(DeviceFailures(device, names, paths))
 
     def _trend(self, device: Device, verdict: DeviceVerdict, counting: Mapping[str, RunPage]) -> Iterator[File]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -10,7 +9,7 @@ from unit.samples import plan, run
 
 import ootci.history.named as named_module
 from ootci.history.beginnings import Reported, failing_of
-from ootci.history.named import KEPT, NamedFailures, NightNames, named_failures, names_of, night_names
+from ootci.history.named import KEPT, NamedFailures, named_failures, names_of
 from ootci.history.stored import StoredRun, stored
 from ootci.history.tables import TestTable
 from ootci.model.signature import Signature
@@ -18,10 +17,6 @@ from ootci.model.signature import Signature
 TWO = "integration/test_x.py::two"
 SAID = {"a": Signature.of("RuntimeError: a"), "b": Signature.of("RuntimeError: b")}
 SILENT = Signature.of(f"{TWO}: nothing was said")
-
-
-def told_by(counting: dict[str, StoredRun]) -> Callable[[str], NightNames | None]:
-    return lambda plan_id: night_names(counting[plan_id]) if plan_id in counting else None
 
 
 def nights(letters: str) -> NamedFailures:
@@ -33,7 +28,7 @@ def nights(letters: str) -> NamedFailures:
             outcome = "passed" if letter == "p" else "failed"
             signatures = {TWO: SAID[letter]} if letter in SAID else {}
             counting[plans[-1].id] = stored(run(number, integration={"two": outcome}), table, signatures)
-    return named_failures(plans, told_by(counting))
+    return named_failures(plans, counting.get)
 
 
 def test_each_name_has_its_nights_and_its_last_tests() -> None:
@@ -76,7 +71,7 @@ def test_names_are_those_of_the_judge() -> None:
     judged = {(item.test_id, item.name) for item in failing_of([Reported(plan(0), made)], ())}
     assert {(item, signature) for item, signature, _ in names_of(made)} == judged
     assert len(judged) == 4
-    found = named_failures([plan(0)], told_by({plan(0).id: made})).found
+    found = named_failures([plan(0)], {plan(0).id: made}.get).found
     assert found.keys() == {signature.id for _, signature in judged}
 
 

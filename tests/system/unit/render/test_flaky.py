@@ -27,7 +27,7 @@ def test_a_break_that_was_repaired_is_not_flaky(site: Path) -> None:
 
 
 def test_a_nightly_that_did_not_concern_the_device_is_no_night_of_it(sampled: Sample) -> None:
-    pages = run_pages(sampled.history.past_runs("nimbus"))
+    pages = run_pages(sampled.history.stored_runs("nimbus"))
     device = next(item.device for item in sampled.registry if item.device.name == "nimbus")
     plans = {plan.id: plan for plan in sampled.history.plans()}
     assert flaky_of_device(device, pages, plans, lambda _: None).total > 0

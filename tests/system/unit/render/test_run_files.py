@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.render.run_reader import Told, read_run
 from unit.render.sample import Sample
-from unit.samples import past_run, plan, run
+from unit.samples import plan, run
 
 from ootci.history.claims import known_ids
 from ootci.history.store import History
@@ -33,7 +33,7 @@ _OUTCOMES = st.dictionaries(st.sampled_from(_NAMES), st.sampled_from([name.value
 def written(folder: Path, runs: list[StoredRun]) -> list[Path]:
     """The files of runs that share a table, in a folder of their own."""
     paths = []
-    files = [(run_files.run_path(past_run(item)), run_files.run_file(item, None)) for item in runs]
+    files = [(run_files.run_path(item.head), run_files.run_file(item, None)) for item in runs]
     tables = [
         (path, run_files.tests_file(runs[0].tests, number))
         for number, path in enumerate(run_files.tests_paths(runs[0].tests))

@@ -13,7 +13,6 @@ from unit.render.hostile import hostile_run
 from unit.render.sample import BAD_RANGE, NOW, Sample
 from unit.render.sample_clusters import mark
 from unit.render.sample_runs import run
-from unit.samples import past_run
 
 from ootci.history.stored import stored
 from ootci.model.capability import Capability
@@ -147,7 +146,7 @@ def test_every_section_at_its_worst(sampled: Sample, text: str) -> None:
     kept = stored(evil)
     past = (kept.head.model_copy(update={"plan_id": PLAN_ID.format(number)}) for number in range(90))
     runs = [*(replace(kept, head=head.model_copy(update={"id": head.plan_id})) for head in past), kept]
-    pages = run_pages([past_run(run) for run in runs])
+    pages = run_pages(runs)
     plan = worst_plan(sampled.history.plans()[-1], device.name, text)
     alike: Mapping[str, Alike] = {"x": Alike(9, f"c/{'x' * 12}/index.html")}
     place = f"t/integration/{'x' * 80}/index.html#{'x' * 40}"

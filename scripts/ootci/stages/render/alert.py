@@ -185,8 +185,8 @@ class AlertTexts:
         sheet.groups(((f"- <code>{safe(one.id, _ID_LIMIT)}</code>",) for one in new[:NAMED]), "test")
         if len(new) > NAMED:
             sheet.add(f"- and {len(new) - NAMED:,} more")
-        again = safe(reproduce(new[0].id, item.device), 2 * _ID_LIMIT)
-        sheet.add("", f"The first one again, in a checkout: <code>{again}</code>", "")
+        if again := reproduce(new[0].id, item.device):
+            sheet.add("", f"The first one again, in a checkout: <code>{safe(again, 2 * _ID_LIMIT)}</code>", "")
 
     def _recovering(self, sheet: Sheet, alert: Alert, good: int) -> None:
         stale = alert.condition is Condition.STALE

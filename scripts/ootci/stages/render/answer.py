@@ -147,8 +147,8 @@ def _details(item: _NewFailures) -> Iterator[str]:
         yield f"- and {item.total - len(item.first):,} more"
     if item.cause:
         yield f"\n{safe(item.cause)}"
-    again = safe(reproduce(item.first[0], item.device), 2 * _ID_LIMIT)
-    yield f"\nThe first one again, in a checkout: <code>{again}</code>"
+    if again := reproduce(item.first[0], item.device):
+        yield f"\nThe first one again, in a checkout: <code>{safe(again, 2 * _ID_LIMIT)}</code>"
     yield "\n</details>"
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from ootci.history.normalise import normalise
 from ootci.history.signature import signature_of
+from ootci.model.device.running import OURS
 from ootci.model.outcome import Attempt, Outcome
 from ootci.model.run import Run
 from ootci.model.verdict import NEW_FAILURES, ChangeName, KnownFailureState
@@ -53,6 +54,7 @@ class FailureRow:
 
     Attributes:
         flaky: says so where it passed in the end.
+        command: runs it again; None for a test of a suite that the vendor brings.
         nights: where its nights are shown.
         alike: the first of the others.
         alike_total: how many others there are.
@@ -68,7 +70,7 @@ class FailureRow:
     seconds: float
     message: str | None
     text: Excerpt | None
-    command: str
+    command: str | None
     flaky: Status | None
     attempts: tuple[AttemptRow, ...]
     nights: str | None
@@ -162,7 +164,9 @@ def _said(text: str | None, device: str) -> list[str]:
     return [normalise(line, device) for line in (text or "").splitlines()]
 
 
-def reproduce(test_id: str, device: str) -> str:
-    """The command that runs one test again, from the repository's top folder."""
+def reproduce(test_id: str, device: str) -> str | None:
+    """The command that runs one test again, from the repository's top folder; None for a suite that a vendor brings."""
+    if test_id.partition("/")[0] not in OURS:
+        return None
     test = shlex.quote(one_line(test_id))
     return f"cd tests/device && python -m pytest {test} --device {shlex.quote(device)}"

@@ -53,6 +53,22 @@ def test_a_failure_that_is_not_known_never_hides_behind_a_known_one() -> None:
     assert _rows(record, known) == [("b", [], 0), ("a", [], 0)]
 
 
+def test_a_failure_of_a_vendors_suite_leads_to_the_device_file_and_not_to_our_pytest(tmp_path: Path) -> None:
+    own = _failed("a", "RuntimeError: no").model_copy(update={"id": "mine/t.test_x::test_y", "suite": "mine"})
+    registry, history, record = (device("dev"),), History(tmp_path / "data"), _with(own, _failed("b", "other"))
+    history.append_plan(plan(0))
+    history.append_run(record)
+    render(registry, history, judge(registry, history, record.finished_at), tmp_path / "site")
+    found = {
+        row.one("summary").one("code").text: [command.text for command in row.find("pre", class_="command")]
+        for row in read(tmp_path / "site" / "d" / "dev" / "index.html").find("details", class_="failure")
+    }
+    assert found.pop("mine/t.test_x::test_y") == []
+    assert found == {
+        "integration/test_x.py::b": ["cd tests/device && python -m pytest integration/test_x.py::b --device dev"]
+    }
+
+
 def test_none_is_lost_where_there_are_too_many() -> None:
     kernel = "NotImplementedError: no kernel for this operator"
     others_of_it = [_failed(f"z{number}", f"RuntimeError: cause {chr(97 + number) * 3}") for number in range(SHOWN)]

@@ -64,8 +64,15 @@ def test_nights_in_words_keep_their_order() -> None:
     assert in_words(()) == "no nights yet"
 
 
-@pytest.mark.parametrize("test", ["ops/test_x.py::test_y[a b-'c'-$(reboot)]", "x`reboot`", "a\nb; reboot", "--help"])
+@pytest.mark.parametrize(
+    "test", ["ops/x.py::y[a b-'c'-$(reboot)]", "smoke/x`reboot`", "ops/a\nb; reboot", "ops/--help"]
+)
 def test_the_command_keeps_a_test_id_one_word(test: str) -> None:
-    words = shlex.split(reproduce(test, "openreg"))
+    words = shlex.split(reproduce(test, "openreg") or "")
     assert words[:6] == ["cd", "tests/device", "&&", "python", "-m", "pytest"]
     assert words[6:] == [" ".join(test.split()), "--device", "openreg"]
+
+
+@pytest.mark.parametrize("test", ["mine/tests.test_x::test_y", "smokey/test_x.py::test_y", "--help"])
+def test_there_is_no_command_for_a_test_of_a_vendors_suite(test: str) -> None:
+    assert reproduce(test, "openreg") is None

@@ -54,6 +54,19 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.skip(f"needs {cards.args[0]} cards, torch counts {count}")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def compiled_code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A cache of this process alone for what Inductor compiles.
+
+    Inductor finds compiled code again by the graph and by torch's own sources (torch/_inductor/codecache.py,
+    ``torch_key``). It does not look at the plugin's code generator or at the instructions that were chosen for the cpu,
+    so a cache that others fill can answer with code of another plugin, or for another processor.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path_factory.mktemp("inductor")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def device_name(pytestconfig: pytest.Config) -> str:
     """The name in ``torch.device(name)``."""

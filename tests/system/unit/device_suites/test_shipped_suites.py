@@ -73,6 +73,18 @@ def test_the_control_run_passes_without_the_tool(
     assert len(outcomes) > tests
 
 
+def test_compiled_code_of_others_is_not_used(device_python: DevicePython, tmp_path: Path) -> None:
+    of_others = tmp_path / "of-others"
+    done = device_python(
+        *("-m", "pytest", f"{SUITES}/integration/test_compile.py::test_inductor", "--device", "cpu", "-q"),
+        cwd=tmp_path,
+        env={"TORCHINDUCTOR_CACHE_DIR": str(of_others)},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
+    assert not list(of_others.glob("*"))
+
+
 FILES_ABOUT_CARDS = ("smoke/test_device.py", "integration/test_device.py", "integration/test_registration.py")
 
 

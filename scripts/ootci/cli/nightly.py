@@ -20,10 +20,15 @@ from ootci.flows.reports import take_in
 from ootci.model.build import StageResult
 from ootci.model.device import DEFAULT_FOLDER, RegisteredDevice, load_device, load_registry
 from ootci.model.plan import Plan
+from ootci.model.published import API_VERSION
+from ootci.model.published_findings import FindingsFile
 from ootci.model.record import read
 from ootci.model.run import Run
 from ootci.model.verdict import DeviceVerdict, Verdicts
 
+API = f"api/{API_VERSION}"
+FINDINGS = 3
+"""How many findings are printed."""
 HEADINGS = ("device", "stage reached", "verdict", "passed", "failed", "skipped", "not run", "fetch+build", "tests")
 
 
@@ -127,7 +132,20 @@ def _report(planned: Plan, verdicts: Verdicts, folders: Folders, output_format: 
             click.echo(f"  plugin {one_line(plugin.package)} {one_line(plugin.version or 'that could not be built')}")
         if request is not None and request.fallback_reason:
             click.echo(f"  FALLBACK: {one_line(request.deviation or '')}")
+        _say_findings(folders.site / API / "findings" / f"{item.device}.json")
     click.echo(f"\ndashboard: {folders.site / 'index.html'}")
+
+
+def _say_findings(file: Path) -> None:
+    """Print what the device's page says to fix first; its page has them all."""
+    found = FindingsFile.model_validate_json(file.read_bytes()).findings
+    for finding in found[:FINDINGS]:
+        tests = f"{finding.tests} tests: " if finding.tests else ""
+        click.echo(f"  {tests}{one_line(finding.text)}")
+        if finding.needed_for and finding.implement:
+            click.echo(f"    {finding.needed_for} {finding.implement}")
+    if len(found) > FINDINGS:
+        click.echo(f"  {len(found) - FINDINGS} more findings are on its page")
 
 
 def _row(item: DeviceVerdict, run: Run) -> tuple[str, ...]:

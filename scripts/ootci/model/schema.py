@@ -28,6 +28,7 @@ from ootci.model.published import (
     RunsFile,
     TestsFile,
 )
+from ootci.model.published_findings import FindingsFile
 from ootci.model.published_lives import FlakyFile, LifeFile, LivesFile
 from ootci.model.published_matrix import CapabilitiesFile, DeviceOperatorsFile, OperatorsFile
 from ootci.model.published_nights import NightliesFile, NightlyFile, TrendFile
@@ -61,6 +62,7 @@ API_KINDS: Mapping[str, type[BaseModel]] = MappingProxyType(
         "gate": GateFile,
         "nights": NightsFile,
         "clusters": ClustersFile,
+        "findings": FindingsFile,
         "runs": RunsFile,
         "run": RunFile,
         "tests": TestsFile,
@@ -80,7 +82,7 @@ API_KINDS: Mapping[str, type[BaseModel]] = MappingProxyType(
 )
 """The files of the site's API, by the names that the files of their schemas have.
 
-There is a file of nights, one of runs, one of trends and one of `device_operators` for each device, one `run` for each
+There is a file of nights, of findings, of runs, of trends and of `device_operators` for each device, one `run` for each
 attempt, many of tests, a `life` for each file of a suite, and a `nightly` for each nightly.
 """
 

@@ -19,7 +19,6 @@ _BELOW_THE_PLUGIN = {
     "firmware": "firmware",
     "runtime": "runtime",
     "sdk": "SDK",
-    "lacks": "does not have",
 }
 """Labels of what the device said of itself, by the names that it has in the record of a run."""
 

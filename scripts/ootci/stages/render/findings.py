@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
-from dataclasses import dataclass
+from collections.abc import Container, Iterator
 
 from ootci.history.normalise import normalise
 from ootci.history.signature import RAISED, signature_of
 from ootci.model.capability import Capability
+from ootci.model.need import PROBED, Need, need_of
 from ootci.model.outcome import Outcome, OutcomeName
+from ootci.model.published_findings import Finding, FindingsFile
 from ootci.model.run import Run
 
 from .text import one_line
@@ -22,29 +23,10 @@ _NO_KERNEL = re.compile(r"Could not run '([\w:.]+)' with arguments from the")
 _CAPABILITIES = frozenset(item.value for item in Capability)
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One thing, and the tests that it explains.
-
-    Attributes:
-        text: what they say, or the operator without a kernel.
-        tests: how many there are.
-        refused: whether the device refuses; else it fails.
-        first: one of them.
-        capability: that of most of them, whose page of the documentation says what to implement; None where there is
-            no such page.
-
-    """
-
-    text: str
-    tests: int
-    refused: bool
-    first: str
-    capability: str | None
-
-
 def findings(run: Run, expected: Container[str]) -> tuple[Finding, ...]:
-    """What explains most tests first; nothing for a device that is weak nowhere, whose few failures say it themselves.
+    """What the device lacks, and what explains most tests; the latter only of a weak device.
+
+    A device that is weak nowhere has few failures, which say it themselves.
 
     Args:
         run: the run.
@@ -57,17 +39,34 @@ def findings(run: Run, expected: Container[str]) -> tuple[Finding, ...]:
         is_open = item.is_failure or item.outcome is OutcomeName.UNSUPPORTED
         if is_open and item.id not in expected and item.capability not in expected:
             groups.setdefault(_key(item, run.device), []).append(item)
-    found = sorted(groups.values(), key=lambda group: (-len(group), group[0].id))
-    if sum(map(len, found)) < WEAK * len(run.outcomes):
-        return ()
-    return tuple(map(_finding, found[:LIMIT]))
+    is_weak = sum(map(len, groups.values())) >= WEAK * len(run.outcomes)
+    lacks = [need for need in _lacks(run) if need.capability.value not in expected]
+    missing = [_missing(need, groups.pop(need.name, [])) for need in lacks]
+    others = sorted(map(_finding, groups.values()), key=_rank)[:LIMIT] if is_weak else []
+    return tuple(sorted([*missing, *others], key=_rank))
+
+
+def findings_file(device: str, run_id: str | None, found: tuple[Finding, ...]) -> bytes:
+    """The same for programs."""
+    return FindingsFile(device=device, run_id=run_id, findings=found).to_json().encode("utf-8")
+
+
+def _rank(item: Finding) -> tuple[int, str]:
+    return -item.tests, item.first or item.text
+
+
+def _lacks(run: Run) -> Iterator[Need]:
+    """What the device lacks of what it was asked for before the tests."""
+    names = run.environment.device_facts.get("lacks", "").split(", ")
+    return (need for name, need in PROBED.items() if name in names)
 
 
 def _key(item: Outcome, device: str) -> str:
     if item.is_failure:
         name = signature_of(device, item.outcome, item.message, item.text, test_id=item.id)
         return name.id if name else item.id
-    return normalise(_refused(item), device)
+    need = need_of(item.message or "")
+    return need.name if need is not None and need.name in PROBED else normalise(_refused(item), device)
 
 
 def _refused(item: Outcome) -> str:
@@ -77,14 +76,30 @@ def _refused(item: Outcome) -> str:
     return f"no kernel for {operator[1]}" if operator else said.rpartition(RAISED)[2]
 
 
+def _missing(need: Need, group: list[Outcome]) -> Finding:
+    return Finding(
+        text=f"the device does not have: {need.name}",
+        tests=len(group),
+        refused=True,
+        first=one_line(group[0].id) if group else None,
+        capability=need.capability.value,
+        needed_for=need.needed_for,
+        implement=need.implement,
+    )
+
+
 def _finding(group: list[Outcome]) -> Finding:
     first = group[0]
     names = [item.capability for item in group if item.capability in _CAPABILITIES]
+    capability = max(sorted(set(filter(None, names))), key=names.count, default=None)
+    need = None if first.is_failure else need_of(first.message or "")
     text = (first.message or first.outcome.value) if first.is_failure else _refused(first)
     return Finding(
         text=one_line(text, 200) or "without a message",
         tests=len(group),
         refused=not first.is_failure,
         first=one_line(first.id),
-        capability=max(sorted(set(filter(None, names))), key=names.count, default=None),
+        capability=need.capability.value if need else capability,
+        needed_for=need.needed_for if need else None,
+        implement=need.implement if need else None,
     )

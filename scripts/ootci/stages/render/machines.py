@@ -49,6 +49,7 @@ ABOUT: Mapping[str, str] = MappingProxyType(
 OF_EACH: tuple[tuple[str, str, str], ...] = (
     ("nights", "nights", "Past nights of {}."),
     ("runs", "runs", "Every attempt of {}, each with the file of its outcomes."),
+    ("findings", "findings", "What to fix first on {}: what PyTorch needs it for, and where to implement it."),
     ("trends", "trends", "The last three months of {}: counts and durations."),
     ("operators", "device_operators", "What became of every operator and dtype on {}."),
 )

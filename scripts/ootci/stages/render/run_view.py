@@ -11,13 +11,14 @@ from ootci.history.stored import StoredRun
 from ootci.model.capability import CapabilityState
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan
+from ootci.model.published_findings import Finding
 from ootci.model.run import CapabilityCounts, ReportState, Run
 from ootci.model.verdict import Change
 
 from .claims import ClaimsView, claims_view
 from .facts import Fact, TorchView, run_facts, torch_view
 from .failures import FailureRow, failures
-from .findings import Finding, findings
+from .findings import findings
 from .links import web_address
 from .operators import OperatorsView, operators_view
 from .status import OUTCOMES, STAGES, Status

@@ -28,6 +28,7 @@ from .device_view import RunPage, by_nightly, device_page, judged_page, last_rep
 from .diff_view import NewestRuns, diff_page, newest_runs
 from .documentation import documentation_files, require_documentation
 from .facts import age_when_taken
+from .findings import findings_file
 from .flaky import FlakyOfDevice, flaky_of_device, flaky_page
 from .front import front_page, verdict_of_each
 from .gone import DeviceFailures, Names
@@ -172,6 +173,8 @@ class _Pages:
         yield self._pages.show(device_path(name), "device.html", page=shown, **values)
         yield self._pages.show(operators_path(name), "device_operators.html", page=operators)
         yield f"{API}/{OPERATORS}/{name}.json", device_operators_file(operators)
+        findings = shown.run.findings if shown.run is not None else ()
+        yield f"{API}/findings/{name}.json", findings_file(name, verdict.run_id, findings)
         yield f"{API}/{RUNS}/{name}.json", runs_file(name, pages, self._plans)
         yield from self._trend(device, verdict, counting)
         yield from RunPages(self._pages, self._history, device, pages, self._plans, self._places.of).files()

@@ -10,6 +10,7 @@ from unit.samples import device, outcomes, plan, run
 
 from ootci.history.store import History
 from ootci.model.outcome import Outcome
+from ootci.model.published_findings import FindingsFile
 from ootci.model.run import Run
 from ootci.stages.judge import judge
 from ootci.stages.render import render
@@ -58,6 +59,38 @@ def test_what_explains_most_tests_stands_first_and_a_refusal_counts_once() -> No
     ]
 
 
+NO_GENERATOR = "You should register `PrivateUse1HooksInterface` and implement `getNewGenerator` at the same time"
+
+
+def _lacking(record: Run, lacks: str) -> Run:
+    facts = {"device_facts": {"lacks": lacks}}
+    return record.model_copy(update={"environment": record.environment.model_copy(update=facts)})
+
+
+def test_a_finding_says_what_it_is_needed_for_and_where_to_implement_it() -> None:
+    found = {item.text: item for item in findings(_with(*MANY), frozenset())}
+    missing = found["torch.dev.synchronize is missing"]
+    assert missing.needed_for == (
+        "PyTorch waits with it until results are there, before FSDP collects a state dict for instance."
+    )
+    assert missing.implement == (
+        "Implement `synchronize` in the device module; torch/distributed/fsdp/_state_dict_utils.py calls it."
+    )
+    assert "TORCH_LIBRARY_IMPL" in (found["no kernel for aten::add.out"].implement or "")
+    assert found["RuntimeError: the card is gone"].needed_for is None
+
+
+def test_what_the_probe_did_not_find_is_one_finding_with_the_tests_that_it_explains() -> None:
+    fine = [_came(f"fine{number}", "passed", "") for number in range(100)]
+    refused = [_came(name, "unsupported", f"NotImplementedError: {NO_GENERATOR}", "rng") for name in ("one", "two")]
+    record = _lacking(_with(*fine, *refused), "a generator, fork detection, nonsense")
+    assert _told(record) == [
+        (2, "the device does not have: a generator"),
+        (0, "the device does not have: fork detection"),
+    ]
+    assert _told(record, frozenset({"rng"})) == [(0, "the device does not have: fork detection")]
+
+
 @pytest.mark.parametrize(("passed", "listed"), [(63, True), (64, False)])
 def test_a_device_of_which_less_than_a_tenth_does_not_pass_has_no_list(passed: int, listed: bool) -> None:
     fine = (_came(f"fine{number}", "passed", "") for number in range(passed - len(run(0).outcomes)))
@@ -74,10 +107,20 @@ def test_what_the_vendor_said_beforehand_is_no_finding() -> None:
 def test_the_page_begins_with_them_and_leads_to_what_to_implement(tmp_path: Path) -> None:
     registry, history, record = (device("dev"),), History(tmp_path / "data"), _with(*MANY)
     history.append_plan(plan(0))
-    history.append_run(record)
+    history.append_run(_lacking(record, "fork detection"))
     render(registry, history, judge(registry, history, record.finished_at), tmp_path / "site")
     page = read(tmp_path / "site" / "d" / "dev" / "index.html")
     headings = [heading.text for heading in page.one("main").find("h2")]
     assert headings.index("What to fix first") < headings.index("Failures 3")
     first = page.one("ol", class_="findings").find("li")[0]
-    assert first.text.startswith("3 unsupported no kernel for aten::add.out such as integration/")
+    assert first.text.startswith(
+        "3 unsupported no kernel for aten::add.out Whatever PyTorch computes with this operator"
+    )
+    assert "such as integration/" in first.text
+    last = page.one("ol", class_="findings").find("li")[-1]
+    assert last.text.startswith(
+        "missing the device does not have: fork detection `torch.manual_seed` asks".replace("`", "")
+    )
+    assert "such as" not in last.text
+    published = FindingsFile.model_validate_json((tmp_path / "site" / "api/v1/findings/dev.json").read_bytes())
+    assert published.findings == findings(_lacking(record, "fork detection"), frozenset())

@@ -92,7 +92,21 @@ def _front(rows: Mapping[str, Any]) -> Iterable[str]:
     yield f"{rows['bytes'] / 1e3:.0f} kB, {rows['compressed'] / 1e3:.1f} kB compressed."
 
 
+def _suites(rows: Mapping[str, Any]) -> Iterable[str]:
+    yield "| suite | tests | plain pytest, seconds | supervised, seconds | ratio | noise |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
+    for name, row in rows.items():
+        seconds = f"{row['plain_processor_s']:.2f} | {row['supervised_processor_s']:.2f}"
+        yield f"| {name} | {row['tests']:,} | {seconds} | {row['ratio']:.2f} | {row['noise']:.0%} |"
+
+
 SECTIONS: dict[str, Section] = {
+    "suites": Section(
+        "Supervision of the suites",
+        "The same tests of the reference device under plain pytest, and under the supervisor with its event log. The "
+        "supervision may cost 5 % of the tests' own time.",
+        _suites,
+    ),
     "ingest": Section(
         "Reading JUnit and the event log",
         "200,000 test cases in one report of pytest's format, 2 % failures with 40 lines of text, 8 % skipped. Ratios "

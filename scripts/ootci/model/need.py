@@ -51,7 +51,7 @@ PROBED: Mapping[str, Need] = MappingProxyType(
                 "memory with an address",
                 Capability.MEMORY,
                 "PyTorch finds the elements of views, of saved and of shared tensors by the address of their storage.",
-                f"Return the address from `allocate` of {_ALLOCATOR}.",
+                "Return the address from `allocate` of `c10::Allocator` (c10/core/Allocator.h).",
             ),
             Need(
                 "streams",

@@ -23,13 +23,14 @@ _NO_KERNEL = re.compile(r"Could not run '([\w:.]+)' with arguments from the")
 _CAPABILITIES = frozenset(item.value for item in Capability)
 
 
-def findings(run: Run, expected: Container[str]) -> tuple[Finding, ...]:
+def findings(run: Run, tests: int, expected: Container[str]) -> tuple[Finding, ...]:
     """What the device lacks, and what explains most tests; the latter only of a weak device.
 
     A device that is weak nowhere has few failures, which say it themselves.
 
     Args:
-        run: the run.
+        run: the run; tests that passed may be left out of it.
+        tests: how many tests it has with them.
         expected: ids of tests that the vendor knows to fail, and names of capabilities that the device is declared not
             to have.
 
@@ -39,7 +40,7 @@ def findings(run: Run, expected: Container[str]) -> tuple[Finding, ...]:
         is_open = item.is_failure or item.outcome is OutcomeName.UNSUPPORTED
         if is_open and item.id not in expected and item.capability not in expected:
             groups.setdefault(_key(item, run.device), []).append(item)
-    is_weak = sum(map(len, groups.values())) >= WEAK * len(run.outcomes)
+    is_weak = sum(map(len, groups.values())) >= WEAK * tests
     lacks = [need for need in _lacks(run) if need.capability.value not in expected]
     missing = [_missing(need, groups.pop(need.name, [])) for need in lacks]
     others = sorted(map(_finding, groups.values()), key=_rank)[:LIMIT] if is_weak else []

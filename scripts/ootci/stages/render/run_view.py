@@ -153,7 +153,7 @@ def run_view(
         suites=_suites(run),
         capabilities=capabilities[:CAPABILITIES_LIMIT],
         capabilities_more=len(capabilities[CAPABILITIES_LIMIT:]),
-        findings=findings(run, expected),
+        findings=findings(run, stored.counts().total, expected),
         failures_total=len(others) + sum(1 + row.alike_total for row in rows),
         failures_known=len(known),
         failures=rows,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from unit.render.pages import read
+from unit.render.pages import Element, read
 from unit.samples import device, outcomes, plan, run
 
 from ootci.history.store import History
@@ -36,7 +36,7 @@ def _with(*came: Outcome) -> Run:
 
 
 def _told(record: Run, expected: frozenset[str] = frozenset()) -> list[tuple[int, str]]:
-    return [(item.tests, item.text) for item in findings(record, expected)]
+    return [(item.tests, item.text) for item in findings(record, len(record.outcomes), expected)]
 
 
 MANY = (
@@ -68,7 +68,8 @@ def _lacking(record: Run, lacks: str) -> Run:
 
 
 def test_a_finding_says_what_it_is_needed_for_and_where_to_implement_it() -> None:
-    found = {item.text: item for item in findings(_with(*MANY), frozenset())}
+    record = _with(*MANY)
+    found = {item.text: item for item in findings(record, len(record.outcomes), frozenset())}
     missing = found["torch.dev.synchronize is missing"]
     assert missing.needed_for == (
         "PyTorch waits with it until results are there, before FSDP collects a state dict for instance."
@@ -104,23 +105,30 @@ def test_what_the_vendor_said_beforehand_is_no_finding() -> None:
     assert _told(record, frozenset({"ops"}))[0] == (2, "RuntimeError: the card is gone")
 
 
-def test_the_page_begins_with_them_and_leads_to_what_to_implement(tmp_path: Path) -> None:
-    registry, history, record = (device("dev"),), History(tmp_path / "data"), _with(*MANY)
+def _rendered(record: Run, folder: Path) -> Element:
+    registry, history = (device("dev"),), History(folder / "data")
     history.append_plan(plan(0))
-    history.append_run(_lacking(record, "fork detection"))
-    render(registry, history, judge(registry, history, record.finished_at), tmp_path / "site")
-    page = read(tmp_path / "site" / "d" / "dev" / "index.html")
+    history.append_run(record)
+    render(registry, history, judge(registry, history, record.finished_at), folder / "site")
+    return read(folder / "site" / "d" / "dev" / "index.html")
+
+
+def test_the_page_begins_with_them_and_leads_to_what_to_implement(tmp_path: Path) -> None:
+    record = _lacking(_with(*MANY), "fork detection")
+    page = _rendered(record, tmp_path)
     headings = [heading.text for heading in page.one("main").find("h2")]
     assert headings.index("What to fix first") < headings.index("Failures 3")
-    first = page.one("ol", class_="findings").find("li")[0]
-    assert first.text.startswith(
-        "3 unsupported no kernel for aten::add.out Whatever PyTorch computes with this operator"
-    )
-    assert "such as integration/" in first.text
-    last = page.one("ol", class_="findings").find("li")[-1]
-    assert last.text.startswith(
-        "missing the device does not have: fork detection `torch.manual_seed` asks".replace("`", "")
-    )
-    assert "such as" not in last.text
+    items = [item.text for item in page.one("ol", class_="findings").find("li")]
+    assert items[0].startswith("3 unsupported no kernel for aten::add.out Whatever PyTorch computes with this operator")
+    assert "such as integration/" in items[0]
+    assert items[-1].startswith("missing the device does not have: fork detection torch.manual_seed asks")
+    assert "such as" not in items[-1]
     published = FindingsFile.model_validate_json((tmp_path / "site" / "api/v1/findings/dev.json").read_bytes())
-    assert published.findings == findings(_lacking(record, "fork detection"), frozenset())
+    assert published.findings == findings(record, len(record.outcomes), frozenset())
+
+
+def test_the_page_of_a_device_that_is_not_weak_has_only_what_it_lacks(tmp_path: Path) -> None:
+    fine = [_came(f"fine{number}", "passed", "") for number in range(100)]
+    page = _rendered(_lacking(_with(*MANY, *fine), "fork detection"), tmp_path)
+    assert [item.text[:7] for item in page.one("ol", class_="findings").find("li")] == ["missing"]
+    assert "What the device lacks" in [heading.text for heading in page.one("main").find("h2")]

@@ -88,9 +88,17 @@ def device_module(device_name: str) -> ModuleType:
 @pytest.fixture
 def plugin_device(device_name: str) -> str:
     """The name of a device that a plugin provides; other devices skip the test."""
-    if not under_test.is_privateuse1(device_name):
+    if not under_test.is_from_plugin(device_name):
         pytest.skip(f"{device_name} is built into torch, so no plugin provides it")
     return device_name
+
+
+@pytest.fixture
+def privateuse1_device(plugin_device: str) -> str:
+    """The name that PrivateUse1 was given; devices with a type of their own in torch skip the test."""
+    if not under_test.is_privateuse1(plugin_device):
+        pytest.skip(f"{plugin_device} has a device type of its own in torch, so it needs no name for PrivateUse1")
+    return plugin_device
 
 
 @pytest.fixture(autouse=True)

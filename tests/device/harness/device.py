@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.metadata import entry_points
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -57,10 +58,22 @@ def first_device(name: str) -> torch.device:
 
 
 def is_privateuse1(name: str) -> bool:
-    """Whether the device comes from a plugin, and is not one of those that torch itself knows."""
+    """Whether the device is the one that PrivateUse1 was given the name of."""
     import torch
 
     return name == torch._C._get_privateuse1_backend_name()
+
+
+def is_from_plugin(name: str) -> bool:
+    """Whether a plugin provides the device, under PrivateUse1 or under a type that torch keeps for it, such as ``xla``.
+
+    torch parses the names of several devices that are out of its tree (torch/headeronly/core/DeviceType.h); their
+    modules come from a plugin all the same.
+    """
+    import torch
+
+    file = getattr(device_module(name), "__file__", None)
+    return file is None or Path(str(torch.__file__)).parent not in Path(file).parents
 
 
 def device_count(name: str) -> int:

@@ -74,6 +74,7 @@ def _argument(item: pytest.Function, name: str, device: str) -> _Expression:
         "device": _Expression(f"torch.device({device!r})" if device == CONTROL else f"torch.device({device!r}, 0)"),
         "device_name": _Expression(repr(device)),
         "plugin_device": _Expression(repr(device)),
+        "privateuse1_device": _Expression(repr(device)),
         "device_module": _Expression(f"torch.get_device_module({device!r})"),
         "tmp_path": _Expression("pathlib.Path(tempfile.mkdtemp())", ("pathlib", "tempfile")),
     }

@@ -29,7 +29,7 @@ def test_module_has_what_torch_looks_for(device_module: ModuleType, name: str) -
 
 
 @pytest.mark.device_only("its module is a part of torch and smaller")
-def test_supported_precisions_are_dtypes(plugin_device: str, device_module: ModuleType) -> None:
+def test_supported_precisions_are_dtypes(privateuse1_device: str, device_module: ModuleType) -> None:
     """`get_amp_supported_dtype` is a list of floating dtypes."""
     found = device_module.get_amp_supported_dtype()
     assert found

@@ -43,7 +43,7 @@ def test_module_method_is_generated(device: torch.device, device_name: str) -> N
         assert_on(tensor, device)
 
 
-def test_renaming_again(plugin_device: str) -> None:
+def test_renaming_again(privateuse1_device: str) -> None:
     """Registering the same name again is harmless; a second name is refused."""
     code = """
 import sys
@@ -56,9 +56,9 @@ except RuntimeError as error:
     print("refused:", error)
 print("still", torch.device(name))
 """
-    said = run_python(code, plugin_device)
+    said = run_python(code, privateuse1_device)
     assert "refused:" in said, "torch took a second name for the one PrivateUse1 device"
-    assert f"still {plugin_device}" in said
+    assert f"still {privateuse1_device}" in said
 
 
 def test_operator_without_a_kernel_is_refused(device: torch.device) -> None:

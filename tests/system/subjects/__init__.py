@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -29,9 +30,22 @@ def environment(python: Path, folder: Path) -> tuple[Path, Path]:
     return folder / "bin" / "python", here
 
 
-def install(package: str, site: Path) -> None:
-    """Install a subject that is a package here."""
+def install(package: str, site: Path, name: str | None = None) -> None:
+    """Install a subject that is a package here.
+
+    Args:
+        package: its name.
+        site: the folder of packages.
+        name: the device's name, where it shall be another one than the subject's own.
+
+    """
     shutil.copytree(HERE / package, site / package, ignore=shutil.ignore_patterns("__pycache__"))
+    if name is not None:
+        backend = site / package / "backend.py"
+        source = backend.read_text(encoding="utf-8")
+        renamed = re.sub(r'^NAME = ".*"$', f'NAME = "{name}"', source, count=1, flags=re.MULTILINE)
+        assert renamed != source, f"{package}/backend.py has changed: it has no line NAME"
+        backend.write_text(renamed, encoding="utf-8")
     info = site / f"{package}-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n", encoding="utf-8")

@@ -31,7 +31,7 @@ from harness.outcomes import (
 )
 from harness.python_lines import python_lines
 from harness.reproduce import arguments_of, command, python
-from harness.selection import Described, check_count, check_rules, check_unknown_ids, describe, select
+from harness.selection import Described, asked_by, check_count, check_rules, check_unknown_ids, describe, select
 from harness.text import capped, first_line, summary
 
 RAN = "ran"
@@ -200,6 +200,7 @@ def _add_ending(
         [
             f"Expected: {described.title}",
             f"Happened: {happened}",
+            *filter(None, [asked_by(item)]),
             f"Capability: {described.capability} ({CAPABILITIES[described.capability]})",
             f"Read: {docs_page(described.capability)}",
             python(lines or python_lines(item, device)),

@@ -50,6 +50,13 @@ def describe(item: pytest.Item) -> Described:
     return Described(item.nodeid, item.nodeid.split("/", 1)[0], capability, title)
 
 
+def asked_by(item: pytest.Item) -> str | None:
+    """The sentence of a test's docstring that cites where PyTorch asks a device for it, on one line; smoke has it."""
+    said = " ".join((getattr(getattr(item, "function", None), "__doc__", None) or "").split())
+    _, begins, cited = said.partition(" Asked by ")
+    return f"Asked by {cited}" if begins else None
+
+
 @dataclass(frozen=True)
 class Selection:
     """What a selection came to.

@@ -105,6 +105,23 @@ def test_operators_from_several_threads(device: torch.device) -> None:
         assert torch.equal(results[number], alone.cpu())
 
 
+def test_tensor_methods_are_generated(device: torch.device, device_name: str) -> None:
+    """A tensor has `.<name>()` to get there and `.is_<name>` to tell that it is there."""
+    there = getattr(torch.ones(3), device_name)()
+    assert_on(there, device)
+    assert getattr(there, f"is_{device_name}") is True
+    if device_name != "cpu":
+        assert there.is_cpu is False
+        assert getattr(torch.ones(3), f"is_{device_name}") is False
+
+
+def test_module_method_is_generated(device: torch.device, device_name: str) -> None:
+    """A module has `.<name>()`, which moves its parameters and buffers."""
+    module = getattr(torch.nn.BatchNorm1d(3), device_name)()
+    for tensor in (*module.parameters(), *module.buffers()):
+        assert_on(tensor, device)
+
+
 def test_storage_method_is_generated(device: torch.device, device_name: str) -> None:
     """An untyped storage has `.<name>()`, which copies its bytes to the device."""
     storage = getattr(torch.arange(4, dtype=torch.uint8).untyped_storage(), device_name)()

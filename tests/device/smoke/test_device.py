@@ -16,7 +16,11 @@ accelerator_only = pytest.mark.device_only("torch.accelerator leaves the cpu out
 
 @accelerator_only
 def test_device_is_the_accelerator(device_name: str) -> None:
-    """`torch.accelerator` names the device, finds it available and counts at least one card."""
+    """`torch.accelerator` names the device, finds it available and counts at least one card.
+
+    Asked by `ATen/detail/AcceleratorHooksInterface.h` (isAvailable, deviceCount) and
+    `torch/accelerator/__init__.py` (current_accelerator, is_available, device_count).
+    """
     current = torch.accelerator.current_accelerator()
     assert current is not None
     assert current.type == device_name
@@ -25,7 +29,11 @@ def test_device_is_the_accelerator(device_name: str) -> None:
 
 
 def test_module_tells_the_device_facts(device_module: ModuleType) -> None:
-    """`torch.<name>` has `is_available`, `device_count` and `current_device`, and they fit together."""
+    """`torch.<name>` has `is_available`, `device_count` and `current_device`, and they fit together.
+
+    Asked by `torch/utils/backend_registration.py` (is_available, device_count, current_device) and
+    https://docs.pytorch.org/docs/stable/accelerator/device.html.
+    """
     assert device_module.is_available() is True
     count = device_module.device_count()
     assert isinstance(count, int)
@@ -36,14 +44,21 @@ def test_module_tells_the_device_facts(device_module: ModuleType) -> None:
 
 @accelerator_only
 def test_counts_agree(device_module: ModuleType) -> None:
-    """`torch.<name>` and `torch.accelerator` count the same cards and agree on the current one."""
+    """`torch.<name>` and `torch.accelerator` count the same cards and agree on the current one.
+
+    Asked by `c10/core/impl/DeviceGuardImplInterface.h` (deviceCount, getDevice) and `torch/accelerator/__init__.py`
+    (device_count, current_device_index).
+    """
     assert device_module.device_count() == torch.accelerator.device_count()
     assert device_module.current_device() == torch.accelerator.current_device_index()
 
 
 @accelerator_only
 def test_card_that_is_not_there_is_refused(device_name: str, device_module: ModuleType) -> None:
-    """A tensor on a card beyond the last one is an error, not a tensor on some other card."""
+    """A tensor on a card beyond the last one is an error, not a tensor on some other card.
+
+    Asked by https://docs.pytorch.org/docs/stable/accelerator/device.html.
+    """
     missing = torch.device(device_name, device_module.device_count())
     with pytest.raises(RuntimeError):
         torch.ones(2, device=missing)
@@ -53,7 +68,11 @@ def test_card_that_is_not_there_is_refused(device_name: str, device_module: Modu
 @accelerator_only
 @pytest.mark.needs_devices(2)
 def test_second_card_is_another_one(device_name: str) -> None:
-    """Tensors land on the card that was asked for and can be copied from one card to the other."""
+    """Tensors land on the card that was asked for and can be copied from one card to the other.
+
+    Asked by `c10/core/impl/DeviceGuardImplInterface.h` (exchangeDevice) and
+    https://docs.pytorch.org/docs/stable/accelerator/operators.html.
+    """
     first, second = torch.device(device_name, 0), torch.device(device_name, 1)
     there = torch.arange(4, device=second)
     assert_on(there, second)

@@ -19,6 +19,8 @@ def test_round_trip(device: torch.device, dtype: torch.dtype) -> None:
     """A tensor copied to the device and back has the same elements.
 
     Numbers, indices and masks: no device of PyTorch does without these; the other dtypes are up to the device.
+
+    Asked by https://docs.pytorch.org/docs/stable/accelerator/operators.html.
     """
     values = numbers(4, 5, dtype=dtype)
     there = put(values, device)
@@ -28,7 +30,11 @@ def test_round_trip(device: torch.device, dtype: torch.dtype) -> None:
 
 
 def test_copies_are_copies(device: torch.device) -> None:
-    """A tensor on the device shares no memory with the one that it was copied from."""
+    """A tensor on the device shares no memory with the one that it was copied from.
+
+    Asked by `torch/_tensor_docs.py` (to, copy_) and
+    https://docs.pytorch.org/docs/stable/accelerator/operators.html.
+    """
     values = numbers(6)
     expected = values.clone()
     there = put(values, device)
@@ -40,7 +46,11 @@ def test_copies_are_copies(device: torch.device) -> None:
 
 
 def test_non_contiguous_round_trip(device: torch.device) -> None:
-    """A transposed, strided or expanded tensor arrives with the same elements in the same places."""
+    """A transposed, strided or expanded tensor arrives with the same elements in the same places.
+
+    Asked by `torch/_tensor_docs.py` (to, cpu, expand) and
+    https://docs.pytorch.org/docs/stable/accelerator/operators.html.
+    """
     base = numbers(6, 8)
     for view in (base.t(), base[::2, 1::3], base[:, :1].expand(6, 5)):
         assert torch.equal(put(view, device).cpu(), view)
@@ -50,7 +60,11 @@ def test_non_contiguous_round_trip(device: torch.device) -> None:
 
 
 def test_factories(device: torch.device) -> None:
-    """Factories make the right elements on the device."""
+    """Factories make the right elements on the device.
+
+    Asked by `torch/_torch_docs.py` (zeros, full, arange, tensor, empty, ones_like) and
+    https://docs.pytorch.org/docs/stable/accelerator/operators.html.
+    """
     assert_matches(torch.zeros(2, 3, device=device), torch.zeros(2, 3), device)
     assert_matches(torch.full((3,), 7, device=device), torch.full((3,), 7), device)
     assert_matches(torch.arange(0, 10, 3, device=device), torch.arange(0, 10, 3), device)
@@ -60,13 +74,19 @@ def test_factories(device: torch.device) -> None:
 
 
 def test_empty_tensor(device: torch.device) -> None:
-    """A tensor without elements can be made and copied."""
+    """A tensor without elements can be made and copied.
+
+    Asked by `torch/_torch_docs.py` (zeros) and https://docs.pytorch.org/docs/stable/accelerator/operators.html.
+    """
     there = torch.zeros(0, 3, device=device)
     assert there.cpu().shape == (0, 3)
 
 
 def test_printing_tells_the_device(device: torch.device, device_name: str) -> None:
-    """Printing a tensor shows its elements, and the device unless that is the cpu."""
+    """Printing a tensor shows its elements, and the device unless that is the cpu.
+
+    Asked by `torch/_tensor_str.py` (_str_intern).
+    """
     text = repr(torch.tensor([1.5, -2.0], device=device))
     assert "1.5" in text
     assert "-2.0" in text
@@ -74,7 +94,10 @@ def test_printing_tells_the_device(device: torch.device, device_name: str) -> No
 
 
 def test_deepcopy_is_independent(device: torch.device) -> None:
-    """`copy.deepcopy` makes an independent tensor on the same device."""
+    """`copy.deepcopy` makes an independent tensor on the same device.
+
+    Asked by `torch/_tensor.py` (__deepcopy__).
+    """
     there = put(numbers(5), device)
     twin = copy.deepcopy(there)
     there.zero_()
@@ -83,6 +106,9 @@ def test_deepcopy_is_independent(device: torch.device) -> None:
 
 @pytest.mark.device_only("numpy shares the memory of cpu tensors")
 def test_numpy_is_refused(device: torch.device) -> None:
-    """`.numpy()` of a tensor on the device is refused: its memory is not the host's."""
+    """`.numpy()` of a tensor on the device is refused: its memory is not the host's.
+
+    Asked by `torch/_tensor_docs.py` (numpy).
+    """
     with pytest.raises(TypeError, match="convert"):
         torch.ones(2, device=device).numpy()

@@ -11,7 +11,11 @@ pytestmark = pytest.mark.capability("training")
 
 
 def test_one_training_step_equals_cpu(device: torch.device) -> None:
-    """Forward, loss, backward and one step of SGD give the loss, gradients and weights that the cpu gets."""
+    """Forward, loss, backward and one step of SGD give the loss, gradients and weights that the cpu gets.
+
+    Asked by `torch/autograd/__init__.py` (backward), `torch/optim/sgd.py` (SGD) and
+    https://docs.pytorch.org/docs/stable/accelerator/operators.html.
+    """
     torch.manual_seed(0)
     expected = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 3))
     model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 3)).to(device)

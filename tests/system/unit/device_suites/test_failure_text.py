@@ -133,6 +133,9 @@ def test_text_says_what_was_expected_and_what_happened(texts: dict[str, dict[str
     assert float(happened[2]) - float(happened[1]) == pytest.approx(0.01, rel=1e-3)
     assert "The result is float32[16, 16] on openreg:0." in text
     assert "Expected: A binary operator on the device gives what the cpu gives" in text
+    assert (
+        "\nAsked by `torch/_torch_docs.py` (add, sub, mul, true_divide, matmul) and https://docs.pytorch.org/" in text
+    )
     assert "Capability: ops (" in text
     assert "Read: docs/capabilities/ops.md\n" in text
     assert "compare.py" not in text, "the traceback ends in the test, not in what it is made of"

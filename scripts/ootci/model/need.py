@@ -96,7 +96,7 @@ PROBED: Mapping[str, Need] = MappingProxyType(
             Need(
                 "fork detection",
                 Capability.MULTIPROCESSING,
-                "`torch.manual_seed` asks `_is_in_bad_fork` before it seeds the device, and seeds it only where it is.",
+                "`torch.manual_seed` asks `_is_in_bad_fork` before it seeds the device, and does not seed it without.",
                 "Implement `_is_in_bad_fork` in the device module; torch/random.py calls it.",
             ),
         )

@@ -6,7 +6,8 @@ import json
 
 from markdown_table import escaped, table
 
-from ootci.model.schema import api_schemas, schemas
+from ootci.model.schema import schemas
+from ootci.stages.render.pages import api_schemas
 
 _HEAD = """\
 # Files and their schemas

@@ -6,20 +6,19 @@ from collections.abc import Sequence
 
 from ootci.history.not_passing import Came
 from ootci.model.plan import Plan
-from ootci.model.published_lives import (
+
+from .flaky import FlakyPage
+from .life_row import DeviceLives, known_entry, spell_of, test_nights
+from .lives import FilePage, FileRow
+from .pages.flaky import FlakyEntry, FlakyFile
+from .pages.lives import (
     DeviceLife,
-    FlakyEntry,
-    FlakyFile,
     KnownMark,
     LifeEntry,
     LifeFile,
     LivesFile,
     TestLife,
 )
-
-from .flaky import FlakyPage
-from .life_row import DeviceLives, known_entry, spell_of, test_nights
-from .lives import FilePage, FileRow
 from .places import TestFile
 
 LIVES = "lives"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -13,10 +13,14 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.runtime import Macro
 from markupsafe import Markup, escape
 
+from ootci.model.device import RegisteredDevice
 from ootci.model.record import utc_text
 from ootci.model.verdict import Verdicts
 
+from .links import folder_name, pytorch_commit, web_address
+from .listed import DeviceNames
 from .permalinks import canonical
+from .status import shown
 from .text import clean, one_line
 from .words import day, duration, many, moment
 
@@ -38,6 +42,7 @@ class PageMaker:
 
     Args:
         folder: the templates.
+        registry: every registered device.
         verdicts: what the judge found.
         address: where the site is published, if that is known.
         preview_of: the device file that the pages only show a preview of.
@@ -46,10 +51,17 @@ class PageMaker:
     """
 
     def __init__(
-        self, folder: Path, verdicts: Verdicts, address: str | None, preview_of: str | None, *, has_docs: bool
+        self,
+        folder: Path,
+        registry: Iterable[RegisteredDevice],
+        verdicts: Verdicts,
+        address: str | None,
+        preview_of: str | None,
+        *,
+        has_docs: bool,
     ) -> None:
         self._address = address
-        self._environment = templates(folder)
+        self._environment = templates(folder, registry)
         self._environment.globals.update(verdicts=verdicts, address=address, preview_of=preview_of, docs=has_docs)
 
     def show(self, path: str, template: str, /, **values: object) -> tuple[str, bytes]:
@@ -62,10 +74,15 @@ class PageMaker:
         return canonical(self._address, path)
 
 
-def templates(folder: Path) -> Environment:
+def templates(folder: Path, registry: Iterable[RegisteredDevice] = ()) -> Environment:
     """The environment for the templates of a folder.
 
     Cleaning happens in ``finalize``, which Jinja calls for every expression, so that no template can forget it.
+
+    Args:
+        folder: the templates.
+        registry: the devices that pages name.
+
     """
     environment = Environment(
         loader=FileSystemLoader(folder),
@@ -86,10 +103,19 @@ def templates(folder: Path) -> Environment:
         one_line=one_line,
         marked=marked,
         prose=prose,
+        shown=shown,
+        folder=folder_name,
+        web=web_address,
+        commit_page=pytorch_commit,
+        top=from_top,
     )
     # A table's thousand cells show few different things.
     environment.globals.update(
-        preview_of=None, docs=False, number=number, once=lru_cache(_REMEMBERED, typed=True)(_shown)
+        preview_of=None,
+        docs=False,
+        number=number,
+        named=DeviceNames(registry),
+        once=lru_cache(_REMEMBERED, typed=True)(_shown),
     )
     return environment
 
@@ -122,6 +148,13 @@ def marked(text: str) -> Markup:
     return Markup("\n").join(
         Markup("<b>{}</b>").format(line) if number in chosen else line for number, line in enumerate(lines)
     )
+
+
+def from_top(address: str) -> str:
+    """The address from the top of the site, of one that a file of the API names."""
+    while address.startswith("../"):
+        address = address[3:]
+    return address
 
 
 def number(count: int, tone: str = "") -> Markup:

@@ -7,7 +7,16 @@ from types import MappingProxyType
 
 from ootci.history.tables import TestTable
 from ootci.model.device import Device, RegisteredDevice
-from ootci.model.published import (
+from ootci.model.verdict import DeviceVerdict, Verdicts
+
+from .badge import badge
+from .feed import Feed, cluster_entries, feed, verdict_entries
+from .front import verdict_of_each
+from .links import device_path
+from .looks import PageMaker
+from .pages import api_schemas
+from .pages.published import (
+    API,
     API_VERSION,
     SCHEMA_VERSION,
     ClustersFile,
@@ -19,18 +28,9 @@ from ootci.model.published import (
     NightEntry,
     NightsFile,
 )
-from ootci.model.schema import API_KINDS, api_schema
-from ootci.model.verdict import DeviceVerdict, Verdicts
-
-from .badge import badge
-from .feed import Feed, cluster_entries, feed, verdict_entries
-from .front import verdict_of_each
-from .links import device_path
-from .looks import PageMaker
 from .publish import File
 from .run_files import tests_file, tests_paths
 
-API = f"api/{API_VERSION}"
 ABOUT: Mapping[str, str] = MappingProxyType(
     {
         "devices": "Every registered device: verdict, reason, counts, torch and where to look.",
@@ -92,8 +92,8 @@ def machine_files(
     yield from _api(devices, judged, verdicts, pages, tests_paths(tests))
     for number, path in enumerate(tests_paths(tests)):
         yield f"{API}/{path}", tests_file(tests, number)
-    for kind in API_KINDS:
-        yield f"{API}/schema/{kind}.json", api_schema(kind).encode("utf-8")
+    for kind, schema in api_schemas().items():
+        yield f"{API}/schema/{kind}.json", schema.encode("utf-8")
 
 
 def _api(

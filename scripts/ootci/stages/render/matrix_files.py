@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from types import MappingProxyType
 
 from ootci.model.operator import OperatorState
-from ootci.model.published_matrix import (
-    CapabilitiesFile,
-    CapabilityEntry,
-    DeviceCapabilities,
+
+from .capabilities import CapabilitiesPage, MatrixRow
+from .coverage import STATES, CoveragePage, CoverageRow, DeviceCoveragePage, Shown, Summary
+from .links import device_path, operators_path
+from .pages.capabilities import CapabilitiesFile, CapabilityEntry, DeviceCapabilities
+from .pages.operators import (
     DeviceOperators,
     DeviceOperatorsFile,
     OperatorCells,
@@ -20,10 +22,6 @@ from ootci.model.published_matrix import (
     OperatorsFile,
     OperatorTotal,
 )
-
-from .capabilities import CapabilitiesPage, MatrixRow
-from .coverage import STATES, CoveragePage, CoverageRow, DeviceCoveragePage, Shown, Summary
-from .links import device_path, operators_path
 
 OPERATORS = "operators"
 _TOP = "../../"

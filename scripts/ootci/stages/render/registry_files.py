@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ootci.model.device import Device, RegisteredDevice
-from ootci.model.published_registry import (
-    Contact,
-    DeviceHealth,
-    HealthFile,
-    NightlyHealth,
-    RegisteredSuite,
-    RegistryEntry,
-    RegistryFile,
-)
 from ootci.model.verdict import Verdicts
 
 from .health import HealthPage, Newest, Watched
 from .links import device_path, web_address
+from .pages.health import DeviceHealth, HealthFile, NightlyHealth
+from .pages.registry import Contact, RegisteredSuite, RegistryEntry, RegistryFile
 from .registry_page import Registered, RegistryPage
 
 _TOP = "../../"

@@ -14,11 +14,11 @@ from ootci.history.states import painted, row_text
 from ootci.history.stored import StoredRun
 from ootci.history.tables import TestTable
 from ootci.model.plan import Plan
-from ootci.model.published import OutcomeRows, RunEntry, RunFile, RunsFile, RunStage, TestEntry, TestsFile
 from ootci.model.run import Run
 
 from .device_view import RunPage
 from .links import folder_name
+from .pages.published import OutcomeRows, RunEntry, RunFile, RunsFile, RunStage, TestEntry, TestsFile
 
 RUNS = "runs"
 TESTS = "tests"

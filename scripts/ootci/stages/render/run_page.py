@@ -19,7 +19,7 @@ from .device_view import RunPage, by_nightly, last_report
 from .facts import run_files, torch_view
 from .links import LATEST, device_path
 from .looks import PageMaker
-from .machines import API
+from .pages.published import API
 from .publish import File
 from .run_files import by_age, run_file, run_path
 from .run_view import run_view

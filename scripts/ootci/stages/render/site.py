@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -15,7 +14,6 @@ from ootci.history.operators import operators_of
 from ootci.history.store import History
 from ootci.history.trends import Measured, measured, trend
 from ootci.model.device import Device, RegisteredDevice
-from ootci.model.published_nights import NightlyEntry
 from ootci.model.run import CapabilityCounts, Run
 from ootci.model.verdict import DeviceVerdict, Verdicts
 from ootci.resources import dashboard_folder
@@ -38,11 +36,12 @@ from .life_row import DeviceLives
 from .links import TRENDS, device_path, operators_path
 from .lives import Lives
 from .looks import PageMaker, with_style
-from .machines import API, machine_files
+from .machines import machine_files
 from .matrix_files import OPERATORS, capabilities_file, device_operators_file, operators_file
 from .method import method_page
-from .night_files import NIGHTLIES, nightlies_file, nightly_entry, nightly_file, nightly_file_path, trend_file
-from .nightlies import NIGHTS_LISTED, NightlyPage, NightReport, night_reports, nightly_pages
+from .night_files import trend_file
+from .pages.nightlies import NightReport, night_reports, nightly_files, nightly_pages
+from .pages.published import API
 from .permalinks import site_address, with_sitemap
 from .places import Places
 from .publish import File, publish
@@ -89,7 +88,7 @@ def render(
     if docs is not None:
         require_documentation(docs)
     looks = dashboard_folder()
-    maker = PageMaker(looks / "templates", verdicts, address, preview_of, has_docs=docs is not None)
+    maker = PageMaker(looks / "templates", registry, verdicts, address, preview_of, has_docs=docs is not None)
     pages = _Pages(registry, history, verdicts, looks, maker)
     beside = documentation_files(docs) if docs is not None else ()
     publish(chain(with_sitemap(pages.files(), address), beside), site)
@@ -133,8 +132,10 @@ class _Pages:
         judged = verdict_of_each(self._registry, self._verdicts)
         for item in self._registry:
             yield from self._device(item.device, judged[item.device.name])
-        yield from self._nightlies()
-        lives = Lives(self._places, self._lives, tuple(self._plans.values()), self._clusters.alike)
+        plans = tuple(self._plans.values())
+        nightlies = nightly_files(self._registry, self._verdicts, plans, self._reports_of)
+        yield from nightly_pages(self._pages, nightlies, plans)
+        lives = Lives(self._places, self._lives, plans, self._clusters.alike)
         yield from self._tests(lives)
         yield from self._failures(lives)
         yield from self._others()
@@ -206,17 +207,6 @@ class _Pages:
         row = self._coverage[device.name] = device_coverage(run, tested)
         href = judged.path if judged is not None else None
         return device_coverage_page(device, row, VERDICTS[verdict.verdict], tested, href)
-
-    def _nightlies(self) -> Iterator[File]:
-        entries: list[NightlyEntry] = []
-        newest: deque[NightlyPage] = deque(maxlen=NIGHTS_LISTED)
-        for night in nightly_pages(self._registry, self._verdicts, tuple(self._plans.values()), self._reports_of):
-            yield self._pages.show(f"n/{night.folder}/index.html", "nightly.html", page=night)
-            yield f"{API}/{nightly_file_path(night.folder)}", nightly_file(night)
-            entries.append(nightly_entry(night))
-            newest.appendleft(night)
-        yield self._pages.show("n/index.html", "nightlies.html", nights=tuple(newest), total=len(self._plans))
-        yield f"{API}/{NIGHTLIES}.json", nightlies_file(entries)
 
     def _failures(self, lives: Lives) -> Iterator[File]:
         names = Names(self._named, tuple(self._plans.values()), self._clusters.names, self._places.of)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from types import MappingProxyType
+from typing import Any
 
 from ootci.model.build import StageStatus
 from ootci.model.cluster import Cause
@@ -162,3 +164,14 @@ EFFECTS: Mapping[EffectName, Status] = MappingProxyType(
     }
 )
 """What a pull request does to a device."""
+
+NOT_KEPT = Status("not kept", "off", "gap")
+"""Verdicts are kept for the newest nights only; what was reported before stands on the runs' pages."""
+
+_ALL: tuple[Mapping[Any, Status], ...] = (VERDICTS, OUTCOMES, KNOWN, CLAIMS, STAGES, CHANGES, CAUSES)
+_BY_TYPE = {type(next(iter(looks))): looks for looks in _ALL}
+
+
+def shown(state: Enum | None) -> Status:
+    """How a state is shown, whatever it is a state of; None is a verdict that is not kept."""
+    return _BY_TYPE[type(state)][state] if state is not None else NOT_KEPT

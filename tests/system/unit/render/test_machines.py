@@ -11,9 +11,9 @@ import pytest
 from jsonschema import Draft7Validator
 from unit.render.sample import NOW, Sample
 
-from ootci.model.schema import api_schemas
 from ootci.stages.judge import judge
 from ootci.stages.render import render
+from ootci.stages.render.pages import api_schemas
 
 BASE = "https://example.com/some/where/"
 ENDPOINT = {

@@ -14,8 +14,10 @@ from ootci.model.record import Record, Time
 from ootci.model.run import Environment, SuiteReport
 from ootci.model.torch_build import TorchBuild, TorchRequest
 from ootci.model.verdict import Gate, Night, VerdictName
+from ootci.stages.render.publish import File
 
 API_VERSION = "v1"
+API = f"api/{API_VERSION}"
 SCHEMA_VERSION = 1
 
 
@@ -36,6 +38,11 @@ class Compact(Published):
     def to_json(self) -> str:
         """The text on one line."""
         return self.model_dump_json() + "\n"
+
+
+def api_file(path: str, record: Published) -> File:
+    """A file of the API; its path begins in the API's folder."""
+    return f"{API}/{path}", record.to_json().encode("utf-8")
 
 
 class DeviceEntry(Record):

@@ -22,7 +22,7 @@ from .listed import DeviceNames
 from .permalinks import canonical
 from .status import shown
 from .text import clean, one_line
-from .words import day, duration, many, moment
+from .words import age, ago, day, duration, many, moment
 
 TEXT_LIMIT = 8_000
 """No text that a template prints is longer than this."""
@@ -98,6 +98,8 @@ def templates(folder: Path, registry: Iterable[RegisteredDevice] = ()) -> Enviro
         iso=utc_text,
         moment=moment,
         day=day,
+        age=age,
+        ago=ago,
         duration=duration,
         many=many,
         one_line=one_line,

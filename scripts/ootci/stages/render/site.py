@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import chain
 from pathlib import Path
 
 from ootci.history.flakiness import SAMPLE, TURNS
-from ootci.history.named import KEPT, named_failures
+from ootci.history.named import named_failures
 from ootci.history.not_passing import not_passing
 from ootci.history.operators import SUITE as OPERATORS_SUITE
 from ootci.history.operators import operators_of
@@ -29,7 +30,6 @@ from .facts import age_when_taken
 from .flaky import FlakyOfDevice, flaky_of_device, flaky_page
 from .front import front_page, verdict_of_each
 from .gone import DeviceFailures, Names
-from .health import LastReport, health_page
 from .known import known_page
 from .life_files import LIVES, flaky_file, life_file, life_path, lives_file
 from .life_row import DeviceLives
@@ -40,12 +40,13 @@ from .machines import machine_files
 from .matrix_files import OPERATORS, capabilities_file, device_operators_file, operators_file
 from .method import method_page
 from .night_files import trend_file
+from .pages.health import health_page
 from .pages.nightlies import NightReport, night_reports, nightly_files, nightly_pages
 from .pages.published import API
 from .permalinks import site_address, with_sitemap
 from .places import Places
 from .publish import File, publish
-from .registry_files import health_file, registry_file
+from .registry_files import registry_file
 from .registry_page import add_page, registry_page
 from .run_files import RUNS, runs_file
 from .run_page import RunPages
@@ -119,7 +120,7 @@ class _Pages:
         self._lives: list[DeviceLives] = []
         self._named: list[DeviceFailures] = []
         self._newest: list[NewestRuns] = []
-        self._reports: dict[str, LastReport] = {}
+        self._reports: dict[str, tuple[datetime, str]] = {}
         self._paths: dict[str, dict[str, str]] = {}
         self._capabilities: dict[str, tuple[CapabilityCounts, ...]] = {}
         self._coverage: dict[str, DeviceCoverage] = {}
@@ -151,7 +152,7 @@ class _Pages:
         self._reports_of[name] = night_reports(name, pages, self._plans)
         last = last_report(pages)
         if last is not None:
-            self._reports[name] = LastReport(last.run.finished_at, last.path)
+            self._reports[name] = (last.run.finished_at, last.path)
         self._flaky.append(flaky_of_device(device, pages, self._plans, self._places.of))
         newest = newest_runs(device, pages, self._plans)
         if newest is not None:
@@ -249,7 +250,6 @@ class _Pages:
         yield self._pages.show("devices/add/index.html", "add.html", page=add_page())
         yield self._pages.show("diff/index.html", "diff.html", page=diff_page(self._newest))
         yield self._pages.show("method/index.html", "method.html", page=method_page())
-        health = health_page(self._registry, self._verdicts, tuple(self._plans.values()), self._reports, self._paths)
-        yield self._pages.show("health/index.html", "health.html", page=health, kept=KEPT)
-        yield f"{API}/health.json", health_file(self._verdicts, health)
+        made = (self._pages, self._registry, self._verdicts)
+        yield from health_page(*made, tuple(self._plans.values()), self._reports, self._paths)
         yield self._pages.show("404.html", "404.html", **with_style(self._looks / STATIC / "style.css"))

@@ -40,6 +40,11 @@ def age(seconds: float) -> str:
     return f"{minutes / 60 / 24:.1f}".removesuffix(".0") + " days"
 
 
+def ago(value: datetime, now: datetime) -> str:
+    """How long before another time a time was."""
+    return age((now - value).total_seconds())
+
+
 def many(count: int, one: str, more: str | None = None) -> str:
     """A number with its noun: ``1 night``, ``3 nights``, ``1,204 tests``."""
     return f"{count:,} {one if count == 1 else more or one + 's'}"

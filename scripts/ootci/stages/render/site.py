@@ -40,14 +40,14 @@ from .machines import machine_files
 from .matrix_files import OPERATORS, capabilities_file, device_operators_file, operators_file
 from .method import method_page
 from .night_files import trend_file
+from .pages.add import add_page
 from .pages.health import health_page
 from .pages.nightlies import NightReport, night_reports, nightly_files, nightly_pages
 from .pages.published import API
+from .pages.registry import registry_page
 from .permalinks import site_address, with_sitemap
 from .places import Places
 from .publish import File, publish
-from .registry_files import registry_file
-from .registry_page import add_page, registry_page
 from .run_files import RUNS, runs_file
 from .run_page import RunPages
 from .status import VERDICTS
@@ -244,10 +244,8 @@ class _Pages:
         coverage = coverage_page(front.rows, self._coverage)
         yield self._pages.show(operators_path(), "operators.html", page=coverage)
         yield f"{API}/{OPERATORS}.json", operators_file(coverage)
-        registered = registry_page(self._registry, next(reversed(self._plans.values()), None))
-        yield self._pages.show("devices/index.html", "registry.html", page=registered)
-        yield f"{API}/registry.json", registry_file(self._registry, registered)
-        yield self._pages.show("devices/add/index.html", "add.html", page=add_page())
+        yield from registry_page(self._pages, self._registry, next(reversed(self._plans.values()), None))
+        yield add_page(self._pages)
         yield self._pages.show("diff/index.html", "diff.html", page=diff_page(self._newest))
         yield self._pages.show("method/index.html", "method.html", page=method_page())
         made = (self._pages, self._registry, self._verdicts)

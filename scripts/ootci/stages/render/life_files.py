@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from ootci.history.not_passing import Came
 from ootci.model.plan import Plan
 
-from .flaky import FlakyPage
 from .life_row import DeviceLives, known_entry, spell_of, test_nights
 from .lives import FilePage, FileRow
-from .pages.flaky import FlakyEntry, FlakyFile
 from .pages.lives import (
     DeviceLife,
     KnownMark,
@@ -101,18 +99,3 @@ def _device(item: DeviceLives, test_id: str, rows: Sequence[int], plans: Sequenc
         flaky=test_id in item.flaky,
         known=KnownMark(state=review.state, issue=review.entry.issue) if review is not None else None,
     )
-
-
-def flaky_file(page: FlakyPage) -> bytes:
-    """The ranking of flaky tests."""
-    tests = tuple(
-        FlakyEntry(
-            **vars(row.test),
-            device=row.device,
-            run_page=f"{_TOP}{row.href}",
-            page=f"{_TOP}{row.nights}" if row.nights else None,
-        )
-        for row in page.rows
-    )
-    file = FlakyFile(page=f"{_TOP}flaky/index.html", nights=page.nights, tests=tests, more=page.more)
-    return file.to_json().encode("utf-8")

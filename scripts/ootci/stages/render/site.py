@@ -7,7 +7,6 @@ from datetime import datetime
 from itertools import chain
 from pathlib import Path
 
-from ootci.history.flakiness import SAMPLE, TURNS
 from ootci.history.named import named_failures
 from ootci.history.not_passing import not_passing
 from ootci.history.operators import SUITE as OPERATORS_SUITE
@@ -27,11 +26,10 @@ from .device_view import RunPage, by_nightly, device_page, judged_page, last_rep
 from .diff_view import NewestRuns, diff_page, newest_runs
 from .documentation import documentation_files, require_documentation
 from .facts import age_when_taken
-from .flaky import FlakyOfDevice, flaky_of_device, flaky_page
 from .front import front_page, verdict_of_each
 from .gone import DeviceFailures, Names
 from .known import known_page
-from .life_files import LIVES, flaky_file, life_file, life_path, lives_file
+from .life_files import LIVES, life_file, life_path, lives_file
 from .life_row import DeviceLives
 from .links import TRENDS, device_path, operators_path
 from .lives import Lives
@@ -41,6 +39,7 @@ from .matrix_files import OPERATORS, capabilities_file, device_operators_file, o
 from .method import method_page
 from .night_files import trend_file
 from .pages.add import add_page
+from .pages.flaky import FlakyFile, flaky_of_device, flaky_page
 from .pages.health import health_page
 from .pages.nightlies import NightReport, night_reports, nightly_files, nightly_pages
 from .pages.published import API
@@ -116,7 +115,7 @@ class _Pages:
         self._clusters = Clusters(registry, verdicts, self._places.of)
         self._durations: dict[str, float] = {}
         self._ages: dict[str, str] = {}
-        self._flaky: list[FlakyOfDevice] = []
+        self._flaky: list[FlakyFile] = []
         self._lives: list[DeviceLives] = []
         self._named: list[DeviceFailures] = []
         self._newest: list[NewestRuns] = []
@@ -183,7 +182,7 @@ class _Pages:
         plans = tuple(self._plans.values())
         counting = {plan_id: page.stored for plan_id, page in by_nightly(pages).items()}
         found = not_passing(device.name, plans, [page.stored for page in pages], counting.get, self._history.tests)
-        flaky = frozenset(row.test.id for row in self._flaky[-1].rows)
+        flaky = frozenset(test.id for test in self._flaky[-1].tests)
         paths = self._paths[device.name]
         self._lives.append(DeviceLives(device, found, verdict, flaky, paths))
         names = named_failures(plans, counting.get)
@@ -218,9 +217,7 @@ class _Pages:
             yield self._pages.show(cluster.row.page, "cluster.html", page=cluster, nights=names.nights(cluster.name))
         for gone in names.pages():
             yield self._pages.show(gone.page, "gone.html", page=gone)
-        flaky = flaky_page(self._flaky)
-        yield self._pages.show("flaky/index.html", "flaky.html", page=flaky, turns=TURNS, sample=SAMPLE)
-        yield f"{API}/flaky.json", flaky_file(flaky)
+        yield from flaky_page(self._pages, self._flaky)
         yield self._pages.show(
             "known/index.html", "known.html", page=known_page(self._registry, self._verdicts, lives.of_entry)
         )

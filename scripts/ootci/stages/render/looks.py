@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -17,10 +17,11 @@ from ootci.model.device import RegisteredDevice
 from ootci.model.record import utc_text
 from ootci.model.verdict import Verdicts
 
+from .front import verdict_of_each
 from .links import folder_name, pytorch_commit, web_address
 from .listed import DeviceNames
 from .permalinks import canonical
-from .status import shown
+from .status import shown, works
 from .text import clean, one_line
 from .words import age, ago, day, duration, many, moment
 
@@ -53,7 +54,7 @@ class PageMaker:
     def __init__(
         self,
         folder: Path,
-        registry: Iterable[RegisteredDevice],
+        registry: Sequence[RegisteredDevice],
         verdicts: Verdicts,
         address: str | None,
         preview_of: str | None,
@@ -62,7 +63,10 @@ class PageMaker:
     ) -> None:
         self._address = address
         self._environment = templates(folder, registry)
-        self._environment.globals.update(verdicts=verdicts, address=address, preview_of=preview_of, docs=has_docs)
+        judged = verdict_of_each(registry, verdicts)
+        self._environment.globals.update(
+            verdicts=verdicts, judged=judged, address=address, preview_of=preview_of, docs=has_docs
+        )
 
     def show(self, path: str, template: str, /, **values: object) -> tuple[str, bytes]:
         """A page: its path from the top, and its content."""
@@ -106,6 +110,7 @@ def templates(folder: Path, registry: Iterable[RegisteredDevice] = ()) -> Enviro
         marked=marked,
         prose=prose,
         shown=shown,
+        works=works,
         folder=folder_name,
         web=web_address,
         commit_page=pytorch_commit,
@@ -115,6 +120,7 @@ def templates(folder: Path, registry: Iterable[RegisteredDevice] = ()) -> Enviro
     environment.globals.update(
         preview_of=None,
         docs=False,
+        judged={},
         number=number,
         named=DeviceNames(registry),
         once=lru_cache(_REMEMBERED, typed=True)(_shown),

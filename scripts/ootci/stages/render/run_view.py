@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from ootci.history.claims import known_ids, review_known, review_unsupported
 from ootci.history.stored import StoredRun
-from ootci.model.capability import CapabilityState
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import CapabilityCounts, ReportState, Run
@@ -20,7 +19,7 @@ from .failures import FailureRow, failures
 from .findings import Finding, findings
 from .links import web_address
 from .operators import OperatorsView, operators_view
-from .status import OUTCOMES, STAGES, Status
+from .status import OUTCOMES, STAGES, Status, works
 from .text import Excerpt, excerpt, one_line
 
 LOG_LIMIT = 4_000
@@ -49,24 +48,12 @@ class StageRow:
 
 @dataclass(frozen=True)
 class CountRow:
-    """Tests of a suite or of a capability; only that has a ``state``."""
+    """Tests of a suite or of a capability."""
 
     name: str
     counts: Counts
     status: Status
     note: str | None = None
-    state: CapabilityState | None = None
-
-    @property
-    def asked(self) -> int:
-        """How many of the tests apply."""
-        return self.counts.total - self.counts.skipped
-
-    @property
-    def outcomes(self) -> str:
-        """How many tests came to which outcome."""
-        found = [(name.value.replace("_", " "), getattr(self.counts, name.value)) for name in OutcomeName]
-        return ", ".join(f"{count} {name}" for name, count in found if count)
 
 
 @dataclass(frozen=True)
@@ -206,24 +193,8 @@ def _suites(run: Run) -> tuple[CountRow, ...]:
 def capability_rows(capabilities: Sequence[CapabilityCounts]) -> tuple[CountRow, ...]:
     """What the tests of each capability say together, by name."""
     return tuple(
-        CountRow(one_line(item.capability, 60), item.counts, _works(item), state=item.state)
-        for item in capabilities
-        if item.capability
+        CountRow(one_line(item.capability, 60), item.counts, works(item)) for item in capabilities if item.capability
     )
-
-
-def _works(item: CapabilityCounts) -> Status:
-    counts = item.counts
-    not_run = f"{counts.not_run} not run" if counts.executed else "not run"
-    return {
-        CapabilityState.WORKS: Status("works", "good", "check"),
-        CapabilityState.XFAILED: Status(f"{counts.xfailed} by a defect of PyTorch", "off", "known"),
-        CapabilityState.PART: Status(f"part: {counts.passed} of {item.asked}", "warn", "minus"),
-        CapabilityState.FAILING: Status(f"{counts.failures} failing", "bad", "cross"),
-        CapabilityState.NOT_RUN: Status(not_run, "warn", "silent"),
-        CapabilityState.UNSUPPORTED: Status("unsupported", "off", "never"),
-        CapabilityState.SKIPPED: Status(f"{counts.skipped} of {counts.total} skipped", "off", "minus"),
-    }[item.state]
 
 
 _ISSUE_OF_TORCH = re.compile(r"https://github\.com/pytorch/pytorch/(?:issues|pull)/[0-9]{1,9}")

@@ -14,13 +14,11 @@ from ootci.history.operators import operators_of
 from ootci.history.store import History
 from ootci.history.trends import Measured, measured, trend
 from ootci.model.device import Device, RegisteredDevice
-from ootci.model.run import CapabilityCounts, Run
+from ootci.model.run import CapabilityCounts
 from ootci.model.verdict import DeviceVerdict, Verdicts
 from ootci.resources import dashboard_folder
 
-from .capabilities import capabilities_page
 from .clusters import Clusters, Reported
-from .coverage import DeviceCoverage, DeviceCoveragePage, coverage_page, device_coverage, device_coverage_page
 from .device_trends import trend_page
 from .device_view import RunPage, by_nightly, device_page, judged_page, last_report, run_pages
 from .diff_view import NewestRuns, diff_page, newest_runs
@@ -31,17 +29,24 @@ from .gone import DeviceFailures, Names
 from .known import known_page
 from .life_files import LIVES, life_file, life_path, lives_file
 from .life_row import DeviceLives
-from .links import TRENDS, device_path, operators_path
+from .links import TRENDS, device_path
 from .lives import Lives
 from .looks import PageMaker, with_style
 from .machines import machine_files
-from .matrix_files import OPERATORS, capabilities_file, device_operators_file, operators_file
 from .method import method_page
 from .night_files import trend_file
 from .pages.add import add_page
+from .pages.capabilities import capabilities_page
 from .pages.flaky import FlakyFile, flaky_of_device, flaky_page
 from .pages.health import health_page
 from .pages.nightlies import NightReport, night_reports, nightly_files, nightly_pages
+from .pages.operators import (
+    DeviceCoverage,
+    device_coverage,
+    device_operators_file,
+    device_operators_page,
+    operators_page,
+)
 from .pages.published import API
 from .pages.registry import registry_page
 from .permalinks import site_address, with_sitemap
@@ -49,7 +54,6 @@ from .places import Places
 from .publish import File, publish
 from .run_files import RUNS, runs_file
 from .run_page import RunPages
-from .status import VERDICTS
 from .stretches import signs
 from .trends import TrendRow, trend_row, trends_page
 
@@ -168,11 +172,12 @@ class _Pages:
                 self._ages[name] = age
         shown = device_page(device, verdict, pages, run, plan, self._clusters.alike, self._places.of)
         self._reported[name] = self._clusters.reported(shown, self._paths[name])
-        operators = self._operators(device, verdict, run, judged)
-        values = {"stage": self._clusters.of_stage(verdict), "coverage": operators}
+        tested = operators_of(run.outcomes) if run is not None else None
+        coverage = self._coverage[name] = device_coverage(run, tested)
+        values = {"stage": self._clusters.of_stage(verdict), "coverage": coverage}
         yield self._pages.show(device_path(name), "device.html", page=shown, **values)
-        yield self._pages.show(operators_path(name), "device_operators.html", page=operators)
-        yield f"{API}/{OPERATORS}/{name}.json", device_operators_file(operators)
+        operators = device_operators_file(name, coverage, tested, judged.path if judged is not None else None)
+        yield from device_operators_page(self._pages, operators, coverage)
         yield f"{API}/{RUNS}/{name}.json", runs_file(name, pages, self._plans)
         yield from self._trend(device, verdict, counting)
         yield from RunPages(self._pages, self._history, device, pages, self._plans, self._places.of).files()
@@ -199,14 +204,6 @@ class _Pages:
         shown = trend_page(device, verdict, days, hrefs)
         yield self._pages.show(device_path(device.name, TRENDS), "device_trends.html", page=shown)
         yield f"{API}/trends/{device.name}.json", trend_file(device.name, verdict, days, self._paths[device.name])
-
-    def _operators(
-        self, device: Device, verdict: DeviceVerdict, run: Run | None, judged: RunPage | None
-    ) -> DeviceCoveragePage:
-        tested = operators_of(run.outcomes) if run is not None else None
-        row = self._coverage[device.name] = device_coverage(run, tested)
-        href = judged.path if judged is not None else None
-        return device_coverage_page(device, row, VERDICTS[verdict.verdict], tested, href)
 
     def _failures(self, lives: Lives) -> Iterator[File]:
         names = Names(self._named, tuple(self._plans.values()), self._clusters.names, self._places.of)
@@ -235,12 +232,9 @@ class _Pages:
         yield self._pages.show("index.html", "front.html", page=front, together=self._clusters.together)
         trends = trends_page((self._trends[row.name] for row in front.rows), self._verdicts.planned_at)
         yield self._pages.show("trends/index.html", "trends.html", page=trends)
-        matrix = capabilities_page(front.rows, self._capabilities)
-        yield self._pages.show("capabilities/index.html", "capabilities.html", page=matrix)
-        yield f"{API}/capabilities.json", capabilities_file(matrix)
-        coverage = coverage_page(front.rows, self._coverage)
-        yield self._pages.show(operators_path(), "operators.html", page=coverage)
-        yield f"{API}/{OPERATORS}.json", operators_file(coverage)
+        order = [row.name for row in front.rows]
+        yield from capabilities_page(self._pages, order, self._capabilities)
+        yield from operators_page(self._pages, order, self._coverage)
         yield from registry_page(self._pages, self._registry, next(reversed(self._plans.values()), None))
         yield add_page(self._pages)
         yield self._pages.show("diff/index.html", "diff.html", page=diff_page(self._newest))

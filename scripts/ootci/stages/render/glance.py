@@ -77,7 +77,7 @@ def _tallies(verdict: DeviceVerdict, run: RunView) -> tuple[Tally, ...]:
             verdict.known,
             "known",
             KNOWN[KnownFailureState.COVERS],
-            "#known-failures" if run.claims.known_total else None,
+            "#known-failures" if run.known_failures else None,
         ),
         _tally(verdict.counts.flaky, "flaky", _FLAKY, "../../flaky/index.html"),
         _tally(fixed, "fixed", CHANGES[ChangeName.FIXED], "#changes" if verdict.changes else None),

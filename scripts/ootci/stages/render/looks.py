@@ -17,6 +17,7 @@ from ootci.model.device import RegisteredDevice
 from ootci.model.record import utc_text
 from ootci.model.verdict import Verdicts
 
+from .claims import claim_note, known_note
 from .front import verdict_of_each
 from .links import folder_name, pytorch_commit, web_address
 from .listed import DeviceNames
@@ -111,6 +112,8 @@ def templates(folder: Path, registry: Iterable[RegisteredDevice] = ()) -> Enviro
         prose=prose,
         shown=shown,
         works=works,
+        known_note=known_note,
+        claim_note=claim_note,
         folder=folder_name,
         web=web_address,
         commit_page=pytorch_commit,

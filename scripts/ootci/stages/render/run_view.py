@@ -11,15 +11,14 @@ from ootci.history.stored import StoredRun
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import CapabilityCounts, ReportState, Run
-from ootci.model.verdict import Change
+from ootci.model.verdict import Change, ClaimReview, KnownFailureReview
 
-from .claims import ClaimsView, claims_view
 from .facts import Fact, TorchView, run_facts, torch_view
 from .failures import FailureRow, failures
 from .findings import Finding, findings
 from .links import web_address
 from .operators import OperatorsView, operators_view
-from .status import OUTCOMES, STAGES, Status, works
+from .status import OUTCOMES, STAGES, Status, rank, works
 from .text import Excerpt, excerpt, one_line
 
 LOG_LIMIT = 4_000
@@ -103,7 +102,8 @@ class RunView:
     other_failures: TestList | None
     lists: tuple[TestList, ...]
     operators: OperatorsView | None
-    claims: ClaimsView
+    known_failures: tuple[KnownFailureReview, ...]
+    unsupported: tuple[ClaimReview, ...]
 
 
 def run_view(
@@ -125,8 +125,9 @@ def run_view(
     """
     known = known_ids(plan, stored)
     capabilities = capability_rows(run.capabilities)
-    claims = claims_view(review_known(plan, run.device, stored), review_unsupported(plan, run.device, stored))
-    expected = known | {row.capability for row in claims.unsupported}
+    entries = sorted(review_known(plan, run.device, stored), key=lambda item: rank(item.state))
+    claims = sorted(review_unsupported(plan, run.device, stored), key=lambda item: rank(item.state))
+    expected = known | {claim.capability.value for claim in claims}
     changed = {change.id: change.change for change in changes}
     others, rows = failures(run, changed, known, place)
     return RunView(
@@ -146,7 +147,8 @@ def run_view(
         other_failures=_named(_OTHER_FAILURES, others),
         lists=_lists(run.outcomes),
         operators=operators_view(run.operators),
-        claims=claims,
+        known_failures=tuple(entries),
+        unsupported=tuple(claims),
     )
 
 

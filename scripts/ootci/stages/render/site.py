@@ -26,7 +26,6 @@ from .documentation import documentation_files, require_documentation
 from .facts import age_when_taken
 from .front import front_page, verdict_of_each
 from .gone import DeviceFailures, Names
-from .known import known_page
 from .life_files import LIVES, life_file, life_path, lives_file
 from .life_row import DeviceLives
 from .links import TRENDS, device_path
@@ -39,6 +38,7 @@ from .pages.add import add_page
 from .pages.capabilities import capabilities_page
 from .pages.flaky import FlakyFile, flaky_of_device, flaky_page
 from .pages.health import health_page
+from .pages.known import known_page
 from .pages.nightlies import NightReport, night_reports, nightly_files, nightly_pages
 from .pages.operators import (
     DeviceCoverage,
@@ -215,9 +215,7 @@ class _Pages:
         for gone in names.pages():
             yield self._pages.show(gone.page, "gone.html", page=gone)
         yield from flaky_page(self._pages, self._flaky)
-        yield self._pages.show(
-            "known/index.html", "known.html", page=known_page(self._registry, self._verdicts, lives.of_entry)
-        )
+        yield known_page(self._pages, self._registry, self._verdicts, lives.of_entry)
 
     def _tests(self, lives: Lives) -> Iterator[File]:
         yield self._pages.show("t/index.html", "lives.html", page=lives.listed)

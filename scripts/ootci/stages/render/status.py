@@ -179,6 +179,11 @@ def shown(state: Enum | None) -> Status:
     return _BY_TYPE[type(state)][state] if state is not None else NOT_KEPT
 
 
+def rank(state: Enum) -> int:
+    """The place of a state in the order in which its kind is shown."""
+    return list(_BY_TYPE[type(state)]).index(state)
+
+
 def works(item: CapabilityCounts) -> Status:
     """What the tests of a capability say together."""
     counts = item.counts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ootci.history.stored import StoredRun
@@ -18,7 +18,6 @@ from .glance import Glance, glance
 from .links import device_path, folder_name
 from .nights import NightRow, in_words, night_rows
 from .run_view import RunView, run_view
-from .spells import Alike
 from .status import VERDICTS, WHERE, Status
 from .words import changed, day, many
 
@@ -111,7 +110,6 @@ def device_page(
     pages: Sequence[RunPage],
     run: Run | None,
     plan: Plan | None,
-    alike: Mapping[str, Alike],
     place: Callable[[str], str | None],
 ) -> DevicePage:
     """A device's page.
@@ -122,14 +120,13 @@ def device_page(
         pages: every page of its runs.
         run: the run that the verdict was derived from; tests that passed may be left out of it.
         plan: the nightly of that run.
-        alike: what fails alike, by the signature's id.
         place: where the nights of a test are shown, as an address from the top.
 
     """
     page = judged_page(pages, verdict)
     # Without anything before it, no test of a run is new or changed.
     changed_tests = () if verdict.is_first else verdict.changes
-    changes = change_groups(changed_tests, place, verdict.spells, alike)
+    changes = change_groups(changed_tests)
     view = run_view(run, page.stored, plan, place, changed_tests) if run and page else None
     hrefs = {plan_id: f"{counting.folder}/index.html" for plan_id, counting in by_nightly(pages).items()}
     return DevicePage(

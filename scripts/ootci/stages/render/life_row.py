@@ -14,8 +14,7 @@ from ootci.model.spell import Spell
 from ootci.model.verdict import Change, DeviceVerdict, KnownFailureReview
 
 from .links import device_path, web_address
-from .listed import NamedDevice
-from .spells import Alike, SpellView, spell_view
+from .listed import Alike, NamedDevice
 from .status import KNOWN, OUTCOMES, Status
 from .stretches import Stretches, stretches
 from .text import one_line
@@ -100,7 +99,7 @@ class LifeRow:
     words: str
     last: str
     last_href: str | None
-    spell: SpellView | None
+    spell: Spell | None
     alike: Alike | None
     flaky: bool
     known: KnownMark | None
@@ -136,7 +135,7 @@ def life_row(
         words=in_words(nights),
         last=day(last.created_at),
         last_href=f"{page}#failures" if page and failed else page,
-        spell=spell_view(spell) if spell is not None else None,
+        spell=spell,
         alike=alike.get(change.signature) if change is not None and change.signature else None,
         flaky=test_id in item.flaky,
         known=_known(known_entry(item, test_id)),

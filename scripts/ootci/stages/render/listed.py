@@ -43,9 +43,19 @@ class DeviceNames:
 
 
 @dataclass(frozen=True)
-class ListedTest:
-    """A test or a stage, with the addresses from the top where its failure and its nights are shown."""
+class Alike:
+    """A cluster as one of its devices sees it.
 
-    id: str
-    href: str | None
-    nights: str | None
+    Attributes:
+        others: other devices that fail so.
+        page: the cluster's page, as an address from the top; None where it has none.
+
+    """
+
+    others: int
+    page: str | None
+
+    @property
+    def words(self) -> str:
+        """``only this device``, ``with 3 others``."""
+        return "only this device" if not self.others else f"with {self.others} other{'s' * (self.others > 1)}"

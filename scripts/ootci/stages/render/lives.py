@@ -11,11 +11,9 @@ from ootci.history.not_passing import Came
 from ootci.model.device import KnownFailure
 from ootci.model.plan import Plan
 
-from .clusters import NAMED
 from .life_row import DeviceLives, LifeRow, life_row, newest
-from .listed import NamedDevice
+from .listed import Alike, NamedDevice
 from .places import Places, TestFile, anchor, file_of
-from .spells import Alike
 from .text import one_line
 from .words import day
 
@@ -23,6 +21,8 @@ ROWS = 400
 """Rows of a file's page, each of which is a test on a device; tests beyond are counted."""
 DEVICES = 20
 """Devices that are shown for one test, those first on which it fails now; the others are counted."""
+NAMED = 4
+"""Devices that a row of the list names; the others are counted."""
 LISTED = 300
 """Files in the list; the others are counted."""
 

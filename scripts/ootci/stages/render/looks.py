@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -13,18 +13,21 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.runtime import Macro
 from markupsafe import Markup, escape
 
+from ootci.model.cluster import Cluster
 from ootci.model.device import RegisteredDevice
+from ootci.model.outcome import FAILURES
 from ootci.model.record import utc_text
 from ootci.model.verdict import Verdicts
 
+from .changes import spell_of
 from .claims import claim_note, known_note
 from .front import verdict_of_each
-from .links import folder_name, pytorch_commit, web_address
-from .listed import DeviceNames
+from .links import cluster_path, folder_name, pytorch_commit, web_address
+from .listed import Alike, DeviceNames
 from .permalinks import canonical
 from .status import shown, works
 from .text import clean, one_line
-from .words import age, ago, day, duration, many, moment
+from .words import age, ago, changed, day, duration, many, moment
 
 TEXT_LIMIT = 8_000
 """No text that a template prints is longer than this."""
@@ -68,6 +71,25 @@ class PageMaker:
         self._environment.globals.update(
             verdicts=verdicts, judged=judged, address=address, preview_of=preview_of, docs=has_docs
         )
+
+    def know(
+        self,
+        place: Callable[[str], str | None],
+        alike: Mapping[str, Alike],
+        is_first_run: Callable[[Cluster], bool],
+        control: Callable[[Cluster], str | None],
+    ) -> None:
+        """Tell every template what it asks about tests and clusters.
+
+        Args:
+            place: where the nights of a test are shown, as an address from the top.
+            alike: what fails alike, by the signature's id.
+            is_first_run: whether a cluster is from first runs only.
+            control: what the reference device says to a cluster.
+
+        """
+        self._environment.globals.update(place=place, alike=alike, control=control)
+        self._environment.filters["is_first_run"] = is_first_run
 
     def show(self, path: str, template: str, /, **values: object) -> tuple[str, bytes]:
         """A page: its path from the top, and its content."""
@@ -116,6 +138,8 @@ def templates(folder: Path, registry: Iterable[RegisteredDevice] = ()) -> Enviro
         claim_note=claim_note,
         folder=folder_name,
         web=web_address,
+        cluster_page=cluster_path,
+        changed=changed,
         commit_page=pytorch_commit,
         top=from_top,
     )
@@ -124,6 +148,8 @@ def templates(folder: Path, registry: Iterable[RegisteredDevice] = ()) -> Enviro
         preview_of=None,
         docs=False,
         judged={},
+        failures=FAILURES,
+        spell_of=spell_of,
         number=number,
         named=DeviceNames(registry),
         once=lru_cache(_REMEMBERED, typed=True)(_shown),

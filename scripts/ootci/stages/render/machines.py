@@ -19,7 +19,6 @@ from .pages.published import (
     API,
     API_VERSION,
     SCHEMA_VERSION,
-    ClustersFile,
     DeviceEntry,
     DevicesFile,
     GateFile,
@@ -109,7 +108,6 @@ def _api(
         stale_reason=verdicts.stale_reason,
         devices=tuple(_device(device, judged[name], pages[name]) for name, device in devices.items()),
     )
-    clusters = ClustersFile(judged_at=verdicts.judged_at, plan_id=verdicts.plan_id, clusters=verdicts.clusters)
     files = [_listed(f"{kind}.json", kind, about) for kind, about in ABOUT.items()]
     for folder, kind, about in OF_EACH:
         files += [_listed(f"{folder}/{name}.json", kind, about.format(name)) for name in devices]
@@ -117,7 +115,6 @@ def _api(
     index = IndexFile(api_version=API_VERSION, judged_at=verdicts.judged_at, files=tuple(files))
     yield f"{API}/index.json", index.to_json().encode("utf-8")
     yield f"{API}/devices.json", listed.to_json().encode("utf-8")
-    yield f"{API}/clusters.json", clusters.to_json().encode("utf-8")
     for name, verdict in judged.items():
         yield f"{API}/nights/{name}.json", _nights(verdict, pages[name]).to_json().encode("utf-8")
 

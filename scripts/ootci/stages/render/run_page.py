@@ -92,7 +92,7 @@ class RunPages:
         if base is not None:
             counting = self._counting.get(base.head.plan_id)
             page_of_it = counting.path if counting is not None else None
-            against_it = against(base, page_of_it, changes, self._place, comparable=reported)
+            against_it = against(base, page_of_it, changes, comparable=reported)
         values = {"device": self._named, "page": page, "view": view, "against": against_it, "files": run_files(run)}
         yield self._maker.show(page.path, "run.html", **values, latest=False)
         if is_last:

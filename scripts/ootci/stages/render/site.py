@@ -18,14 +18,12 @@ from ootci.model.run import CapabilityCounts
 from ootci.model.verdict import DeviceVerdict, Verdicts
 from ootci.resources import dashboard_folder
 
-from .clusters import Clusters, Reported
 from .device_trends import trend_page
 from .device_view import RunPage, by_nightly, device_page, judged_page, last_report, run_pages
 from .diff_view import NewestRuns, diff_page, newest_runs
 from .documentation import documentation_files, require_documentation
 from .facts import age_when_taken
 from .front import front_page, verdict_of_each
-from .gone import DeviceFailures, Names
 from .life_files import LIVES, life_file, life_path, lives_file
 from .life_row import DeviceLives
 from .links import TRENDS, device_path
@@ -36,7 +34,9 @@ from .method import method_page
 from .night_files import trend_file
 from .pages.add import add_page
 from .pages.capabilities import capabilities_page
+from .pages.clusters import Clusters, Reported
 from .pages.flaky import FlakyFile, flaky_of_device, flaky_page
+from .pages.gone import DeviceFailures, Names
 from .pages.health import health_page
 from .pages.known import known_page
 from .pages.nightlies import NightReport, night_reports, nightly_files, nightly_pages
@@ -116,7 +116,9 @@ class _Pages:
         self._pages = maker
         self._plans = {plan.id: plan for plan in history.plans()}
         self._places = Places(history.tests)
-        self._clusters = Clusters(registry, verdicts, self._places.of)
+        self._clusters = Clusters(registry, verdicts)
+        found = self._clusters
+        maker.know(self._places.of, found.alike, found.is_first_run, found.control)
         self._durations: dict[str, float] = {}
         self._ages: dict[str, str] = {}
         self._flaky: list[FlakyFile] = []
@@ -170,7 +172,7 @@ class _Pages:
             self._durations[name], self._capabilities[name] = run.duration, run.capabilities
             if age := age_when_taken(run):
                 self._ages[name] = age
-        shown = device_page(device, verdict, pages, run, plan, self._clusters.alike, self._places.of)
+        shown = device_page(device, verdict, pages, run, plan, self._places.of)
         self._reported[name] = self._clusters.reported(shown, self._paths[name])
         tested = operators_of(run.outcomes) if run is not None else None
         coverage = self._coverage[name] = device_coverage(run, tested)
@@ -206,12 +208,8 @@ class _Pages:
         yield f"{API}/trends/{device.name}.json", trend_file(device.name, verdict, days, self._paths[device.name])
 
     def _failures(self, lives: Lives) -> Iterator[File]:
-        names = Names(self._named, tuple(self._plans.values()), self._clusters.names, self._places.of)
-        yield self._pages.show(
-            "c/index.html", "clusters.html", page=self._clusters.listed, gone=names.lately(), names=names
-        )
-        for cluster in self._clusters.pages(self._reported):
-            yield self._pages.show(cluster.row.page, "cluster.html", page=cluster, nights=names.nights(cluster.name))
+        names = Names(self._named, tuple(self._plans.values()), self._clusters.names)
+        yield from self._clusters.pages(self._pages, self._reported, names)
         for gone in names.pages():
             yield self._pages.show(gone.page, "gone.html", page=gone)
         yield from flaky_page(self._pages, self._flaky)

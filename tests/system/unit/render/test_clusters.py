@@ -12,7 +12,7 @@ from unit.render.sample_clusters import ALIKE, CLUSTERS, COMMITS_URL, cluster, p
 from ootci.history.store import History
 from ootci.model.cluster import Cause
 from ootci.stages.render import render
-from ootci.stages.render.clusters import FRONT, SHOWN
+from ootci.stages.render.pages.clusters import FRONT, SHOWN
 
 
 @pytest.fixture

@@ -11,12 +11,13 @@ from ootci.model.schema import schema_text
 from ootci.model.verdict import Verdicts
 
 from .capabilities import CapabilitiesFile
+from .clusters import ClustersFile
 from .flaky import FlakyFile
 from .health import HealthFile
 from .lives import LifeFile, LivesFile
 from .nightlies import NightliesFile, NightlyFile
 from .operators import DeviceOperatorsFile, OperatorsFile
-from .published import ClustersFile, DevicesFile, GateFile, IndexFile, NightsFile, RunFile, RunsFile, TestsFile
+from .published import DevicesFile, GateFile, IndexFile, NightsFile, RunFile, RunsFile, TestsFile
 from .registry import RegistryFile
 from .trends import TrendFile
 

@@ -7,7 +7,6 @@ not know. Addresses are relative to the file in which they stand. Texts come fro
 from __future__ import annotations
 
 from ootci.model.build import AnyStage, PluginBuild, StageStatus
-from ootci.model.cluster import Cluster
 from ootci.model.device import Tier
 from ootci.model.outcome import Counts, OutcomeName, PassRate
 from ootci.model.record import Record, Time
@@ -267,17 +266,6 @@ class TestsFile(Published):
     `tests_each`, and grow."""
     tests: tuple[TestEntry, ...]
     """In the order of rows."""
-
-
-class ClustersFile(Published):
-    """clusters.json: what fails on the newest nightly, by what it says."""
-
-    judged_at: Time
-    """The `now` that staleness was judged against."""
-    plan_id: str | None
-    """The newest nightly; null when there has been none."""
-    clusters: tuple[Cluster, ...]
-    """New ones first, then those of the most devices."""
 
 
 class IndexEntry(Record):

@@ -88,8 +88,7 @@ class PageMaker:
             control: what the reference device says to a cluster.
 
         """
-        self._environment.globals.update(place=place, alike=alike, control=control)
-        self._environment.filters["is_first_run"] = is_first_run
+        self._environment.globals.update(place=place, alike=alike, control=control, is_first_run=is_first_run)
 
     def show(self, path: str, template: str, /, **values: object) -> tuple[str, bytes]:
         """A page: its path from the top, and its content."""

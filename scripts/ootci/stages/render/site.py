@@ -24,10 +24,7 @@ from .diff_view import NewestRuns, diff_page, newest_runs
 from .documentation import documentation_files, require_documentation
 from .facts import age_when_taken
 from .front import front_page, verdict_of_each
-from .life_files import LIVES, life_file, life_path, lives_file
-from .life_row import DeviceLives
 from .links import TRENDS, device_path
-from .lives import Lives
 from .looks import PageMaker, with_style
 from .machines import machine_files
 from .method import method_page
@@ -39,6 +36,7 @@ from .pages.flaky import FlakyFile, flaky_of_device, flaky_page
 from .pages.gone import DeviceFailures, Names
 from .pages.health import health_page
 from .pages.known import known_page
+from .pages.lives import DeviceLives, Lives
 from .pages.nightlies import NightReport, night_reports, nightly_files, nightly_pages
 from .pages.operators import (
     DeviceCoverage,
@@ -54,7 +52,6 @@ from .places import Places
 from .publish import File, publish
 from .run_files import RUNS, runs_file
 from .run_page import RunPages
-from .stretches import signs
 from .trends import TrendRow, trend_row, trends_page
 
 STATIC = "static"
@@ -141,8 +138,8 @@ class _Pages:
         plans = tuple(self._plans.values())
         nightlies = nightly_files(self._registry, self._verdicts, plans, self._reports_of)
         yield from nightly_pages(self._pages, nightlies, plans)
-        lives = Lives(self._places, self._lives, plans, self._clusters.alike)
-        yield from self._tests(lives)
+        lives = Lives(self._places, self._lives, plans, self._paths)
+        yield from lives.pages(self._pages)
         yield from self._failures(lives)
         yield from self._others()
         made = (self._pages, self._registry, self._verdicts, self._paths)
@@ -191,7 +188,7 @@ class _Pages:
         found = not_passing(device.name, plans, [page.stored for page in pages], counting.get, self._history.tests)
         flaky = frozenset(test.id for test in self._flaky[-1].tests)
         paths = self._paths[device.name]
-        self._lives.append(DeviceLives(device, found, verdict, flaky, paths))
+        self._lives.append(DeviceLives(device.name, found, verdict, flaky))
         names = named_failures(plans, counting.get)
         self._named.append(DeviceFailures(device, names, paths))
 
@@ -214,14 +211,6 @@ class _Pages:
             yield self._pages.show(gone.page, "gone.html", page=gone)
         yield from flaky_page(self._pages, self._flaky)
         yield known_page(self._pages, self._registry, self._verdicts, lives.of_entry)
-
-    def _tests(self, lives: Lives) -> Iterator[File]:
-        yield self._pages.show("t/index.html", "lives.html", page=lives.listed)
-        yield f"{API}/{LIVES}.json", lives_file(lives.rows)
-        plans = tuple(self._plans.values())
-        for file in lives.pages():
-            yield f"{API}/{life_path(file.file)}", life_file(file, self._lives, plans)
-            yield self._pages.show(file.file.page, "life.html", page=file, signs=signs())
 
     def _others(self) -> Iterator[File]:
         front = front_page(self._registry, self._verdicts, self._durations, self._ages)

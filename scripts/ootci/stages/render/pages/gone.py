@@ -6,7 +6,6 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ootci.history.named import KEPT, NamedFailure, NamedFailures
-from ootci.history.not_passing import Came
 from ootci.model.device import Device
 from ootci.model.plan import Plan
 from ootci.stages.render.links import cluster_path, device_path, folder_name
@@ -173,10 +172,7 @@ class Names:
         named = NamedDevice(item.device.name, one_line(item.device.display_name, 60), device_path(item.device.name))
         failed, reported = failure.nights, item.named.reported
         picture = stretches(
-            bytes(
-                Came.FAILED if failed >> night & 1 else Came.SKIPPED if reported >> night & 1 else Came.ABSENT
-                for night in window
-            )
+            "".join("f" if failed >> night & 1 else "s" if reported >> night & 1 else "." for night in window)
         )
         last = self._plans[failed.bit_length() - 1]
         page = item.runs.get(last.id)

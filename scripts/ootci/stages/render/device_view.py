@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ootci.history.stored import StoredRun
-from ootci.model.device import Device, bad_range
+from ootci.model.device import BadRange, Device, bad_range
 from ootci.model.plan import Plan
 from ootci.model.run import Run
 from ootci.model.verdict import DeviceVerdict
 
-from .bad_ranges import BadRangeView, bad_ranges
 from .changes import ChangeGroup, change_groups
 from .facts import Fact, TorchView, contacts, device_facts, torch_view
 from .glance import Glance, glance
@@ -68,7 +67,7 @@ class DevicePage:
     plugin_changed: str
     nights: tuple[NightRow, ...]
     nights_words: str
-    bad_ranges: tuple[BadRangeView, ...]
+    bad_ranges: tuple[BadRange, ...]
     earlier_attempts: tuple[RunPage, ...]
     last_report: RunPage | None
     facts: tuple[Fact, ...]
@@ -124,6 +123,7 @@ def device_page(
 
     """
     page = judged_page(pages, verdict)
+    ranges = (bad_range(device.bad_ranges, night.date) for night in verdict.history)
     # Without anything before it, no test of a run is new or changed.
     changed_tests = () if verdict.is_first else verdict.changes
     changes = change_groups(changed_tests)
@@ -146,7 +146,7 @@ def device_page(
         plugin_changed=changed(verdict.plugin_changed),
         nights=night_rows(verdict, hrefs, device.bad_ranges),
         nights_words=in_words(verdict.history, device.bad_ranges),
-        bad_ranges=bad_ranges(bad_range(device.bad_ranges, night.date) for night in verdict.history),
+        bad_ranges=tuple(dict.fromkeys(filter(None, ranges))),
         earlier_attempts=tuple(
             other for other in pages if page and other.run.plan_id == page.run.plan_id and not other.latest
         ),

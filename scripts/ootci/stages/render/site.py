@@ -18,20 +18,19 @@ from ootci.model.run import CapabilityCounts
 from ootci.model.verdict import DeviceVerdict, Verdicts
 from ootci.resources import dashboard_folder
 
-from .device_trends import trend_page
 from .device_view import RunPage, by_nightly, device_page, judged_page, last_report, run_pages
 from .diff_view import NewestRuns, diff_page, newest_runs
 from .documentation import documentation_files, require_documentation
 from .facts import age_when_taken
 from .front import front_page, verdict_of_each
-from .links import TRENDS, device_path
+from .links import device_path
 from .looks import PageMaker, with_style
 from .machines import machine_files
 from .method import method_page
-from .night_files import trend_file
 from .pages.add import add_page
 from .pages.capabilities import capabilities_page
 from .pages.clusters import Clusters, Reported
+from .pages.device_trends import trend_page
 from .pages.flaky import FlakyFile, flaky_of_device, flaky_page
 from .pages.gone import DeviceFailures, Names
 from .pages.health import health_page
@@ -47,12 +46,12 @@ from .pages.operators import (
 )
 from .pages.published import API
 from .pages.registry import registry_page
+from .pages.trends import TrendRow, trend_row, trends_page
 from .permalinks import site_address, with_sitemap
 from .places import Places
 from .publish import File, publish
 from .run_files import RUNS, runs_file
 from .run_page import RunPages
-from .trends import TrendRow, trend_row, trends_page
 
 STATIC = "static"
 VENDOR = "vendor"
@@ -198,11 +197,8 @@ class _Pages:
             return measured(counting[plan_id].run, expected) if expected and plan_id in counting else None
 
         days = trend(device, tuple(self._plans.values()), said, self._verdicts.planned_at)
-        self._trends[device.name] = trend_row(device, verdict, days)
-        hrefs = {plan_id: f"../{page.folder}/index.html" for plan_id, page in counting.items()}
-        shown = trend_page(device, verdict, days, hrefs)
-        yield self._pages.show(device_path(device.name, TRENDS), "device_trends.html", page=shown)
-        yield f"{API}/trends/{device.name}.json", trend_file(device.name, verdict, days, self._paths[device.name])
+        self._trends[device.name] = trend_row(device.name, days)
+        yield from trend_page(self._pages, device.name, verdict, days, self._paths[device.name])
 
     def _failures(self, lives: Lives) -> Iterator[File]:
         names = Names(self._named, tuple(self._plans.values()), self._clusters.names)

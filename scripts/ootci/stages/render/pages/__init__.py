@@ -12,6 +12,7 @@ from ootci.model.verdict import Verdicts
 
 from .capabilities import CapabilitiesFile
 from .clusters import ClustersFile
+from .device_trends import TrendFile
 from .flaky import FlakyFile
 from .health import HealthFile
 from .lives import LifeFile, LivesFile
@@ -19,7 +20,6 @@ from .nightlies import NightliesFile, NightlyFile
 from .operators import DeviceOperatorsFile, OperatorsFile
 from .published import DevicesFile, GateFile, IndexFile, NightsFile, RunFile, RunsFile, TestsFile
 from .registry import RegistryFile
-from .trends import TrendFile
 
 API_KINDS: Mapping[str, type[BaseModel]] = MappingProxyType(
     {

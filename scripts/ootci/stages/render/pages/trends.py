@@ -1,86 +1,100 @@
-"""How the nights of devices went over three months."""
+"""How the nights of all devices went over three months: a row of small charts for each."""
 
 from __future__ import annotations
 
-from datetime import date
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
-from ootci.model.build import AnyStage
-from ootci.model.record import Record
-from ootci.model.verdict import VerdictName
+from ootci.history.trends import DAYS, TrendDay
+from ootci.model.outcome import PassRate
+from ootci.stages.render.chart import TINY, Axis, Chart, Series
+from ootci.stages.render.trend_series import TrendSeries, number
+from ootci.stages.render.words import day, duration, many
 
-from .published import Compact
-
-
-class BadNight(Record):
-    """Why a night says nothing about a device."""
-
-    reason: str
-    """One sentence."""
-    link: str | None
-    """Where one can read about it."""
+LOWEST_RATE = 0.95
+"""A pass rate that never was lower is drawn from here, so that one failing test does not look like a collapse."""
 
 
-class TrendTests(Record):
-    """Tests of the required suites, at least one of which was executed."""
+@dataclass(frozen=True)
+class Spark:
+    """A small chart with its newest value and its range; the chart is None where there is no value."""
 
-    passed: int
-    """Tests that passed at first."""
-    failing: int
-    """Tests that failed at first."""
-    executed: int
-    """Tests that were executed."""
-    collected: int
-    """Tests that were collected."""
-    passed_again: int
-    """Of the failing, those that passed when they were run again with nothing changed."""
-    complete: bool
-    """Whether every required suite reported completely."""
+    label: str
+    chart: Chart | None = None
+    words: str = ""
+    newest: str = ""
+    range: str = ""
 
 
-class StageSeconds(Record):
-    """A stage that ran."""
+@dataclass(frozen=True)
+class TrendRow:
+    """One device on the page of all devices."""
 
-    name: AnyStage
-    """The stage."""
-    seconds: float
-    """How long it took."""
-
-
-class TrendNight(Record):
-    """A day with a nightly that concerned the device."""
-
-    day: date
-    """The day, in UTC."""
-    plan_id: str
-    """Its nightly: the last one with a report, else the last one."""
-    verdict: VerdictName | None
-    """The verdict; null where it is not kept."""
-    page: str | None
-    """Address of the permanent page of the run; null where nothing was reported."""
-    bad: BadNight | None
-    """Why the night says nothing; it has no values then."""
-    tests: TrendTests | None
-    """Its tests; null when none was executed."""
-    duration: float | None
-    """Seconds from the first stage's start to the last one's end; null when nothing was reported."""
-    queued: float | None
-    """Seconds that the run waited for its machine; null when that is not known."""
-    stages: tuple[StageSeconds, ...]
-    """Every stage that ran."""
-    collected_before: int | None
-    """How many tests the suites had before; null unless their size changed on that day."""
+    name: str
+    newest: str | None
+    sparks: tuple[Spark, ...]
 
 
-class TrendFile(Compact):
-    """trends/<device>.json: the last three months of a device; days without a nightly of it are not there."""
+@dataclass(frozen=True)
+class TrendsPage:
+    """Everything that the page of all devices shows."""
 
-    device: str
-    """Name of the device."""
-    page: str
-    """Address of the same for people."""
-    first: date | None
-    """The first day that was looked at; null when there has been no nightly."""
-    last: date | None
-    """The last day that was looked at."""
-    nights: tuple[TrendNight, ...]
-    """Oldest first."""
+    first: str
+    last: str
+    rows: tuple[TrendRow, ...]
+
+
+def trends_page(rows: Iterable[TrendRow], planned: datetime | None) -> TrendsPage:
+    """The page of all devices.
+
+    Args:
+        rows: their rows, in the order in which they are shown.
+        planned: when the newest nightly was planned; None when there has been none.
+
+    """
+    if planned is None:
+        return TrendsPage("", "", tuple(rows))
+    return TrendsPage(day(planned - timedelta(days=DAYS - 1)), day(planned), tuple(rows))
+
+
+def trend_row(device: str, days: Sequence[TrendDay]) -> TrendRow:
+    """The device's row on the page of all devices."""
+    trend = TrendSeries(days)
+    known = [item.day.isoformat() for item in days if item.measured is not None]
+    return TrendRow(
+        name=device,
+        newest=known[-1] if known and known[-1] != trend.names[-1] else None,
+        sparks=(
+            _rate(trend, days),
+            _spark(trend, trend.of_tests("Executed", lambda tests: tests.executed), number),
+            _spark(trend, trend.of_runs("Duration", lambda run: run.duration), duration),
+            _spark(trend, trend.of_runs("Queue", lambda run: run.queued), duration),
+            _spark(trend, trend.of_tests("Passed again", lambda tests: tests.passed_again), number),
+        ),
+    )
+
+
+def _rate(trend: TrendSeries, days: Sequence[TrendDay]) -> Spark:
+    """Passed of executed; no ratio is told without its two numbers, so that the chart's own words do not do."""
+    series = trend.of_tests("Passed", lambda tests: tests.passed / tests.executed)
+    rates = [PassRate(passed=item.tests.passed, executed=item.tests.executed) for item in days if item.tests]
+    drawn = trend.chart(series, words=str, axis=_rates, size=TINY)
+    if drawn is None:
+        return Spark(series.name)
+    newest, lowest = str(rates[-1]), str(min(rates, key=lambda rate: rate.passed / rate.executed))
+    words = f"Passed: newest {newest}, lowest {lowest}; {many(len(rates), 'day')} with a value."
+    return Spark(series.name, drawn, words, newest, f"lowest {lowest}")
+
+
+def _rates(values: Sequence[float]) -> Axis:
+    return Axis(min(LOWEST_RATE, *values), 1.0)
+
+
+def _spark(trend: TrendSeries, series: Series, words: Callable[[float], str]) -> Spark:
+    drawn = trend.chart(series, words=words, size=TINY)
+    if drawn is None:
+        return Spark(series.name)
+    low, high = words(min(series.known)), words(max(series.known))
+    spread = f"{low} to {high}" if words is number else f"highest {high}"
+    return Spark(series.name, drawn, drawn.words, drawn.newest, spread)

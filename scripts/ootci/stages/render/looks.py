@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 
 from ootci.model.cluster import Cluster
 from ootci.model.device import RegisteredDevice
+from ootci.model.duration import duration
 from ootci.model.outcome import FAILURES
 from ootci.model.record import utc_text
 from ootci.model.verdict import Verdicts
@@ -27,7 +28,7 @@ from .listed import Alike, DeviceNames
 from .permalinks import canonical
 from .status import shown, works
 from .text import clean, one_line
-from .words import age, ago, changed, day, duration, many, moment
+from .words import age, ago, changed, day, many, moment
 
 TEXT_LIMIT = 8_000
 """No text that a template prints is longer than this."""

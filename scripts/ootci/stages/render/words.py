@@ -1,4 +1,4 @@
-"""Times, durations and numbers as people read them. Without a clock in the browser, every time is absolute and UTC."""
+"""Times, ages and numbers as people read them. Without a clock in the browser, every time is absolute and UTC."""
 
 from __future__ import annotations
 
@@ -15,18 +15,6 @@ def moment(value: datetime) -> str:
 def day(value: datetime) -> str:
     """A date: ``2026-11-21``."""
     return value.astimezone(timezone.utc).strftime("%Y-%m-%d")
-
-
-def duration(seconds: float) -> str:
-    """Seconds for people: ``0.4 s``, ``12 s``, ``3 m 05 s``, ``2 h 07 m``."""
-    if seconds < 9.95:
-        return f"{max(seconds, 0.0):.1f} s"
-    whole = round(seconds)
-    if whole < 100:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} m {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} m"
 
 
 def age(seconds: float) -> str:

@@ -8,6 +8,7 @@ from datetime import date
 
 from ootci.history.trends import TrendDay
 from ootci.model.build import AnyStage, StageName
+from ootci.model.duration import duration
 from ootci.model.record import Record
 from ootci.model.verdict import DeviceVerdict, VerdictName
 from ootci.stages.render.chart import SMALL, Chart, from_lowest
@@ -15,7 +16,7 @@ from ootci.stages.render.links import TRENDS, device_path, web_address
 from ootci.stages.render.looks import PageMaker
 from ootci.stages.render.publish import File
 from ootci.stages.render.trend_series import TrendSeries, number
-from ootci.stages.render.words import duration, many
+from ootci.stages.render.words import many
 
 from .published import Compact, api_file
 

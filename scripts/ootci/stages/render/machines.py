@@ -85,9 +85,10 @@ def machine_files(
         entries += verdict_entries(device, judged[name], pages[name])
         yield _feed(maker, f"d/{name}/feed.xml", feed(device, entries, verdicts.judged_at))
     yield _feed(maker, "feed.xml", feed(None, entries, verdicts.judged_at))
-    for name, content in (("verdicts.json", verdicts.to_bytes()), ("gate.json", _gate(verdicts))):
-        yield name, content
-        yield f"{API}/{name}", content
+    yield f"{API}/verdicts.json", verdicts.to_bytes()
+    gate = _gate(verdicts)
+    yield "gate.json", gate
+    yield f"{API}/gate.json", gate
     yield from _api(devices, judged, verdicts, pages, tests_paths(tests))
     for number, path in enumerate(tests_paths(tests)):
         yield f"{API}/{path}", tests_file(tests, number)

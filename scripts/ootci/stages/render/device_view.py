@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ootci.history.stored import StoredRun
@@ -109,7 +109,6 @@ def device_page(
     pages: Sequence[RunPage],
     run: Run | None,
     plan: Plan | None,
-    place: Callable[[str], str | None],
 ) -> DevicePage:
     """A device's page.
 
@@ -119,7 +118,6 @@ def device_page(
         pages: every page of its runs.
         run: the run that the verdict was derived from; tests that passed may be left out of it.
         plan: the nightly of that run.
-        place: where the nights of a test are shown, as an address from the top.
 
     """
     page = judged_page(pages, verdict)
@@ -127,7 +125,7 @@ def device_page(
     # Without anything before it, no test of a run is new or changed.
     changed_tests = () if verdict.is_first else verdict.changes
     changes = change_groups(changed_tests)
-    view = run_view(run, page.stored, plan, place, changed_tests) if run and page else None
+    view = run_view(run, page.stored, plan, changed_tests) if run and page else None
     hrefs = {plan_id: f"{counting.folder}/index.html" for plan_id, counting in by_nightly(pages).items()}
     return DevicePage(
         device=device,

@@ -18,16 +18,16 @@ from ootci.model.device import RegisteredDevice
 from ootci.model.duration import duration
 from ootci.model.outcome import FAILURES
 from ootci.model.record import utc_text
-from ootci.model.verdict import Verdicts
+from ootci.model.verdict import KnownFailureState, Verdicts
 
 from .changes import spell_of
 from .claims import claim_note, known_note
 from .front import verdict_of_each
-from .links import cluster_path, folder_name, pytorch_commit, web_address
+from .links import cluster_path, folder_name, pytorch_commit, torch_issue, web_address
 from .listed import Alike, DeviceNames
 from .permalinks import canonical
-from .status import shown, works
-from .text import clean, one_line
+from .status import KNOWN, shown, works
+from .text import clean, excerpt, one_line
 from .words import age, ago, changed, day, many, moment
 
 TEXT_LIMIT = 8_000
@@ -138,6 +138,8 @@ def templates(folder: Path, registry: Iterable[RegisteredDevice] = ()) -> Enviro
         claim_note=claim_note,
         folder=folder_name,
         web=web_address,
+        excerpt=excerpt,
+        torch_issue=torch_issue,
         cluster_page=cluster_path,
         changed=changed,
         commit_page=pytorch_commit,
@@ -149,6 +151,7 @@ def templates(folder: Path, registry: Iterable[RegisteredDevice] = ()) -> Enviro
         docs=False,
         judged={},
         failures=FAILURES,
+        known_failure=KNOWN[KnownFailureState.COVERS],
         spell_of=spell_of,
         number=number,
         named=DeviceNames(registry),

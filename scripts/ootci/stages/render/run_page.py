@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -46,7 +46,6 @@ class RunPages:
         device: the device.
         pages: the pages of all its runs.
         plans: every nightly, oldest first, by id.
-        place: where the nights of a test are shown, as an address from the top.
 
     """
 
@@ -57,14 +56,12 @@ class RunPages:
         device: Device,
         pages: Sequence[RunPage],
         plans: Mapping[str, Plan],
-        place: Callable[[str], str | None],
     ) -> None:
         self._maker = maker
         self._history = history
         self._named = Named(device.name, device.display_name)
         self._pages = pages
         self._plans = plans
-        self._place = place
         newest = max((plan.created_at for plan in plans.values()), default=None)
         self._first = newest - timedelta(days=PAGE_NIGHTS) if newest is not None else None
         self._counting = by_nightly(pages)
@@ -87,7 +84,7 @@ class RunPages:
         reported = any(page.stored.states)
         changes = changes_between(base, page.stored) if base is not None and reported else ()
         run = self._history.whole(page.stored, passed_of=())
-        view = run_view(run, page.stored, plan, self._place, changes)
+        view = run_view(run, page.stored, plan, changes)
         against_it = None
         if base is not None:
             counting = self._counting.get(base.head.plan_id)

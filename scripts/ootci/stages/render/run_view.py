@@ -2,47 +2,27 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ootci.history.claims import known_ids, review_known, review_unsupported
 from ootci.history.stored import StoredRun
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan
-from ootci.model.run import CapabilityCounts, ReportState, Run
+from ootci.model.run import CapabilityCounts, OperatorCount, ReportState, Run
 from ootci.model.verdict import Change, ClaimReview, KnownFailureReview
 
 from .facts import Fact, TorchView, run_facts, torch_view
 from .failures import FailureRow, failures
 from .findings import Finding, findings
 from .links import web_address
-from .operators import OperatorsView, operators_view
-from .status import OUTCOMES, STAGES, Status, rank, works
-from .text import Excerpt, excerpt, one_line
+from .status import OUTCOMES, Status, rank, works
+from .text import one_line
 
-LOG_LIMIT = 4_000
 SUITES_LIMIT = 20
 CAPABILITIES_LIMIT = 60
 NAMED = 100
 """Tests of one outcome that are named; the others are counted."""
-
-
-@dataclass(frozen=True)
-class StageRow:
-    """One stage of the run; ``share`` is its duration in hundredths of the longest stage's.
-
-    ``only_tests`` says that nothing but tests failed, which say themselves what happened.
-    """
-
-    name: str
-    status: Status
-    seconds: float | None
-    share: int
-    cached: bool
-    reason: str | None
-    log: Excerpt | None
-    only_tests: bool
 
 
 @dataclass(frozen=True)
@@ -56,27 +36,36 @@ class CountRow:
 
 
 @dataclass(frozen=True)
-class NamedTest:
-    """A test in a list."""
-
-    id: str
-    note: str | None
-    href: str | None = None
-
-
-@dataclass(frozen=True)
 class TestList:
     """Tests that are only named."""
 
     status: Status
     total: int
-    shown: tuple[NamedTest, ...]
+    shown: tuple[Outcome, ...]
     about: str | None = None
 
     @property
     def more(self) -> int:
         """Tests that are not named."""
         return self.total - len(self.shown)
+
+
+@dataclass(frozen=True)
+class OperatorsView:
+    """The operators that a run used: which ran on the device, and which it left to the CPU.
+
+    Attributes:
+        used: operators that were used.
+        native: those of them that always ran on the device.
+        fallbacks: the first of those that did not, the most frequent first.
+        more: how many of them are not named.
+
+    """
+
+    used: int
+    native: int
+    fallbacks: tuple[OperatorCount, ...]
+    more: int
 
 
 @dataclass(frozen=True)
@@ -91,7 +80,6 @@ class RunView:
     url: str | None
     torch: TorchView
     facts: tuple[Fact, ...]
-    stages: tuple[StageRow, ...]
     suites: tuple[CountRow, ...]
     capabilities: tuple[CountRow, ...]
     capabilities_more: int
@@ -110,7 +98,6 @@ def run_view(
     run: Run,
     stored: StoredRun,
     plan: Plan | None,
-    place: Callable[[str], str | None],
     changes: Sequence[Change] = (),
 ) -> RunView:
     """Everything that the page of a run shows.
@@ -119,7 +106,6 @@ def run_view(
         run: the run; tests that passed may be left out of it, because none is named.
         stored: the same as the history keeps it, with all of them.
         plan: the nightly that it belongs to, with what the vendor said beforehand.
-        place: where the nights of a test are shown, as an address from the top.
         changes: how its tests differ from the run before, as the judge found; without them no failure is called new.
 
     """
@@ -129,14 +115,13 @@ def run_view(
     claims = sorted(review_unsupported(plan, run.device, stored), key=lambda item: rank(item.state))
     expected = known | {claim.capability.value for claim in claims}
     changed = {change.id: change.change for change in changes}
-    others, rows = failures(run, changed, known, place)
+    others, rows = failures(run, changed, known)
     return RunView(
         run=run,
         reported=any(stored.states),
         url=web_address(run.url),
         torch=torch_view(run.torch_request, run.torch),
         facts=run_facts(run),
-        stages=_stages(run),
         suites=_suites(run),
         capabilities=capabilities[:CAPABILITIES_LIMIT],
         capabilities_more=len(capabilities[CAPABILITIES_LIMIT:]),
@@ -149,23 +134,6 @@ def run_view(
         operators=operators_view(run.operators),
         known_failures=tuple(entries),
         unsupported=tuple(claims),
-    )
-
-
-def _stages(run: Run) -> tuple[StageRow, ...]:
-    longest = max((stage.duration for stage in run.stages), default=0.0)
-    return tuple(
-        StageRow(
-            name=stage.name,
-            status=STAGES[stage.status],
-            seconds=stage.duration if stage.started_at is not None else None,
-            share=round(100 * stage.duration / longest) if longest > 0 and stage.duration > 0 else 0,
-            cached=stage.cached,
-            reason=one_line(stage.reason) if stage.reason else None,
-            log=excerpt(stage.excerpt, LOG_LIMIT) if stage.excerpt else None,
-            only_tests=stage.only_tests,
-        )
-        for stage in run.stages
     )
 
 
@@ -199,7 +167,6 @@ def capability_rows(capabilities: Sequence[CapabilityCounts]) -> tuple[CountRow,
     )
 
 
-_ISSUE_OF_TORCH = re.compile(r"https://github\.com/pytorch/pytorch/(?:issues|pull)/[0-9]{1,9}")
 _OF_TORCH: Mapping[Status, str] = {
     OUTCOMES[OutcomeName.XFAILED]: "A defect of torch itself: no plugin is to blame.",
     OUTCOMES[
@@ -223,12 +190,15 @@ def _lists(outcomes: Sequence[Outcome]) -> tuple[TestList, ...]:
 
 def _named(status: Status, outcomes: Sequence[Outcome]) -> TestList | None:
     """The tests, of which the first are named; None when there are none."""
-    if not outcomes:
+    return TestList(status, len(outcomes), tuple(outcomes[:NAMED]), _OF_TORCH.get(status)) if outcomes else None
+
+
+def operators_view(operators: Sequence[OperatorCount]) -> OperatorsView | None:
+    """The operators of a run; None when the device does not count them."""
+    if not operators:
         return None
-    shown = []
-    for outcome in outcomes[:NAMED]:
-        message = outcome.message
-        issue = _ISSUE_OF_TORCH.search(message) if message and status in _OF_TORCH else None
-        note = one_line(message, 200) if message else None
-        shown.append(NamedTest(one_line(outcome.id), note, issue.group() if issue else None))
-    return TestList(status, len(outcomes), tuple(shown), _OF_TORCH.get(status))
+    fell_back = sorted(
+        (item for item in operators if item.fallback > 0), key=lambda item: (-item.fallback, item.operator)
+    )
+    native, more = len(operators) - len(fell_back), len(fell_back[NAMED:])
+    return OperatorsView(len(operators), native, tuple(fell_back[:NAMED]), more)

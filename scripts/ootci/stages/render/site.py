@@ -168,7 +168,7 @@ class _Pages:
             self._durations[name], self._capabilities[name] = run.duration, run.capabilities
             if age := age_when_taken(run):
                 self._ages[name] = age
-        shown = device_page(device, verdict, pages, run, plan, self._places.of)
+        shown = device_page(device, verdict, pages, run, plan)
         self._reported[name] = self._clusters.reported(shown, self._paths[name])
         tested = operators_of(run.outcomes) if run is not None else None
         coverage = self._coverage[name] = device_coverage(run, tested)
@@ -178,7 +178,7 @@ class _Pages:
         yield from device_operators_page(self._pages, operators, coverage)
         yield f"{API}/{RUNS}/{name}.json", runs_file(name, pages, self._plans)
         yield from self._trend(device, verdict, counting)
-        yield from RunPages(self._pages, self._history, device, pages, self._plans, self._places.of).files()
+        yield from RunPages(self._pages, self._history, device, pages, self._plans).files()
 
     def _gather(self, device: Device, verdict: DeviceVerdict, pages: Sequence[RunPage]) -> None:
         """Keep the little of a device's runs that the pages of tests and of names need."""

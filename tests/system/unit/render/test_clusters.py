@@ -99,6 +99,14 @@ def test_the_control_that_fails_too_is_said(sampled: Sample, tmp_path: Path) -> 
     assert "OpenReg control" in read(tmp_path / "site" / "c" / both.signature.id / "index.html").one("tbody").text
 
 
+def test_a_long_reason_says_how_much_of_it_is_left_out(sampled: Sample, tmp_path: Path) -> None:
+    long = cluster("RuntimeError: long", Cause.UNKNOWN, 1_000 * "a", part("cobalt", "a"))
+    verdicts = sampled.verdicts.model_copy(update={"clusters": (long,)})
+    render(sampled.registry, History(tmp_path / "none"), verdicts, tmp_path / "site")
+    page = read(tmp_path / "site" / "c" / long.signature.id / "index.html")
+    assert page.one("section", aria_labelledby="cause").one("p", class_="reason").text.endswith("(600 more characters)")
+
+
 def test_thousands_of_clusters_are_cut_and_counted(sampled: Sample, tmp_path: Path) -> None:
     many = tuple(
         cluster(f"test_{number}: values differ", Cause.UNKNOWN, "alone", part("cobalt", f"test_{number}"))

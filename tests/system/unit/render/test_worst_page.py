@@ -150,7 +150,7 @@ def test_every_section_at_its_worst(sampled: Sample, text: str) -> None:
     alike: Mapping[str, Alike] = {"x": Alike(9, f"c/{'x' * 12}/index.html")}
     place = f"t/integration/{'x' * 80}/index.html#{'x' * 40}"
     judged = worst_verdict(verdict, evil, text)
-    shown = device_page(device, judged, pages, evil, plan, lambda _: place)
+    shown = device_page(device, judged, pages, evil, plan)
     coverage = device_coverage(None, None)
     environment = templates(dashboard_folder() / "templates")
     environment.globals.update(

@@ -24,7 +24,7 @@ from .published import Published, api_file
 SHOWN = 200
 """Clusters that have a row and a page; a night on which nothing works may have one for every test."""
 FRONT = 3
-EVIDENCE_LIMIT = 8_000
+LOG_LIMIT = 4_000
 
 
 class ClustersFile(Published):
@@ -146,16 +146,23 @@ class Clusters:
         texts: dict[str, Excerpt] = {}
         if page.run is not None:
             for number, row in enumerate(page.run.failures, 1):
-                for test_id in (row.id, *(other.id for other in row.alike)):
+                test = row.outcome
+                for test_id in (one_line(other.id) for other in (test, *row.alike)):
                     if test_id in self._wanted:
                         places[test_id] = f"{path}#failure-{number}"
-                if row.id in self._wanted and (row.text or row.message):
-                    texts[row.id] = row.text or excerpt(row.message or "", EVIDENCE_LIMIT)
-            for stage in page.run.stages:
+                if one_line(test.id) in self._wanted and (test.text or test.message):
+                    said = excerpt(test.text, row.limit) if test.text else Excerpt(one_line(test.message or "", 200))
+                    texts[one_line(test.id)] = said
+            for stage in page.run.run.stages:
                 if stage.name in self._wanted:
                     places[stage.name] = f"{path}#stages"
-                    if stage.log or stage.reason:
-                        texts[stage.name] = stage.log or excerpt(stage.reason or "", EVIDENCE_LIMIT)
+                    if stage.excerpt or stage.reason:
+                        said = (
+                            excerpt(stage.excerpt, LOG_LIMIT)
+                            if stage.excerpt
+                            else Excerpt(one_line(stage.reason or ""))
+                        )
+                        texts[stage.name] = said
         return Reported(places, texts, runs)
 
     def pages(self, maker: PageMaker, reported: Mapping[str, Reported], gone: Names) -> Iterator[File]:

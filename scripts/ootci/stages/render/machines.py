@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from types import MappingProxyType
 
 from ootci.history.tables import TestTable
 from ootci.model.device import Device, RegisteredDevice
@@ -14,7 +13,7 @@ from .feed import Feed, cluster_entries, feed, verdict_entries
 from .front import verdict_of_each
 from .links import device_path
 from .looks import PageMaker
-from .pages import api_schemas
+from .pages import KINDS, api_schemas
 from .pages.published import (
     API,
     API_VERSION,
@@ -27,31 +26,9 @@ from .pages.published import (
     NightEntry,
     NightsFile,
 )
+from .pages.run_files import tests_file, tests_paths
 from .publish import File
-from .run_files import tests_file, tests_paths
 
-ABOUT: Mapping[str, str] = MappingProxyType(
-    {
-        "devices": "Every registered device: verdict, reason, counts, torch and where to look.",
-        "verdicts": "Everything that the judge found, each changed test included.",
-        "gate": "May one merge, and which devices block.",
-        "clusters": "What fails on the newest nightly, by what it says, across devices.",
-        "lives": "Every file of a suite with a test that was ever not passing, each with the file of its nights.",
-        "flaky": "Tests that fail and pass by turns, ranked.",
-        "registry": "Every device file as it stands.",
-        "capabilities": "What works where, by area of PyTorch.",
-        "operators": "What became of every operator on every device.",
-        "nightlies": "Every nightly, each with the file of its devices.",
-        "health": "How old everything is that the site is made from.",
-    }
-)
-OF_EACH: tuple[tuple[str, str, str], ...] = (
-    ("nights", "nights", "Past nights of {}."),
-    ("runs", "runs", "Every attempt of {}, each with the file of its outcomes."),
-    ("trends", "trends", "The last three months of {}: counts and durations."),
-    ("operators", "device_operators", "What became of every operator and dtype on {}."),
-)
-"""The folders with a file for each device, the schema of each, and what it has."""
 _UP = "../../"
 _Pages = Mapping[str, Mapping[str, str]]
 
@@ -109,9 +86,13 @@ def _api(
         stale_reason=verdicts.stale_reason,
         devices=tuple(_device(device, judged[name], pages[name]) for name, device in devices.items()),
     )
-    files = [_listed(f"{kind}.json", kind, about) for kind, about in ABOUT.items()]
-    for folder, kind, about in OF_EACH:
-        files += [_listed(f"{folder}/{name}.json", kind, about.format(name)) for name in devices]
+    files = []
+    for kind in KINDS:
+        if kind.about and kind.folder:
+            folder, about = kind.folder, kind.about
+            files += [_listed(f"{folder}/{name}.json", kind.name, about.format(name)) for name in devices]
+        elif kind.about:
+            files.append(_listed(f"{kind.name}.json", kind.name, kind.about))
     files += [_listed(path, "tests", "Which tests the rows are that files of runs name.") for path in tests]
     index = IndexFile(api_version=API_VERSION, judged_at=verdicts.judged_at, files=tuple(files))
     yield f"{API}/index.json", index.to_json().encode("utf-8")

@@ -19,7 +19,6 @@ from ootci.model.verdict import DeviceVerdict, Verdicts
 from ootci.resources import dashboard_folder
 
 from .device_view import RunPage, by_nightly, device_page, judged_page, last_report, run_pages
-from .diff_view import NewestRuns, diff_page, newest_runs
 from .documentation import documentation_files, require_documentation
 from .facts import age_when_taken
 from .front import front_page, verdict_of_each
@@ -31,6 +30,7 @@ from .pages.add import add_page
 from .pages.capabilities import capabilities_page
 from .pages.clusters import Clusters, Reported
 from .pages.device_trends import trend_page
+from .pages.diff import NewestRuns, diff_page, newest_runs
 from .pages.flaky import FlakyFile, flaky_of_device, flaky_page
 from .pages.gone import DeviceFailures, Names
 from .pages.health import health_page
@@ -46,12 +46,12 @@ from .pages.operators import (
 )
 from .pages.published import API
 from .pages.registry import registry_page
+from .pages.run_files import RUNS, runs_file
+from .pages.runs import RunPages
 from .pages.trends import TrendRow, trend_row, trends_page
 from .permalinks import site_address, with_sitemap
 from .places import Places
 from .publish import File, publish
-from .run_files import RUNS, runs_file
-from .run_page import RunPages
 
 STATIC = "static"
 VENDOR = "vendor"

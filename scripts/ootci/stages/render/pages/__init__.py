@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
+from dataclasses import dataclass
 
 from pydantic import BaseModel, TypeAdapter
 
@@ -18,40 +17,59 @@ from .health import HealthFile
 from .lives import LifeFile, LivesFile
 from .nightlies import NightliesFile, NightlyFile
 from .operators import DeviceOperatorsFile, OperatorsFile
-from .published import DevicesFile, GateFile, IndexFile, NightsFile, RunFile, RunsFile, TestsFile
+from .published import DevicesFile, GateFile, IndexFile, NightsFile
 from .registry import RegistryFile
+from .run_files import RunFile, RunsFile, TestsFile
 
-API_KINDS: Mapping[str, type[BaseModel]] = MappingProxyType(
-    {
-        "index": IndexFile,
-        "devices": DevicesFile,
-        "gate": GateFile,
-        "nights": NightsFile,
-        "clusters": ClustersFile,
-        "runs": RunsFile,
-        "run": RunFile,
-        "tests": TestsFile,
-        "lives": LivesFile,
-        "life": LifeFile,
-        "registry": RegistryFile,
-        "capabilities": CapabilitiesFile,
-        "operators": OperatorsFile,
-        "device_operators": DeviceOperatorsFile,
-        "trends": TrendFile,
-        "flaky": FlakyFile,
-        "nightlies": NightliesFile,
-        "nightly": NightlyFile,
-        "health": HealthFile,
-        "verdicts": Verdicts,
-    }
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file of the API.
+
+    Attributes:
+        name: the name of its schema.
+        record: what it is.
+        about: what it has, one sentence, for the index; None where another file leads to it.
+        folder: where there is one for each device, which ``about`` then names.
+
+    """
+
+    name: str
+    record: type[BaseModel]
+    about: str | None = None
+    folder: str | None = None
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind("index", IndexFile),
+    Kind("devices", DevicesFile, "Every registered device: verdict, reason, counts, torch and where to look."),
+    Kind("verdicts", Verdicts, "Everything that the judge found, each changed test included."),
+    Kind("gate", GateFile, "May one merge, and which devices block."),
+    Kind("clusters", ClustersFile, "What fails on the newest nightly, by what it says, across devices."),
+    Kind(
+        "lives",
+        LivesFile,
+        "Every file of a suite with a test that was ever not passing, each with the file of its nights.",
+    ),
+    Kind("flaky", FlakyFile, "Tests that fail and pass by turns, ranked."),
+    Kind("registry", RegistryFile, "Every device file as it stands."),
+    Kind("capabilities", CapabilitiesFile, "What works where, by area of PyTorch."),
+    Kind("operators", OperatorsFile, "What became of every operator on every device."),
+    Kind("nightlies", NightliesFile, "Every nightly, each with the file of its devices."),
+    Kind("health", HealthFile, "How old everything is that the site is made from."),
+    Kind("nights", NightsFile, "Past nights of {}.", "nights"),
+    Kind("runs", RunsFile, "Every attempt of {}, each with the file of its outcomes.", "runs"),
+    Kind("trends", TrendFile, "The last three months of {}: counts and durations.", "trends"),
+    Kind("device_operators", DeviceOperatorsFile, "What became of every operator and dtype on {}.", "operators"),
+    Kind("run", RunFile),
+    Kind("tests", TestsFile),
+    Kind("life", LifeFile),
+    Kind("nightly", NightlyFile),
 )
-"""The files of the site's API, by the names that the files of their schemas have.
-
-There is a file of nights, one of runs, one of trends and one of `device_operators` for each device, one `run` for each
-attempt, many of tests, a `life` for each file of a suite, and a `nightly` for each nightly.
-"""
+"""Every kind. There is a `run` for each attempt, many of tests, a `life` for each file of a suite, and a `nightly` for
+each nightly."""
 
 
 def api_schemas() -> dict[str, str]:
     """The schema of every file of the site's API."""
-    return {kind: schema_text(TypeAdapter(record), f"{kind}.json") for kind, record in API_KINDS.items()}
+    return {kind.name: schema_text(TypeAdapter(kind.record), f"{kind.name}.json") for kind in KINDS}

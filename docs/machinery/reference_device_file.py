@@ -7,7 +7,7 @@ from pathlib import Path
 from markdown_table import escaped, table
 
 from ootci.model.schema import device_schema
-from ootci.stages.render.device_keys import device_keys
+from ootci.stages.render.pages.add import device_keys
 
 _HEAD = """\
 # Device file

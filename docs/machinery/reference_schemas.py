@@ -6,7 +6,8 @@ import json
 
 from markdown_table import escaped, table
 
-from ootci.model.schema import api_schemas, schemas
+from ootci.model.schema import schemas
+from ootci.stages.render.pages.api import api_schemas
 
 _HEAD = """\
 # Files and their schemas
@@ -23,7 +24,7 @@ def files() -> dict[str, str]:
     found = {f"reference/schemas/{_file(name)}": text for name, text in stages.items()}
     found |= {f"reference/schemas/api/{_file(name)}": text for name, text in published.items()}
     parts = [_HEAD, "## Files of the stages\n", _table(stages, ""), "## Files of the dashboard's API\n"]
-    parts += ["They are below `api/v1/` of the dashboard; `verdicts.json` is at its top.\n", _table(published, "api/")]
+    parts += ["They are below `api/v1/` of the dashboard.\n", _table(published, "api/")]
     return {"reference/schemas.md": "\n".join(parts), **found}
 
 

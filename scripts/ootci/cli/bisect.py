@@ -13,12 +13,13 @@ import click
 from ootci.adapters.folder_lock import locked
 from ootci.adapters.terminal import Progress
 from ootci.cli.options import folder_options, format_option, suites_option
-from ootci.cli.show import one_line, seconds_text, shortened, show, table
+from ootci.cli.show import one_line, shortened, show, table
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, OotciError
 from ootci.flows.bisect import begin, resume
 from ootci.flows.context import Folders
 from ootci.history.store import History
 from ootci.model.bisection import Bisection, Conclusion, Ending, Step
+from ootci.model.duration import duration
 from ootci.model.torch_build import TorchBuild
 
 _CODES = {
@@ -144,7 +145,7 @@ def _row(number: int, step: Step, markdown: bool) -> tuple[str, ...]:
         str(number),
         step.result.value,
         ", ".join(outcome.value for outcome in step.outcomes) or "none",
-        seconds_text(step.duration),
+        duration(step.duration),
         "`" + reason.replace("`", "'") + "`" if markdown and reason else reason,
     )
 

@@ -12,21 +12,21 @@ from ootci.adapters.folder_lock import locked
 from ootci.adapters.interpreter import program
 from ootci.adapters.terminal import Progress
 from ootci.cli.options import device_option, folder_options, format_option, suites_option, torch_option
-from ootci.cli.show import one_line, seconds_text, show, show_table, stage_lines
+from ootci.cli.show import one_line, show, show_table, stage_lines
 from ootci.errors import BadOption
 from ootci.flows.context import Folders
 from ootci.flows.nightly import Night, exit_code, run_in_environment, run_night, runs_of
 from ootci.flows.reports import take_in
 from ootci.model.build import StageResult
 from ootci.model.device import DEFAULT_FOLDER, RegisteredDevice, load_device, load_registry
+from ootci.model.duration import duration
 from ootci.model.plan import Plan
-from ootci.model.published import API_VERSION
-from ootci.model.published_findings import FindingsFile
 from ootci.model.record import read
 from ootci.model.run import Run
 from ootci.model.verdict import DeviceVerdict, Verdicts
+from ootci.stages.render.pages.findings import FindingsFile
+from ootci.stages.render.pages.published import API
 
-API = f"api/{API_VERSION}"
 FINDINGS = 3
 """How many findings are printed."""
 HEADINGS = ("device", "stage reached", "verdict", "passed", "failed", "skipped", "not run", "fetch+build", "tests")
@@ -161,6 +161,6 @@ def _row(item: DeviceVerdict, run: Run) -> tuple[str, ...]:
         str(counts.failures),
         str(counts.skipped + counts.unsupported),
         str(counts.not_run),
-        seconds_text(building),
-        seconds_text(testing),
+        duration(building),
+        duration(testing),
     )

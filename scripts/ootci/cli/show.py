@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from ootci.adapters.terminal import plain
 from ootci.model.build import StageResult, StageStatus
+from ootci.model.duration import duration
 
 
 def show(
@@ -77,18 +78,9 @@ def stage_lines(stages: Sequence[StageResult]) -> list[str]:
     for stage in stages:
         remark = "nothing changed" if stage.cached else stage.reason or ""
         ran = stage.status is not StageStatus.NOT_RUN
-        seconds = seconds_text(stage.duration) if ran else ""
+        seconds = duration(stage.duration) if ran else ""
         lines.append(f"{stage.name:<12}{stage.status.value:<10}{seconds:>9}  {one_line(remark)}".rstrip())
     return lines
-
-
-def seconds_text(seconds: float) -> str:
-    """A duration for people: ``0.4 s``, ``12 s``, ``3 m 05 s``."""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{int(seconds) // 60} m {int(seconds) % 60:02d} s"
 
 
 def bytes_text(size: int) -> str:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import TypeAdapter
 
 from ootci.model.bisection import Bisection
 from ootci.model.build import Build
@@ -18,21 +16,6 @@ from ootci.model.event import Event
 from ootci.model.handover import Handover
 from ootci.model.plan import Plan
 from ootci.model.probe import Probe
-from ootci.model.published import (
-    ClustersFile,
-    DevicesFile,
-    GateFile,
-    IndexFile,
-    NightsFile,
-    RunFile,
-    RunsFile,
-    TestsFile,
-)
-from ootci.model.published_findings import FindingsFile
-from ootci.model.published_lives import FlakyFile, LifeFile, LivesFile
-from ootci.model.published_matrix import CapabilitiesFile, DeviceOperatorsFile, OperatorsFile
-from ootci.model.published_nights import NightliesFile, NightlyFile, TrendFile
-from ootci.model.published_registry import HealthFile, RegistryFile
 from ootci.model.record import StageFile
 from ootci.model.relay import RelayReport
 from ootci.model.review import Review
@@ -55,41 +38,11 @@ STAGE_FILES: tuple[type[StageFile], ...] = (
 )
 """The files in which the stages meet, in the order of the data's way, the one in which a bisection is kept, and the one
 in which device files are reviewed."""
-API_KINDS: Mapping[str, type[BaseModel]] = MappingProxyType(
-    {
-        "index": IndexFile,
-        "devices": DevicesFile,
-        "gate": GateFile,
-        "nights": NightsFile,
-        "clusters": ClustersFile,
-        "findings": FindingsFile,
-        "runs": RunsFile,
-        "run": RunFile,
-        "tests": TestsFile,
-        "lives": LivesFile,
-        "life": LifeFile,
-        "registry": RegistryFile,
-        "capabilities": CapabilitiesFile,
-        "operators": OperatorsFile,
-        "device_operators": DeviceOperatorsFile,
-        "trends": TrendFile,
-        "flaky": FlakyFile,
-        "nightlies": NightliesFile,
-        "nightly": NightlyFile,
-        "health": HealthFile,
-        "verdicts": Verdicts,
-    }
-)
-"""The files of the site's API, by the names that the files of their schemas have.
-
-There is a file of nights, of findings, of runs, of trends and of `device_operators` for each device, one `run` for each
-attempt, many of tests, a `life` for each file of a suite, and a `nightly` for each nightly.
-"""
 
 
 def device_schema() -> str:
     """The schema of a device file, as the text of ``devices/device.schema.json``."""
-    return _text(TypeAdapter(Device), "A device file of pytorch-integration-tests")
+    return schema_text(TypeAdapter(Device), "A device file of pytorch-integration-tests")
 
 
 def schemas() -> dict[str, str]:
@@ -97,28 +50,19 @@ def schemas() -> dict[str, str]:
 
     Two have no name of their own: a ``device`` file, and the ``difference`` that ``ootci diff`` prints.
     """
-    files = {kind.FILE: _text(TypeAdapter(kind), kind.FILE) for kind in STAGE_FILES}
+    files = {kind.FILE: schema_text(TypeAdapter(kind), kind.FILE) for kind in STAGE_FILES}
     return {
         "device": device_schema(),
         **files,
-        "events.jsonl": _text(TypeAdapter(Event), "One line of events.jsonl"),
-        "env.json": _text(TypeAdapter(Probe), "env.json"),
-        "difference": _text(TypeAdapter(Difference), "What `ootci diff --format json` prints"),
-        "relay-report": _text(TypeAdapter(RelayReport), "A report to PyTorch's cross-repository CI relay"),
+        "events.jsonl": schema_text(TypeAdapter(Event), "One line of events.jsonl"),
+        "env.json": schema_text(TypeAdapter(Probe), "env.json"),
+        "difference": schema_text(TypeAdapter(Difference), "What `ootci diff --format json` prints"),
+        "relay-report": schema_text(TypeAdapter(RelayReport), "A report to PyTorch's cross-repository CI relay"),
     }
 
 
-def api_schemas() -> dict[str, str]:
-    """The schema of every file of the site's API."""
-    return {kind: api_schema(kind) for kind in API_KINDS}
-
-
-def api_schema(kind: str) -> str:
-    """The schema of one of them."""
-    return _text(TypeAdapter(API_KINDS[kind]), f"{kind}.json")
-
-
-def _text(adapter: TypeAdapter[Any], title: str) -> str:
+def schema_text(adapter: TypeAdapter[Any], title: str) -> str:
+    """The schema of a file in draft-07, under a title."""
     schema = adapter.json_schema(ref_template="#/definitions/{model}", mode="validation")
     definitions = schema.pop("$defs", {})
     body = {"$schema": DRAFT, **schema, "title": title, "definitions": definitions}

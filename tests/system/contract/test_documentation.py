@@ -10,8 +10,9 @@ import pytest
 from unit.render.pages import Element, addresses, follow, read
 from unit.render.sample import Sample
 
-from ootci.model.schema import api_schemas, schemas
+from ootci.model.schema import schemas
 from ootci.stages.render import render
+from ootci.stages.render.pages.api import api_schemas
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from subjects import without_generator
 
 from ootci.model.record import read
 from ootci.model.run import Run, trivial_tests
-from ootci.stages.render.findings import findings
+from ootci.stages.render.pages.findings import findings
 
 from commands import Tool, build_wheel  # isort: skip
 

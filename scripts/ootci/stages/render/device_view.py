@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ootci.history.stored import StoredRun
-from ootci.model.device import Device, bad_range
+from ootci.model.device import BadRange, Device, bad_range
 from ootci.model.plan import Plan
 from ootci.model.run import Run
-from ootci.model.verdict import DeviceVerdict
+from ootci.model.verdict import ChangeName, DeviceVerdict, KnownFailureState
 
-from .bad_ranges import BadRangeView, bad_ranges
 from .changes import ChangeGroup, change_groups
 from .facts import Fact, TorchView, contacts, device_facts, torch_view
-from .glance import Glance, glance
 from .links import device_path, folder_name
-from .nights import NightRow, in_words, night_rows
-from .run_view import RunView, run_view
-from .spells import Alike
-from .status import VERDICTS, WHERE, Status
+from .nights import NightRow, Strip, in_words, night_rows, strip
+from .run_view import CountRow, RunView, run_view
+from .status import CHANGES, KNOWN, VERDICTS, WHERE, Status
 from .words import changed, day, many
+
+NIGHTS = 30
+
+_FLAKY = Status("flaky", "warn", "wave")
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,34 @@ class RunPage:
 
 
 @dataclass(frozen=True)
+class Tally:
+    """How many tests are something; ``href`` leads to them."""
+
+    status: Status
+    href: str | None
+
+
+@dataclass(frozen=True)
+class Glance:
+    """The top of a device's page.
+
+    Attributes:
+        passed: passed tests of executed ones, of the required suites; None where nothing was executed.
+        tallies: new, known, flaky and fixed tests; none where there is no run.
+        capabilities: each with what its tests say together.
+        more: capabilities that are not named.
+        strip: the last ``NIGHTS`` nights that concerned the device; None before the first.
+
+    """
+
+    passed: str | None
+    tallies: tuple[Tally, ...]
+    capabilities: tuple[CountRow, ...]
+    more: int
+    strip: Strip | None
+
+
+@dataclass(frozen=True)
 class DevicePage:
     """Everything that a device's page shows."""
 
@@ -69,7 +98,7 @@ class DevicePage:
     plugin_changed: str
     nights: tuple[NightRow, ...]
     nights_words: str
-    bad_ranges: tuple[BadRangeView, ...]
+    bad_ranges: tuple[BadRange, ...]
     earlier_attempts: tuple[RunPage, ...]
     last_report: RunPage | None
     facts: tuple[Fact, ...]
@@ -111,8 +140,6 @@ def device_page(
     pages: Sequence[RunPage],
     run: Run | None,
     plan: Plan | None,
-    alike: Mapping[str, Alike],
-    place: Callable[[str], str | None],
 ) -> DevicePage:
     """A device's page.
 
@@ -122,15 +149,14 @@ def device_page(
         pages: every page of its runs.
         run: the run that the verdict was derived from; tests that passed may be left out of it.
         plan: the nightly of that run.
-        alike: what fails alike, by the signature's id.
-        place: where the nights of a test are shown, as an address from the top.
 
     """
     page = judged_page(pages, verdict)
+    ranges = (bad_range(device.bad_ranges, night.date) for night in verdict.history)
     # Without anything before it, no test of a run is new or changed.
     changed_tests = () if verdict.is_first else verdict.changes
-    changes = change_groups(changed_tests, place, verdict.spells, alike)
-    view = run_view(run, page.stored, plan, place, changed_tests) if run and page else None
+    changes = change_groups(changed_tests)
+    view = run_view(run, page.stored, plan, changed_tests) if run and page else None
     hrefs = {plan_id: f"{counting.folder}/index.html" for plan_id, counting in by_nightly(pages).items()}
     return DevicePage(
         device=device,
@@ -149,7 +175,7 @@ def device_page(
         plugin_changed=changed(verdict.plugin_changed),
         nights=night_rows(verdict, hrefs, device.bad_ranges),
         nights_words=in_words(verdict.history, device.bad_ranges),
-        bad_ranges=bad_ranges(bad_range(device.bad_ranges, night.date) for night in verdict.history),
+        bad_ranges=tuple(dict.fromkeys(filter(None, ranges))),
         earlier_attempts=tuple(
             other for other in pages if page and other.run.plan_id == page.run.plan_id and not other.latest
         ),
@@ -157,3 +183,48 @@ def device_page(
         facts=device_facts(device),
         contacts=contacts(device),
     )
+
+
+def glance(verdict: DeviceVerdict, run: RunView | None, ranges: Sequence[BadRange]) -> Glance:
+    """The top of a device's page.
+
+    Args:
+        verdict: what the judge found.
+        run: the run that the verdict was derived from, as the page shows it.
+        ranges: nights of the device that say nothing.
+
+    """
+    nights = [night.plan_id for night in verdict.history[-NIGHTS:]]
+    return Glance(
+        passed=str(verdict.counts.pass_rate) if run is not None and verdict.counts.executed else None,
+        tallies=_tallies(verdict, run) if run is not None else (),
+        capabilities=run.capabilities if run is not None else (),
+        more=run.capabilities_more if run is not None else 0,
+        strip=strip(verdict, nights, ranges, len(nights)) if nights else None,
+    )
+
+
+def _tallies(verdict: DeviceVerdict, run: RunView) -> tuple[Tally, ...]:
+    fixed = sum(change.change is ChangeName.FIXED for change in verdict.changes)
+    return (
+        _tally(
+            verdict.new_failures,
+            "failing since the first run" if verdict.is_first and verdict.new_failures else "new",
+            CHANGES[ChangeName.REGRESSION],
+            "#failures" if run.failures_total else None,
+        ),
+        _tally(
+            verdict.known,
+            "known",
+            KNOWN[KnownFailureState.COVERS],
+            "#known-failures" if run.known_failures else None,
+        ),
+        _tally(verdict.counts.flaky, "flaky", _FLAKY, "../../flaky/index.html"),
+        _tally(fixed, "fixed", CHANGES[ChangeName.FIXED], "#changes" if verdict.changes else None),
+    )
+
+
+def _tally(count: int, word: str, look: Status, href: str | None) -> Tally:
+    if not count:
+        return Tally(Status(f"0 {word}", "off", "never"), None)
+    return Tally(Status(f"{count} {word}", look.tone, look.glyph), href)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from ootci.model.commit import full_commit
 from ootci.model.device import Device, Plugin
+from ootci.model.duration import duration
 from ootci.model.run import Run
 from ootci.model.torch_build import TorchBuild, TorchRequest
 
 from .links import github_handle, pytorch_commit, web_address
 from .text import one_line
-from .words import duration
 
 _BELOW_THE_PLUGIN = {
     "card.name": "card",

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
 
 from ootci.history.normalise import normalise
 from ootci.history.signature import signature_of
 from ootci.model.device.running import OURS
 from ootci.model.outcome import Attempt, Outcome
 from ootci.model.run import Run
-from ootci.model.verdict import NEW_FAILURES, ChangeName, KnownFailureState
+from ootci.model.verdict import NEW_FAILURES, ChangeName
 
-from .status import CHANGES, KNOWN, OUTCOMES, Status
-from .text import Excerpt, excerpt, one_line
+from .status import OUTCOMES, Status
+from .text import one_line
 
 FAILURE_LIMIT = 8_000
 LATER_LIMIT = 1_500
 """Of those after the first few, so that more of what happened has room than a single traceback."""
 AT_LENGTH = 3
-MESSAGE_LIMIT = 200
 ATTEMPTS_SHOWN = 5
 SHOWN = 25
 """Failures of a page with what they said; tests that failed alike count as one."""
@@ -29,60 +28,39 @@ ALIKE_SHOWN = 20
 
 
 @dataclass(frozen=True)
-class AttemptRow:
-    """A later attempt of a failing test; ``same``: it said what the first one did, which is not shown again."""
-
-    status: Status
-    seconds: float
-    message: str | None
-    text: Excerpt | None
-    same: bool
-
-
-@dataclass(frozen=True)
-class AlikeTest:
-    """A test that failed as the one of its row did; ``message`` is what it said where that differs."""
-
-    id: str
-    message: str | None
-    nights: str | None
-
-
-@dataclass(frozen=True)
 class FailureRow:
     """One failing test, and those of the run that failed alike.
 
     Attributes:
-        flaky: says so where it passed in the end.
+        outcome: the test.
+        limit: so many characters of its text are shown.
+        change: how it differs from the run before.
+        known: whether the vendor knows of it.
+        repeated: of each later attempt, whether it said what the first one did, which is not shown again.
         command: runs it again; None for a test of a suite that the vendor brings.
-        nights: where its nights are shown.
         alike: the first of the others.
         alike_total: how many others there are.
 
     """
 
-    id: str
-    title: str | None
-    suite: str
-    status: Status
-    change: Status | None
-    known: Status | None
-    seconds: float
-    message: str | None
-    text: Excerpt | None
+    outcome: Outcome
+    limit: int
+    change: ChangeName | None
+    known: bool
+    repeated: tuple[bool, ...]
     command: str | None
-    flaky: Status | None
-    attempts: tuple[AttemptRow, ...]
-    nights: str | None
-    alike: tuple[AlikeTest, ...] = ()
-    alike_total: int = 0
+    alike: tuple[Outcome, ...]
+    alike_total: int
+
+    @property
+    def status(self) -> Status:
+        """Its outcome, or that it passed in the end."""
+        status = OUTCOMES[self.outcome.outcome]
+        return Status(f"flaky: {status.word}, then passed", "warn", "wave") if self.outcome.is_flaky else status
 
 
 def failures(
-    run: Run,
-    changes: Mapping[str, ChangeName],
-    known: Container[str],
-    place: Callable[[str], str | None],
+    run: Run, changes: Mapping[str, ChangeName], known: Container[str]
 ) -> tuple[list[Outcome], tuple[FailureRow, ...]]:
     """The failing tests that are too many for the page, and the rows of the others: new ones first, known ones last.
 
@@ -90,18 +68,24 @@ def failures(
         run: the run.
         changes: how its tests differ from the run before.
         known: ids of tests that the vendor knows to fail.
-        place: where the nights of a test are shown.
 
     """
     failing = [outcome for outcome in run.outcomes if outcome.is_failure]
     failing.sort(key=lambda outcome: (outcome.id in known, changes.get(outcome.id) not in NEW_FAILURES))
     groups = _alike(failing, run.device, changes, known)
-    rows = []
-    for number, (outcome, *others) in enumerate(groups[:SHOWN]):
-        limit = FAILURE_LIMIT if number < AT_LENGTH else LATER_LIMIT
-        row = _failure(outcome, run.device, changes.get(outcome.id), outcome.id in known, place(outcome.id), limit)
-        alike = tuple(_alike_test(outcome, item, place) for item in others[:ALIKE_SHOWN])
-        rows.append(replace(row, alike=alike, alike_total=len(others)))
+    rows = (
+        FailureRow(
+            outcome=outcome,
+            limit=FAILURE_LIMIT if number < AT_LENGTH else LATER_LIMIT,
+            change=changes.get(outcome.id),
+            known=outcome.id in known,
+            repeated=tuple(_is_same(outcome, attempt, run.device) for attempt in outcome.attempts[:ATTEMPTS_SHOWN]),
+            command=reproduce(outcome.id, run.device),
+            alike=tuple(others[:ALIKE_SHOWN]),
+            alike_total=len(others),
+        )
+        for number, (outcome, *others) in enumerate(groups[:SHOWN])
+    )
     return [item for group in groups[SHOWN:] for item in group], tuple(rows)
 
 
@@ -117,45 +101,11 @@ def _alike(
     return list(groups.values())
 
 
-def _alike_test(first: Outcome, item: Outcome, place: Callable[[str], str | None]) -> AlikeTest:
-    message = one_line(item.message, MESSAGE_LIMIT) if item.message and item.message != first.message else None
-    return AlikeTest(one_line(item.id), message, place(item.id))
-
-
-def _failure(
-    outcome: Outcome, device: str, change: ChangeName | None, known: bool, nights: str | None, limit: int
-) -> FailureRow:
-    return FailureRow(
-        id=one_line(outcome.id),
-        title=one_line(outcome.title) if outcome.title else None,
-        suite=one_line(outcome.suite, 60),
-        status=OUTCOMES[outcome.outcome],
-        change=CHANGES[change] if change else None,
-        known=KNOWN[KnownFailureState.COVERS] if known else None,
-        seconds=outcome.duration,
-        message=one_line(outcome.message, MESSAGE_LIMIT) if outcome.message else None,
-        text=excerpt(outcome.text, limit) if outcome.text else None,
-        command=reproduce(outcome.id, device),
-        flaky=Status(f"flaky: {OUTCOMES[outcome.outcome].word}, then passed", "warn", "wave")
-        if outcome.is_flaky
-        else None,
-        attempts=tuple(_attempt(outcome, attempt, device, limit // 2) for attempt in outcome.attempts[:ATTEMPTS_SHOWN]),
-        nights=nights,
-    )
-
-
-def _attempt(first: Outcome, attempt: Attempt, device: str, limit: int) -> AttemptRow:
-    same = (
+def _is_same(first: Outcome, attempt: Attempt, device: str) -> bool:
+    return (
         attempt.outcome is first.outcome
         and _said(attempt.message, device) == _said(first.message, device)
         and _said(attempt.text, device) == _said(first.text, device)
-    )
-    return AttemptRow(
-        status=OUTCOMES[attempt.outcome],
-        seconds=attempt.duration,
-        message=one_line(attempt.message) if attempt.message and not same else None,
-        text=excerpt(attempt.text, limit) if attempt.text and not same else None,
-        same=same,
     )
 
 

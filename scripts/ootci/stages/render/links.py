@@ -15,6 +15,7 @@ LATEST = "latest"
 TRENDS = "trends"
 """The folder in which a device's last months are shown. No nightly's folder has one of these names."""
 
+_ISSUE_OF_TORCH = re.compile(r"https://github\.com/pytorch/pytorch/(?:issues|pull)/[0-9]{1,9}")
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
 
 
@@ -27,6 +28,12 @@ def web_address(value: str | None) -> str | None:
     except ValueError:
         return None
     return value if parts.scheme in ("http", "https") and parts.hostname and not parts.username else None
+
+
+def torch_issue(text: str | None) -> str | None:
+    """The first issue or pull request of PyTorch that a text names."""
+    found = _ISSUE_OF_TORCH.search(text or "")
+    return found.group() if found else None
 
 
 def pytorch_commit(git_version: str | None) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -13,12 +13,22 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.runtime import Macro
 from markupsafe import Markup, escape
 
+from ootci.model.cluster import Cluster
+from ootci.model.device import RegisteredDevice
+from ootci.model.duration import duration
+from ootci.model.outcome import FAILURES
 from ootci.model.record import utc_text
-from ootci.model.verdict import Verdicts
+from ootci.model.verdict import KnownFailureState, Verdicts
 
+from .changes import spell_of
+from .claims import claim_note, known_note
+from .front import verdict_of_each
+from .links import cluster_path, folder_name, pytorch_commit, torch_issue, web_address
+from .listed import Alike, DeviceNames
 from .permalinks import canonical
-from .text import clean, one_line
-from .words import day, duration, many, moment
+from .status import KNOWN, shown, works
+from .text import clean, excerpt, one_line
+from .words import age, ago, changed, day, many, moment
 
 TEXT_LIMIT = 8_000
 """No text that a template prints is longer than this."""
@@ -38,6 +48,7 @@ class PageMaker:
 
     Args:
         folder: the templates.
+        registry: every registered device.
         verdicts: what the judge found.
         address: where the site is published, if that is known.
         preview_of: the device file that the pages only show a preview of.
@@ -46,11 +57,39 @@ class PageMaker:
     """
 
     def __init__(
-        self, folder: Path, verdicts: Verdicts, address: str | None, preview_of: str | None, *, has_docs: bool
+        self,
+        folder: Path,
+        registry: Sequence[RegisteredDevice],
+        verdicts: Verdicts,
+        address: str | None,
+        preview_of: str | None,
+        *,
+        has_docs: bool,
     ) -> None:
         self._address = address
-        self._environment = templates(folder)
-        self._environment.globals.update(verdicts=verdicts, address=address, preview_of=preview_of, docs=has_docs)
+        self._environment = templates(folder, registry)
+        judged = verdict_of_each(registry, verdicts)
+        self._environment.globals.update(
+            verdicts=verdicts, judged=judged, address=address, preview_of=preview_of, docs=has_docs
+        )
+
+    def know(
+        self,
+        place: Callable[[str], str | None],
+        alike: Mapping[str, Alike],
+        is_first_run: Callable[[Cluster], bool],
+        control: Callable[[Cluster], str | None],
+    ) -> None:
+        """Tell every template what it asks about tests and clusters.
+
+        Args:
+            place: where the nights of a test are shown, as an address from the top.
+            alike: what fails alike, by the signature's id.
+            is_first_run: whether a cluster is from first runs only.
+            control: what the reference device says to a cluster.
+
+        """
+        self._environment.globals.update(place=place, alike=alike, control=control, is_first_run=is_first_run)
 
     def show(self, path: str, template: str, /, **values: object) -> tuple[str, bytes]:
         """A page: its path from the top, and its content."""
@@ -62,10 +101,15 @@ class PageMaker:
         return canonical(self._address, path)
 
 
-def templates(folder: Path) -> Environment:
+def templates(folder: Path, registry: Iterable[RegisteredDevice] = ()) -> Environment:
     """The environment for the templates of a folder.
 
     Cleaning happens in ``finalize``, which Jinja calls for every expression, so that no template can forget it.
+
+    Args:
+        folder: the templates.
+        registry: the devices that pages name.
+
     """
     environment = Environment(
         loader=FileSystemLoader(folder),
@@ -81,15 +125,37 @@ def templates(folder: Path) -> Environment:
         iso=utc_text,
         moment=moment,
         day=day,
+        age=age,
+        ago=ago,
         duration=duration,
         many=many,
         one_line=one_line,
         marked=marked,
         prose=prose,
+        shown=shown,
+        works=works,
+        known_note=known_note,
+        claim_note=claim_note,
+        folder=folder_name,
+        web=web_address,
+        excerpt=excerpt,
+        torch_issue=torch_issue,
+        cluster_page=cluster_path,
+        changed=changed,
+        commit_page=pytorch_commit,
+        top=from_top,
     )
     # A table's thousand cells show few different things.
     environment.globals.update(
-        preview_of=None, docs=False, number=number, once=lru_cache(_REMEMBERED, typed=True)(_shown)
+        preview_of=None,
+        docs=False,
+        judged={},
+        failures=FAILURES,
+        known_failure=KNOWN[KnownFailureState.COVERS],
+        spell_of=spell_of,
+        number=number,
+        named=DeviceNames(registry),
+        once=lru_cache(_REMEMBERED, typed=True)(_shown),
     )
     return environment
 
@@ -122,6 +188,13 @@ def marked(text: str) -> Markup:
     return Markup("\n").join(
         Markup("<b>{}</b>").format(line) if number in chosen else line for number, line in enumerate(lines)
     )
+
+
+def from_top(address: str) -> str:
+    """The address from the top of the site, of one that a file of the API names."""
+    while address.startswith("../"):
+        address = address[3:]
+    return address
 
 
 def number(count: int, tone: str = "") -> Markup:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from types import MappingProxyType
 
 from ootci.history.tables import TestTable
 from ootci.model.device import Device, RegisteredDevice
-from ootci.model.published import (
+from ootci.model.verdict import DeviceVerdict, Verdicts
+
+from .badge import badge
+from .feed import Feed, cluster_entries, feed, verdict_entries
+from .front import verdict_of_each
+from .links import device_path
+from .looks import PageMaker
+from .pages.api import KINDS, api_schemas
+from .pages.published import (
+    API,
     API_VERSION,
     SCHEMA_VERSION,
-    ClustersFile,
     DeviceEntry,
     DevicesFile,
     GateFile,
@@ -19,41 +26,9 @@ from ootci.model.published import (
     NightEntry,
     NightsFile,
 )
-from ootci.model.schema import API_KINDS, api_schema
-from ootci.model.verdict import DeviceVerdict, Verdicts
-
-from .badge import badge
-from .feed import Feed, cluster_entries, feed, verdict_entries
-from .front import verdict_of_each
-from .links import device_path
-from .looks import PageMaker
+from .pages.run_files import tests_file, tests_paths
 from .publish import File
-from .run_files import tests_file, tests_paths
 
-API = f"api/{API_VERSION}"
-ABOUT: Mapping[str, str] = MappingProxyType(
-    {
-        "devices": "Every registered device: verdict, reason, counts, torch and where to look.",
-        "verdicts": "Everything that the judge found, each changed test included.",
-        "gate": "May one merge, and which devices block.",
-        "clusters": "What fails on the newest nightly, by what it says, across devices.",
-        "lives": "Every file of a suite with a test that was ever not passing, each with the file of its nights.",
-        "flaky": "Tests that fail and pass by turns, ranked.",
-        "registry": "Every device file as it stands.",
-        "capabilities": "What works where, by area of PyTorch.",
-        "operators": "What became of every operator on every device.",
-        "nightlies": "Every nightly, each with the file of its devices.",
-        "health": "How old everything is that the site is made from.",
-    }
-)
-OF_EACH: tuple[tuple[str, str, str], ...] = (
-    ("nights", "nights", "Past nights of {}."),
-    ("runs", "runs", "Every attempt of {}, each with the file of its outcomes."),
-    ("findings", "findings", "What to fix first on {}: what PyTorch needs it for, and where to implement it."),
-    ("trends", "trends", "The last three months of {}: counts and durations."),
-    ("operators", "device_operators", "What became of every operator and dtype on {}."),
-)
-"""The folders with a file for each device, the schema of each, and what it has."""
 _UP = "../../"
 _Pages = Mapping[str, Mapping[str, str]]
 
@@ -87,14 +62,15 @@ def machine_files(
         entries += verdict_entries(device, judged[name], pages[name])
         yield _feed(maker, f"d/{name}/feed.xml", feed(device, entries, verdicts.judged_at))
     yield _feed(maker, "feed.xml", feed(None, entries, verdicts.judged_at))
-    for name, content in (("verdicts.json", verdicts.to_bytes()), ("gate.json", _gate(verdicts))):
-        yield name, content
-        yield f"{API}/{name}", content
+    yield f"{API}/verdicts.json", verdicts.to_bytes()
+    gate = _gate(verdicts)
+    yield "gate.json", gate
+    yield f"{API}/gate.json", gate
     yield from _api(devices, judged, verdicts, pages, tests_paths(tests))
     for number, path in enumerate(tests_paths(tests)):
         yield f"{API}/{path}", tests_file(tests, number)
-    for kind in API_KINDS:
-        yield f"{API}/schema/{kind}.json", api_schema(kind).encode("utf-8")
+    for kind, schema in api_schemas().items():
+        yield f"{API}/schema/{kind}.json", schema.encode("utf-8")
 
 
 def _api(
@@ -110,15 +86,17 @@ def _api(
         stale_reason=verdicts.stale_reason,
         devices=tuple(_device(device, judged[name], pages[name]) for name, device in devices.items()),
     )
-    clusters = ClustersFile(judged_at=verdicts.judged_at, plan_id=verdicts.plan_id, clusters=verdicts.clusters)
-    files = [_listed(f"{kind}.json", kind, about) for kind, about in ABOUT.items()]
-    for folder, kind, about in OF_EACH:
-        files += [_listed(f"{folder}/{name}.json", kind, about.format(name)) for name in devices]
+    files = []
+    for kind in KINDS:
+        if kind.about and kind.folder:
+            folder, about = kind.folder, kind.about
+            files += [_listed(f"{folder}/{name}.json", kind.name, about.format(name)) for name in devices]
+        elif kind.about:
+            files.append(_listed(f"{kind.name}.json", kind.name, kind.about))
     files += [_listed(path, "tests", "Which tests the rows are that files of runs name.") for path in tests]
     index = IndexFile(api_version=API_VERSION, judged_at=verdicts.judged_at, files=tuple(files))
     yield f"{API}/index.json", index.to_json().encode("utf-8")
     yield f"{API}/devices.json", listed.to_json().encode("utf-8")
-    yield f"{API}/clusters.json", clusters.to_json().encode("utf-8")
     for name, verdict in judged.items():
         yield f"{API}/nights/{name}.json", _nights(verdict, pages[name]).to_json().encode("utf-8")
 

@@ -70,4 +70,4 @@ def _is_ours(site: Path) -> bool:
     """Whether the folder may be replaced: it is empty, or a site that was rendered before."""
     if site.is_symlink() or not site.is_dir():
         return False
-    return (site / "verdicts.json").is_file() or not any(site.iterdir())
+    return (site / "api" / "v1" / "index.json").is_file() or not any(site.iterdir())

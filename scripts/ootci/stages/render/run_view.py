@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ootci.history.claims import known_ids, review_known, review_unsupported
 from ootci.history.stored import StoredRun
-from ootci.model.capability import CapabilityState
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan
-from ootci.model.published_findings import Finding
-from ootci.model.run import CapabilityCounts, ReportState, Run
-from ootci.model.verdict import Change
+from ootci.model.run import CapabilityCounts, OperatorCount, ReportState, Run
+from ootci.model.verdict import Change, ClaimReview, KnownFailureReview
 
-from .claims import ClaimsView, claims_view
 from .facts import Fact, TorchView, run_facts, torch_view
 from .failures import FailureRow, failures
-from .findings import findings
 from .links import web_address
-from .operators import OperatorsView, operators_view
-from .status import OUTCOMES, STAGES, Status
-from .text import Excerpt, excerpt, one_line
+from .pages.findings import Finding, findings
+from .status import OUTCOMES, Status, rank, works
+from .text import one_line
 
-LOG_LIMIT = 4_000
 SUITES_LIMIT = 20
 CAPABILITIES_LIMIT = 60
 NAMED = 100
@@ -32,51 +26,13 @@ NAMED = 100
 
 
 @dataclass(frozen=True)
-class StageRow:
-    """One stage of the run; ``share`` is its duration in hundredths of the longest stage's.
-
-    ``only_tests`` says that nothing but tests failed, which say themselves what happened.
-    """
-
-    name: str
-    status: Status
-    seconds: float | None
-    share: int
-    cached: bool
-    reason: str | None
-    log: Excerpt | None
-    only_tests: bool
-
-
-@dataclass(frozen=True)
 class CountRow:
-    """Tests of a suite or of a capability; only that has a ``state``."""
+    """Tests of a suite or of a capability."""
 
     name: str
     counts: Counts
     status: Status
     note: str | None = None
-    state: CapabilityState | None = None
-
-    @property
-    def asked(self) -> int:
-        """How many of the tests apply."""
-        return self.counts.total - self.counts.skipped
-
-    @property
-    def outcomes(self) -> str:
-        """How many tests came to which outcome."""
-        found = [(name.value.replace("_", " "), getattr(self.counts, name.value)) for name in OutcomeName]
-        return ", ".join(f"{count} {name}" for name, count in found if count)
-
-
-@dataclass(frozen=True)
-class NamedTest:
-    """A test in a list."""
-
-    id: str
-    note: str | None
-    href: str | None = None
 
 
 @dataclass(frozen=True)
@@ -85,13 +41,31 @@ class TestList:
 
     status: Status
     total: int
-    shown: tuple[NamedTest, ...]
+    shown: tuple[Outcome, ...]
     about: str | None = None
 
     @property
     def more(self) -> int:
         """Tests that are not named."""
         return self.total - len(self.shown)
+
+
+@dataclass(frozen=True)
+class OperatorsView:
+    """The operators that a run used: which ran on the device, and which it left to the CPU.
+
+    Attributes:
+        used: operators that were used.
+        native: those of them that always ran on the device.
+        fallbacks: the first of those that did not, the most frequent first.
+        more: how many of them are not named.
+
+    """
+
+    used: int
+    native: int
+    fallbacks: tuple[OperatorCount, ...]
+    more: int
 
 
 @dataclass(frozen=True)
@@ -106,7 +80,6 @@ class RunView:
     url: str | None
     torch: TorchView
     facts: tuple[Fact, ...]
-    stages: tuple[StageRow, ...]
     suites: tuple[CountRow, ...]
     capabilities: tuple[CountRow, ...]
     capabilities_more: int
@@ -117,14 +90,14 @@ class RunView:
     other_failures: TestList | None
     lists: tuple[TestList, ...]
     operators: OperatorsView | None
-    claims: ClaimsView
+    known_failures: tuple[KnownFailureReview, ...]
+    unsupported: tuple[ClaimReview, ...]
 
 
 def run_view(
     run: Run,
     stored: StoredRun,
     plan: Plan | None,
-    place: Callable[[str], str | None],
     changes: Sequence[Change] = (),
 ) -> RunView:
     """Everything that the page of a run shows.
@@ -133,23 +106,22 @@ def run_view(
         run: the run; tests that passed may be left out of it, because none is named.
         stored: the same as the history keeps it, with all of them.
         plan: the nightly that it belongs to, with what the vendor said beforehand.
-        place: where the nights of a test are shown, as an address from the top.
         changes: how its tests differ from the run before, as the judge found; without them no failure is called new.
 
     """
     known = known_ids(plan, stored)
     capabilities = capability_rows(run.capabilities)
-    claims = claims_view(review_known(plan, run.device, stored), review_unsupported(plan, run.device, stored))
-    expected = known | {row.capability for row in claims.unsupported}
+    entries = sorted(review_known(plan, run.device, stored), key=lambda item: rank(item.state))
+    claims = sorted(review_unsupported(plan, run.device, stored), key=lambda item: rank(item.state))
+    expected = known | {claim.capability.value for claim in claims}
     changed = {change.id: change.change for change in changes}
-    others, rows = failures(run, changed, known, place)
+    others, rows = failures(run, changed, known)
     return RunView(
         run=run,
         reported=any(stored.states),
         url=web_address(run.url),
         torch=torch_view(run.torch_request, run.torch),
         facts=run_facts(run),
-        stages=_stages(run),
         suites=_suites(run),
         capabilities=capabilities[:CAPABILITIES_LIMIT],
         capabilities_more=len(capabilities[CAPABILITIES_LIMIT:]),
@@ -160,24 +132,8 @@ def run_view(
         other_failures=_named(_OTHER_FAILURES, others),
         lists=_lists(run.outcomes),
         operators=operators_view(run.operators),
-        claims=claims,
-    )
-
-
-def _stages(run: Run) -> tuple[StageRow, ...]:
-    longest = max((stage.duration for stage in run.stages), default=0.0)
-    return tuple(
-        StageRow(
-            name=stage.name,
-            status=STAGES[stage.status],
-            seconds=stage.duration if stage.started_at is not None else None,
-            share=round(100 * stage.duration / longest) if longest > 0 and stage.duration > 0 else 0,
-            cached=stage.cached,
-            reason=one_line(stage.reason) if stage.reason else None,
-            log=excerpt(stage.excerpt, LOG_LIMIT) if stage.excerpt else None,
-            only_tests=stage.only_tests,
-        )
-        for stage in run.stages
+        known_failures=tuple(entries),
+        unsupported=tuple(claims),
     )
 
 
@@ -207,27 +163,10 @@ def _suites(run: Run) -> tuple[CountRow, ...]:
 def capability_rows(capabilities: Sequence[CapabilityCounts]) -> tuple[CountRow, ...]:
     """What the tests of each capability say together, by name."""
     return tuple(
-        CountRow(one_line(item.capability, 60), item.counts, _works(item), state=item.state)
-        for item in capabilities
-        if item.capability
+        CountRow(one_line(item.capability, 60), item.counts, works(item)) for item in capabilities if item.capability
     )
 
 
-def _works(item: CapabilityCounts) -> Status:
-    counts = item.counts
-    not_run = f"{counts.not_run} not run" if counts.executed else "not run"
-    return {
-        CapabilityState.WORKS: Status("works", "good", "check"),
-        CapabilityState.XFAILED: Status(f"{counts.xfailed} by a defect of PyTorch", "off", "known"),
-        CapabilityState.PART: Status(f"part: {counts.passed} of {item.asked}", "warn", "minus"),
-        CapabilityState.FAILING: Status(f"{counts.failures} failing", "bad", "cross"),
-        CapabilityState.NOT_RUN: Status(not_run, "warn", "silent"),
-        CapabilityState.UNSUPPORTED: Status("unsupported", "off", "never"),
-        CapabilityState.SKIPPED: Status(f"{counts.skipped} of {counts.total} skipped", "off", "minus"),
-    }[item.state]
-
-
-_ISSUE_OF_TORCH = re.compile(r"https://github\.com/pytorch/pytorch/(?:issues|pull)/[0-9]{1,9}")
 _OF_TORCH: Mapping[Status, str] = {
     OUTCOMES[OutcomeName.XFAILED]: "A defect of torch itself: no plugin is to blame.",
     OUTCOMES[
@@ -251,12 +190,15 @@ def _lists(outcomes: Sequence[Outcome]) -> tuple[TestList, ...]:
 
 def _named(status: Status, outcomes: Sequence[Outcome]) -> TestList | None:
     """The tests, of which the first are named; None when there are none."""
-    if not outcomes:
+    return TestList(status, len(outcomes), tuple(outcomes[:NAMED]), _OF_TORCH.get(status)) if outcomes else None
+
+
+def operators_view(operators: Sequence[OperatorCount]) -> OperatorsView | None:
+    """The operators of a run; None when the device does not count them."""
+    if not operators:
         return None
-    shown = []
-    for outcome in outcomes[:NAMED]:
-        message = outcome.message
-        issue = _ISSUE_OF_TORCH.search(message) if message and status in _OF_TORCH else None
-        note = one_line(message, 200) if message else None
-        shown.append(NamedTest(one_line(outcome.id), note, issue.group() if issue else None))
-    return TestList(status, len(outcomes), tuple(shown), _OF_TORCH.get(status))
+    fell_back = sorted(
+        (item for item in operators if item.fallback > 0), key=lambda item: (-item.fallback, item.operator)
+    )
+    native, more = len(operators) - len(fell_back), len(fell_back[NAMED:])
+    return OperatorsView(len(operators), native, tuple(fell_back[:NAMED]), more)

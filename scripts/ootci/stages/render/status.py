@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from types import MappingProxyType
+from typing import Any
 
 from ootci.model.build import StageStatus
+from ootci.model.capability import CapabilityState
 from ootci.model.cluster import Cause
 from ootci.model.outcome import OutcomeName
 from ootci.model.pull_request import EffectName
+from ootci.model.run import CapabilityCounts
 from ootci.model.verdict import ChangeName, ClaimState, KnownFailureState, VerdictName
 
 
@@ -162,3 +166,34 @@ EFFECTS: Mapping[EffectName, Status] = MappingProxyType(
     }
 )
 """What a pull request does to a device."""
+
+NOT_KEPT = Status("not kept", "off", "gap")
+"""Verdicts are kept for the newest nights only; what was reported before stands on the runs' pages."""
+
+_ALL: tuple[Mapping[Any, Status], ...] = (VERDICTS, OUTCOMES, KNOWN, CLAIMS, STAGES, CHANGES, CAUSES)
+_BY_TYPE = {type(next(iter(looks))): looks for looks in _ALL}
+
+
+def shown(state: Enum | None) -> Status:
+    """How a state is shown, whatever it is a state of; None is a verdict that is not kept."""
+    return _BY_TYPE[type(state)][state] if state is not None else NOT_KEPT
+
+
+def rank(state: Enum) -> int:
+    """The place of a state in the order in which its kind is shown."""
+    return list(_BY_TYPE[type(state)]).index(state)
+
+
+def works(item: CapabilityCounts) -> Status:
+    """What the tests of a capability say together."""
+    counts = item.counts
+    not_run = f"{counts.not_run} not run" if counts.executed else "not run"
+    return {
+        CapabilityState.WORKS: Status("works", "good", "check"),
+        CapabilityState.XFAILED: Status(f"{counts.xfailed} by a defect of PyTorch", "off", "known"),
+        CapabilityState.PART: Status(f"part: {counts.passed} of {item.asked}", "warn", "minus"),
+        CapabilityState.FAILING: Status(f"{counts.failures} failing", "bad", "cross"),
+        CapabilityState.NOT_RUN: Status(not_run, "warn", "silent"),
+        CapabilityState.UNSUPPORTED: Status("unsupported", "off", "never"),
+        CapabilityState.SKIPPED: Status(f"{counts.skipped} of {counts.total} skipped", "off", "minus"),
+    }[item.state]

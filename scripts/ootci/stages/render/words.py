@@ -1,4 +1,4 @@
-"""Times, durations and numbers as people read them. Without a clock in the browser, every time is absolute and UTC."""
+"""Times, ages and numbers as people read them. Without a clock in the browser, every time is absolute and UTC."""
 
 from __future__ import annotations
 
@@ -17,18 +17,6 @@ def day(value: datetime) -> str:
     return value.astimezone(timezone.utc).strftime("%Y-%m-%d")
 
 
-def duration(seconds: float) -> str:
-    """Seconds for people: ``0.4 s``, ``12 s``, ``3 m 05 s``, ``2 h 07 m``."""
-    if seconds < 9.95:
-        return f"{max(seconds, 0.0):.1f} s"
-    whole = round(seconds)
-    if whole < 100:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} m {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} m"
-
-
 def age(seconds: float) -> str:
     """How long ago something was: ``12 m``, ``36 h``, ``2.5 days``; a clock that is ahead gives ``0 m``."""
     minutes = max(0, round(seconds / 60))
@@ -38,6 +26,11 @@ def age(seconds: float) -> str:
         hours, rest = divmod(minutes, 60)
         return f"{hours} h {rest:02d} m" if rest else f"{hours} h"
     return f"{minutes / 60 / 24:.1f}".removesuffix(".0") + " days"
+
+
+def ago(value: datetime, now: datetime) -> str:
+    """How long before another time a time was."""
+    return age((now - value).total_seconds())
 
 
 def many(count: int, one: str, more: str | None = None) -> str:

@@ -7,7 +7,8 @@ import pytest
 from ootci.model.capability import CapabilityState
 from ootci.model.outcome import Counts
 from ootci.model.run import CapabilityCounts
-from ootci.stages.render.run_view import capability_rows
+from ootci.stages.render.pages.capabilities import outcomes as in_words
+from ootci.stages.render.status import works
 
 CASES = [
     ({"passed": 8}, 0, "works", "works"),
@@ -36,7 +37,6 @@ def test_a_cell_is_green_only_where_everything_that_applies_passed(
 ) -> None:
     found = CapabilityCounts(capability="views", counts=Counts(**outcomes), trivial=trivial)
     assert found.state is CapabilityState(state)
-    (row,) = capability_rows((found,))
-    assert row.status.word == word
-    assert (row.status.tone == "good") == (state == "works")
-    assert row.outcomes == ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in outcomes.items())
+    assert works(found).word == word
+    assert (works(found).tone == "good") == (state == "works")
+    assert in_words(found.counts) == ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in outcomes.items())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -17,17 +16,16 @@ from ootci.model.outcome import Outcome, OutcomeName
 from ootci.model.verdict import Change, ChangeName, VerdictName
 from ootci.resources import dashboard_folder
 from ootci.stages.render import render
-from ootci.stages.render.coverage import (
+from ootci.stages.render.looks import page, templates
+from ootci.stages.render.pages.operators import (
     ALWAYS_COUNTED,
     STATES,
     DeviceCoverage,
-    coverage_page,
     device_coverage,
-    device_coverage_page,
+    device_operators_file,
+    matrix_values,
+    operators_file,
 )
-from ootci.stages.render.front import front_page
-from ootci.stages.render.looks import page, templates
-from ootci.stages.render.status import VERDICTS
 
 FRONT = 60 * 1024
 DEVICE = 320 * 1024
@@ -137,17 +135,15 @@ def test_matrix_of_fifty_devices_and_seven_hundred_operators(sampled: Sample, tm
     states = list(STATES)
     weights = [10 if state in ALWAYS_COUNTED else 1 for state in states]
     names = [f"nn.functional.operator_{number:03d}" for number in range(700)]
-    rows = [
-        replace(front_page(sampled.registry[:1], sampled.verdicts, {}).rows[0], name=f"device{number:02d}")
-        for number in range(50)
-    ]
+    devices = [f"device{number:02d}" for number in range(50)]
     found = {
-        item.name: DeviceCoverage(dict(zip(names, random.choices(states, weights, k=700), strict=True)), None)
-        for item in rows
+        name: DeviceCoverage(dict(zip(names, random.choices(states, weights, k=700), strict=True)), None)
+        for name in devices
     }
+    file = operators_file(devices, found)
     environment = templates(dashboard_folder() / "templates")
     environment.globals.update(verdicts=sampled.verdicts, root="../", here="operators.html", canonical=None)
-    content = page(environment, "operators.html", {"page": coverage_page(rows, found)})
+    content = page(environment, "operators.html", {"page": file, **matrix_values(file)})
     assert content.count(b"</i></td>") == 35_000
     assert len(content) < OPERATORS
     assert len(gzip.compress(content)) < OPERATORS_PACKED
@@ -166,11 +162,12 @@ def test_operators_of_a_device(sampled: Sample, tmp_path: Path) -> None:
         for kind, dtype in kinds
     )
     tested = operators_of(outcomes)
-    device = sampled.registry[0].device
-    shown = device_coverage_page(device, device_coverage(None, tested), VERDICTS[VerdictName.OK], tested, "x")
+    coverage = device_coverage(None, tested)
+    file = device_operators_file("openreg", coverage, tested, "x")
+    values = {"page": file, "counts": coverage.counts, **matrix_values(file)}
     environment = templates(dashboard_folder() / "templates")
     environment.globals.update(verdicts=sampled.verdicts, root="../../", here="", canonical=None)
-    content = page(environment, "device_operators.html", {"page": shown})
+    content = page(environment, "device_operators.html", values)
     assert content.count(b"</i></td>") == 700 * len(kinds)
     assert b"more operators said is not shown here" in content
     assert len(content) < DEVICE_OPERATORS

@@ -12,7 +12,7 @@ from unit.render.sample_clusters import ALIKE, CLUSTERS, COMMITS_URL, cluster, p
 from ootci.history.store import History
 from ootci.model.cluster import Cause
 from ootci.stages.render import render
-from ootci.stages.render.clusters import FRONT, SHOWN
+from ootci.stages.render.pages.clusters import FRONT, SHOWN
 
 
 @pytest.fixture
@@ -97,6 +97,14 @@ def test_the_control_that_fails_too_is_said(sampled: Sample, tmp_path: Path) -> 
         in read(tmp_path / "site" / "index.html").one("section", aria_labelledby="together").text
     )
     assert "OpenReg control" in read(tmp_path / "site" / "c" / both.signature.id / "index.html").one("tbody").text
+
+
+def test_a_long_reason_says_how_much_of_it_is_left_out(sampled: Sample, tmp_path: Path) -> None:
+    long = cluster("RuntimeError: long", Cause.UNKNOWN, 1_000 * "a", part("cobalt", "a"))
+    verdicts = sampled.verdicts.model_copy(update={"clusters": (long,)})
+    render(sampled.registry, History(tmp_path / "none"), verdicts, tmp_path / "site")
+    page = read(tmp_path / "site" / "c" / long.signature.id / "index.html")
+    assert page.one("section", aria_labelledby="cause").one("p", class_="reason").text.endswith("(600 more characters)")
 
 
 def test_thousands_of_clusters_are_cut_and_counted(sampled: Sample, tmp_path: Path) -> None:

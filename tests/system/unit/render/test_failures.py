@@ -29,9 +29,10 @@ def _with(*failed: Outcome) -> Run:
 
 
 def _rows(record: Run, known: frozenset[str] = frozenset()) -> list[tuple[str, list[str], int]]:
-    _, rows = failures(record, {}, known, lambda _: None)
+    _, rows = failures(record, {}, known)
     return [
-        (row.id.partition("::")[2], [test.id.partition("::")[2] for test in row.alike], row.alike_total) for row in rows
+        (row.outcome.id.partition("::")[2], [test.id.partition("::")[2] for test in row.alike], row.alike_total)
+        for row in rows
     ]
 
 
@@ -73,7 +74,7 @@ def test_none_is_lost_where_there_are_too_many() -> None:
     kernel = "NotImplementedError: no kernel for this operator"
     others_of_it = [_failed(f"z{number}", f"RuntimeError: cause {chr(97 + number) * 3}") for number in range(SHOWN)]
     record = _with(*(_failed(f"t{number}", kernel) for number in range(50)), *others_of_it)
-    others, rows = failures(record, {}, (), lambda _: None)
+    others, rows = failures(record, {}, ())
     assert len(rows) == SHOWN
     assert (len(rows[0].alike), rows[0].alike_total) == (ALIKE_SHOWN, 49)
     assert [item.id for item in others] == [others_of_it[-1].id]
@@ -82,8 +83,8 @@ def test_none_is_lost_where_there_are_too_many() -> None:
 def _attempts(first: str, second: str) -> list[bool]:
     again = Attempt(outcome=OutcomeName.FAILED, message="RuntimeError: no card", text=second)
     record = _with(_failed("a", "RuntimeError: no card", first, attempts=(again,)))
-    _, rows = failures(record, {}, (), lambda _: None)
-    return [attempt.same for attempt in rows[0].attempts]
+    _, rows = failures(record, {}, ())
+    return list(rows[0].repeated)
 
 
 def test_an_attempt_that_says_the_same_is_told_in_two_words() -> None:

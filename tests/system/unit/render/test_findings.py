@@ -10,11 +10,10 @@ from unit.samples import device, outcomes, plan, run
 
 from ootci.history.store import History
 from ootci.model.outcome import Outcome
-from ootci.model.published_findings import FindingsFile
 from ootci.model.run import Run
 from ootci.stages.judge import judge
 from ootci.stages.render import render
-from ootci.stages.render.findings import findings
+from ootci.stages.render.pages.findings import FindingsFile, findings
 
 KERNEL = "Could not run '{}' with arguments from the 'PrivateUse1' backend. This could be because"
 NO_ADD = f"blocked by aten::add.out: {KERNEL.format('aten::add.out')}"

@@ -8,9 +8,8 @@ from unit.render.pages import read
 from unit.render.sample import Sample
 from unit.render.sample_runs import NIGHTS, plan_id
 
-from ootci.history.flakiness import FlakyTest
 from ootci.stages.render.device_view import run_pages
-from ootci.stages.render.flaky import OF_A_DEVICE, FlakyOfDevice, FlakyRow, flaky_of_device, flaky_page
+from ootci.stages.render.pages.flaky import OF_A_DEVICE, FlakyEntry, FlakyFile, flaky_file, flaky_of_device
 
 
 def test_the_devices_that_fail_by_turns_are_ranked_and_lead_to_the_last_failure(site: Path) -> None:
@@ -30,17 +29,25 @@ def test_a_nightly_that_did_not_concern_the_device_is_no_night_of_it(sampled: Sa
     pages = run_pages(sampled.history.stored_runs("nimbus"))
     device = next(item.device for item in sampled.registry if item.device.name == "nimbus")
     plans = {plan.id: plan for plan in sampled.history.plans()}
-    assert flaky_of_device(device, pages, plans, lambda _: None).total > 0
+    assert flaky_of_device(device, pages, plans, lambda _: None).tests
     without = {name: plan.model_copy(update={"runs": ()}) for name, plan in plans.items()}
-    assert flaky_of_device(device, pages, without, lambda _: None) == FlakyOfDevice(0, ())
+    none = flaky_of_device(device, pages, without, lambda _: None)
+    assert (none.tests, none.more) == ((), 0)
 
 
 def test_a_ranking_without_end_is_cut_and_the_rest_is_counted() -> None:
-    test = FlakyTest("integration/x", turns=2, again=0, failed=2, sample=20, plan_id="x")
-    rows = tuple(
-        FlakyRow("integration/x" * 20, "a", "A", test, "d/a/x/index.html", "t/x/y/index.html#t-0")
-        for _ in range(OF_A_DEVICE)
+    test = FlakyEntry(
+        device="a",
+        id="integration/x",
+        turns=2,
+        again=0,
+        failed=2,
+        sample=20,
+        plan_id="x",
+        run_page="../../d/a/x/index.html",
+        page="../../t/x/y/index.html#t-0",
     )
-    page = flaky_page([FlakyOfDevice(10_000, rows)] * 5)
-    assert 100 < len(page.rows) < 5 * OF_A_DEVICE
-    assert page.more == 50_000 - len(page.rows)
+    device = FlakyFile(page="x", nights=30, tests=(test,) * OF_A_DEVICE, more=10_000 - OF_A_DEVICE)
+    file = flaky_file([device] * 5)
+    assert 100 < len(file.tests) < 5 * OF_A_DEVICE
+    assert file.more == 50_000 - len(file.tests)

@@ -11,14 +11,14 @@ from unit.render.sample_clusters import cluster, part
 from unit.render.sample_runs import NIGHTS, plan_id, run
 from unit.samples import device, plan
 
-import ootci.stages.render.gone as gone_module
+import ootci.stages.render.pages.gone as gone_module
 from ootci.history.named import KEPT, NamedFailure, NamedFailures
 from ootci.history.store import History
 from ootci.model.cluster import Cause
 from ootci.model.signature import Signature
 from ootci.model.verdict import VerdictName
 from ootci.stages.render import render
-from ootci.stages.render.gone import LATELY, LISTED, DeviceFailures, Names
+from ootci.stages.render.pages.gone import LATELY, LISTED, DeviceFailures, Names
 
 OLD = Signature.of("RuntimeError: a past failure")
 TEST = "integration/test_views.py::test_transpose"
@@ -42,7 +42,7 @@ def names(count: int, failing: dict[str, dict[str, int]], current: tuple[str, ..
         for name, found in failing.items()
     ]
     plans = [plan(number, tuple(failing)) for number in range(count)]
-    return Names(devices, plans, current, lambda _: None)
+    return Names(devices, plans, current)
 
 
 def test_the_nights_of_all_devices_are_drawn_from_the_first_to_the_last() -> None:

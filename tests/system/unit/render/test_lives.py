@@ -15,9 +15,8 @@ from ootci.history.store import History
 from ootci.model.outcome import Outcome, OutcomeName
 from ootci.model.verdict import VerdictName
 from ootci.stages.render import render
-from ootci.stages.render.life_row import in_words
-from ootci.stages.render.lives import DEVICES
-from ootci.stages.render.stretches import signs, stretches
+from ootci.stages.render.pages.lives import DEVICES, in_words
+from ootci.stages.render.stretches import LETTERS, signs, stretches
 
 VIEWS = Path("t/integration/test_views/index.html")
 
@@ -125,20 +124,20 @@ def test_without_a_history_there_is_a_list_that_says_so(sampled: Sample, tmp_pat
 @pytest.mark.parametrize(
     ("nights", "words"),
     [
-        ([1, 1, 2, 0, 9, 2], "failed on 2 of 4 nights"),
-        ([3, 1, 2], "failed on 2 of 3 nights, passed again on 1 of them"),
-        ([4, 4, 5], "failed as expected on 2 of 3 nights, passed against expectation on 1 of 3 nights"),
-        ([6, 1], "collected and not run on 1 night"),
-        ([1, 1], "was not passing on an earlier night or in an attempt that was replaced"),
+        ("ppf._f", "failed on 2 of 4 nights"),
+        ("apf", "failed on 2 of 3 nights, passed again on 1 of them"),
+        ("xxX", "failed as expected on 2 of 3 nights, passed against expectation on 1 of 3 nights"),
+        ("np", "collected and not run on 1 night"),
+        ("pp", "was not passing on an earlier night or in an attempt that was replaced"),
     ],
 )
-def test_nights_in_words(nights: list[int], words: str) -> None:
-    assert in_words(bytes(nights)) == words
+def test_nights_in_words(nights: str, words: str) -> None:
+    assert in_words(nights) == words
 
 
 def test_a_picture_has_one_mark_for_each_night_whatever_came() -> None:
     for came in Came:
-        drawn = stretches(bytes([came] * 30))
+        drawn = stretches(30 * LETTERS[came])
         assert drawn.width == 328
         if came is Came.ABSENT:
             assert drawn.stretches == ()

@@ -11,7 +11,7 @@ from unit.render.sample_operators import DEVICES as TESTED
 from unit.render.sample_operators import FORWARD, NAMES
 
 from ootci.model.operator import OperatorState
-from ootci.stages.render.coverage import STATES
+from ootci.stages.render.pages.operators import STATES
 
 MATRIX = "operators/index.html"
 

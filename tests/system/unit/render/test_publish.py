@@ -13,7 +13,7 @@ import pytest
 from ootci.errors import HostFailure
 from ootci.stages.render.publish import publish
 
-SITE = {"index.html": b"new", "d/x/index.html": b"page", "verdicts.json": b"{}"}
+SITE = {"index.html": b"new", "d/x/index.html": b"page", "api/v1/index.json": b"{}"}
 
 
 def files(folder: Path) -> dict[str, bytes]:

@@ -14,7 +14,8 @@ from unit.render.pages import Element, read
 from unit.render.sample import DEVICES, NOW
 from unit.render.sample_runs import NIGHTS, plan_id
 
-from ootci.stages.render.words import duration, moment
+from ootci.model.duration import duration
+from ootci.stages.render.words import moment
 
 ADDRESSES = ("page", "run_page", "path")
 FILES = ("registry", "capabilities", "operators", "trends", "flaky", "nightlies", "health")

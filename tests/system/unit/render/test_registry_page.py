@@ -12,8 +12,8 @@ from unit.render.sample import DEVICES, Sample
 from ootci.model.device import load_registry
 from ootci.model.schema import device_schema
 from ootci.stages.render import render
-from ootci.stages.render.device_keys import device_keys
-from ootci.stages.render.registry_page import SHORTEST, registry_page
+from ootci.stages.render.pages.add import SHORTEST, device_keys
+from ootci.stages.render.pages.registry import registry_file
 
 README = Path(__file__).parents[4] / "README.md"
 
@@ -46,7 +46,7 @@ def test_a_paused_device_says_why_and_claims_are_counted(site: Path) -> None:
 
 def test_files_lead_to_the_repository_that_the_nightly_ran_in(sampled: Sample) -> None:
     plan = sampled.history.plans()[-1]
-    assert registry_page(sampled.registry, plan).rows[0].file.href is None
+    assert registry_file(sampled.registry, plan).devices[0].file_address is None
     for url, href in (
         (
             "https://github.com/some/tests/actions/runs/12",
@@ -56,7 +56,7 @@ def test_files_lead_to_the_repository_that_the_nightly_ran_in(sampled: Sample) -
         ("https://example.com/", None),
     ):
         ran = plan.model_copy(update={"trigger": plan.trigger.model_copy(update={"url": url})})
-        assert registry_page(sampled.registry, ran).rows[0].file.href == href
+        assert registry_file(sampled.registry, ran).devices[0].file_address == href
 
 
 def test_the_shortest_file_on_the_page_is_a_device(site: Path, tmp_path: Path) -> None:

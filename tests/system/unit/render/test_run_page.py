@@ -10,7 +10,8 @@ from unit.render.pages import Element, read
 from unit.render.sample import Sample
 from unit.render.sample_runs import NIGHTS, plan_id
 
-from ootci.stages.render import render, run_page
+from ootci.stages.render import render
+from ootci.stages.render.pages.api import runs
 
 
 def page(site: Path, device: str, number: int, attempt: str = "") -> Element:
@@ -99,7 +100,7 @@ def test_report_and_log_are_among_the_workflow_runs_artifacts(site: Path) -> Non
 def test_a_run_that_is_old_keeps_its_address_and_is_kept_as_data(
     sampled: Sample, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_page, "PAGE_NIGHTS", 3)
+    monkeypatch.setattr(runs, "PAGE_NIGHTS", 3)
     render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "site")
     for number in (0, NIGHTS - 5, NIGHTS - 4, NIGHTS - 1):
         path = Path("d/cobalt") / plan_id(number) / "index.html"
@@ -119,7 +120,7 @@ def test_a_run_that_is_old_keeps_its_address_and_is_kept_as_data(
 def test_the_newest_report_of_a_device_that_fell_silent_is_shown_however_old_it_is(
     sampled: Sample, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_page, "PAGE_NIGHTS", -1)
+    monkeypatch.setattr(runs, "PAGE_NIGHTS", -1)
     render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "site")
     for folder in ("latest", plan_id(NIGHTS - 1)):
         path = Path("d/cobalt") / folder / "index.html"

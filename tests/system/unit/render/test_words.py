@@ -1,4 +1,4 @@
-"""Small renderings: times, durations, nights in words, the command that reproduces a test."""
+"""Small renderings: times, nights in words, the command that reproduces a test."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unit.render.sample_runs import FIRST_NIGHT
 from ootci.model.verdict import DeviceVerdict, Night, VerdictName
 from ootci.stages.render.failures import reproduce
 from ootci.stages.render.nights import FRONT_NIGHTS, in_words, strip
-from ootci.stages.render.words import day, duration, many, moment
+from ootci.stages.render.words import day, many, moment
 
 
 def verdict(*nights: VerdictName) -> DeviceVerdict:
@@ -26,24 +26,6 @@ def test_times_are_utc_whatever_they_were_written_in() -> None:
     there = timezone(timedelta(hours=9))
     assert moment(datetime(2026, 11, 21, 3, 59, 59, tzinfo=there)) == "2026-11-20 18:59 UTC"
     assert day(datetime(2026, 11, 21, 3, 59, 59, tzinfo=there)) == "2026-11-20"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (-1, "0.0 s"),
-        (0.04, "0.0 s"),
-        (9.94, "9.9 s"),
-        (9.96, "10 s"),
-        (99.4, "99 s"),
-        (99.6, "1 m 40 s"),
-        (3599.4, "59 m 59 s"),
-        (3599.6, "1 h 00 m"),
-        (7620, "2 h 07 m"),
-    ],
-)
-def test_durations(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
 
 
 def test_numbers_with_their_nouns() -> None:

@@ -23,11 +23,10 @@ from ootci.model.run import CapabilityCounts, OperatorCount, ReportState, Run, S
 from ootci.model.spell import Spell
 from ootci.model.verdict import Change, ChangeName, DeviceVerdict, Night, VerdictName
 from ootci.resources import dashboard_folder
-from ootci.stages.render.coverage import device_coverage, device_coverage_page
 from ootci.stages.render.device_view import device_page, run_pages
+from ootci.stages.render.listed import Alike
 from ootci.stages.render.looks import page, templates
-from ootci.stages.render.spells import Alike
-from ootci.stages.render.status import VERDICTS
+from ootci.stages.render.pages.operators import device_coverage
 
 DEVICE = 5 * 1024 * 1024
 """Of a page that only an attack makes; that of ten thousand honest failures is held to far less by `test_budgets`."""
@@ -151,10 +150,12 @@ def test_every_section_at_its_worst(sampled: Sample, text: str) -> None:
     alike: Mapping[str, Alike] = {"x": Alike(9, f"c/{'x' * 12}/index.html")}
     place = f"t/integration/{'x' * 80}/index.html#{'x' * 40}"
     judged = worst_verdict(verdict, evil, text)
-    shown = device_page(device, judged, pages, evil, plan, alike, lambda _: place)
-    coverage = device_coverage_page(device, device_coverage(None, None), VERDICTS[VerdictName.OK], None, None)
+    shown = device_page(device, judged, pages, evil, plan)
+    coverage = device_coverage(None, None)
     environment = templates(dashboard_folder() / "templates")
-    environment.globals.update(verdicts=sampled.verdicts, address=None, canonical=None)
+    environment.globals.update(
+        verdicts=sampled.verdicts, address=None, canonical=None, alike=alike, place=lambda _: place
+    )
     content = page(
         environment,
         "device.html",

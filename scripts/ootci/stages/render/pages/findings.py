@@ -10,10 +10,11 @@ from ootci.history.signature import RAISED, signature_of
 from ootci.model.capability import Capability
 from ootci.model.need import PROBED, Need, need_of
 from ootci.model.outcome import Outcome, OutcomeName
-from ootci.model.published_findings import Finding, FindingsFile
+from ootci.model.record import Record
 from ootci.model.run import Run
+from ootci.stages.render.text import one_line
 
-from .text import one_line
+from .published import Published
 
 LIMIT = 10
 """Findings on a page; the lists of tests below have everything."""
@@ -21,6 +22,38 @@ WEAK = 0.1
 """The share of its tests that do not pass, from which on a device is weak."""
 _NO_KERNEL = re.compile(r"Could not run '([\w:.]+)' with arguments from the")
 _CAPABILITIES = frozenset(item.value for item in Capability)
+
+
+class Finding(Record):
+    """One thing that is wrong or missing, and the tests that it explains."""
+
+    text: str
+    """What is missing, or what the tests say."""
+    tests: int
+    """How many tests it explains; 0 where the device was only asked for it before the tests."""
+    refused: bool
+    """Whether the device refuses or lacks it; else it fails."""
+    first: str | None
+    """One of the tests; null where it explains none."""
+    capability: str | None
+    """The capability whose page, `docs/capabilities/<capability>.md` in the repository of ootci, says more; null where
+    there is no such page."""
+    needed_for: str | None
+    """One sentence: what PyTorch needs it for; null where that is not known."""
+    implement: str | None
+    """One sentence: where to implement it; null where that is not known."""
+
+
+class FindingsFile(Published):
+    """findings/<device>.json: what to fix first, by the run that the device's verdict is about."""
+
+    device: str
+    """Name of the device."""
+    run_id: str | None
+    """The run; null when nothing was reported."""
+    findings: tuple[Finding, ...]
+    """What explains most tests first. A device of which less than a tenth of the tests does not pass has only what it
+    lacks."""
 
 
 def findings(run: Run, tests: int, expected: Container[str]) -> tuple[Finding, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -13,16 +13,16 @@ from ootci.history.reader import HistoryReader
 from ootci.history.stored import StoredRun
 from ootci.model.device import Device
 from ootci.model.plan import Plan
+from ootci.stages.render.changes import against
+from ootci.stages.render.device_view import RunPage, by_nightly, last_report
+from ootci.stages.render.facts import run_files, torch_view
+from ootci.stages.render.links import LATEST, device_path
+from ootci.stages.render.looks import PageMaker
+from ootci.stages.render.publish import File
+from ootci.stages.render.run_view import run_view
 
-from .changes import against
-from .device_view import RunPage, by_nightly, last_report
-from .facts import run_files, torch_view
-from .links import LATEST, device_path
-from .looks import PageMaker
-from .machines import API
-from .publish import File
+from .published import API
 from .run_files import by_age, run_file, run_path
-from .run_view import run_view
 
 PAGE_NIGHTS = TEXTS_NIGHTS
 """The page of an older run says in a few words where the run's data is: its file in the API has every test, for good.
@@ -46,7 +46,6 @@ class RunPages:
         device: the device.
         pages: the pages of all its runs.
         plans: every nightly, oldest first, by id.
-        place: where the nights of a test are shown, as an address from the top.
 
     """
 
@@ -57,14 +56,12 @@ class RunPages:
         device: Device,
         pages: Sequence[RunPage],
         plans: Mapping[str, Plan],
-        place: Callable[[str], str | None],
     ) -> None:
         self._maker = maker
         self._history = history
         self._named = Named(device.name, device.display_name)
         self._pages = pages
         self._plans = plans
-        self._place = place
         newest = max((plan.created_at for plan in plans.values()), default=None)
         self._first = newest - timedelta(days=PAGE_NIGHTS) if newest is not None else None
         self._counting = by_nightly(pages)
@@ -87,12 +84,12 @@ class RunPages:
         reported = any(page.stored.states)
         changes = changes_between(base, page.stored) if base is not None and reported else ()
         run = self._history.whole(page.stored, passed_of=())
-        view = run_view(run, page.stored, plan, self._place, changes)
+        view = run_view(run, page.stored, plan, changes)
         against_it = None
         if base is not None:
             counting = self._counting.get(base.head.plan_id)
             page_of_it = counting.path if counting is not None else None
-            against_it = against(base, page_of_it, changes, self._place, comparable=reported)
+            against_it = against(base, page_of_it, changes, comparable=reported)
         values = {"device": self._named, "page": page, "view": view, "against": against_it, "files": run_files(run)}
         yield self._maker.show(page.path, "run.html", **values, latest=False)
         if is_last:

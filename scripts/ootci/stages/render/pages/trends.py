@@ -7,15 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from ootci.history.trends import DAYS, TrendDay
-from ootci.model.device import Device
+from ootci.model.duration import duration
 from ootci.model.outcome import PassRate
-from ootci.model.verdict import DeviceVerdict
-
-from .chart import TINY, Axis, Chart, Series
-from .status import VERDICTS, Status
-from .text import one_line
-from .trend_series import TrendSeries, number
-from .words import day, duration, many
+from ootci.stages.render.chart import TINY, Axis, Chart, Series
+from ootci.stages.render.trend_series import TrendSeries, number
+from ootci.stages.render.words import day, many
 
 LOWEST_RATE = 0.95
 """A pass rate that never was lower is drawn from here, so that one failing test does not look like a collapse."""
@@ -37,8 +33,6 @@ class TrendRow:
     """One device on the page of all devices."""
 
     name: str
-    display_name: str
-    status: Status
     newest: str | None
     sparks: tuple[Spark, ...]
 
@@ -65,14 +59,12 @@ def trends_page(rows: Iterable[TrendRow], planned: datetime | None) -> TrendsPag
     return TrendsPage(day(planned - timedelta(days=DAYS - 1)), day(planned), tuple(rows))
 
 
-def trend_row(device: Device, verdict: DeviceVerdict, days: Sequence[TrendDay]) -> TrendRow:
+def trend_row(device: str, days: Sequence[TrendDay]) -> TrendRow:
     """The device's row on the page of all devices."""
     trend = TrendSeries(days)
     known = [item.day.isoformat() for item in days if item.measured is not None]
     return TrendRow(
-        name=device.name,
-        display_name=one_line(device.display_name, 60),
-        status=VERDICTS[verdict.verdict],
+        name=device,
         newest=known[-1] if known and known[-1] != trend.names[-1] else None,
         sparks=(
             _rate(trend, days),

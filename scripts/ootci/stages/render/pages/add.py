@@ -1,4 +1,4 @@
-"""Every key that a device file can have, read out of its schema."""
+"""The page for a new device: every key that a device file can have, read out of its schema."""
 
 from __future__ import annotations
 
@@ -8,6 +8,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from ootci.model.device.values import MEANINGS
+from ootci.model.schema import device_schema
+from ootci.stages.render.looks import PageMaker
+from ootci.stages.render.publish import File
+
+SHORTEST = """\
+name: mydevice
+display_name: My Device
+vendor: My Company
+maintainers: ["@me"]
+plugin:
+  distribution: torch-mydevice
+  git: {url: "https://github.com/my-company/torch-mydevice.git"}
+"""
+"""A device file with nothing but what must be there."""
 
 MANY = 8
 """A list of more values than this is told by an example."""
@@ -31,6 +45,13 @@ class DeviceKey:
     default: str | None
     sentence: str
     top: bool
+
+
+def add_page(maker: PageMaker) -> File:
+    """What a new device file needs and can have."""
+    keys = device_keys(device_schema())
+    missing = tuple(key.path for key in keys if key.top and key.default is None)
+    return maker.show("devices/add/index.html", "add.html", shortest=SHORTEST, keys=keys, missing=missing)
 
 
 def device_keys(schema: str) -> tuple[DeviceKey, ...]:

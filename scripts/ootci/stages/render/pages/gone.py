@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ootci.history.named import KEPT, NamedFailure, NamedFailures
-from ootci.history.not_passing import Came
 from ootci.model.device import Device
 from ootci.model.plan import Plan
-
-from .links import cluster_path, device_path, folder_name
-from .listed import ListedTest, NamedDevice
-from .stretches import Stretches, stretches
-from .text import one_line
-from .words import day, many
+from ootci.stages.render.links import cluster_path, device_path, folder_name
+from ootci.stages.render.listed import NamedDevice
+from ootci.stages.render.stretches import Stretches, stretches
+from ootci.stages.render.text import one_line
+from ootci.stages.render.words import day, many
 
 PAGES = 3_000
 """So many names have a page, those seen last."""
@@ -44,8 +42,7 @@ class NameRow:
         words: the same in words, up to the date.
         last: the last night on which something failed so.
         last_href: where its text is.
-        total: how many tests and stages failed so on that night.
-        shown: the first of them.
+        failure: the same in the history.
 
     """
 
@@ -54,13 +51,7 @@ class NameRow:
     words: str
     last: str
     last_href: str | None
-    total: int
-    shown: tuple[ListedTest, ...]
-
-    @property
-    def more(self) -> int:
-        """Tests that are not named."""
-        return self.total - len(self.shown)
+    failure: NamedFailure
 
 
 @dataclass(frozen=True)
@@ -115,20 +106,12 @@ class Names:
         devices: every device that ever reported, in registry order.
         plans: every nightly, oldest first.
         current: ids of the names that have a page as clusters of the newest nightly.
-        place: where the nights of a test are shown, as an address from the top.
 
     """
 
-    def __init__(
-        self,
-        devices: Sequence[DeviceFailures],
-        plans: Sequence[Plan],
-        current: Container[str],
-        place: Callable[[str], str | None],
-    ) -> None:
+    def __init__(self, devices: Sequence[DeviceFailures], plans: Sequence[Plan], current: Container[str]) -> None:
         self._plans = plans[-KEPT:]
         self._has_earlier = len(plans) > KEPT
-        self._place = place
         self._by_name: dict[str, list[tuple[DeviceFailures, NamedFailure]]] = {}
         for item in devices:
             for name, failure in item.named.found.items():
@@ -189,10 +172,7 @@ class Names:
         named = NamedDevice(item.device.name, one_line(item.device.display_name, 60), device_path(item.device.name))
         failed, reported = failure.nights, item.named.reported
         picture = stretches(
-            bytes(
-                Came.FAILED if failed >> night & 1 else Came.SKIPPED if reported >> night & 1 else Came.ABSENT
-                for night in window
-            )
+            "".join("f" if failed >> night & 1 else "s" if reported >> night & 1 else "." for night in window)
         )
         last = self._plans[failed.bit_length() - 1]
         page = item.runs.get(last.id)
@@ -203,6 +183,5 @@ class Names:
             words=f"failed so on {failed.bit_count()} of {many(told, 'night')}",
             last=day(last.created_at),
             last_href=f"{page}#{failure.where}" if page and failure.where else page,
-            total=failure.tests,
-            shown=tuple(ListedTest(one_line(test_id), None, self._place(test_id)) for test_id in failure.first),
+            failure=failure,
         )

@@ -6,16 +6,16 @@ not know. Addresses are relative to the file in which they stand. Texts come fro
 
 from __future__ import annotations
 
-from ootci.model.build import AnyStage, PluginBuild, StageStatus
-from ootci.model.cluster import Cluster
+from ootci.model.build import AnyStage
 from ootci.model.device import Tier
-from ootci.model.outcome import Counts, OutcomeName, PassRate
+from ootci.model.outcome import Counts, PassRate
 from ootci.model.record import Record, Time
-from ootci.model.run import Environment, SuiteReport
 from ootci.model.torch_build import TorchBuild, TorchRequest
 from ootci.model.verdict import Gate, Night, VerdictName
+from ootci.stages.render.publish import File
 
 API_VERSION = "v1"
+API = f"api/{API_VERSION}"
 SCHEMA_VERSION = 1
 
 
@@ -36,6 +36,11 @@ class Compact(Published):
     def to_json(self) -> str:
         """The text on one line."""
         return self.model_dump_json() + "\n"
+
+
+def api_file(path: str, record: Published) -> File:
+    """A file of the API; its path begins in the API's folder."""
+    return f"{API}/{path}", record.to_json().encode("utf-8")
 
 
 class DeviceEntry(Record):
@@ -135,142 +140,6 @@ class NightsFile(Published):
     """Name of the device."""
     nights: tuple[NightEntry, ...]
     """Oldest first."""
-
-
-class RunEntry(Record):
-    """One attempt of a device, and where it stands."""
-
-    id: str
-    """Identity of the run; attempts share it."""
-    plan_id: str
-    """The nightly that it belongs to."""
-    attempt: int
-    """1 for the first attempt."""
-    counts: bool
-    """Whether it is the last attempt of its nightly, which is the one that counts."""
-    started_at: Time
-    """When the first stage started."""
-    path: str
-    """Address of its file."""
-    page: str
-    """Address of its page."""
-
-
-class RunsFile(Published):
-    """runs/<device>.json: every attempt of a device."""
-
-    device: str
-    """Name of the device."""
-    runs: tuple[RunEntry, ...]
-    """Oldest nightly first, and of a nightly the first attempt first."""
-
-
-class RunStage(Record):
-    """One stage of a run."""
-
-    name: AnyStage
-    """The stage."""
-    status: StageStatus
-    """How it ended."""
-    duration: float
-    """Seconds that it took."""
-    reason: str | None
-    """One line: why it did not pass."""
-    only_tests: bool
-    """Whether failing tests are all that was wrong with it."""
-
-
-class OutcomeRows(Record):
-    """Tests that came to one outcome, unless a later entry names them, too."""
-
-    outcome: OutcomeName
-    """What came of them."""
-    rows: str
-    """Their rows, ascending, with spaces between: each as its distance from the row before, the first from 0. `+n`
-    after one stands for n more rows in sequence, of which the last is the row before the next. `3 2+4` are the rows 3
-    and 5 to 9."""
-
-
-class RunFile(Compact):
-    """runs/<device>/<nightly>.<attempt>.json: what came of every test of one attempt. It does not change."""
-
-    id: str
-    """Identity of the run."""
-    device: str
-    """Name of the device."""
-    plan_id: str
-    """The nightly that it belongs to."""
-    attempt: int
-    """1 for the first attempt."""
-    started_at: Time
-    """When the first stage started."""
-    finished_at: Time
-    """When the last stage ended."""
-    torch_request: TorchRequest
-    """The torch wanted and got."""
-    torch: TorchBuild | None
-    """The torch that was installed."""
-    plugin: PluginBuild | None
-    """The plugin that was installed."""
-    environment: Environment
-    """Where the run took place."""
-    stages: tuple[RunStage, ...]
-    """Every stage, in order, run or not."""
-    suites: tuple[SuiteReport, ...]
-    """What each suite reported."""
-    counts: Counts
-    """Tests of all suites by outcome."""
-    outcomes: tuple[OutcomeRows, ...]
-    """What came of every test, to be read in order: a row that is named again has the later outcome. The first entry
-    names all tests of the run."""
-    flaky: str
-    """Rows of the failing tests that passed when they were run again, written as in `outcomes`."""
-    known: str
-    """Rows of the failing tests that the vendor knew of on that night, written as in `outcomes`."""
-    tests: str
-    """Address of the folder that tells which test a row is: row r stands in its file `<n>.json` with n = r divided by
-    `tests_each`, rounded down."""
-    tests_each: int
-    """How many rows each of those files has."""
-
-
-class TestEntry(Record):
-    """A test, whichever devices it ran on."""
-
-    __test__ = False  # not a test of pytest, whatever its name
-
-    id: str
-    """The test."""
-    suite: str
-    """The suite that it belongs to."""
-    capability: str | None
-    """The capability that it proves."""
-
-
-class TestsFile(Published):
-    """tests/<n>.json: which tests some rows are. A row keeps its test; new tests get new rows.
-
-    A test whose suite, capability or title changed has several rows, of which a run has one.
-    """
-
-    __test__ = False  # not a test of pytest, whatever its name
-
-    first: int
-    """The row of the first test here; the others follow. Only the last of these files can have fewer than
-    `tests_each`, and grow."""
-    tests: tuple[TestEntry, ...]
-    """In the order of rows."""
-
-
-class ClustersFile(Published):
-    """clusters.json: what fails on the newest nightly, by what it says."""
-
-    judged_at: Time
-    """The `now` that staleness was judged against."""
-    plan_id: str | None
-    """The newest nightly; null when there has been none."""
-    clusters: tuple[Cluster, ...]
-    """New ones first, then those of the most devices."""
 
 
 class IndexEntry(Record):

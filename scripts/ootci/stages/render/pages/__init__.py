@@ -1,0 +1,1 @@
+"""The pages, a module for each: its record, which is what its template shows and its file in the API."""

@@ -1,0 +1,82 @@
+"""The kinds of files of the site's API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import BaseModel, TypeAdapter
+
+from ootci.model.schema import schema_text
+from ootci.model.verdict import Verdicts
+
+from .capabilities import CapabilitiesFile
+from .clusters import ClustersFile
+from .device_trends import TrendFile
+from .findings import FindingsFile
+from .flaky import FlakyFile
+from .health import HealthFile
+from .lives import LifeFile, LivesFile
+from .nightlies import NightliesFile, NightlyFile
+from .operators import DeviceOperatorsFile, OperatorsFile
+from .published import DevicesFile, GateFile, IndexFile, NightsFile
+from .registry import RegistryFile
+from .run_files import RunFile, RunsFile, TestsFile
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file of the API.
+
+    Attributes:
+        name: the name of its schema.
+        record: what it is.
+        about: what it has, one sentence, for the index; None where another file leads to it.
+        folder: where there is one for each device, which ``about`` then names.
+
+    """
+
+    name: str
+    record: type[BaseModel]
+    about: str | None = None
+    folder: str | None = None
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind("index", IndexFile),
+    Kind("devices", DevicesFile, "Every registered device: verdict, reason, counts, torch and where to look."),
+    Kind("verdicts", Verdicts, "Everything that the judge found, each changed test included."),
+    Kind("gate", GateFile, "May one merge, and which devices block."),
+    Kind("clusters", ClustersFile, "What fails on the newest nightly, by what it says, across devices."),
+    Kind(
+        "lives",
+        LivesFile,
+        "Every file of a suite with a test that was ever not passing, each with the file of its nights.",
+    ),
+    Kind("flaky", FlakyFile, "Tests that fail and pass by turns, ranked."),
+    Kind("registry", RegistryFile, "Every device file as it stands."),
+    Kind("capabilities", CapabilitiesFile, "What works where, by area of PyTorch."),
+    Kind("operators", OperatorsFile, "What became of every operator on every device."),
+    Kind("nightlies", NightliesFile, "Every nightly, each with the file of its devices."),
+    Kind("health", HealthFile, "How old everything is that the site is made from."),
+    Kind("nights", NightsFile, "Past nights of {}.", "nights"),
+    Kind("runs", RunsFile, "Every attempt of {}, each with the file of its outcomes.", "runs"),
+    Kind(
+        "findings",
+        FindingsFile,
+        "What to fix first on {}: what PyTorch needs it for, and where to implement it.",
+        "findings",
+    ),
+    Kind("trends", TrendFile, "The last three months of {}: counts and durations.", "trends"),
+    Kind("device_operators", DeviceOperatorsFile, "What became of every operator and dtype on {}.", "operators"),
+    Kind("run", RunFile),
+    Kind("tests", TestsFile),
+    Kind("life", LifeFile),
+    Kind("nightly", NightlyFile),
+)
+"""Every kind. There is a `run` for each attempt, many of tests, a `life` for each file of a suite, and a `nightly` for
+each nightly."""
+
+
+def api_schemas() -> dict[str, str]:
+    """The schema of every file of the site's API."""
+    return {kind.name: schema_text(TypeAdapter(kind.record), f"{kind.name}.json") for kind in KINDS}

@@ -1,0 +1,200 @@
+"""What fails alike: a list of clusters, a page for each of them, and the box of the front page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ootci.model.cluster import Cause, Cluster
+from ootci.model.device import RegisteredDevice, Tier
+from ootci.model.record import Time
+from ootci.model.verdict import DeviceVerdict, Verdicts
+from ootci.stages.render.device_view import DevicePage
+from ootci.stages.render.links import cluster_path, device_path
+from ootci.stages.render.listed import Alike
+from ootci.stages.render.looks import PageMaker
+from ootci.stages.render.publish import File
+from ootci.stages.render.status import VERDICTS
+from ootci.stages.render.text import Excerpt, excerpt, one_line
+
+from .gone import Names
+from .published import Published, api_file
+
+SHOWN = 200
+"""Clusters that have a row and a page; a night on which nothing works may have one for every test."""
+FRONT = 3
+LOG_LIMIT = 4_000
+
+
+class ClustersFile(Published):
+    """clusters.json: what fails on the newest nightly, by what it says."""
+
+    judged_at: Time
+    """The `now` that staleness was judged against."""
+    plan_id: str | None
+    """The newest nightly; null when there has been none."""
+    clusters: tuple[Cluster, ...]
+    """New ones first, then those of the most devices."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What one device reported of one of a cluster's tests."""
+
+    device: str
+    test: str
+    text: Excerpt
+
+
+@dataclass(frozen=True)
+class Together:
+    """The box of the front page: a few clusters, what they have in common, and how many more there are."""
+
+    rows: tuple[Cluster, ...]
+    heading: str
+    more: int
+
+
+@dataclass(frozen=True)
+class Reported:
+    """Where one device's pages show what it reported, by the id of the test or the name of the stage.
+
+    Attributes:
+        places: addresses from the top.
+        texts: what was said, of those that a cluster names.
+        runs: addresses from the top of the pages of its runs, by nightly.
+
+    """
+
+    places: Mapping[str, str]
+    texts: Mapping[str, Excerpt]
+    runs: Mapping[str, str]
+
+
+class Clusters:
+    """The clusters of the newest nightly as pages show them.
+
+    Args:
+        registry: every registered device, in registry order.
+        verdicts: what the judge found.
+
+    """
+
+    def __init__(self, registry: Sequence[RegisteredDevice], verdicts: Verdicts) -> None:
+        self._verdicts = verdicts
+        found = {item.device: VERDICTS[item.verdict].word for item in verdicts.devices}
+        self._controls = [
+            found[item.device.name]
+            for item in registry
+            if item.device.tier is Tier.REFERENCE and item.device.name in found
+        ]
+        self._shown = verdicts.clusters[:SHOWN]
+        self._wanted = {one_line(name) for cluster in self._shown for part in cluster.devices for name in part.first}
+        self.names = frozenset(cluster.signature.id for cluster in self._shown)
+        """The ids of the signatures that have a page."""
+
+    @property
+    def together(self) -> Together:
+        """What is new and what upstream still owes an answer, what is probably upstream first."""
+        chosen = [item for item in self._shown if item.is_new or item.cause in _UPSTREAM]
+        chosen.sort(key=lambda item: item.cause is not Cause.UPSTREAM)
+        rows = tuple(chosen[:FRONT])
+        return Together(rows, self._heading(rows), len(chosen) - len(rows))
+
+    @cached_property
+    def alike(self) -> Mapping[str, Alike]:
+        """Every cluster as one of its devices sees it, by the signature's id."""
+        return {
+            name: Alike(len(item.devices) - 1, cluster_path(name) if name in self.names else None)
+            for item in self._verdicts.clusters
+            for name in (item.signature.id,)
+        }
+
+    def of_stage(self, verdict: DeviceVerdict) -> Alike | None:
+        """The cluster of the stage at which a device broke; None where tests failed, or nothing."""
+        if verdict.broke_at is None:
+            return None
+        broke = (verdict.device, verdict.broke_at)
+        return next(
+            (
+                self.alike[cluster.signature.id]
+                for cluster in self._verdicts.clusters
+                if any((part.device, name) == broke for part in cluster.devices for name in part.first)
+            ),
+            None,
+        )
+
+    def is_first_run(self, cluster: Cluster) -> bool:
+        """Whether it is from first runs only, so that nobody knows since when it fails."""
+        return all(part.device in self._first for part in cluster.devices)
+
+    @cached_property
+    def _first(self) -> frozenset[str]:
+        return frozenset(item.device for item in self._verdicts.devices if item.is_first)
+
+    def control(self, cluster: Cluster) -> str | None:
+        """What the reference device says to it; None where there is none."""
+        if any(part.is_reference for part in cluster.devices):
+            return "the control fails alike"
+        return f"not on the control, which is {', '.join(self._controls)}" if self._controls else None
+
+    def reported(self, page: DevicePage, runs: Mapping[str, str]) -> Reported:
+        """What a cluster's page takes from a device's page; ``runs`` has where its runs' pages lie, by nightly."""
+        path = device_path(page.device.name)
+        places: dict[str, str] = {}
+        texts: dict[str, Excerpt] = {}
+        if page.run is not None:
+            for number, row in enumerate(page.run.failures, 1):
+                test = row.outcome
+                for test_id in (one_line(other.id) for other in (test, *row.alike)):
+                    if test_id in self._wanted:
+                        places[test_id] = f"{path}#failure-{number}"
+                if one_line(test.id) in self._wanted and (test.text or test.message):
+                    said = excerpt(test.text, row.limit) if test.text else Excerpt(one_line(test.message or "", 200))
+                    texts[one_line(test.id)] = said
+            for stage in page.run.run.stages:
+                if stage.name in self._wanted:
+                    places[stage.name] = f"{path}#stages"
+                    if stage.excerpt or stage.reason:
+                        said = (
+                            excerpt(stage.excerpt, LOG_LIMIT)
+                            if stage.excerpt
+                            else Excerpt(one_line(stage.reason or ""))
+                        )
+                        texts[stage.name] = said
+        return Reported(places, texts, runs)
+
+    def pages(self, maker: PageMaker, reported: Mapping[str, Reported], gone: Names) -> Iterator[File]:
+        """The list, its file, and a page for each cluster that is listed; ``reported`` is by device."""
+        verdicts = self._verdicts
+        file = ClustersFile(judged_at=verdicts.judged_at, plan_id=verdicts.plan_id, clusters=verdicts.clusters)
+        yield maker.show(
+            "c/index.html", "clusters.html", page=file, shown_clusters=SHOWN, gone=gone.lately(), names=gone
+        )
+        yield api_file("clusters.json", file)
+        for cluster in self._shown:
+            told = {part.device: reported.get(part.device, _NOTHING) for part in cluster.devices}
+            evidence = (
+                Evidence(part.device, test, told[part.device].texts[test])
+                for part in cluster.devices
+                for test in map(one_line, part.first)
+                if test in told[part.device].texts
+            )
+            yield maker.show(
+                cluster_path(cluster.signature.id),
+                "cluster.html",
+                page=cluster,
+                reported=told,
+                evidence=next(evidence, None),
+                nights=gone.nights(cluster.signature.id),
+            )
+
+    def _heading(self, rows: Sequence[Cluster]) -> str:
+        if any(len(row.devices) > 1 for row in rows):
+            return "Broke together"
+        return "Failing since the first run" if all(map(self.is_first_run, rows)) else "Newly broken"
+
+
+_UPSTREAM = (Cause.UPSTREAM, Cause.SUSPECTED_UPSTREAM)
+_NOTHING = Reported({}, {}, {})

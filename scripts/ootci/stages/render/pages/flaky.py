@@ -1,0 +1,101 @@
+"""The ranking of flaky tests of all devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from ootci.history.flakiness import LATELY, SAMPLE, TURNS, flaky_tests, nights_that_tell
+from ootci.model.device import Device
+from ootci.model.plan import Plan
+from ootci.model.record import Record
+from ootci.stages.render.device_view import RunPage, by_nightly
+from ootci.stages.render.looks import PageMaker
+from ootci.stages.render.publish import File
+
+from .published import Published, api_file
+
+RANKED = 250
+"""Rows of the ranking."""
+OF_A_DEVICE = 200
+"""No device has more rows, so that one cannot crowd out the others."""
+_TOP = "../../"
+
+
+class FlakyEntry(Record):
+    """A test that fails and passes by turns on a device."""
+
+    device: str
+    """Name of the device."""
+    id: str
+    """The test."""
+    turns: int
+    """How often it failed and then passed."""
+    again: int
+    """Nights on which it failed and passed when it was run again."""
+    failed: int
+    """Nights on which it failed at first."""
+    sample: int
+    """Nights on which it passed or failed."""
+    plan_id: str
+    """The newest nightly on which it failed."""
+    run_page: str
+    """Address of the permanent page of its run on that nightly."""
+    page: str | None
+    """Address of its nights for people."""
+
+
+class FlakyFile(Published):
+    """flaky.json: the ranking of flaky tests."""
+
+    page: str
+    """Address of the same for people."""
+    nights: int
+    """How many nights of each device that say something of it are looked at."""
+    tests: tuple[FlakyEntry, ...]
+    """The most turns for their nights first."""
+    more: int
+    """How many were left out because there were too many."""
+
+
+def flaky_page(maker: PageMaker, devices: Sequence[FlakyFile]) -> Iterator[File]:
+    """The ranking of all devices, and its file."""
+    file = flaky_file(devices)
+    yield maker.show("flaky/index.html", "flaky.html", page=file, turns=TURNS, sample=SAMPLE)
+    yield api_file("flaky.json", file)
+
+
+def flaky_of_device(
+    device: Device, pages: Sequence[RunPage], plans: Mapping[str, Plan], place: Callable[[str], str | None]
+) -> FlakyFile:
+    """What of a device belongs into the ranking, over the newest nights that say something of it.
+
+    Args:
+        device: the device.
+        pages: the pages of all its runs.
+        plans: every nightly, oldest first, by id.
+        place: where the nights of a test are shown, as an address from the top.
+
+    """
+    counting = by_nightly(pages)
+    nights = nights_that_tell(device, plans.values())
+    found = flaky_tests([counting[plan_id].stored for plan_id in nights if plan_id in counting])
+    tests = tuple(
+        FlakyEntry(
+            **vars(test),
+            device=device.name,
+            run_page=f"{_TOP}{counting[test.plan_id].path}",
+            page=f"{_TOP}{address}" if (address := place(test.id)) else None,
+        )
+        for test in found[:OF_A_DEVICE]
+    )
+    return _ranking(tests, len(found) - len(tests))
+
+
+def flaky_file(devices: Sequence[FlakyFile]) -> FlakyFile:
+    """The ranking: the most turns for their nights first, in the order of the registry where they are alike."""
+    ranked = sorted((test for device in devices for test in device.tests), key=lambda test: -test.turns / test.sample)
+    return _ranking(ranked[:RANKED], len(ranked[RANKED:]) + sum(device.more for device in devices))
+
+
+def _ranking(tests: Sequence[FlakyEntry], more: int) -> FlakyFile:
+    return FlakyFile(page=f"{_TOP}flaky/index.html", nights=LATELY, tests=tuple(tests), more=more)

@@ -1,0 +1,178 @@
+"""The watcher's page: how old everything is that the other pages are made from, and what is kept of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import Field
+
+from ootci.history.gc import MEASURES_RUNS, TEXTS_NIGHTS
+from ootci.history.named import KEPT
+from ootci.model.device import Cadence, Device, RegisteredDevice, Tier
+from ootci.model.plan import Plan
+from ootci.model.record import Record, Time
+from ootci.model.verdict import DeviceVerdict, VerdictName, Verdicts
+from ootci.stages.render.facts import Fact
+from ootci.stages.render.front import in_order, verdict_of_each
+from ootci.stages.render.links import web_address
+from ootci.stages.render.looks import PageMaker
+from ootci.stages.render.publish import File
+from ootci.stages.render.text import one_line
+from ootci.stages.render.words import ago, many, moment
+
+from .published import Published, api_file
+
+SCHEDULE = "schedule"
+"""The event of a nightly that started by itself."""
+_TOP = "../../"
+
+
+class NightlyHealth(Record):
+    """What the newest nightly expected and got."""
+
+    plan_id: str
+    """The nightly."""
+    event: str
+    """What started it."""
+    url: str | None
+    """Page of its workflow run."""
+    expected: int
+    """How many devices it expected a report from."""
+    reported: int
+    """How many of them reported."""
+    left_out: tuple[str, ...]
+    """The others that it names."""
+    scheduled_at: Time | None
+    """When the last one that the schedule started was planned; null when it never did."""
+
+
+class DeviceHealth(Record):
+    """When a device was last heard of."""
+
+    device: str
+    """Name of the device."""
+    verdict: VerdictName
+    """The verdict."""
+    is_control: bool
+    """Whether it is expected to be OK or KNOWN on every nightly."""
+    cadence: Cadence
+    """How often nightlies run it."""
+    silent_after: Annotated[int, Field(ge=0)]
+    """Seconds: it has no data when the last nightly that ran it is older."""
+    planned_at: Time | None
+    """When the last nightly that ran it was planned; null before the first."""
+    reported_at: Time | None
+    """When its last run finished, by the clock of the machine that ran it; null before the first."""
+    page: str | None
+    """Address of the page of that run."""
+
+
+class HealthFile(Published):
+    """health.json: how old everything is that the site is made from."""
+
+    judged_at: Time
+    """The `now` that staleness was judged against."""
+    planned_at: Time | None
+    """When the newest nightly was planned; null when there has been none."""
+    stale_reason: str | None
+    """Why the site cannot be trusted to be fresh; null when it was at `judged_at`."""
+    stale_at: Time | None
+    """When the newest nightly becomes too old: whoever reads this later cannot trust it."""
+    page: str
+    """Address of the same for people."""
+    nightly: NightlyHealth | None
+    """The newest nightly; null when there has been none."""
+    devices: tuple[DeviceHealth, ...]
+    """What needs a person first, within a tier."""
+
+
+def health_page(
+    maker: PageMaker,
+    registry: Sequence[RegisteredDevice],
+    verdicts: Verdicts,
+    plans: Sequence[Plan],
+    reports: Mapping[str, tuple[datetime, str]],
+    pages: Mapping[str, Mapping[str, str]],
+) -> Iterator[File]:
+    """The health page.
+
+    Args:
+        maker: makes pages.
+        registry: every registered device, in registry order.
+        verdicts: what the judge found; whether anything is too old was found by it, too.
+        plans: every nightly, oldest first.
+        reports: of each device that ever reported, when its newest run finished, and where its page lies.
+        pages: by device and nightly, where the page of the run lies.
+
+    """
+    judged = verdict_of_each(registry, verdicts)
+    newest = next((plan for plan in reversed(plans) if plan.id == verdicts.plan_id), None)
+    file = HealthFile(
+        judged_at=verdicts.judged_at,
+        planned_at=verdicts.planned_at,
+        stale_reason=verdicts.stale_reason,
+        stale_at=verdicts.stale_at,
+        page=f"{_TOP}health/index.html",
+        nightly=_nightly(newest, plans, pages) if newest else None,
+        devices=tuple(
+            _device(item.device, judged[item.device.name], reports.get(item.device.name))
+            for item in in_order(registry, judged)
+        ),
+    )
+    yield maker.show(
+        "health/index.html",
+        "health.html",
+        page=file,
+        limit=Cadence.NIGHTLY.stale_after.total_seconds(),
+        reasons={name: one_line(verdict.reason, 160) for name, verdict in judged.items()},
+        facts_of_nightly=_facts(file, newest) if newest else (),
+        texts_nights=TEXTS_NIGHTS,
+        measures_runs=MEASURES_RUNS,
+        kept=KEPT,
+    )
+    yield api_file("health.json", file)
+
+
+def _nightly(newest: Plan, plans: Sequence[Plan], pages: Mapping[str, Mapping[str, str]]) -> NightlyHealth:
+    expected = {run.device for run in newest.runs}
+    by_itself = (plan.created_at for plan in reversed(plans) if plan.trigger.event == SCHEDULE)
+    return NightlyHealth(
+        plan_id=newest.id,
+        event=newest.trigger.event,
+        url=web_address(newest.trigger.url),
+        expected=len(expected),
+        reported=sum(newest.id in pages.get(name, ()) for name in expected),
+        left_out=tuple(item.device for item in newest.left_out),
+        scheduled_at=next(by_itself, None),
+    )
+
+
+def _device(device: Device, verdict: DeviceVerdict, report: tuple[datetime, str] | None) -> DeviceHealth:
+    return DeviceHealth(
+        device=device.name,
+        verdict=verdict.verdict,
+        is_control=device.tier is Tier.REFERENCE,
+        cadence=device.cadence,
+        silent_after=int(device.cadence.stale_after.total_seconds()),
+        planned_at=verdict.history[-1].date if verdict.history else None,
+        reported_at=report[0] if report else None,
+        page=f"{_TOP}{report[1]}" if report else None,
+    )
+
+
+def _facts(health: HealthFile, newest: Plan) -> tuple[Fact, ...]:
+    """What the newest nightly expected and got, in words."""
+    found, last = health.nightly, health.nightly.scheduled_at if health.nightly else None
+    if found is None:
+        return ()
+    left_out = ", ".join(f"{item.device} ({item.reason})" for item in newest.left_out)
+    scheduled = f"last {moment(last)}, {ago(last, health.judged_at)} before this page" if last else "never yet"
+    return (
+        Fact("nightly", found.plan_id, code=True),
+        Fact("started by", found.event, found.url),
+        Fact("by schedule", scheduled),
+        Fact("reported", f"{found.reported} of {many(found.expected, 'expected device')}"),
+        Fact("left out", left_out or "none"),
+    )

@@ -1,0 +1,334 @@
+"""The nights of every test that was ever not passing: a page for each file of a suite, and the list of all files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from types import MappingProxyType
+
+from ootci.history.not_passing import Came, NotPassing
+from ootci.model.device import KnownFailure
+from ootci.model.outcome import FAILURES, OutcomeName
+from ootci.model.plan import Plan
+from ootci.model.record import Record
+from ootci.model.spell import Spell
+from ootci.model.verdict import Change, DeviceVerdict, KnownFailureState
+from ootci.stages.render.changes import spell_of
+from ootci.stages.render.looks import PageMaker
+from ootci.stages.render.places import Places, TestFile, anchor, file_of
+from ootci.stages.render.publish import File
+from ootci.stages.render.status import OUTCOMES, Status
+from ootci.stages.render.stretches import LETTERS, signs, stretches
+from ootci.stages.render.text import one_line
+from ootci.stages.render.words import many
+
+from .published import Published, api_file
+
+ROWS = 400
+"""Rows of a file's page, each of which is a test on a device; tests beyond are counted."""
+DEVICES = 20
+"""Devices that are shown for one test, those first on which it fails now; the others are counted."""
+NAMED = 4
+"""Devices that a row of the list names; the others are counted."""
+LISTED = 300
+"""Files in the list; the others are counted."""
+NOW: Mapping[str, Status] = MappingProxyType(
+    {
+        ".": Status("not in the run", "off", "never"),
+        "p": OUTCOMES[OutcomeName.PASSED],
+        "f": Status("failing", "bad", "cross"),
+        "a": Status("flaky", "warn", "wave"),
+        "x": OUTCOMES[OutcomeName.XFAILED],
+        "X": OUTCOMES[OutcomeName.XPASSED],
+        "n": OUTCOMES[OutcomeName.NOT_RUN],
+        "s": OUTCOMES[OutcomeName.SKIPPED],
+        "u": OUTCOMES[OutcomeName.UNSUPPORTED],
+        "_": Status("no report", "warn", "silent"),
+    }
+)
+"""What came of a test on the newest nightly."""
+_AS_LETTERS = bytes.maketrans(bytes(LETTERS), "".join(LETTERS.values()).encode("ascii"))
+_FAILED = (Came.FAILED, Came.FLAKY)
+_TOP = "../../"
+
+
+class KnownMark(Record):
+    """The first entry of the vendor's list of known failures that names a test."""
+
+    state: KnownFailureState
+    """What the entry came to on the newest nightly."""
+    issue: str
+    """Where it is being worked on."""
+
+
+class DeviceLife(Record):
+    """What came of a test on one device on which it was ever not passing."""
+
+    device: str
+    """Name of the device."""
+    nights: str
+    """A letter for each nightly of the file: `p` passed, `f` failed, in whichever way, `a` failed and passed when run
+    again, `x` failed as expected, `X` passed against expectation, `n` collected and not run, `s` skipped, `u`
+    unsupported, `_` the device was expected and did not report, `.` not in the run or the device was not expected."""
+    last: str
+    """The newest nightly on which it failed, or, if it did on none of these, was not passing."""
+    signature: str | None
+    """The id of what it fails of on the newest nightly; null where it does not fail."""
+    spell: Spell | None
+    """Since when it fails; null where it does not, or nobody knows."""
+    flaky: bool
+    """Whether it is on the list of flaky tests."""
+    known: KnownMark | None
+    """What the vendor said beforehand of it; null where that is nothing."""
+
+
+class TestLife(Record):
+    """A test that was ever not passing."""
+
+    __test__ = False  # not a test of pytest, whatever its name
+
+    id: str
+    """The test."""
+    page: str
+    """Address of its nights for people."""
+    devices: tuple[DeviceLife, ...]
+    """The devices on which it was ever not passing, in registry order."""
+
+
+class LifeFile(Published):
+    """lives/<suite>/<file>.json: the newest nights of each test of a file that was ever not passing."""
+
+    suite: str
+    """The suite."""
+    file: str
+    """The file's name in its suite."""
+    nights: tuple[str, ...]
+    """The newest nightlies, oldest first."""
+    tests: tuple[TestLife, ...]
+    """Those first that fail on most devices."""
+    more: int
+    """How many such tests were left out because the file would be too long."""
+
+
+class LifeEntry(Record):
+    """A file of a suite."""
+
+    suite: str
+    """The suite."""
+    file: str
+    """The file's name in its suite."""
+    tests: int
+    """How many tests it has had."""
+    ever: int
+    """How many of them were ever not passing: neither passed, nor skipped or unsupported."""
+    failing: int
+    """How many of them fail on the newest nightly on any device."""
+    path: str
+    """Address of the file with their nights."""
+    page: str
+    """Address of the same for people."""
+
+
+class LivesFile(Published):
+    """lives.json: every file of a suite in which a test was ever not passing."""
+
+    files: tuple[LifeEntry, ...]
+    """Those first in which most tests fail on the newest nightly."""
+
+
+@dataclass(frozen=True)
+class DeviceLives:
+    """What the pages need of one device.
+
+    Attributes:
+        name: its name.
+        found: its tests that were ever not passing.
+        verdict: what the judge found.
+        flaky: ids of its flaky tests.
+
+    """
+
+    name: str
+    found: NotPassing
+    verdict: DeviceVerdict
+    flaky: frozenset[str]
+
+    @cached_property
+    def failing(self) -> Mapping[str, Change]:
+        """What the judge found of the tests that fail, by id."""
+        return {change.id: change for change in self.verdict.changes if change.after in FAILURES}
+
+    def has(self, rows: Sequence[int]) -> bool:
+        """Whether a test was ever not passing on it."""
+        return any(self.found.place(row) is not None for row in rows)
+
+    def newest(self, rows: Sequence[int]) -> Came:
+        """What came of a test on the newest nightly."""
+        states = self.found.newest
+        return Came(max((states[row] for row in rows if row < len(states)), default=0))
+
+
+class Lives:
+    """The pages of all files, made of what was gathered from each device.
+
+    Args:
+        places: where each test's place is.
+        devices: every device that ever reported, in registry order.
+        plans: every nightly, oldest first.
+        runs: by device and nightly, where the page of the run lies, from the top.
+
+    """
+
+    def __init__(
+        self,
+        places: Places,
+        devices: Sequence[DeviceLives],
+        plans: Sequence[Plan],
+        runs: Mapping[str, Mapping[str, str]],
+    ) -> None:
+        self._places = places
+        self._devices = devices
+        self._plans = plans
+        self._values = {
+            "plans": {plan.id: plan for plan in plans},
+            "runs": runs,
+            "signs": signs(),
+            "now": NOW,
+            "picture": stretches,
+            "in_words": in_words,
+            "first_devices": _first_devices,
+        }
+        self._found: dict[str, list[str]] = {}
+        # By row: the newest night on which it was not passing, and on how many devices it fails now.
+        self._last: dict[int, int] = {}
+        self._now: Counter[int] = Counter()
+        for item in devices:
+            for row, last in zip(item.found.rows, item.found.last, strict=True):
+                self._last[row] = max(last, self._last.get(row, 0))
+                self._now[row] += item.newest((row,)) is Came.FAILED
+
+    def pages(self, maker: PageMaker) -> Iterator[File]:
+        """The list of all files, the page of each with a test that was ever not passing, and the file of each page."""
+        entries = {file.page: self._entry(file) for file in self._places.files}
+        listed = sorted(
+            entries.values(), key=lambda item: (-item.failing, one_line(item.suite, 60), one_line(item.file, 200))
+        )
+        yield maker.show(
+            "t/index.html",
+            "lives.html",
+            rows=listed[:LISTED],
+            total=len(listed),
+            beyond=self._places.beyond,
+            failing={entries[file.page].page: self._failing(file) for file in self._places.files},
+            named_devices=NAMED,
+        )
+        yield api_file("lives.json", LivesFile(files=tuple(item for item in listed if item.ever)))
+        for file in self._places.files:
+            if self._ever(file):
+                life = self._life_file(file)
+                passing = {test.id: self._passing(file.tests[test.id]) for test in life.tests}
+                yield api_file(entries[file.page].path, life)
+                yield maker.show(file.page, "life.html", page=life, of=len(file.tests), passing=passing, **self._values)
+
+    def of_entry(self, entry: KnownFailure) -> str | None:
+        """The page of the file that a list of known failures names, from the top; None where it has none."""
+        file = self._places.file(entry.suite, file_of(entry.id, entry.suite))
+        return file.page if file is not None and self._ever(file) else None
+
+    def _ever(self, file: TestFile) -> list[str]:
+        """The tests that were ever not passing: those first that fail on most devices, then what failed last."""
+        if file.page not in self._found:
+            found = [
+                (-sum(self._now[row] for row in rows), -max(self._last.get(row, -1) for row in rows), test_id)
+                for test_id, rows in file.tests.items()
+                if any(row in self._last for row in rows)
+            ]
+            self._found[file.page] = [test_id for *_, test_id in sorted(found)]
+        return self._found[file.page]
+
+    def _entry(self, file: TestFile) -> LifeEntry:
+        ever = self._ever(file)
+        return LifeEntry(
+            suite=file.suite,
+            file=file.name,
+            tests=len(file.tests),
+            ever=len(ever),
+            failing=sum(any(self._now[row] for row in file.tests[test_id]) for test_id in ever),
+            path=f"lives{file.page.removeprefix('t').removesuffix('/index.html')}.json",
+            page=f"{_TOP}{file.page}",
+        )
+
+    def _failing(self, file: TestFile) -> list[tuple[str, int]]:
+        """The devices on which tests of a file fail now, with how many do, the most first."""
+        tests = [file.tests[test_id] for test_id in self._ever(file)]
+        counts = [(item.name, sum(item.newest(rows) is Came.FAILED for rows in tests)) for item in self._devices]
+        return sorted((pair for pair in counts if pair[1]), key=lambda pair: -pair[1])
+
+    def _passing(self, rows: Sequence[int]) -> int:
+        """On how many devices a test passes on which it was never not passing."""
+        return sum(item.newest(rows) is Came.PASSED for item in self._devices if not item.has(rows))
+
+    def _life_file(self, file: TestFile) -> LifeFile:
+        ever = self._ever(file)
+        tests: list[TestLife] = []
+        shown = 0
+        for test_id in ever:
+            rows = file.tests[test_id]
+            devices = tuple(self._life(item, test_id, rows) for item in self._devices if item.has(rows))
+            shown += min(len(devices), DEVICES)
+            if shown > ROWS:
+                break
+            tests.append(TestLife(id=test_id, page=f"../../{_TOP}{file.page}#{anchor(test_id)}", devices=devices))
+        width = min(len(self._plans), max(item.found.width for item in self._devices))
+        return LifeFile(
+            suite=file.suite,
+            file=file.name,
+            nights=tuple(plan.id for plan in self._plans[-width:]),
+            tests=tuple(tests),
+            more=len(ever) - len(tests),
+        )
+
+    def _life(self, item: DeviceLives, test_id: str, rows: Sequence[int]) -> DeviceLife:
+        places = [place for row in rows if (place := item.found.place(row)) is not None]
+        nights, *others = (item.found.nights(place) for place in places)
+        if others:
+            # The rows of one test are never in one run together.
+            nights = bytes(map(max, zip(nights, *others, strict=True)))
+        failed = max(map(nights.rfind, _FAILED))
+        not_passing = max(item.found.last[place] for place in places)
+        change = item.failing.get(test_id)
+        known = next((found for found in item.verdict.known_failures if found.entry.matches(test_id)), None)
+        return DeviceLife(
+            device=item.name,
+            nights=nights.translate(_AS_LETTERS).decode("ascii"),
+            last=self._plans[len(self._plans) - len(nights) + failed if failed >= 0 else not_passing].id,
+            signature=change.signature if change is not None else None,
+            spell=spell_of(change, item.verdict.spells) if change is not None else None,
+            flaky=test_id in item.flaky,
+            known=KnownMark(state=known.state, issue=known.entry.issue) if known is not None else None,
+        )
+
+
+def _first_devices(test: TestLife) -> list[DeviceLife]:
+    """The devices that a page shows of a test, those first on which it fails now."""
+    return sorted(test.devices, key=lambda item: not item.nights.endswith("f"))[:DEVICES]
+
+
+@lru_cache(maxsize=2_000)
+def in_words(nights: str) -> str:
+    """What came of a test, without when: ``failed on 3 of 28 nights, passed again on 1 of them``."""
+    ran = many(sum(map(nights.count, "pfaxX")), "night")
+    parts = []
+    if failed := sum(map(nights.count, "fa")):
+        parts.append(f"failed on {failed} of {ran}")
+    if again := nights.count("a"):
+        parts.append(f"passed again on {again} of them")
+    if expected := nights.count("x"):
+        parts.append(f"failed as expected on {expected} of {ran}")
+    if unexpected := nights.count("X"):
+        parts.append(f"passed against expectation on {unexpected} of {ran}")
+    if missing := nights.count("n"):
+        parts.append(f"collected and not run on {many(missing, 'night')}")
+    return ", ".join(parts) or "was not passing on an earlier night or in an attempt that was replaced"

@@ -1,0 +1,297 @@
+"""The pages of nightlies: one PyTorch, and what became of every device on it."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ootci.history.nightly_build import build_of_nightly
+from ootci.model.device import RegisteredDevice, Tier
+from ootci.model.outcome import PassRate
+from ootci.model.plan import Plan, PlannedRun
+from ootci.model.record import Record, Time
+from ootci.model.torch_build import TorchBuild, TorchRequest, commits_between
+from ootci.model.verdict import VerdictName, Verdicts
+from ootci.stages.render.device_view import RunPage, by_nightly
+from ootci.stages.render.facts import Fact, torch_view
+from ootci.stages.render.links import folder_name, pytorch_commit, web_address
+from ootci.stages.render.looks import PageMaker
+from ootci.stages.render.publish import File
+from ootci.stages.render.status import SEVERITY, VERDICTS, Status, shown
+from ootci.stages.render.text import one_line
+
+from .published import Compact, api_file
+
+NIGHTS_LISTED = 90
+"""So many of the newest nightlies are on the list; every nightly has a page."""
+LEFT_OUT = Status("left out", "off", "never")
+
+_EVENTS = {"schedule": "by the schedule", "workflow_dispatch": "by hand", "local": "on a person's own machine"}
+_TOP = "../../"
+
+
+class VerdictCount(Record):
+    """How many devices of a nightly have a verdict."""
+
+    verdict: VerdictName | None
+    """The verdict; null where none is kept any more."""
+    devices: int
+    """How many devices."""
+
+
+class NightlyHead(Record):
+    """A nightly: one PyTorch on every device."""
+
+    plan_id: str
+    """The nightly."""
+    planned_at: Time
+    """When it was planned."""
+    event: str
+    """What started it."""
+    url: str | None
+    """Page of its workflow run."""
+    torch: str | None
+    """The version of the nightly build that was tested; null when no device said it with its commit."""
+    commit: str | None
+    """That build's commit."""
+    verdicts: tuple[VerdictCount, ...]
+    """The devices that it expected, by verdict, what needs a person first."""
+
+
+class NightlyEntry(NightlyHead):
+    """A nightly, and where it stands."""
+
+    path: str
+    """Address of its file."""
+    page: str
+    """Address of its page."""
+
+
+class NightliesFile(Compact):
+    """nightlies.json: every nightly."""
+
+    page: str
+    """Address of the newest of them for people."""
+    nightlies: tuple[NightlyEntry, ...]
+    """Oldest first."""
+
+
+class NightlyDevice(Record):
+    """A device that a nightly expected a report from."""
+
+    device: str
+    """Name of the device."""
+    verdict: VerdictName | None
+    """Its verdict on that nightly; null where it is not kept any more."""
+    passed: PassRate | None
+    """Tests of the required suites; null where nothing was reported."""
+    torch: str | None
+    """The version that was installed, or else the one that was going to be."""
+    commit: str | None
+    """Its commit; null where it is not known."""
+    deviation: str | None
+    """What was wanted and what was got, where that differs."""
+    page: str | None
+    """Address of the permanent page of its run; null where there is none."""
+
+
+class NightlyLeftOut(Record):
+    """A device that a nightly did not run."""
+
+    device: str
+    """Name of the device."""
+    paused: bool
+    """Whether its file said so."""
+    reason: str
+    """Why."""
+
+
+class CommitsSince(Record):
+    """The commits that were new on a nightly."""
+
+    plan_id: str
+    """The nightly before whose commit is known."""
+    commit: str
+    """Its commit."""
+    address: str | None
+    """Where the commits since are listed; null when there are none."""
+
+
+class NightlyFile(Compact, NightlyHead):
+    """nightlies/<nightly>.json: what became of every device on a nightly."""
+
+    page: str
+    """Address of the same for people."""
+    since: CommitsSince | None
+    """What was new; null when its commit or every earlier one is unknown."""
+    devices: tuple[NightlyDevice, ...]
+    """By tier, then what needs a person first."""
+    left_out: tuple[NightlyLeftOut, ...]
+    """Those that were not expected to report."""
+
+
+@dataclass(frozen=True)
+class NightReport:
+    """What is kept of the attempt that counts of one device on one nightly, so that no run need be in memory."""
+
+    href: str
+    request: TorchRequest
+    torch: TorchBuild | None
+    passed: PassRate
+
+
+def night_reports(device: str, pages: Sequence[RunPage], plans: Mapping[str, Plan]) -> dict[str, NightReport]:
+    """What a device reported, by nightly: of every nightly the attempt that counts."""
+    found = {}
+    for plan_id, page in by_nightly(pages).items():
+        plan = plans.get(plan_id)
+        expected = plan.expected(device) if plan is not None else None
+        if expected is not None:
+            passed = page.stored.counts(expected.required_suites).pass_rate
+            found[plan_id] = NightReport(page.path, page.run.torch_request, page.run.torch, passed)
+    return found
+
+
+def nightly_pages(maker: PageMaker, nightlies: Iterator[NightlyFile], plans: Sequence[Plan]) -> Iterator[File]:
+    """A page for every nightly and the list of all, each with its file.
+
+    Args:
+        maker: makes pages.
+        nightlies: the nightlies, oldest first.
+        plans: the plan of each.
+
+    """
+    words = {"tally": _tally, "facts_of": nightly_facts}
+    entries: list[NightlyEntry] = []
+    newest: deque[NightlyFile] = deque(maxlen=NIGHTS_LISTED)
+    ids = [None, *(plan.id for plan in plans), None]
+    for number, night in enumerate(nightlies, 1):
+        folder = folder_name(night.plan_id)
+        page, path = f"n/{folder}/index.html", f"nightlies/{folder}.json"
+        values = {"before": ids[number - 1], "after": ids[number + 1], "events": _EVENTS, "left_out": _left_out_looks}
+        yield maker.show(page, "nightly.html", page=night, **values, **words)
+        yield api_file(path, night)
+        head = {name: getattr(night, name) for name in NightlyHead.model_fields}
+        entries.append(NightlyEntry(**head, path=path, page=f"{_TOP}{page}"))
+        newest.appendleft(night)
+    yield maker.show("n/index.html", "nightlies.html", nights=tuple(newest), total=len(plans), **words)
+    yield api_file("nightlies.json", NightliesFile(page=f"{_TOP}n/index.html", nightlies=tuple(entries)))
+
+
+def nightly_files(
+    registry: Sequence[RegisteredDevice],
+    verdicts: Verdicts,
+    plans: Sequence[Plan],
+    reported: Mapping[str, Mapping[str, NightReport]],
+) -> Iterator[NightlyFile]:
+    """What became of every device on every nightly, oldest first, made one by one.
+
+    Args:
+        registry: every registered device, in registry order.
+        verdicts: what the judge found; the verdicts of past nights are in it.
+        plans: every nightly, oldest first.
+        reported: by device and nightly, what was reported.
+
+    """
+    judged = {(device.device, night.plan_id): night.verdict for device in verdicts.devices for night in device.history}
+    devices = {item.device.name: item for item in registry}
+    known: tuple[Plan, TorchBuild] | None = None
+    for plan in plans:
+        tonight = {name: reports[plan.id] for name, reports in reported.items() if plan.id in reports}
+        build = build_of_nightly((item.request, item.torch) for item in tonight.values())
+        rows = [
+            _row(run, judged.get((run.device, plan.id)), tonight.get(run.device), registered=run.device in devices)
+            for run in plan.runs
+        ]
+        rows.sort(key=_rank(devices))
+        counts = Counter(row.verdict for row in sorted(rows, key=_severity))
+        yield NightlyFile(
+            plan_id=plan.id,
+            planned_at=plan.created_at,
+            event=plan.trigger.event,
+            url=web_address(plan.trigger.url),
+            torch=one_line(build.version, 60) if build else None,
+            commit=build.git_version if build else None,
+            verdicts=tuple(VerdictCount(verdict=verdict, devices=count) for verdict, count in counts.items()),
+            page=f"../{_TOP}n/{folder_name(plan.id)}/index.html",
+            since=_since(build, known),
+            devices=tuple(rows),
+            left_out=_left_out(plan, devices),
+        )
+        known = (plan, build) if build is not None else known
+
+
+def nightly_facts(night: NightlyFile) -> tuple[Fact, ...]:
+    """Which PyTorch it was, and its commits since the nightly before whose commit is known."""
+    if night.torch is None:
+        return (Fact("PyTorch", "unknown: no device said the commit of a nightly build"),)
+    commit, since = night.commit or "", night.since
+    facts = [
+        Fact("PyTorch", night.torch, code=True),
+        Fact("commit", commit[:12], pytorch_commit(commit), code=True, whole=commit),
+    ]
+    if since is None:
+        return (*facts, Fact("new commits", "unknown: no earlier nightly says its commit"))
+    before = one_line(since.plan_id, 60)
+    span = f"{since.commit[:7]}...{commit[:7]}" if since.address else "none"
+    return (*facts, Fact("new commits", f"{span} since nightly {before}", since.address))
+
+
+def _tally(count: VerdictCount) -> Status:
+    """How many devices have a verdict, in words."""
+    status = shown(count.verdict)
+    return replace(status, word=f"{count.devices} {status.word}")
+
+
+def _left_out_looks(row: NightlyLeftOut) -> Status:
+    return VERDICTS[VerdictName.PAUSED] if row.paused else LEFT_OUT
+
+
+def _since(build: TorchBuild | None, known: tuple[Plan, TorchBuild] | None) -> CommitsSince | None:
+    """The commits since the last nightly before whose build is known."""
+    if build is None or known is None:
+        return None
+    plan, before = known
+    return CommitsSince(plan_id=plan.id, commit=before.git_version or "", address=commits_between(before, build))
+
+
+def _row(run: PlannedRun, verdict: VerdictName | None, told: NightReport | None, *, registered: bool) -> NightlyDevice:
+    build = told.torch if told else None
+    commit = build.git_version if build else None
+    torch = torch_view(told.request if told else run.torch, build)
+    return NightlyDevice(
+        device=run.device if registered else one_line(run.device, 60),
+        verdict=verdict,
+        passed=told.passed if told else None,
+        torch=torch.version,
+        commit=commit if pytorch_commit(commit) else None,
+        deviation=torch.marker,
+        page=f"../{_TOP}{told.href}" if told and registered else None,
+    )
+
+
+def _left_out(plan: Plan, devices: Mapping[str, RegisteredDevice]) -> tuple[NightlyLeftOut, ...]:
+    """Who was left out and why; a device that the plan does not name at all is not passed over in silence."""
+    named = {run.device for run in plan.runs} | {item.device for item in plan.left_out}
+    rows = [
+        (item.device if item.device in devices else one_line(item.device, 60), item.paused, one_line(item.reason))
+        for item in plan.left_out
+    ]
+    rows += [(name, False, "the plan of this nightly does not name it") for name in devices if name not in named]
+    return tuple(NightlyLeftOut(device=name, paused=paused, reason=reason) for name, paused, reason in rows)
+
+
+def _rank(devices: Mapping[str, RegisteredDevice]) -> Callable[[NightlyDevice], tuple[int, int]]:
+    """By tier, then what needs a person first; the sorting keeps the order of the registry otherwise."""
+    tiers = list(Tier)
+
+    def rank(row: NightlyDevice) -> tuple[int, int]:
+        item = devices.get(row.device)
+        return tiers.index(item.device.tier) if item is not None else len(tiers), _severity(row)
+
+    return rank
+
+
+def _severity(row: NightlyDevice) -> int:
+    return SEVERITY.index(row.verdict) if row.verdict is not None else len(SEVERITY)

@@ -1,0 +1,155 @@
+"""The registry: every device file as it stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ootci.model.device import Cadence, Device, RegisteredDevice, Tier
+from ootci.model.plan import Plan
+from ootci.model.record import Record
+from ootci.model.torch_build import Channel
+from ootci.model.verdict import VerdictName
+from ootci.stages.render.facts import contacts, plugin_source
+from ootci.stages.render.links import device_path, web_address
+from ootci.stages.render.looks import PageMaker
+from ootci.stages.render.publish import File
+from ootci.stages.render.status import VERDICTS
+
+from .published import Published, api_file
+
+_TOP = "../../"
+_RUN_OF_GITHUB = re.compile(r"(https://[^/]+/[^/]+/[^/]+)/actions/runs/\d+")
+
+
+class RegisteredSuite(Record):
+    """A suite that is run on a device."""
+
+    name: str
+    """Its name."""
+    required: bool
+    """False for an advisory suite: shown, but it does not decide the verdict."""
+
+
+class Contact(Record):
+    """Who answers for a device, or where to read more."""
+
+    kind: str
+    """`maintainer`, `issues`, `source`, `documentation` or `homepage`."""
+    text: str
+    """A handle, or the address as it is shown."""
+    address: str | None
+    """Where it leads."""
+
+
+class RegistryEntry(Record):
+    """A device file."""
+
+    device: str
+    """Name of the device."""
+    display_name: str
+    """Its name for people."""
+    vendor: str
+    """Who makes it."""
+    tier: Tier
+    """How much it counts."""
+    gates: bool
+    """Whether it can block a merge."""
+    file: str
+    """The file's place in the repository."""
+    file_address: str | None
+    """The file on the web; null where the repository is not known."""
+    distribution: str
+    """Name of the plugin's Python distribution."""
+    source: str
+    """Where the plugin comes from."""
+    source_address: str | None
+    """The same as an address, where it is one."""
+    channel: Channel
+    """Where torch comes from."""
+    release: str | None
+    """The release of torch that is wanted, where it is one."""
+    variant: str
+    """The build variant of torch."""
+    cadence: Cadence
+    """How often nightlies run it."""
+    labels: tuple[str, ...]
+    """What its runner must have."""
+    suites: tuple[RegisteredSuite, ...]
+    """What is run."""
+    known_failures: int
+    """How many entries its list of known failures has."""
+    unsupported: tuple[str, ...]
+    """Capabilities that it is declared not to have."""
+    bad_ranges: int
+    """How many ranges of nights say nothing of it."""
+    contacts: tuple[Contact, ...]
+    """Who answers for it."""
+    paused: str | None
+    """Why it is not run; null when it is."""
+    page: str
+    """Address of its page."""
+
+
+class RegistryFile(Published):
+    """registry.json: every device file as it stands."""
+
+    page: str
+    """Address of the same for people."""
+    devices: tuple[RegistryEntry, ...]
+    """In registry order."""
+
+
+def registry_page(maker: PageMaker, registry: Sequence[RegisteredDevice], newest: Plan | None) -> Iterator[File]:
+    """The registry and its file.
+
+    Args:
+        maker: makes pages.
+        registry: every registered device, in registry order.
+        newest: the newest nightly.
+
+    """
+    file = registry_file(registry, newest)
+    elsewhere = {item.device.name for item in registry if item.device.external}
+    yield maker.show(
+        "devices/index.html", "registry.html", page=file, elsewhere=elsewhere, paused=VERDICTS[VerdictName.PAUSED]
+    )
+    yield api_file("registry.json", file)
+
+
+def registry_file(registry: Sequence[RegisteredDevice], newest: Plan | None) -> RegistryFile:
+    """Every device file; the page of the newest nightly's workflow run says which repository they are in."""
+    found = _RUN_OF_GITHUB.match(web_address(newest.trigger.url) or "") if newest else None
+    devices = (
+        _entry(item.device, f"{item.path.parent.name}/{item.path.name}", found[1] if found else None)
+        for item in registry
+    )
+    return RegistryFile(page=f"{_TOP}devices/index.html", devices=tuple(devices))
+
+
+def _entry(device: Device, path: str, repository: str | None) -> RegistryEntry:
+    source = plugin_source(device.plugin)
+    return RegistryEntry(
+        device=device.name,
+        display_name=device.display_name,
+        vendor=device.vendor,
+        tier=device.tier,
+        gates=device.gates,
+        file=path,
+        file_address=web_address(f"{repository}/blob/HEAD/{path}") if repository else None,
+        distribution=device.plugin.distribution,
+        source=source.value,
+        source_address=source.href,
+        channel=device.torch.channel,
+        release=device.torch.release,
+        variant=device.torch.variant,
+        cadence=device.cadence,
+        labels=device.runner.labels,
+        suites=tuple(RegisteredSuite(name=suite.name, required=suite.required) for suite in device.suites),
+        known_failures=len(device.known_failures),
+        unsupported=tuple(item.capability.value for item in device.unsupported),
+        bad_ranges=len(device.bad_ranges),
+        contacts=tuple(Contact(kind=fact.label, text=fact.value, address=fact.href) for fact in contacts(device)),
+        paused=device.paused.reason if device.paused else None,
+        page=f"{_TOP}{device_path(device.name)}",
+    )

@@ -1,0 +1,232 @@
+"""What came of every test of every run, for programs: a small file for each attempt, and tables of tests beside them.
+
+Rows are those of the history's table of tests, which all devices share and to which lines are only added. So a run's
+file does not change, nothing is written twice, and two runs can be compared row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from ootci.history.claims import known_ids
+from ootci.history.states import painted, row_text
+from ootci.history.stored import StoredRun
+from ootci.history.tables import TestTable
+from ootci.model.build import AnyStage, PluginBuild, StageStatus
+from ootci.model.outcome import Counts, OutcomeName
+from ootci.model.plan import Plan
+from ootci.model.record import Record, Time
+from ootci.model.run import Environment, Run, SuiteReport
+from ootci.model.torch_build import TorchBuild, TorchRequest
+from ootci.stages.render.device_view import RunPage
+from ootci.stages.render.links import folder_name
+
+from .published import Compact, Published
+
+RUNS = "runs"
+TESTS = "tests"
+TESTS_EACH = 4096
+"""Rows in one file of tests: one is read in a moment, and a year of a device needs few."""
+
+
+class RunEntry(Record):
+    """One attempt of a device, and where it stands."""
+
+    id: str
+    """Identity of the run; attempts share it."""
+    plan_id: str
+    """The nightly that it belongs to."""
+    attempt: int
+    """1 for the first attempt."""
+    counts: bool
+    """Whether it is the last attempt of its nightly, which is the one that counts."""
+    started_at: Time
+    """When the first stage started."""
+    path: str
+    """Address of its file."""
+    page: str
+    """Address of its page."""
+
+
+class RunsFile(Published):
+    """runs/<device>.json: every attempt of a device."""
+
+    device: str
+    """Name of the device."""
+    runs: tuple[RunEntry, ...]
+    """Oldest nightly first, and of a nightly the first attempt first."""
+
+
+class RunStage(Record):
+    """One stage of a run."""
+
+    name: AnyStage
+    """The stage."""
+    status: StageStatus
+    """How it ended."""
+    duration: float
+    """Seconds that it took."""
+    reason: str | None
+    """One line: why it did not pass."""
+    only_tests: bool
+    """Whether failing tests are all that was wrong with it."""
+
+
+class OutcomeRows(Record):
+    """Tests that came to one outcome, unless a later entry names them, too."""
+
+    outcome: OutcomeName
+    """What came of them."""
+    rows: str
+    """Their rows, ascending, with spaces between: each as its distance from the row before, the first from 0. `+n`
+    after one stands for n more rows in sequence, of which the last is the row before the next. `3 2+4` are the rows 3
+    and 5 to 9."""
+
+
+class RunFile(Compact):
+    """runs/<device>/<nightly>.<attempt>.json: what came of every test of one attempt. It does not change."""
+
+    id: str
+    """Identity of the run."""
+    device: str
+    """Name of the device."""
+    plan_id: str
+    """The nightly that it belongs to."""
+    attempt: int
+    """1 for the first attempt."""
+    started_at: Time
+    """When the first stage started."""
+    finished_at: Time
+    """When the last stage ended."""
+    torch_request: TorchRequest
+    """The torch wanted and got."""
+    torch: TorchBuild | None
+    """The torch that was installed."""
+    plugin: PluginBuild | None
+    """The plugin that was installed."""
+    environment: Environment
+    """Where the run took place."""
+    stages: tuple[RunStage, ...]
+    """Every stage, in order, run or not."""
+    suites: tuple[SuiteReport, ...]
+    """What each suite reported."""
+    counts: Counts
+    """Tests of all suites by outcome."""
+    outcomes: tuple[OutcomeRows, ...]
+    """What came of every test, to be read in order: a row that is named again has the later outcome. The first entry
+    names all tests of the run."""
+    flaky: str
+    """Rows of the failing tests that passed when they were run again, written as in `outcomes`."""
+    known: str
+    """Rows of the failing tests that the vendor knew of on that night, written as in `outcomes`."""
+    tests: str
+    """Address of the folder that tells which test a row is: row r stands in its file `<n>.json` with n = r divided by
+    `tests_each`, rounded down."""
+    tests_each: int
+    """How many rows each of those files has."""
+
+
+class TestEntry(Record):
+    """A test, whichever devices it ran on."""
+
+    __test__ = False  # not a test of pytest, whatever its name
+
+    id: str
+    """The test."""
+    suite: str
+    """The suite that it belongs to."""
+    capability: str | None
+    """The capability that it proves."""
+
+
+class TestsFile(Published):
+    """tests/<n>.json: which tests some rows are. A row keeps its test; new tests get new rows.
+
+    A test whose suite, capability or title changed has several rows, of which a run has one.
+    """
+
+    __test__ = False  # not a test of pytest, whatever its name
+
+    first: int
+    """The row of the first test here; the others follow. Only the last of these files can have fewer than
+    `tests_each`, and grow."""
+    tests: tuple[TestEntry, ...]
+    """In the order of rows."""
+
+
+def run_path(run: Run) -> str:
+    """Where the file of an attempt lies, from the API's folder; the place stays when a later attempt comes."""
+    return f"{RUNS}/{run.device}/{folder_name(run.plan_id)}.{run.attempt}.json"
+
+
+def run_file(run: StoredRun, plan: Plan | None) -> bytes:
+    """The file of an attempt.
+
+    Args:
+        run: the attempt.
+        plan: its nightly, with what the vendor said beforehand.
+
+    """
+    head, known = run.head, known_ids(plan, run)
+    file = RunFile(
+        id=head.id,
+        device=head.device,
+        plan_id=head.plan_id,
+        attempt=head.attempt,
+        started_at=head.started_at,
+        finished_at=head.finished_at,
+        torch_request=head.torch_request,
+        torch=head.torch,
+        plugin=head.plugin,
+        environment=head.environment,
+        stages=tuple(RunStage(**stage.model_dump(include=set(RunStage.model_fields))) for stage in head.stages),
+        suites=head.suites,
+        counts=run.counts(),
+        outcomes=tuple(OutcomeRows(outcome=outcome, rows=rows) for outcome, rows in painted(run.states)),
+        flaky=row_text(sorted(item.row for item in run.failures if item.is_flaky)),
+        known=row_text(sorted(item.row for item in run.failures if item.id in known)),
+        tests=f"../../{TESTS}/",
+        tests_each=TESTS_EACH,
+    )
+    return file.to_json().encode("utf-8")
+
+
+def by_age(pages: Iterable[RunPage], plans: Mapping[str, Plan]) -> list[RunPage]:
+    """The attempts by the age of their nightlies, not by when they were run: one that was run again is not newer."""
+
+    def age(page: RunPage) -> tuple[datetime, str, int]:
+        plan, run = plans.get(page.run.plan_id), page.run
+        return plan.created_at if plan is not None else run.started_at, run.plan_id, run.attempt
+
+    return sorted(pages, key=age)
+
+
+def runs_file(device: str, pages: Sequence[RunPage], plans: Mapping[str, Plan]) -> bytes:
+    """The list of a device's attempts, oldest nightly first."""
+    entries = (
+        RunEntry(
+            id=page.run.id,
+            plan_id=page.run.plan_id,
+            attempt=page.run.attempt,
+            counts=page.latest,
+            started_at=page.run.started_at,
+            path=run_path(page.run).removeprefix(f"{RUNS}/"),
+            page=f"../../../{page.path}",
+        )
+        for page in by_age(pages, plans)
+    )
+    return RunsFile(device=device, runs=tuple(entries)).to_json().encode("utf-8")
+
+
+def tests_paths(table: TestTable) -> list[str]:
+    """Where the tables of tests lie, from the API's folder."""
+    return [f"{TESTS}/{first // TESTS_EACH}.json" for first in range(0, len(table), TESTS_EACH)]
+
+
+def tests_file(table: TestTable, number: int) -> bytes:
+    """One of them."""
+    first = number * TESTS_EACH
+    tests = table.tests[first : first + TESTS_EACH]
+    entries = (TestEntry(id=test.id, suite=test.suite, capability=test.capability) for test in tests)
+    return TestsFile(first=first, tests=tuple(entries)).to_json().encode("utf-8")

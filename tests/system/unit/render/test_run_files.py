@@ -22,7 +22,7 @@ from ootci.model.device import KnownFailure
 from ootci.model.outcome import Attempt, OutcomeName
 from ootci.model.run import Run
 from ootci.stages.render import render
-from ootci.stages.render.pages.api import run_files
+from ootci.stages.render.pages import run_files
 
 SMALL = 12_000
 """Bytes of the file of a run of 10,000 tests: with 50 devices over a year they take a fifth of what Pages bears."""

@@ -11,7 +11,7 @@ from unit.render.sample import Sample
 from unit.render.sample_runs import NIGHTS, plan_id
 
 from ootci.stages.render import render
-from ootci.stages.render.pages.api import runs
+from ootci.stages.render.pages import runs
 
 
 def page(site: Path, device: str, number: int, attempt: str = "") -> Element:

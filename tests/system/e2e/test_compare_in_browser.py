@@ -30,7 +30,7 @@ from ootci.model.outcome import Attempt, OutcomeName, Way
 from ootci.model.run import Run
 from ootci.stages.judge import judge
 from ootci.stages.render import render
-from ootci.stages.render.pages.api import run_files
+from ootci.stages.render.pages import run_files
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

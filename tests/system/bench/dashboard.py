@@ -92,7 +92,8 @@ class Fleet:
                 key, month = RunKey(run.plan_id, name, run.attempt), month_of(run.started_at)
                 for found in details:
                     kind = type(found).__name__.lower()
-                    files[details_file(folder, month, key, kind)] = packed(found) or b""
+                    if text := packed(found):
+                        files[details_file(folder, month, key, kind)] = text
                 write_files(files)
 
     def _plan(self, plan: Plan) -> Plan:
@@ -164,7 +165,7 @@ def _rendered(place: Path, site: Path, registry: Path) -> Cost:
     done = subprocess.run(
         [*command, str(site), str(registry)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
+        stdout=subprocess.PIPE,
         text=True,
         check=True,
     )

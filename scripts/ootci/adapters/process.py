@@ -276,6 +276,12 @@ def ask(
     return answer
 
 
+def version_line(program: str) -> str | None:
+    """First line of what a program answers to ``--version``; None where there is no such program."""
+    answer = ask([program, "--version"])
+    return answer.out.splitlines()[0] if answer and answer.exit_code == 0 and answer.out else None
+
+
 def end_all_with(variable: str, value: str) -> int:
     """End every process that has this environment variable, and say how many there were.
 

@@ -26,7 +26,7 @@ from ootci.model.plan import Plan, Trigger
 from ootci.model.record import read, write
 from ootci.model.run import Run
 from ootci.model.workspace import Workspace
-from ootci.stages.build import build
+from ootci.stages.build import NewEnvironment, build
 from ootci.stages.collect import collect
 from ootci.stages.plan import plan
 from ootci.stages.test import suite_options, test
@@ -97,7 +97,8 @@ class Search:
             result, reason = StepResult.UNTESTABLE, problem.what
         else:
             write(planned, workspace.plan)
-            built = build(item, planned.runs[0], workspace, self.suites, clock=clock, progress=self.progress)
+            environment = NewEnvironment(item, planned.runs[0], workspace, self.suites)
+            built = build(environment, clock=clock, progress=self.progress)
             if built.stages[0].status is not StageStatus.PASSED:
                 # A network that is gone says nothing of the nightly, and would say the same of every other one.
                 NightlyIndex.of(item.device)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ootci.adapters.interpreter import InterpreterProblem, installed_beside
+from ootci.adapters.interpreter import Installed, InterpreterProblem, installed_beside
 from ootci.adapters.python_env import as_it_is, device_environment
 from ootci.adapters.terminal import Progress
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, HostFailure, OotciError
@@ -24,7 +24,7 @@ from ootci.model.run import Run
 from ootci.model.torch_build import Channel, TorchRequest
 from ootci.model.verdict import AS_EXPECTED, VerdictName, Verdicts
 from ootci.stages import render
-from ootci.stages.build import GivenEnvironment, build, suite_requirements, take_environment
+from ootci.stages.build import GivenEnvironment, NewEnvironment, build, suite_requirements
 from ootci.stages.collect import collect
 from ootci.stages.judge import judge
 from ootci.stages.plan import Proposed, plan, with_built
@@ -63,7 +63,8 @@ Preparation = Callable[[RegisteredDevice, PlannedRun, Night], tuple[RegisteredDe
 
 def built_here(item: RegisteredDevice, run: PlannedRun, night: Night) -> tuple[RegisteredDevice, Build]:
     """Make the device's environment and plugin on this machine."""
-    return item, build(item, run, night.folders.workspace, night.suites, clock=clock, progress=night.progress)
+    environment = NewEnvironment(item, run, night.folders.workspace, night.suites)
+    return item, build(environment, clock=clock, progress=night.progress)
 
 
 def run_night(night: Night, prepare: Preparation = built_here) -> tuple[Plan, Verdicts]:
@@ -135,20 +136,20 @@ def run_in_environment(night: Night, device: Device, python: Path) -> tuple[Plan
     env = device_environment(python.parent.parent, variables)
     names = ("torch", device.plugin.distribution, *(needed.name for needed in suite_requirements(night.suites)))
     try:
-        given = GivenEnvironment(python, installed_beside(python, names, env))
+        installed = installed_beside(python, names, env)
     except InterpreterProblem as problem:
         raise HostFailure(str(problem), where=f"--python {python}", fix="see whether it starts by itself") from problem
 
     def take(item: RegisteredDevice, run: PlannedRun, night: Night) -> tuple[RegisteredDevice, Build]:
         here = item.model_copy(update={"device": item.device.model_copy(update={"environment": variables})})
-        workspace = night.folders.workspace
-        return here, take_environment(here, run, given, workspace, night.suites, clock=clock, progress=night.progress)
+        given = GivenEnvironment(here, run, night.folders.workspace, night.suites, python, installed)
+        return here, build(given, clock=clock, progress=night.progress)
 
-    return run_night(replace(night, installed=_request(given)), take)
+    return run_night(replace(night, installed=_request(installed)), take)
 
 
-def _request(given: GivenEnvironment) -> TorchRequest:
-    version = given.installed.versions["torch"]
+def _request(installed: Installed) -> TorchRequest:
+    version = installed.versions["torch"]
     return TorchRequest(
         wanted=Channel.INSTALLED.value,
         wanted_channel=Channel.INSTALLED,

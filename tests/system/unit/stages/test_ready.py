@@ -15,7 +15,7 @@ from ootci.model.build import Build, StageStatus
 from ootci.model.record import read
 from ootci.model.verdict import VerdictName
 from ootci.model.workspace import Workspace
-from ootci.stages.build import build
+from ootci.stages.build import NewEnvironment, build
 from ootci.stages.judge import judge
 
 SAYS = [sys.executable, "-c", "import sys; print('card 0: error: gone'); sys.exit(int(sys.argv[1]))"]
@@ -29,7 +29,8 @@ def _build(folder: Path, command: list[str] | None) -> Build:
         update={"torch": planned.torch.model_copy(update={"unavailable_reason": "there is no torch tonight"})}
     )
     workspace = Workspace(folder)
-    build(item, planned, workspace, folder / "suites", clock=lambda: night(0), progress=Progress(quiet=True))
+    environment = NewEnvironment(item, planned, workspace, folder / "suites")
+    build(environment, clock=lambda: night(0), progress=Progress(quiet=True))
     return read(Build, workspace.run("dev").build)
 
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import requests
-from requests.auth import AuthBase
 
+from ootci.adapters.bearer import Bearer
 from ootci.errors import BadOption, RelayOutOfOrder, RelayRefused, RelayUnreachable
 
 AUDIENCE = "pytorch-cross-repo-ci-relay"
@@ -49,17 +49,6 @@ class _Answer:
     status: int
     text: str
     doubtful: bool
-
-
-class _Bearer(AuthBase):
-    """A header that ``requests`` replaces by nothing that it finds on this machine, such as in a netrc file."""
-
-    def __init__(self, token: str) -> None:
-        self._token = token
-
-    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        request.headers["Authorization"] = f"Bearer {self._token}"
-        return request
 
 
 class Relay:
@@ -180,7 +169,7 @@ class Relay:
             url,
             data=body,
             headers=headers,
-            auth=_Bearer(token),
+            auth=Bearer(token),
             timeout=(connect, read),
             # Whoever redirects could have the token sent to somebody else.
             allow_redirects=False,

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import requests
 
+from ootci.adapters.bearer import Bearer
 from ootci.errors import GithubRefused, GithubUnreachable
 
 API = "https://api.github.com"
@@ -58,7 +59,7 @@ class GithubRest:
         now: Callable[[], float] = time.time,
     ) -> None:
         self._api = api or api_address()
-        self._token = _Token(token)
+        self._token = Bearer(token)
         self._wait = wait
         self._now = now
         self._patience = patience
@@ -188,18 +189,6 @@ class GithubRest:
             raise _unreachable(f"GitHub's rate limit is used up for {seconds:.0f} s", place)
         self._patience -= seconds
         self._wait(seconds)
-
-
-class _Token(requests.auth.AuthBase):
-    """Says who we are; without it, requests would look for somebody in ``.netrc``."""
-
-    def __init__(self, token: str | None) -> None:
-        self._token = token
-
-    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        if self._token:
-            request.headers["Authorization"] = f"Bearer {self._token}"
-        return request
 
 
 def _asked_to_wait(status: int, headers: Mapping[str, str], text: bytes, now: float) -> float | None:

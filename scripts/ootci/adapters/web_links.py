@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import requests
 
+from ootci.adapters.bearer import Bearer
+
 TIMEOUT_SECONDS = (10, 20)
 MAX_REDIRECTS = 10
 GONE = (404, 410)
@@ -27,7 +29,9 @@ def leads_somewhere(address: str) -> bool:
             # Asked for as a page and not by HEAD, which some servers refuse; its content is left where it is.
             headers = {"User-Agent": "ootci", "Accept": "*/*"}
             # Nobody's password goes to an address that a stranger wrote down.
-            with session.get(address, timeout=TIMEOUT_SECONDS, headers=headers, auth=_nobody, stream=True) as response:
+            with session.get(
+                address, timeout=TIMEOUT_SECONDS, headers=headers, auth=Bearer(None), stream=True
+            ) as response:
                 status = response.status_code
     except requests.exceptions.TooManyRedirects:
         raise LinkUnclear(f"it is redirected more than {MAX_REDIRECTS} times") from None
@@ -38,8 +42,3 @@ def leads_somewhere(address: str) -> bool:
     if status >= 400:
         raise LinkUnclear(f"it answered {status}")
     return True
-
-
-def _nobody(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """Says nothing; without it, requests would look for somebody in ``.netrc``."""
-    return request

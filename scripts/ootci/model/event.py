@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from ootci.model.build import AnyStage, StageStatus
+from ootci.model.build import AnyStage, StageResult, StageStatus
 from ootci.model.outcome import OutcomeName, Way, way
 from ootci.model.record import Time
 from ootci.model.run import ReportState
@@ -158,6 +158,19 @@ class StageEnd(_Event):
     only_tests: bool = False
     facts: dict[str, str] = Field(default_factory=dict)
     """What the check command said of what is below the plugin."""
+
+    def result(self, started_at: datetime | None) -> StageResult:
+        """The stage's result, once it is known when the stage began."""
+        return StageResult(
+            name=self.stage,
+            status=self.status,
+            started_at=started_at,
+            duration=round(self.duration, 3),
+            reason=self.reason,
+            excerpt=self.excerpt,
+            log=self.log,
+            only_tests=self.only_tests,
+        )
 
 
 Event = Annotated[

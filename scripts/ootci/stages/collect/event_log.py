@@ -169,16 +169,11 @@ class EventLog:
         if end is None:
             reason = "the job ended while this stage was running"
             return StageResult(name=name, status=StageStatus.CRASHED, started_at=self.started[name], reason=reason)
-        return StageResult(
-            name=name,
-            status=end.status,
-            started_at=self.started[name],
-            duration=round(end.duration, 3),
-            reason=end.reason[:MAX_REASON] if end.reason else None,
-            excerpt=excerpt(end.excerpt, MAX_EXCERPT),
-            log=end.log,
-            only_tests=end.only_tests,
-        )
+        capped = {
+            "reason": end.reason[:MAX_REASON] if end.reason else None,
+            "excerpt": excerpt(end.excerpt, MAX_EXCERPT),
+        }
+        return end.model_copy(update=capped).result(self.started[name])
 
     def operator_counts(self) -> tuple[OperatorCount, ...]:
         """How often each operator ran, by name."""

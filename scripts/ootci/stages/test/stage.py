@@ -54,11 +54,10 @@ class _Stages:
                 where=f"{device}, stage {name}: {error.filename or folder.path}",
                 fix="check the disk space and the permissions of the work folder, and run it again",
             ) from error
-        seconds = round(time.monotonic() - started, 3)
         end = StageEnd(
             stage=name,
             status=finish.status,
-            duration=seconds,
+            duration=round(time.monotonic() - started, 3),
             reason=finish.reason,
             excerpt=finish.excerpt,
             log=finish.log,
@@ -66,16 +65,7 @@ class _Stages:
             facts=dict(finish.facts),
         )
         append_event(folder.events, end, self.clock())
-        return StageResult(
-            name=name,
-            status=finish.status,
-            started_at=started_at,
-            duration=seconds,
-            reason=finish.reason,
-            excerpt=finish.excerpt,
-            log=finish.log,
-            only_tests=finish.only_tests,
-        )
+        return end.result(started_at)
 
     def suite(self, suite: Suite) -> Finish:
         """Run one suite under supervision."""

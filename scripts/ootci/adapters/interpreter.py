@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ootci.adapters.process import ask, exit_text
-from ootci.adapters.python_env import stated_git_version
+from ootci.adapters.python_env import device_environment, stated_git_version
 from ootci.errors import ToolMissing
 
 _QUESTION = """
@@ -64,18 +64,19 @@ def program(python: str) -> Path:
     return Path(found).absolute()
 
 
-def installed_beside(python: Path, distributions: Sequence[str], env: Mapping[str, str]) -> Installed:
+def installed_beside(python: Path, distributions: Sequence[str], variables: Mapping[str, str]) -> Installed:
     """Ask a Python what is installed beside it.
 
     Args:
         python: the interpreter.
         distributions: names of the distributions to ask for.
-        env: its whole environment.
+        variables: what is added to the environment of a process that runs vendor code.
 
     Raises:
         InterpreterProblem: it does not start, or does not answer.
 
     """
+    env = device_environment(python.parent.parent, variables)
     answer = ask([str(python), "-c", _QUESTION, *distributions], env=env, timeout=QUESTION_SECONDS)
     if answer is None:
         raise InterpreterProblem(f"{python.name} cannot be started")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ootci.adapters.interpreter import Installed, InterpreterProblem, installed_beside
-from ootci.adapters.python_env import as_it_is, device_environment
+from ootci.adapters.python_env import as_it_is
 from ootci.adapters.terminal import Progress
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, HostFailure, OotciError
 from ootci.flows.context import Folders, attempt_number, clock, run_url
@@ -133,10 +133,9 @@ def run_in_environment(night: Night, device: Device, python: Path) -> tuple[Plan
 
     """
     variables = {**as_it_is(), **device.environment}
-    env = device_environment(python.parent.parent, variables)
     names = ("torch", device.plugin.distribution, *(needed.name for needed in suite_requirements(night.suites)))
     try:
-        installed = installed_beside(python, names, env)
+        installed = installed_beside(python, names, variables)
     except InterpreterProblem as problem:
         raise HostFailure(str(problem), where=f"--python {python}", fix="see whether it starts by itself") from problem
 

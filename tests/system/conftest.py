@@ -11,6 +11,7 @@ import pytest
 from commands import Nightly, Ran, Tool, build_documentation, run_command, run_nightly
 from hypothesis import settings
 from preparation import prepare_once
+from repositories import repository
 from seeded_python import make_seeded_python
 from torch_wheels import torch_variables
 from unit.render.hostile import hostile_sample
@@ -76,12 +77,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if (ROOT / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target / name)
-    for command in (
-        ["git", "init", "--quiet", "--initial-branch=main"],
-        ["git", "add", "--all"],
-        ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "--quiet", "-m", "checkout"],
-    ):
-        assert run_command(command, target).code == 0
+    repository(target, "checkout")
     return target
 
 

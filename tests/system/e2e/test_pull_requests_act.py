@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from fake_github import REPOSITORY, TOKEN, fake_github
 from misbehaving import COMMIT, write_device, write_suites
 from pytorch_sources import pytorch_sources
 from relay_server import SECRETS, RelayServer, relay_server
+from repositories import pull_requests
 
 pytestmark = [pytest.mark.act, pytest.mark.long]
 
@@ -150,16 +150,7 @@ def test_what_is_no_delivery_is_red_and_reaches_no_machine_of_a_device(
 @pytest.fixture
 def pytorch(tmp_path: Path) -> str:
     """A repository that has pull request 7."""
-    bare, work = tmp_path / "pytorch.git", tmp_path / "pytorch"
-    author = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
-    for command in (
-        ["init", "--quiet", "--bare", str(bare)],
-        ["init", "--quiet", str(work)],
-        ["-C", str(work), *author, "commit", "--quiet", "--allow-empty", "-m", "x"],
-        ["-C", str(work), "push", "--quiet", str(bare), "HEAD:refs/pull/7/head", "HEAD:refs/pull/7/merge"],
-    ):
-        subprocess.run(["git", *command], check=True, capture_output=True)
-    return bare.as_uri()
+    return pull_requests(tmp_path, "7/head", "7/merge")
 
 
 def test_a_pull_request_by_number_is_held_against_the_nightly(

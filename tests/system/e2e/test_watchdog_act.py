@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 from e2e.act_runner import ROOT, ActRun, Repository, run_workflow
 from fake_github import REPOSITORY, TOKEN, FakeGithub, fake_github
+from repositories import commit, git
 from unit.samples import plan, run
 
 from ootci.history.store import History
@@ -49,14 +49,9 @@ def _nightly(repository: Repository, folder: Path, number: int, hours: float) ->
     history.folder.mkdir(exist_ok=True)
     history.append_plan(planned)
     history.append_run(run(number, "openreg"))
-    author = ("-c", "user.name=tests", "-c", "user.email=tests@example.invalid")
-    for command in (
-        ("init", "--quiet", "--initial-branch=data"),
-        ("add", "--all"),
-        (*author, "commit", "--quiet", "--message=a nightly"),
-        ("push", "--quiet", str(repository.remote), "HEAD:data"),
-    ):
-        subprocess.run(["git", *command], cwd=folder, check=True, capture_output=True)
+    git(folder, "init", "--quiet", "--initial-branch=data")
+    commit(folder, "a nightly")
+    git(folder, "push", "--quiet", str(repository.remote), "HEAD:data")
 
 
 def _watch(repository: Repository, folder: Path, event: str, environment: Mapping[str, str]) -> ActRun:

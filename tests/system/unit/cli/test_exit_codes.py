@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
-from unit.samples import DEVICE_YAML, build, night, plan, run
+from unit.samples import DEVICE_YAML, build, night, plan, register, run
 
 from ootci import __version__
 from ootci.model.record import write
@@ -20,8 +20,7 @@ from commands import OFFLINE, Tool, run_command  # isort: skip
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "devices").mkdir()
-    (tmp_path / "devices" / "dev.yaml").write_text(f"{DEVICE_YAML.format(name='dev')}tier: gating\n", encoding="utf-8")
+    register(tmp_path, extra="tier: gating\n")
     return tmp_path
 
 

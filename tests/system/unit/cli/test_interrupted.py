@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from unit.samples import DEVICE_YAML, build, plan
+from unit.samples import build, plan, register
 from unit.stages.smoke_run import fake_python
 
 from ootci.model.build import StageStatus
@@ -27,8 +27,7 @@ SCRIPT = ["collect a b", "start a", "end a=passed", "start b", "daemon daemon.pi
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A device whose Python plays the script, and tells the number of its process."""
-    (tmp_path / "devices").mkdir()
-    (tmp_path / "devices" / "dev.yaml").write_text(DEVICE_YAML.format(name="dev"), encoding="utf-8")
+    register(tmp_path)
     binaries = tmp_path / "env" / "bin"
     binaries.mkdir(parents=True)
     played = Path(fake_python(binaries)).rename(binaries / "played")

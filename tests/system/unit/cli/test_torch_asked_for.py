@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from torch_server import FOR_CPU, FOR_CUDA, Fault, TorchServer, serve_torch_index
-from unit.samples import DEVICE_YAML
+from unit.samples import register
 
 from ootci.adapters import download
 from ootci.stages.plan import releases
@@ -33,8 +33,7 @@ def without_pip(server: TorchServer, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Where somebody works, with one device."""
-    (tmp_path / "devices").mkdir()
-    (tmp_path / "devices" / "dev.yaml").write_text(DEVICE_YAML.format(name="dev"), encoding="utf-8")
+    register(tmp_path)
     return tmp_path
 
 

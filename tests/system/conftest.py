@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 from commands import Nightly, Ran, Tool, build_documentation, run_command, run_nightly
 from hypothesis import settings
 from preparation import prepare_once
+from relay_server import RelayServer, relay_server
 from repositories import repository
 from seeded_python import make_seeded_python
 from torch_wheels import torch_variables
@@ -100,6 +101,13 @@ def openreg_nightly(checkout: Path, shared: Path) -> Nightly:
 
 
 @pytest.fixture(scope="session")
+def python_with_torch(request: pytest.FixtureRequest) -> str:
+    """The Python that ``make nightly`` made in a fresh checkout, or the one named in OOTCI_TEST_DEVICE_PYTHON."""
+    named = os.environ.get("OOTCI_TEST_DEVICE_PYTHON")
+    return named or str(request.getfixturevalue("openreg_nightly").device_python)
+
+
+@pytest.fixture(scope="session")
 def documentation(shared: Path) -> Path:
     """The documentation site, built once as `make docs` builds it."""
     return prepare_once(shared, "documentation", lambda: build_documentation(ROOT, shared / "documentation-site"))
@@ -132,3 +140,11 @@ def hostile_site(hostile: Sample, shared: Path) -> Path:
 def _rendered(made: Sample, folder: Path) -> Path:
     render(made.registry, made.history, made.verdicts, folder)
     return folder
+
+
+@pytest.fixture
+def relay() -> Iterator[RelayServer]:
+    """PyTorch's relay, which has made two deliveries."""
+    with relay_server() as server:
+        server.state.deliveries |= {"d1", "d2"}
+        yield server

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from deliveries import HEAD, PUSHED, pull_request, push
 from e2e.act_runner import DOCS, ActRun, Repository, run_workflow
 from e2e.packages import NIGHTLY, serve_torch
 from fake_github import REPOSITORY, TOKEN, fake_github
-from misbehaving import COMMIT, write_device, write_suites
+from misbehaving import COMMIT, write_device
 from pytorch_sources import pytorch_sources
 from relay_server import SECRETS, RelayServer, relay_server
 from repositories import pull_requests
@@ -31,13 +30,6 @@ def index(packages: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory)
     """Environment variables with which pip and the tool find every package, and GitHub, without a network."""
     with serve_torch(tmp_path_factory.mktemp("index")) as torch, fake_github() as hub:
         yield {**packages, **torch, **hub.environment, "OOTCI_HOME": REPOSITORY}
-
-
-@pytest.fixture
-def relay() -> Iterator[RelayServer]:
-    with relay_server() as server:
-        server.state.deliveries |= {"d1", "d2"}
-        yield server
 
 
 def _run(repository: Repository, folder: Path, index: Mapping[str, str], relay: RelayServer, **options: Any) -> ActRun:
@@ -66,15 +58,11 @@ def nightly(index: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) 
     """A repository after a nightly on which two devices passed and one never reported; what the relay was told."""
     folder = tmp_path_factory.mktemp("nightly")
     repository = Repository.copy(folder)
-    registry, suites = repository.checkout / "devices", repository.checkout / "tests" / "device"
-    for path in registry.iterdir():
-        if path.name != "device.schema.json":
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    registry = repository.without_devices()
     for name, wish in WISHES.items():
         extra = f"pull_requests: {wish}\n" + (NO_SUCH_RUNNER if name == "silent" else "")
         write_device(registry, name, "passes", extra=extra)
-    shutil.rmtree(suites)
-    write_suites(suites)
+    repository.with_small_suites()
     repository.replace_command("docs", DOCS)
     repository.commit()
     with relay_server() as server:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 from e2e.act_runner import ROOT, ActRun, Repository, run_workflow
-from fake_github import REPOSITORY, TOKEN, FakeGithub, fake_github
+from fake_github import REPOSITORY, TOKEN, FakeGithub
 from repositories import commit, git
 from unit.samples import plan, run
 
@@ -19,12 +19,6 @@ from ootci.history.store import History
 SPOKEN = dict.fromkeys(("watch", "pages", "alert"), "success")
 
 pytestmark = [pytest.mark.act, pytest.mark.long]
-
-
-@pytest.fixture(scope="module")
-def hub() -> Iterator[FakeGithub]:
-    with fake_github() as server:
-        yield server
 
 
 @pytest.fixture(scope="module")

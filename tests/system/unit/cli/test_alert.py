@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fake_github import BOT, REPOSITORY, TOKEN, FakeGithub, Moment, fake_github
+from fake_github import BOT, REPOSITORY, TOKEN, FakeGithub, Moment
 from unit.samples import DEVICE_YAML
 from unit.stages.alert_nights import verdicts
 
@@ -19,12 +18,6 @@ from commands import Ran, Tool  # isort: skip
 
 NAMES = ("dev", "two", "three")
 MAINTAINER = "@somebody"
-
-
-@pytest.fixture
-def hub() -> Iterator[FakeGithub]:
-    with fake_github() as server:
-        yield server
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fake_github import FakeGithub, Moment, fake_github
+from fake_github import FakeGithub, Moment
 from loopback import Quiet, Server, running
 from unit.samples import register
 
@@ -191,12 +191,6 @@ class _Page(Quiet):
 @pytest.fixture
 def web() -> Iterator[_Web]:
     with running(_Web()) as server:
-        yield server
-
-
-@pytest.fixture
-def hub() -> Iterator[FakeGithub]:
-    with fake_github() as server:
         yield server
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from deliveries import HEAD, event_file, pull_request, push
 from jsonschema import Draft7Validator
-from relay_server import SECRETS, RelayServer, Trouble, relay_server
+from relay_server import SECRETS, RelayServer, Trouble
 from unit.samples import night, plan, register, run, stored
 
 from ootci.model.device import load_registry
@@ -45,13 +45,6 @@ def _run(number: int, name: str, **tests: str) -> Run:
 
 def _reported(folder: Path, made: Run, attempt: int = 1) -> None:
     write(made, folder / ".ootci" / "runs" / f"run-{made.device}-{attempt}" / "run.json")
-
-
-@pytest.fixture
-def relay(monkeypatch: pytest.MonkeyPatch) -> Iterator[RelayServer]:
-    with relay_server() as server:
-        server.state.deliveries |= {"d1", "d2"}
-        yield server
 
 
 @pytest.fixture

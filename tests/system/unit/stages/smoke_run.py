@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from unit.samples import FIRST_NIGHT
 
 from ootci.model.event import TestEnd, read_events
 from ootci.stages.test.suite_end import SuiteEnd
 from ootci.stages.test.suite_run import SuiteRun
 
 FAKE = Path(__file__).with_name("fake_pytest.py")
+
+
+def clock() -> datetime:
+    return FIRST_NIGHT
 
 
 def smoke_run(folder: Path, **changes: Any) -> SuiteRun:
@@ -41,12 +48,12 @@ def fake_python(folder: Path) -> str:
     return str(python)
 
 
+@dataclass(frozen=True)
 class Played:
     """A suite that was played, and what it left behind in its folder."""
 
-    def __init__(self, folder: Path, end: SuiteEnd) -> None:
-        self.folder = folder
-        self.end = end
+    folder: Path
+    end: SuiteEnd
 
     @property
     def outcomes(self) -> dict[str, str]:

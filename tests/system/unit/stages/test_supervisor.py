@@ -6,13 +6,11 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from unit.samples import FIRST_NIGHT
-from unit.stages.smoke_run import Played, fake_python, smoke_run, wait_for_the_end_of
+from unit.stages.smoke_run import Played, clock, fake_python, smoke_run, wait_for_the_end_of
 
 from ootci.adapters import process
 from ootci.adapters.terminal import Progress
@@ -20,10 +18,6 @@ from ootci.errors import ToolMissing
 from ootci.stages.test import supervisor
 from ootci.stages.test.suite_run import SuiteRun
 from ootci.stages.test.supervisor import Supervisor, supervise
-
-
-def _clock() -> datetime:
-    return FIRST_NIGHT
 
 
 @pytest.fixture
@@ -42,9 +36,7 @@ def _play(
 ) -> Played:
     variables = {**os.environ, "FAKE_SCRIPT": json.dumps(scripts), "FAKE_SPARE": spare}
     run = replace(suite, variables=variables, **changes)
-    return Played(
-        suite.scratch, supervise([Supervisor(run, clock=_clock, ask_device=ask_device)], Progress(quiet=True))
-    )
+    return Played(suite.scratch, supervise([Supervisor(run, clock=clock, ask_device=ask_device)], Progress(quiet=True)))
 
 
 def test_a_suite_that_runs_to_its_end_takes_one_process(suite: SuiteRun) -> None:

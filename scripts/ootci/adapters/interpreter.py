@@ -1,4 +1,4 @@
-"""What is installed beside a Python that somebody else set up: asked of that Python, and nothing is imported there."""
+"""The packages installed in an existing Python, asked of that Python without importing them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class InterpreterProblem(Exception):
 
 @dataclass(frozen=True)
 class Installed:
-    """What is installed beside a Python.
+    """The packages installed in a Python.
 
     Attributes:
         python_version: the Python's own version.
@@ -65,7 +65,7 @@ def program(python: str) -> Path:
 
 
 def installed_beside(python: Path, distributions: Sequence[str], variables: Mapping[str, str]) -> Installed:
-    """Ask a Python what is installed beside it.
+    """Ask a Python for its installed packages.
 
     Args:
         python: the interpreter.
@@ -86,7 +86,7 @@ def installed_beside(python: Path, distributions: Sequence[str], variables: Mapp
             f"{python.name} does not start: {exit_text(answer.exit_code)}{f', {words[-1][:300]}' if words else ''}"
         )
     try:
-        # What the environment prints at its start comes before the answer.
+        # An environment may print something at its start; the answer is the last line.
         said = json.loads(answer.out.strip().splitlines()[-1])
         versions = {name: said["versions"].get(name) for name in distributions}
         place = Path(said["torch"]).with_name("version.py") if said["torch"] else None

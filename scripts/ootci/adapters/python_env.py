@@ -1,4 +1,4 @@
-"""Virtual environments: creating them, what pip is asked to do in them, and what is installed in them."""
+"""Virtual environments: creating them, running pip in them, and reading what is installed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ootci.errors import ToolMissing
 
 _SECRET_PREFIXES = ("ACTIONS_", "GITHUB_", "INPUT_", "OOTCI_")
 _PYTEST_PREFIX = "PYTEST_"
-"""Options and plugins for somebody's own pytest: one that the device's environment lacks would end every suite."""
+"""Options and plugins of the user's pytest: a plugin that the device's environment lacks would end every suite."""
 _OURS = {"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__", "GH_TOKEN"}
 
 
@@ -119,7 +119,7 @@ def overwritten_files(environment: Path, distribution: str) -> dict[str, tuple[s
 
 
 def torch_git_version(environment: Path) -> str | None:
-    """``torch.version.git_version`` of the installed torch, read as text: importing torch may be what is broken."""
+    """``torch.version.git_version`` of the installed torch, read as text, because importing torch may fail."""
     for path in environment.glob("lib/python3.*/site-packages/torch/version.py"):
         with contextlib.suppress(OSError):
             return stated_git_version(path.read_bytes())

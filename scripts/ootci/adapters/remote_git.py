@@ -76,7 +76,7 @@ class RemoteGit:
         return self.must("rev-parse", "--verify", "FETCH_HEAD").out.strip()
 
     def push(self, commit: str) -> Answer:
-        """Push a commit; the answer is that of success, or of somebody else having pushed before.
+        """Push a commit; the answer is success, or a rejection because another push came first.
 
         Raises:
             HistoryUnreachable: pushing failed for another reason.

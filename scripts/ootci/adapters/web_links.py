@@ -1,4 +1,4 @@
-"""Whether somebody answers at an address on the web. What is answered is not read."""
+"""Whether an address on the web exists. The answer's content is not read."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ootci.adapters.bearer import Bearer
 TIMEOUT_SECONDS = (10, 20)
 MAX_REDIRECTS = 10
 GONE = (404, 410)
-"""Answers that say that nothing is there; any other may be a server's mood, or its dislike of programs."""
+"""Statuses of a missing page; servers give any other also when they are busy or refuse programs."""
 
 
 class LinkUnclear(Exception):
-    """Nobody can tell whether anything is there. Its text is a reason for people."""
+    """It is unclear whether the address exists. Its text is the reason."""
 
 
 def leads_somewhere(address: str) -> bool:
@@ -28,7 +28,7 @@ def leads_somewhere(address: str) -> bool:
             session.max_redirects = MAX_REDIRECTS
             # Asked for as a page and not by HEAD, which some servers refuse; its content is left where it is.
             headers = {"User-Agent": "ootci", "Accept": "*/*"}
-            # Nobody's password goes to an address that a stranger wrote down.
+            # No password is sent to an address that a stranger wrote down.
             with session.get(
                 address, timeout=TIMEOUT_SECONDS, headers=headers, auth=Bearer(None), stream=True
             ) as response:

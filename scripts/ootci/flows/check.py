@@ -16,7 +16,7 @@ def checked(path: Path, rest: GithubRest | None) -> tuple[FileReview, Checked | 
     """Check one file below devices/, online where there is a client to ask GitHub with.
 
     Returns:
-        What came of it, and of a device file what was read.
+        The result, and for a device file its content.
 
     """
     name = path.as_posix()[-500:]

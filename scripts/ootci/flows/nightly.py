@@ -42,7 +42,7 @@ class Night:
         suites: the suites folder.
         folders: the work folder, the history and the site.
         progress: told what is going on.
-        say_stages: told what came of the stages of each device.
+        say_stages: called with the results of the stages of each device.
         installed: the torch of an environment that is there already, in place of ``torch``.
 
     """
@@ -58,7 +58,7 @@ class Night:
 
 
 Preparation = Callable[[RegisteredDevice, PlannedRun, Night], tuple[RegisteredDevice, Build]]
-"""Makes an environment ready for a device; says with which device file it is tested, and what came of it."""
+"""Prepares an environment for a device; returns the device file to test with and the build."""
 
 
 def built_here(item: RegisteredDevice, run: PlannedRun, night: Night) -> tuple[RegisteredDevice, Build]:
@@ -89,7 +89,7 @@ def run_night(night: Night, prepare: Preparation = built_here) -> tuple[Plan, Ve
 def _one_device(
     registered: RegisteredDevice, run: PlannedRun, planned: Plan, night: Night, prepare: Preparation
 ) -> None:
-    """Build, test and collect one device. Whatever goes wrong here must not keep the next device from running."""
+    """Build, test and collect one device. No error here may keep the next device from running."""
     workspace, progress = night.folders.workspace, night.progress
     folder = workspace.run(run.device)
     try:
@@ -117,7 +117,7 @@ def runs_of(planned: Plan, folders: Folders) -> dict[str, Run]:
 
 
 def exit_code(planned: Plan, verdicts: Verdicts) -> int:
-    """What the devices that ran make of the exit code."""
+    """The exit code from the verdicts of the devices that ran."""
     ran = {run.device for run in planned.runs}
     bad = {item.verdict for item in verdicts.devices if item.device in ran} - AS_EXPECTED
     if not bad:
@@ -126,7 +126,7 @@ def exit_code(planned: Plan, verdicts: Verdicts) -> int:
 
 
 def run_in_environment(night: Night, device: Device, python: Path) -> tuple[Plan, Verdicts]:
-    """Run every stage in an environment that is there, with what its user's shell says of it.
+    """Run every stage in an existing environment, with the variables of the user's shell.
 
     Raises:
         HostFailure: its Python does not start.

@@ -1,4 +1,4 @@
-"""Tables that other tools read: their columns, whatever file they end in."""
+"""Columns of the tables that other tools read, for every file format."""
 
 from __future__ import annotations
 

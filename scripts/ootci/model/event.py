@@ -21,7 +21,7 @@ from ootci.model.record import Time
 from ootci.model.run import ReportState
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
-"""The longest event lists every test of a suite; what is longer is no event."""
+"""The longest event lists every test of a suite; a longer line is ignored."""
 
 Seconds = Annotated[float, Field(ge=0, le=1e7)]
 Attempt = Annotated[int, Field(ge=1, le=100)]
@@ -207,7 +207,7 @@ class Tail:
         self._skipping = False
 
     def lines(self) -> Iterator[bytes]:
-        """What was appended since the last call; an unfinished last line waits for the next one."""
+        """The lines appended since the last call; an unfinished last line waits for the next call."""
         try:
             stream = self._path.open("rb")
         except OSError:

@@ -1,4 +1,4 @@
-"""What is said to PyTorch's cross-repository CI relay of one device's run.
+"""The reports of one device's run to PyTorch's cross-repository CI relay.
 
 The relay takes a report in one piece: what it delivered, with ``workflow`` beside it. A report of a nightly answers no
 delivery: it names the commit of PyTorch that was tested instead, and is the only one of its run.

@@ -1,6 +1,6 @@
-"""review.json: what was looked at in device files before they are registered, and what is wrong with them.
+"""review.json: the checks of device files before they are registered, and their results.
 
-A pull request's own run writes it, so whoever reads it has to take every text in it for a stranger's.
+A pull request's own run writes it, so every text in it is untrusted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""onboard: a first device file, what is looked at before a device is registered, and what a proposal changes."""
+"""onboard: a first device file, the checks before a device is registered, and the changes of a proposal."""
 
 from __future__ import annotations
 

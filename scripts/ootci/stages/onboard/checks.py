@@ -1,4 +1,4 @@
-"""The checks of one device file that need nothing but the file and what lies beside it."""
+"""The checks of one device file that need only the file and the files beside it."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ _NETWORK = re.compile(r"(^|\s)--net(work)?(=|\s|$)")
 
 @dataclass(frozen=True)
 class Checked:
-    """A file and what came of its checks.
+    """A file and the results of its checks.
 
     Attributes:
         path: the file.
         results: every check, in order.
-        file: what the file says; None where it cannot be read.
+        file: its content; None where it cannot be read.
         registered: the device with the lists of its folder; None where that is not good enough to be registered.
 
     """
@@ -252,4 +252,4 @@ _LOOKS: dict[str, _Look] = {
     "known failures": _known_failures,
 }
 CHECKS = (*_READING, _NAME, _LISTS, *_LOOKS)
-"""What is looked at in every device file, in order."""
+"""Names of the checks of every device file, in order."""

@@ -1,4 +1,4 @@
-"""What an installed plugin says of itself, for a first device file."""
+"""Facts about an installed plugin, for a first device file."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _NAME = re.compile(next(iter(MEANINGS)))
 
 @dataclass(frozen=True)
 class FoundPlugin:
-    """What was found out; None where nothing was.
+    """The facts that were found; None where nothing was.
 
     Attributes:
         device: name of the device, as torch knows it.
         distribution: the plugin's distribution.
         entry_point: its entry point in the group ``torch.backends``.
         count: cards that torch counts.
-        told: lines for people, on what was found and what was not.
+        told: messages for the user on what was found and what was not.
 
     """
 

@@ -18,11 +18,11 @@ from ootci.model.review import CheckResult, CheckState
 from .checks import Problem, result_of
 
 ONLINE = ("links", "handles")
-"""What is looked at, in order."""
+"""Names of the checks, in order."""
 MAX_LINKS = 30
 AT_ONCE = 8
 PATIENCE_SECONDS = 2.0
-"""Waited for GitHub's rate limit: whoever looks a handle up without a token meets it soon."""
+"""Time to wait for GitHub's rate limit, which look-ups without a token reach soon."""
 
 
 def check_online(file: DeviceFile | None, rest: GithubRest | None = None) -> tuple[CheckResult, ...]:
@@ -45,7 +45,7 @@ def _links(file: DeviceFile) -> CheckResult:
 
 
 def _state(address: str) -> str | None:
-    """None where something is there, nothing where not, and why where nobody can tell."""
+    """None when the address exists, empty when it does not, else the reason why it is unclear."""
     try:
         return None if leads_somewhere(address) else ""
     except LinkUnclear as unclear:
@@ -53,7 +53,7 @@ def _state(address: str) -> str | None:
 
 
 def _addresses(file: DeviceFile) -> Iterator[tuple[str, str]]:
-    """Every address of the file, and where it stands; each once."""
+    """Every address of the file once, with its line."""
     device = file.device
     listed: list[tuple[str | None, tuple[str | int, ...]]] = [
         (getattr(device.links, key), ("links", key)) for key in type(device.links).model_fields
@@ -85,7 +85,7 @@ def _unknown_handles(file: DeviceFile, rest: GithubRest) -> Iterator[Problem]:
             if rest.find(f"/users/{quote(owner)}") is None:
                 yield Problem(f"GitHub knows nobody by the handle {handle}", place, fix)
         except (GithubRefused, GithubUnreachable) as error:
-            # Whoever did not answer once is not asked for all the others.
+            # After one failure the remaining handles are not looked up.
             yield _unclear(f"nobody can tell whether {handle} is on GitHub: {error.what}", place)
             return
 

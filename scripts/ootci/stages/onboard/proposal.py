@@ -1,4 +1,4 @@
-"""What a pull request proposes for the registry: which devices, and what is done to them."""
+"""The changes of the registry that a pull request proposes, by device."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _device_file(file: ChangedFile, folder: Path) -> Proposed:
 
 
 def _with_folder(known: Proposed | None, owner: str, count: int, folder: Path) -> Proposed:
-    """What is proposed of a device in whose folder files changed, ``count`` of which are none of its lists."""
+    """The change of a device with changed files in its folder, ``count`` of which are not its lists."""
     brings = f"{owner.removesuffix('.yaml')}/"
     note = (
         f"{_files(count)} below {brings} changed: sources of the plugin are not looked at, and nothing of them is run."

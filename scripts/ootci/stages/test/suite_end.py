@@ -41,7 +41,7 @@ class SuiteEnd:
 
 
 def joined(ends: Sequence[SuiteEnd]) -> SuiteEnd:
-    """How a suite ended of which several workers ran a share each; the first that did not end well says why."""
+    """How a suite ended that several workers ran in shares; the first share that failed gives the reason."""
     worst = next((end for end in ends if end.timed_out), next((end for end in ends if end.reason is not None), ends[0]))
     return SuiteEnd(
         collected={test: item for end in ends for test, item in end.collected.items()},

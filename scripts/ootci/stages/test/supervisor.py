@@ -33,7 +33,7 @@ STACK_SECONDS = 1.0
 TIME_OUT_WEIGHT = 5
 """A test that had to be ended counts as so many that ended their process by themselves: it took that much longer."""
 MARK = "OOTCI_SUITE_RUN"
-"""The environment variable by which whatever a suite started is found again."""
+"""The environment variable by which processes that a suite started are found."""
 PYTEST_ORDERLY = frozenset({0, 1})
 """pytest's exit codes that say that the tests ran: all passed, or some failed (pytest documentation, exit codes)."""
 
@@ -122,7 +122,7 @@ class Supervisor:
                 return self._end(reason, finished)
 
     def _dead_device(self, culprit: str | None, told: int) -> str | None:
-        """Why nothing more can be learned from the device; None while it answers, whatever it does to processes."""
+        """Why the device is considered dead; None while it still answers, even if processes keep crashing."""
         if culprit is None:
             self.in_a_row = 0
             return None
@@ -213,7 +213,7 @@ class Supervisor:
         return None
 
     def _end(self, reason: str | None, finished: Finished, *, timed_out: bool = False) -> SuiteEnd:
-        # A later attempt that was not made is none; the first one has said what there is to say.
+        # Only the first attempt records not_run; a retry that did not happen adds nothing.
         for test_id in self.watch.remaining() if self.run.attempt == 1 else ():
             self._tell(test_id, OutcomeName.NOT_RUN, f"not run: {reason}")
         tail = plain(finished.tail).strip() or self.stack or ""

@@ -62,12 +62,12 @@ class Worker:
                 os.close(descriptor)
 
     def take(self, tests: Sequence[str]) -> bool:
-        """Tell a process that stands by what to run; false when it is dead, so that another one has to do it."""
+        """Tell a process that stands by which tests to run; false when it has died."""
         order, self._order = self._order, None
         if order is None:
             return False
         dead = self.process.poll() is not None
-        # One that dies meanwhile has run nothing, which whoever waits for it will see.
+        # A process that dies now has run no test; the supervisor notices when it waits for it.
         with contextlib.suppress(OSError), os.fdopen(order, "w", encoding="utf-8") as stream:
             stream.write("" if dead else _lines(tests))
         return not dead

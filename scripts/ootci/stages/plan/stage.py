@@ -11,7 +11,7 @@ from ootci.errors import BadOption
 from ootci.history.failing import failing_before
 from ootci.history.store import History
 from ootci.model.device import Device, PullRequests, RegisteredDevice, Torch, find_device
-from ootci.model.plan import NOT_ASKED_FOR, LeftOut, Plan, PlannedRun, PlannedSuite, Proposal, Trigger
+from ootci.model.plan import NOT_ASKED_FOR, LeftOut, Plan, PlannedRun, Proposal, Trigger
 from ootci.model.torch_build import TorchRequest
 
 from .torch_choice import resolve, resolve_proposed
@@ -27,8 +27,9 @@ class Proposed:
     Attributes:
         what: the commit of PyTorch.
         event: what happened, where the relay delivered it.
-        labels: those of the pull request; None when somebody asks by its number, who means all that ever test one.
-        is_over: whether it was closed or deleted, so that nobody needs to know any more.
+        labels: labels of the pull request; None when it is requested by number, which selects every device that
+            tests pull requests.
+        is_over: whether it was closed or deleted, so that no result is needed.
         is_tag: whether a tag was pushed, which stands for a label and nothing else.
 
     """
@@ -109,7 +110,15 @@ def plan(
                 if told := resolved[key].deviation:
                     say(f"torch: {told}")
             failing = failing_before(history.newest_stored(device.name)) if history else None
-            runs.append(_planned(plan_id, item, resolved[key], failing, by_name=device.name in chosen))
+            run = PlannedRun.of(
+                item,
+                f"{plan_id}-{device.name}",
+                resolved[key],
+                failing_before=failing,
+                # A device that is requested by name is run here.
+                external=device.external.run if device.external and device.name not in chosen else None,
+            )
+            runs.append(run)
     if proposed is not None:
         trigger = trigger.model_copy(update={"event": proposed.event or trigger.event, "proposal": proposed.what})
     return Plan(id=plan_id, created_at=now, trigger=trigger, runs=tuple(runs), left_out=tuple(left_out))
@@ -134,30 +143,3 @@ def _checked(suffix: str | None) -> str | None:
             f"`{suffix}` cannot be part of a plan's id", where="--plan-suffix", fix="use letters, digits, - and _ only"
         )
     return suffix
-
-
-def _planned(
-    plan_id: str,
-    item: RegisteredDevice,
-    request: TorchRequest,
-    failing: tuple[str, ...] | None,
-    *,
-    by_name: bool,
-) -> PlannedRun:
-    device = item.device
-    return PlannedRun(
-        run_id=f"{plan_id}-{device.name}",
-        device=device.name,
-        device_sha256=item.sha256,
-        torch=request,
-        suites=tuple(
-            PlannedSuite(name=suite.name, required=suite.required, min_tests=suite.min_tests) for suite in device.suites
-        ),
-        runner=device.runner.labels,
-        timeout_minutes=device.limits.job_minutes,
-        known_failures=device.known_failures,
-        failing_before=failing,
-        unsupported=device.unsupported,
-        # Who asks for a device by its name has it there.
-        external=device.external.run if device.external and not by_name else None,
-    )

@@ -258,13 +258,6 @@ def test_what_is_refused_keeps_nothing_else_out(ootci: Tool, folder: Path, hub: 
     assert hub.states() == {"Device two is broken": "open"}
 
 
-def test_a_limit_that_lasts_too_long_is_an_error(ootci: Tool, folder: Path, hub: FakeGithub) -> None:
-    night(folder, {"dev": "or"})
-    hub.moments = [Moment(403, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "99999999999"})]
-    ran = alert(ootci, folder, at_home(hub))
-    assert (ran.code, "HUB-001" in ran.err) == (3, True)
-
-
 def test_who_may_not_write_is_told_so(ootci: Tool, folder: Path, hub: FakeGithub) -> None:
     night(folder, {"dev": "or"})
     ran = ootci("alert", cwd=folder, env=at_home(hub, GITHUB_TOKEN="another"))  # noqa: S106 - it opens nothing

@@ -103,12 +103,6 @@ def test_what_the_vendor_knew_does_not_count(ootci: Tool, folder: Path) -> None:
     assert "smoke/test_x.py::t00  passed -> failed (known)" in ran.out
 
 
-def test_a_run_that_is_not_there_is_an_input_error(ootci: Tool, folder: Path) -> None:
-    ran = ootci("diff", "dev@previous", "dev@night009", cwd=folder)
-    assert (ran.code, ran.out) == (2, "")
-    assert "error RUN-001" in ran.err
-
-
 def test_a_suite_that_did_not_run_is_one_line(ootci: Tool, folder: Path) -> None:
     stages = {"build": "failed", "import": "not_run", "check": "not_run", "smoke": "not_run", "integration": "not_run"}
     reports = {"smoke": {"state": "not_expected"}, "integration": {"state": "not_expected"}}

@@ -184,11 +184,6 @@ def test_a_number_that_is_none_is_told(
     assert (ran.code, what in ran.err, "Traceback" in ran.err) == (code, True, False)
 
 
-def test_a_repository_that_does_not_answer_is_infrastructure(ootci: Tool, folder: Path) -> None:
-    ran = _plan(ootci, folder, None, "--pull-request", "7", OOTCI_PYTORCH_GIT=(folder / "gone").as_uri())
-    assert (ran.code, "PULL-002: the repository cannot be asked" in ran.err) == (3, True)
-
-
 def test_what_was_tested_of_a_pull_request_is_in_no_history_and_changes_no_page(ootci: Tool, folder: Path) -> None:
     stored(folder / "data", plan(0, tuple(OPTED)), *(run(0, name) for name in OPTED))
     before = {path: path.read_bytes() for path in sorted((folder / "data").rglob("*")) if path.is_file()}

@@ -27,7 +27,7 @@ MAX_LOG_BYTES = 8 * 1024 * 1024
 TAIL_BYTES = 16 * 1024
 GRACE_SECONDS = 5.0
 RUN_MARK = "OOTCI_COMMAND_RUN"
-"""The environment variable by which processes that a command started are found."""
+"""The environment variable by which processes that a command or a suite started are found."""
 
 
 @dataclass(frozen=True)

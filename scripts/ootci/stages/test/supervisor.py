@@ -16,7 +16,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
-from ootci.adapters.process import Finished, end_all_with
+from ootci.adapters.process import RUN_MARK, Finished, end_all_with
 from ootci.adapters.terminal import Progress, plain
 from ootci.model.event import Tail, TestEnd, append_event
 from ootci.model.outcome import OutcomeName
@@ -32,8 +32,6 @@ from .worker import Worker
 STACK_SECONDS = 1.0
 TIME_OUT_WEIGHT = 5
 """A test that had to be ended counts as so many that ended their process by themselves: it took that much longer."""
-MARK = "OOTCI_SUITE_RUN"
-"""The environment variable by which processes that a suite started are found."""
 PYTEST_ORDERLY = frozenset({0, 1})
 """pytest's exit codes that say that the tests ran: all passed, or some failed (pytest documentation, exit codes)."""
 
@@ -64,7 +62,7 @@ class Supervisor:
         ask_device: Callable[[], str | None] = lambda: None,
     ) -> None:
         mark = secrets.token_hex(16)
-        self.run = replace(run, variables={**run.variables, MARK: mark})
+        self.run = replace(run, variables={**run.variables, RUN_MARK: mark})
         self.clock = clock
         self.only = only
         self.ask_device = ask_device
@@ -89,7 +87,7 @@ class Supervisor:
             return (yield from self._supervise())
         finally:
             self.pool.close()
-            left = end_all_with(MARK, self.mark)
+            left = end_all_with(RUN_MARK, self.mark)
             if left:
                 self.say(f"{left} process(es) that the suite had left behind were ended")
 

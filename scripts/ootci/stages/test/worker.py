@@ -8,10 +8,9 @@ from collections.abc import Sequence
 
 from ootci.adapters.process import Finished, Process
 from ootci.adapters.terminal import plain
+from ootci.model.excerpt import excerpt
 
 from .suite_run import SuiteRun
-
-MAX_STACK_CHARACTERS = 16_000
 
 
 class Worker:
@@ -91,8 +90,7 @@ class Worker:
         if not text.strip():
             self._stacks.unlink(missing_ok=True)
             return finished, None
-        cut = len(text) - MAX_STACK_CHARACTERS
-        return finished, text if cut <= 0 else f"{text[:MAX_STACK_CHARACTERS]}\n[{cut} characters cut]"
+        return finished, excerpt(text)
 
 
 def _places(run: SuiteRun, tests: Sequence[str] | None) -> list[str]:

@@ -11,13 +11,13 @@ from ootci.model.torch_build import TorchBuild
 
 from .commands import Commands, StepFailed
 from .ready import machine_is_ready
-from .stage import Environment
+from .stage import DeviceEnvironment
 from .suite_requirements import suite_requirements
 from .upstream import fetch_upstream
 
 
 @dataclass
-class GivenEnvironment(Environment):
+class GivenEnvironment(DeviceEnvironment):
     """An environment that the user set up.
 
     Attributes:

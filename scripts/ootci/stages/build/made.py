@@ -15,11 +15,11 @@ from .commands import Commands
 from .fetch import fetch
 from .plugin import build_plugin, fetched_plugin
 from .ready import machine_is_ready
-from .stage import Environment
+from .stage import DeviceEnvironment
 
 
 @dataclass
-class NewEnvironment(Environment):
+class NewEnvironment(DeviceEnvironment):
     """A virtual environment in the work folder, for which the plugin is built.
 
     Nothing is fetched on a machine that is not ready: the device file's check command fails, or the disk is full.

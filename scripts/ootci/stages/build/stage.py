@@ -22,7 +22,7 @@ from .commands import Commands, StepFailed
 
 
 @dataclass
-class Environment(ABC):
+class DeviceEnvironment(ABC):
     """The environment in which a device is tested, and how torch and the plugin get into it.
 
     Attributes:
@@ -71,7 +71,7 @@ class Environment(ABC):
         return here
 
 
-def build(environment: Environment, *, clock: Callable[[], datetime], progress: Progress) -> Build:
+def build(environment: DeviceEnvironment, *, clock: Callable[[], datetime], progress: Progress) -> Build:
     """Run fetch and build, and write build.json. A failure is a result, not an exception.
 
     Args:

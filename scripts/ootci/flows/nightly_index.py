@@ -97,4 +97,4 @@ def _comparisons(text: str) -> tuple[Callable[[Version], bool], Callable[[Versio
         wanted = Version(text)
     except InvalidVersion:
         return (lambda _: False), (lambda _: True)
-    return (lambda version: wanted in (version, Version(version.public))), (lambda version: version < wanted)
+    return (lambda version: torch_index.is_version(version, wanted)), (lambda version: version < wanted)

@@ -89,7 +89,7 @@ def check_file(path: Path, today: date) -> Checked:
     except OotciError as error:
         failed = _READING.index(_name_of(error))
         results = [CheckResult(check=name, state=CheckState.PASSED) for name in _READING[:failed]]
-        results.append(_result(_READING[failed], error))
+        results.append(failed_by(_READING[failed], error))
         left = CHECKS[failed + 1 :]
         return Checked(path, (*results, *(CheckResult(check=name, state=CheckState.NOT_MADE) for name in left)))
     results = [CheckResult(check=name, state=CheckState.PASSED) for name in _READING]
@@ -98,14 +98,14 @@ def check_file(path: Path, today: date) -> Checked:
         require_name(file)
         results.append(CheckResult(check=_NAME, state=CheckState.PASSED))
     except DeviceFileMisnamed as error:
-        results.append(_result(_NAME, error))
+        results.append(failed_by(_NAME, error))
     try:
         for name in ("", KNOWN_FAILURES, UPSTREAM_LIST):
             require_no_link(path.parent / file.device.name / name)
         registered = with_lists(file)
         results.append(CheckResult(check=_LISTS, state=CheckState.PASSED))
     except OotciError as error:
-        results.append(_result(_LISTS, error))
+        results.append(failed_by(_LISTS, error))
     known = registered.device if registered else file.device
     whole = DeviceFile(path, known, file.line_of)
     results += [result_of(name, look(whole, today)) for name, look in _LOOKS.items()]
@@ -133,7 +133,8 @@ def _name_of(error: OotciError) -> str:
     return _READING[2] if isinstance(error, DeviceFileInvalid) else _READING[1]
 
 
-def _result(name: str, error: OotciError) -> CheckResult:
+def failed_by(name: str, error: OotciError) -> CheckResult:
+    """The result of a check that failed with an error."""
     what, where, fix = (text[:2000] for text in (error.what, error.where, error.fix))
     return CheckResult(check=name, state=CheckState.FAILED, error=error.id, what=what, where=where, fix=fix)
 

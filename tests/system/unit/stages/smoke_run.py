@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -79,20 +78,3 @@ class Played:
 
     def asked(self, number: int) -> list[str]:
         return (self.folder / f"asked.{number}").read_text(encoding="utf-8").splitlines()
-
-
-def wait_for_the_end_of(daemon: Path) -> None:
-    """Wait until the process whose number the file holds is gone."""
-    pid = int(daemon.read_text(encoding="utf-8"))
-    end = time.monotonic() + 20
-    while _runs(pid):
-        assert time.monotonic() < end, "it is still there"
-        time.sleep(0.01)
-
-
-def _runs(pid: int) -> bool:
-    """Whether a process is there and no zombie, which only its parent can clear away (proc(5), ``stat``)."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from processes import ends
 from unit.samples import build, device, night, plan, stored
-from unit.stages.smoke_run import wait_for_the_end_of
 
 from ootci.adapters.terminal import Progress
 from ootci.errors import ToolMissing
@@ -115,7 +115,7 @@ def test_a_hang_ends_with_all_that_it_started(play: Played, tmp_path: Path) -> N
     run, verdict = play(script, minutes=0.03)
     assert time.monotonic() - started < 30
     assert (run.stages[-1].status.value, verdict) == ("timed_out", VerdictName.LOST_TESTS)
-    wait_for_the_end_of(tmp_path / "pid")
+    assert ends(int((tmp_path / "pid").read_text(encoding="utf-8")))
 
 
 @pytest.mark.parametrize(

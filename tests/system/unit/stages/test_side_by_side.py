@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from unit.stages.smoke_run import Played, clock, fake_python, smoke_run, wait_for_the_end_of
+from processes import ends
+from unit.stages.smoke_run import Played, clock, fake_python, smoke_run
 
 from ootci.adapters import process
 from ootci.adapters.terminal import Progress
@@ -74,7 +75,7 @@ def test_the_processes_of_all_workers_end_when_the_run_is_interrupted(suite: Sui
     with pytest.raises(KeyboardInterrupt):
         _play(suite, *scripts, progress=Interrupting(quiet=True))
     for place in places:
-        wait_for_the_end_of(place)
+        assert ends(int(place.read_text(encoding="utf-8")))
 
 
 def test_workers_share_the_cpus_unless_somebody_said_how_many_threads(suite: SuiteRun) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from unit.stages.smoke_run import Played, clock, fake_python, smoke_run, wait_for_the_end_of
+from processes import ends
+from unit.stages.smoke_run import Played, clock, fake_python, smoke_run
 
 from ootci.adapters import process
 from ootci.adapters.terminal import Progress
@@ -165,7 +166,7 @@ def test_deaths_with_a_test_that_survives_between_them_are_not_in_a_row(suite: S
 def test_what_left_its_process_group_does_not_survive_the_suite(suite: SuiteRun) -> None:
     played = _play(suite, ["collect a", "start a", "daemon pid", "end a=passed", "finish 0"])
     assert played.outcomes == {"a": "passed"}
-    wait_for_the_end_of(suite.scratch / "pid")
+    assert ends(int((suite.scratch / "pid").read_text(encoding="utf-8")))
     assert "1 process(es) that the suite had left behind were ended" in played.log
 
 

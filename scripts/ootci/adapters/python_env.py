@@ -6,6 +6,7 @@ import ast
 import contextlib
 import csv
 import os
+import re
 import shutil
 import sys
 from collections.abc import Mapping
@@ -46,6 +47,16 @@ def base_python(version: str | None = None) -> str:
 def interpreter(environment: Path) -> Path:
     """A virtual environment's interpreter."""
     return environment / "bin" / "python"
+
+
+def python_version(environment: Path) -> str | None:
+    """The version of a virtual environment's Python; None where there is none (Python's documentation, "venv")."""
+    try:
+        settings = (environment / "pyvenv.cfg").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    found = re.search(r"^version *= *(\S+)", settings, re.MULTILINE)
+    return found[1] if found else None
 
 
 def create_command(environment: Path, python: str | None = None) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,9 +41,9 @@ class NewEnvironment(DeviceEnvironment):
         return python_env.interpreter(self.path)
 
     @property
-    def python_version(self) -> str:
+    def python_version(self) -> str | None:
         """The version of its Python."""
-        return platform.python_version()
+        return python_env.python_version(self.path)
 
     def fetch(self, commands: Commands) -> bool:
         """Make it, with torch and the requirements, and fetch the plugin's sources."""

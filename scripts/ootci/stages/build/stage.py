@@ -51,7 +51,7 @@ class DeviceEnvironment(ABC):
 
     @property
     @abstractmethod
-    def python_version(self) -> str:
+    def python_version(self) -> str | None:
         """The version of its Python."""
 
     @abstractmethod
@@ -106,7 +106,7 @@ def build(environment: DeviceEnvironment, *, clock: Callable[[], datetime], prog
         torch=torch,
         plugin=environment.plugin,
         python=str(environment.interpreter) if torch else None,
-        python_version=environment.python_version,
+        python_version=environment.python_version if torch else None,
         compiler=environment.compiler,
         built_on=environment.built_on,
     )

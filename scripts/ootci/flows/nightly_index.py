@@ -37,7 +37,7 @@ class NightlyIndex:
         """
         address = torch_index.nightly_index(device.torch.variant)
         try:
-            wheels = torch_index.nightlies(address)
+            wheels = torch_index.nightlies(address, torch_index.tags_of(device.python))
         except IndexProblem as problem:
             raise IndexUnreachable(
                 f"the nightlies cannot be listed: {problem}",

@@ -59,9 +59,9 @@ class PlannedRun(Record):
         torch: TorchRequest,
         *,
         failing_before: tuple[str, ...] | None = None,
-        external: str | None = None,
+        by_name: bool = True,
     ) -> PlannedRun:
-        """The run of a device, with what its file says now."""
+        """The run of a device, with the content of its file now; a device requested by name is run here."""
         device = item.device
         return cls(
             run_id=run_id,
@@ -77,7 +77,7 @@ class PlannedRun(Record):
             known_failures=device.known_failures,
             failing_before=failing_before,
             unsupported=device.unsupported,
-            external=external,
+            external=device.external.run if device.external and not by_name else None,
         )
 
     @property

@@ -97,12 +97,8 @@ def plan(
     left_out: list[LeftOut] = []
     for item in registry:
         device = item.device
-        if device.paused and device.name not in chosen:
-            left_out.append(LeftOut(device=device.name, reason=device.paused.reason, paused=True))
-        elif chosen and device.name not in chosen:
-            left_out.append(LeftOut(device=device.name, reason=NOT_ASKED_FOR, paused=False))
-        elif not chosen and (reason := _not_now(device, proposed, now)):
-            left_out.append(LeftOut(device=device.name, reason=reason, paused=False))
+        if (left := _left_out(device, chosen, proposed, now)) is not None:
+            left_out.append(left)
         else:
             key = (device.torch, device.python)
             if key not in resolved:
@@ -110,15 +106,8 @@ def plan(
                 if told := resolved[key].deviation:
                     say(f"torch: {told}")
             failing = failing_before(history.newest_stored(device.name)) if history else None
-            run = PlannedRun.of(
-                item,
-                f"{plan_id}-{device.name}",
-                resolved[key],
-                failing_before=failing,
-                # A device that is requested by name is run here.
-                external=device.external.run if device.external and device.name not in chosen else None,
-            )
-            runs.append(run)
+            run_id, by_name = f"{plan_id}-{device.name}", device.name in chosen
+            runs.append(PlannedRun.of(item, run_id, resolved[key], failing_before=failing, by_name=by_name))
     if proposed is not None:
         trigger = trigger.model_copy(update={"event": proposed.event or trigger.event, "proposal": proposed.what})
     return Plan(id=plan_id, created_at=now, trigger=trigger, runs=tuple(runs), left_out=tuple(left_out))
@@ -130,10 +119,19 @@ def _resolved(torch: str | None, device: Device, proposed: Proposed | None, now:
     return resolve(torch, device.torch, now.date(), device.python)
 
 
-def _not_now(device: Device, proposed: Proposed | None, now: datetime) -> str | None:
+def _left_out(device: Device, chosen: Sequence[str], proposed: Proposed | None, now: datetime) -> LeftOut | None:
+    """Why a device does not run; None where it does."""
+    if device.name in chosen:
+        return None
+    if device.paused:
+        return LeftOut(device=device.name, reason=device.paused.reason, paused=True)
+    if chosen:
+        return LeftOut(device=device.name, reason=NOT_ASKED_FOR, paused=False)
     if proposed is not None:
-        return proposed.reason_against(device)
-    return None if device.cadence.is_due(now) else "it runs weekly, on Sundays"
+        reason = proposed.reason_against(device)
+    else:
+        reason = None if device.cadence.is_due(now) else "it runs weekly, on Sundays"
+    return LeftOut(device=device.name, reason=reason, paused=False) if reason else None
 
 
 def _checked(suffix: str | None) -> str | None:

@@ -130,7 +130,7 @@ class Operators(_Event):
 
 
 class Reported(_Event):
-    """What became of the report of a suite that the vendor brings; its tests are told like those of our suites."""
+    """The state of the report of a suite that the vendor brings; its tests are reported as those of our suites."""
 
     event: Literal["report"] = "report"
     suite: AnyStage
@@ -157,7 +157,7 @@ class StageEnd(_Event):
     log: str | None = None
     only_tests: bool = False
     facts: dict[str, str] = Field(default_factory=dict)
-    """What the check command said of what is below the plugin."""
+    """Versions of driver, firmware, runtime and SDK that the check command printed."""
 
     def result(self, started_at: datetime | None) -> StageResult:
         """The stage's result, once it is known when the stage began."""

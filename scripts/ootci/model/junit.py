@@ -93,7 +93,7 @@ def write_report(
 
 @dataclass(frozen=True)
 class _Sums:
-    """What stands at the head of a suite, and of the report."""
+    """The attributes of a suite and of the report."""
 
     found: Counter[OutcomeName]
     time: float

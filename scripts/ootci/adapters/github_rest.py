@@ -33,7 +33,7 @@ MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
 
 def api_address() -> str:
-    """Where the API is: ``OOTCI_GITHUB_API``, else what GitHub's own machines are told, else github.com's."""
+    """The API's address: ``OOTCI_GITHUB_API``, else ``GITHUB_API_URL`` of GitHub's runners, else github.com's."""
     return (os.environ.get("OOTCI_GITHUB_API") or os.environ.get("GITHUB_API_URL") or API).rstrip("/")
 
 
@@ -110,7 +110,7 @@ class GithubRest:
         return address
 
     def change(self, method: str, path: str, body: Mapping[str, object]) -> object:
-        """Make or change something, and give what GitHub says it is now.
+        """Create or change something; returns its new state.
 
         A lost answer causes a retry, so a thing may be created twice.
 

@@ -138,7 +138,7 @@ def torch_git_version(environment: Path) -> str | None:
 
 
 def stated_git_version(source: bytes) -> str | None:
-    """What ``torch/version.py`` says as ``git_version``, read without running it; None where it says nothing."""
+    """``git_version`` of ``torch/version.py``, read without running it; None where it has none."""
     try:
         body = ast.parse(source).body
     except (SyntaxError, ValueError):

@@ -126,7 +126,7 @@ class RemoteGit:
         return answer
 
     def failed(self, what: str, answer: Answer | None) -> HistoryUnreachable:
-        """The error that says how git failed."""
+        """The error for a failure of git."""
         said = reason(answer.err if answer else "").replace(self.remote, _bare(self.remote))
         return HistoryUnreachable(
             f"git {what} failed: {said}",

@@ -26,7 +26,7 @@ _WORKFLOWS = ".github/"
 
 @dataclass(frozen=True)
 class Reviewed:
-    """The workflow run that reviewed a pull request, as GitHub and not the run itself says.
+    """The workflow run that reviewed a pull request, as GitHub and not the run itself reports it.
 
     Attributes:
         repository: whose pull request it is.

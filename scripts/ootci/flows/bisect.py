@@ -41,7 +41,7 @@ class Search:
         item: the device, with the suite of the test only.
         folder: where the steps' files lie; their environment is one, made again for each.
         suites: the suites folder.
-        progress: told what is going on.
+        progress: shows the current step.
 
     """
 

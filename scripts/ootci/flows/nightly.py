@@ -41,7 +41,7 @@ class Night:
         torch: what was asked for; None leaves it to the device files.
         suites: the suites folder.
         folders: the work folder, the history and the site.
-        progress: told what is going on.
+        progress: shows the current step.
         say_stages: called with the results of the stages of each device.
         installed: the torch of an environment that is there already, in place of ``torch``.
 

@@ -35,7 +35,7 @@ def share_of(workspace: Workspace, device: str, text: str | None) -> tuple[RunFo
         return folder, ()
     mine = folder.shard(shard)
     if folder.build.exists():
-        # A share that goes to another machine says how it was built.
+        # A share that goes to another machine brings its build.json.
         mine.path.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(folder.build, mine.build)
     known = read(Durations, workspace.durations).devices if workspace.durations.exists() else {}

@@ -77,7 +77,7 @@ def build(environment: DeviceEnvironment, *, clock: Callable[[], datetime], prog
     Args:
         environment: where torch and the plugin are installed, and how.
         clock: gives the aware current time.
-        progress: told what is going on.
+        progress: shows the current step.
 
     """
     run, device = environment.run, environment.item.device

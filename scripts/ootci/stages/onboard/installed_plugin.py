@@ -39,7 +39,7 @@ class FoundPlugin:
 
 
 def look_for_plugin(python: Path) -> FoundPlugin:
-    """Ask a Python for its plugin: what is installed, and what torch says once it is imported.
+    """Ask a Python for its plugin: the installed packages, and the device as torch knows it once imported.
 
     A plugin that cannot be imported still has a name, so that nothing here is an error.
     """

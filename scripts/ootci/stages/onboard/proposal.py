@@ -79,7 +79,7 @@ def proposed_devices(changed: Iterable[ChangedFile], folder: Path) -> tuple[tupl
 
 
 def _plainly(changed: Iterable[ChangedFile]) -> Iterator[ChangedFile]:
-    """Renaming is told where a device file becomes another one; elsewhere one file goes and another one comes."""
+    """Keep renames from one device file to another; split any other rename into a removal and an addition."""
     for file in changed:
         became = file.before is not None and _DEVICE_FILE.fullmatch(file.before) and _DEVICE_FILE.fullmatch(file.path)
         if file.before is None or (became and file.status == "R"):
@@ -117,7 +117,7 @@ def _with_folder(known: Proposed | None, owner: str, count: int, folder: Path) -
     if known is not None:
         return replace(known, notes=(*known.notes, *notes))
     if (folder / owner).is_file() and not (folder / DEFAULT_FOLDER).is_symlink():
-        # A list is part of what the device file says.
+        # A list is part of the device file.
         return Proposed(owner, Change.OTHER if count else Change.CHANGED, notes=notes)
     return Proposed(owner, Change.OTHER, is_there=False, notes=(*notes, f"{brings} belongs to no device file."))
 

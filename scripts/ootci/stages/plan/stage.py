@@ -80,7 +80,7 @@ def plan(
         suffix: makes the plan's id unique within a day; the time of day when absent.
         history: past runs, from which the plan takes what failed last.
         proposed: what is tested instead of a nightly.
-        say: told about each fallback.
+        say: called with each fallback.
 
     Raises:
         NoSuchDevice: a chosen name is not registered.

@@ -1,4 +1,4 @@
-"""How a stage ended, before it is told to the event log."""
+"""How a stage ended, before it is written to the event log."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ class SuiteEnd:
     Attributes:
         collected: its tests by id, in order.
         ended: their outcomes, by id.
-        orderly: whether pytest itself said how it ended.
+        orderly: whether pytest itself reported its end.
         reason: one line, when it did not run to its end in an orderly way.
         timed_out: whether the suite's own time was up.
         tail: the end of the last process's output.

@@ -49,7 +49,7 @@ class Supervisor:
         run: what to run.
         clock: gives the aware current time.
         only: run these tests; None for all of the suite.
-        ask_device: says why the device does not answer any more; None when it does.
+        ask_device: returns why the device does not answer any more; None when it does.
 
     """
 
@@ -77,7 +77,7 @@ class Supervisor:
         self.deadline = time.monotonic() + run.suite_seconds
 
     def steps(self) -> Steps[SuiteEnd]:
-        """Run the suite to its end, a step after a moment's wait. What then has no outcome is told to be ``not_run``.
+        """Run the suite to its end, a step after a moment's wait. A test without an outcome is reported as ``not_run``.
 
         Raises:
             ToolMissing: the device's Python cannot be started.

@@ -1,4 +1,4 @@
-"""One pytest process, which runs tests at once or stands by until it is told which ones."""
+"""One pytest process, which runs tests at once or stands by until it receives their ids."""
 
 from __future__ import annotations
 

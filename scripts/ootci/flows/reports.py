@@ -97,7 +97,7 @@ def append_workspace(workspace: Workspace, store: History, say: Callable[[str], 
     Args:
         workspace: the work folder.
         store: the history.
-        say: called with each run that was not taken.
+        say: told about each run that was not taken.
 
     Returns:
         How many runs were new, and how many were there already.

@@ -54,7 +54,7 @@ class EventLog:
         facts: versions of driver, firmware, runtime and SDK that the check command printed.
         reports: states of the suites' reports, where the tests do not show them.
         outputs: what tests printed, by id.
-        is_full: whether more tests were reported than are kept.
+        is_full: whether more tests were told of than are kept.
         never_began: why a stage did not run that never began.
 
     """

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import loopback
 from unit.render.sample import NOW
 
 if TYPE_CHECKING:
@@ -22,37 +20,22 @@ NARROW = 320
 """Pixels of the narrowest screen that a page must fit."""
 
 
-class Handler(SimpleHTTPRequestHandler):
+class Handler(loopback.Files):
     """A server of static files that answers a missing page as GitHub Pages does, with the one that is named."""
 
     missing: Path
 
-    def log_message(self, *_: object) -> None:
-        """Requests are not listed."""
-
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Answer with the site's own page."""
-        body = self.missing.read_bytes()
-        self.send_response(code)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        self.answer(code, self.missing.read_bytes(), {"Content-Type": "text/html; charset=utf-8"})
 
 
 @contextlib.contextmanager
 def serving(folder: Path, missing: Path) -> Iterator[str]:
     """A folder on a free port of loopback: its address, with a slash at the end."""
     handler = type("Serving", (Handler,), {"missing": missing})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(handler, directory=str(folder)))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with loopback.running(loopback.serving(folder, handler)) as server:
+        yield f"{server.url}/"
 
 
 @dataclass

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 from commands import Nightly, Ran, Tool, build_documentation, run_command, run_nightly
 from hypothesis import settings
 from preparation import prepare_once
+from relay_server import RelayServer, relay_server
+from repositories import repository
 from seeded_python import make_seeded_python
 from torch_wheels import torch_variables
 from unit.render.hostile import hostile_sample
@@ -76,12 +78,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if (ROOT / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target / name)
-    for command in (
-        ["git", "init", "--quiet", "--initial-branch=main"],
-        ["git", "add", "--all"],
-        ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "--quiet", "-m", "checkout"],
-    ):
-        assert run_command(command, target).code == 0
+    repository(target, "checkout")
     return target
 
 
@@ -101,6 +98,13 @@ def openreg_nightly(checkout: Path, shared: Path) -> Nightly:
             return run_nightly(checkout, variables)
 
     return prepare_once(shared, "openreg_nightly", make)
+
+
+@pytest.fixture(scope="session")
+def python_with_torch(request: pytest.FixtureRequest) -> str:
+    """The Python that ``make nightly`` made in a fresh checkout, or the one named in OOTCI_TEST_DEVICE_PYTHON."""
+    named = os.environ.get("OOTCI_TEST_DEVICE_PYTHON")
+    return named or str(request.getfixturevalue("openreg_nightly").device_python)
 
 
 @pytest.fixture(scope="session")
@@ -136,3 +140,11 @@ def hostile_site(hostile: Sample, shared: Path) -> Path:
 def _rendered(made: Sample, folder: Path) -> Path:
     render(made.registry, made.history, made.verdicts, folder)
     return folder
+
+
+@pytest.fixture
+def relay() -> Iterator[RelayServer]:
+    """PyTorch's relay, which has made two deliveries."""
+    with relay_server() as server:
+        server.state.deliveries |= {"d1", "d2"}
+        yield server

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TypeVar
 from urllib.parse import parse_qs, urlencode, urlsplit
+
+from loopback import Quiet, Server, running
 
 TOKEN = "a-token-that-nobody-may-see"  # noqa: S105 - it opens nothing
 BOT = "github-actions[bot]"
@@ -38,7 +37,7 @@ class Moment:
     only: str = ""
 
 
-class FakeGithub(ThreadingHTTPServer):
+class FakeGithub(Server):
     """The server and all that it knows.
 
     Attributes:
@@ -52,10 +51,8 @@ class FakeGithub(ThreadingHTTPServer):
 
     """
 
-    daemon_threads = True
-
     def __init__(self, handler: type[Handler] | None = None) -> None:
-        super().__init__(("127.0.0.1", 0), handler or Handler)
+        super().__init__(handler or Handler)
         self.issues: dict[int, dict[str, object]] = {}
         self.moments: list[Moment] = []
         self.asked: list[str] = []
@@ -63,10 +60,6 @@ class FakeGithub(ThreadingHTTPServer):
         self.page = 100
         self.on_create: Callable[[], None] = lambda: None
         self.users = {"somebody"}
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
 
     @property
     def environment(self) -> dict[str, str]:
@@ -104,7 +97,7 @@ class FakeGithub(ThreadingHTTPServer):
         return json.dumps([*self.issues.values(), *self.asked])
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(Quiet):
     """Answers as GitHub does."""
 
     server: FakeGithub
@@ -196,35 +189,9 @@ class Handler(BaseHTTPRequestHandler):
             self.send(status, json.dumps(body), headers or {})
 
     def send(self, status: int, text: str, headers: dict[str, str]) -> None:
-        content = text.encode()
-        self.send_response(status)
-        for name, value in {"Content-Type": "application/json", "Content-Length": str(len(content)), **headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        return
+        self.answer(status, text.encode(), {"Content-Type": "application/json", **headers})
 
 
-@contextlib.contextmanager
-def fake_github() -> Iterator[FakeGithub]:
+def fake_github() -> AbstractContextManager[FakeGithub]:
     """Run the server on a free port."""
-    with running(FakeGithub()) as server:
-        yield server
-
-
-S = TypeVar("S", bound=FakeGithub)
-
-
-@contextlib.contextmanager
-def running(made: S) -> Iterator[S]:
-    """Run a server."""
-    with made as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    return running(FakeGithub())

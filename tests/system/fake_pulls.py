@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs, urlsplit
 
-from fake_github import BOT, REPOSITORY, FakeGithub, Handler, running
+from fake_github import BOT, REPOSITORY, FakeGithub, Handler
+from loopback import running
 
 TOP = f"/repos/{REPOSITORY}"
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 import misbehaving
+from repositories import bare_repository, commit, git
 
 BACKEND = '''"""Builds the stand-in for torch, with one C file for the compiler cache to keep."""
 
@@ -52,37 +52,31 @@ def pytorch_sources(folder: Path) -> PyTorchSources:
     work, bare = folder / "pytorch", folder / "pytorch.git"
     work.mkdir()
 
-    def git(*arguments: str) -> str:
-        command = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *arguments]
-        return subprocess.run(command, cwd=work, check=True, capture_output=True, text=True).stdout.strip()
-
-    def commit(file: str, text: str) -> str:
+    def changed(file: str, text: str) -> str:
         (work / file).write_text(text, encoding="utf-8")
-        git("add", "--all")
-        git("commit", "--quiet", "-m", file)
-        return git("rev-parse", "HEAD")
+        return commit(work, file)
 
-    git("init", "--quiet", "--initial-branch=main")
+    git(work, "init", "--quiet", "--initial-branch=main")
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(Path(misbehaving.__file__).parent, work / "misbehaving", ignore=ignored)
     (work / "one.c").write_text("int one(void) { return 1; }\n", encoding="utf-8")
     (work / "pyproject.toml").write_text(PROJECT, encoding="utf-8")
-    base = commit("backend.py", BACKEND)
-    git("checkout", "--quiet", "-b", "seven")
-    head = commit("changed.txt", "by the pull request\n")
-    git("checkout", "--quiet", "main")
-    main = commit("news.txt", "since then\n")
-    git("merge", "--quiet", "--no-ff", "-m", "merged", "seven")
-    merge = git("rev-parse", "HEAD")
-    git("checkout", "--quiet", "-b", "eight", base)
-    broken = commit("one.c", "int one(void) { return }\n")
-    subprocess.run(["git", "init", "--quiet", "--bare", str(bare)], check=True)
-    subprocess.run(["git", "-C", str(bare), "config", "uploadpack.allowReachableSHA1InWant", "true"], check=True)
+    base = changed("backend.py", BACKEND)
+    git(work, "checkout", "--quiet", "-b", "seven")
+    head = changed("changed.txt", "by the pull request\n")
+    git(work, "checkout", "--quiet", "main")
+    main = changed("news.txt", "since then\n")
+    git(work, "merge", "--quiet", "--no-ff", "-m", "merged", "seven")
+    merge = git(work, "rev-parse", "HEAD")
+    git(work, "checkout", "--quiet", "-b", "eight", base)
+    broken = changed("one.c", "int one(void) { return }\n")
+    bare_repository(bare)
+    git(bare, "config", "uploadpack.allowReachableSHA1InWant", "true")
     refs = {
         main: ("refs/heads/main", "refs/tags/v2.15.0"),
         head: ("refs/pull/7/head",),
         merge: ("refs/pull/7/merge",),
         broken: ("refs/pull/8/head", "refs/pull/8/merge"),
     }
-    git("push", "--quiet", str(bare), *(f"{at}:{ref}" for at, names in refs.items() for ref in names))
+    git(work, "push", "--quiet", str(bare), *(f"{at}:{ref}" for at, names in refs.items() for ref in names))
     return PyTorchSources(bare.as_uri(), main, head, merge, broken)

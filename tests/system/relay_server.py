@@ -12,9 +12,10 @@ import socket
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from loopback import Quiet, Server, running
 
 AUDIENCE = "pytorch-cross-repo-ci-relay"
 PERMIT = "the.permit.that-GitHub-gives-a-job"
@@ -90,28 +91,28 @@ class State:
         return 200, {"ok": True, "status": status}
 
 
-class RelayServer(ThreadingHTTPServer):
+class RelayServer(Server):
     """The server; ``state`` can be looked at and changed while it runs."""
 
-    daemon_threads = True
-    state: State
-    over: threading.Event
+    def __init__(self) -> None:
+        super().__init__(_Handler)
+        self.state, self.over = State(), threading.Event()
 
     @property
     def url(self) -> str:
         """Where reports go."""
-        return f"http://127.0.0.1:{self.server_port}/github/callback"
+        return f"{super().url}/github/callback"
 
     @property
     def token_variables(self) -> dict[str, str]:
         """What GitHub gives to a job with ``id-token: write``."""
         return {
-            "ACTIONS_ID_TOKEN_REQUEST_URL": f"http://127.0.0.1:{self.server_port}/token?api-version=2.0",
+            "ACTIONS_ID_TOKEN_REQUEST_URL": f"{super().url}/token?api-version=2.0",
             "ACTIONS_ID_TOKEN_REQUEST_TOKEN": PERMIT,
         }
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Quiet):
     server: RelayServer
     protocol_version = "HTTP/1.1"
 
@@ -122,11 +123,11 @@ class _Handler(BaseHTTPRequestHandler):
         if state.token_troubles:
             self._fail(state.token_troubles.pop(0))
         elif parts.path != "/token" or query.get("api-version") != ["2.0"] or query.get("audience") != [AUDIENCE]:
-            self._answer(404, {"message": "not found"})
+            self._say(404, {"message": "not found"})
         elif self.headers["Authorization"] != f"Bearer {PERMIT}":
-            self._answer(401, {"message": "no permit"})
+            self._say(401, {"message": "no permit"})
         else:
-            self._answer(200, {"count": 1, "value": TOKEN})
+            self._say(200, {"count": 1, "value": TOKEN})
 
     def do_POST(self) -> None:
         state = self.server.state
@@ -138,7 +139,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         answer = self._taken(text)
         if trouble is None:
-            self._answer(*answer)
+            self._say(*answer)
         else:
             self._fail(trouble)
 
@@ -161,7 +162,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif trouble.drips:
             self._drip()
         elif trouble.status:
-            self._answer(trouble.status, {"detail": "just so"}, trouble.headers)
+            self._say(trouble.status, {"detail": "just so"}, trouble.headers)
         else:
             self.connection.shutdown(socket.SHUT_RDWR)
         self.close_connection = True
@@ -174,30 +175,15 @@ class _Handler(BaseHTTPRequestHandler):
             while not self.server.over.wait(0.01):
                 self.wfile.write(b" ")
 
-    def _answer(self, status: int, body: object, headers: Sequence[tuple[str, str]] = ()) -> None:
-        text = json.dumps(body).encode()
-        self.send_response(status)
-        for name, value in headers:
-            self.send_header(name, value)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
-    def log_message(self, *_: object) -> None:
-        return
+    def _say(self, status: int, body: object, headers: Sequence[tuple[str, str]] = ()) -> None:
+        self.answer(status, json.dumps(body).encode(), {**dict(headers), "Content-Type": "application/json"})
 
 
 @contextlib.contextmanager
 def relay_server() -> Iterator[RelayServer]:
     """A relay that has delivered nothing yet."""
-    with RelayServer(("127.0.0.1", 0), _Handler) as server:
-        server.state, server.over = State(), threading.Event()
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    with running(RelayServer()) as server:
         try:
             yield server
         finally:
             server.over.set()
-            server.shutdown()
-            thread.join()

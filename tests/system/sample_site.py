@@ -14,10 +14,9 @@ import sys
 import tempfile
 from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from loopback import serving
 from simulator.world import PAGE_AFTER, START, World
 
 import ootci
@@ -94,15 +93,10 @@ def _kept_history(folder: Path, world: World) -> Path:
     return kept
 
 
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        """Requests are not listed: what is printed is the address."""
-
-
 def serve(site: Path) -> None:
     """Serve a folder on a free port of loopback until Ctrl-C, and print the address."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(site))) as server:
-        sys.stdout.write(f"http://127.0.0.1:{server.server_port}/\n")
+    with serving(site) as server:
+        sys.stdout.write(f"{server.url}/\n")
         sys.stdout.flush()
         server.serve_forever()
 

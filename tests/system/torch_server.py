@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from email.message import Message
 from enum import Enum
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from commands import NO_PIP
+from loopback import Quiet, Server, running
 from misbehaving import COMMIT, stub_torch_wheel
 
 FOR_CUDA = """\
@@ -151,21 +151,16 @@ class TorchServer:
 def serve_torch_index(folder: Path) -> Iterator[TorchServer]:
     """A server without wheels; add some."""
     server = TorchServer(folder)
-    with ThreadingHTTPServer(("127.0.0.1", 0), _handler(server)) as http:
-        http.daemon_threads = True
-        server.address = f"http://127.0.0.1:{http.server_port}"
-        thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    with running(Server(_handler(server))) as http:
+        server.address = http.url
         try:
             yield server
         finally:
             server.over.set()
-            http.shutdown()
-            thread.join()
 
 
-def _handler(server: TorchServer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+def _handler(server: TorchServer) -> type[Quiet]:
+    class Handler(Quiet):
         def do_GET(self) -> None:
             path = self.path.replace("%2B", "+")
             name = path.rstrip("/").rpartition("/")[2]
@@ -206,9 +201,6 @@ def _handler(server: TorchServer) -> type[BaseHTTPRequestHandler]:
                         if server.over.wait(0.05):
                             return
                 self.wfile.write(body[: len(body) // 2] if fault is Fault.HALF else body)
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing: the tests' output is theirs."""
 
     return Handler
 

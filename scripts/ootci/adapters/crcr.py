@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import requests
-from requests.auth import AuthBase
 
+from ootci.adapters.bearer import Bearer
 from ootci.errors import BadOption, RelayOutOfOrder, RelayRefused, RelayUnreachable
 
 AUDIENCE = "pytorch-cross-repo-ci-relay"
@@ -51,24 +51,13 @@ class _Answer:
     doubtful: bool
 
 
-class _Bearer(AuthBase):
-    """A header that ``requests`` replaces by nothing that it finds on this machine, such as in a netrc file."""
-
-    def __init__(self, token: str) -> None:
-        self._token = token
-
-    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        request.headers["Authorization"] = f"Bearer {self._token}"
-        return request
-
-
 class Relay:
     """The relay, as one command speaks to it.
 
     Args:
         url: where reports go.
         patience: seconds after which nothing is tried again, for all reports together.
-        environment: where the token, or what it can be had with, is found.
+        environment: variables with the token, or with GitHub's address and permit for one.
         wait: sleeps between two tries.
         clock: seconds that only grow.
         chance: a random number from 0 to 1, so that many jobs do not come back at the same moment.
@@ -96,12 +85,12 @@ class Relay:
         self._known_token: str | None = None
 
     def report(self, body: bytes) -> str:
-        """Hand in a report, and say in a few words what became of it.
+        """Send a report; returns the relay's answer in a few words.
 
         Raises:
             RelayOutOfOrder: the relay does not take it now.
             RelayRefused: the relay takes no reports from here, or there is no token.
-            RelayUnreachable: nobody answered in time.
+            RelayUnreachable: there was no answer in time.
 
         """
         answer = self._ask("POST", self._url, self._token(), body)
@@ -180,14 +169,14 @@ class Relay:
             url,
             data=body,
             headers=headers,
-            auth=_Bearer(token),
+            auth=Bearer(token),
             timeout=(connect, read),
-            # Whoever redirects could have the token sent to somebody else.
+            # A redirect could send the token to another server.
             allow_redirects=False,
             stream=True,
         ) as response:
             content = bytearray()
-            # Byte by byte, because whoever sends one a second must not keep us longer than the patience lasts.
+            # Byte by byte: a server that sends one a second must not outlast the patience.
             for byte in response.iter_content(1):
                 content += byte
                 if len(content) >= MAX_ANSWER_BYTES or self._clock() >= self._ends:

@@ -48,7 +48,7 @@ def locked(folder: Path, *, shared: bool = False) -> Iterator[None]:
 
 @contextlib.contextmanager
 def held(folder: Path, patience: float = 0) -> Iterator[int]:
-    """Hold a folder without putting a file into it, while anybody has the descriptor that this yields.
+    """Lock a folder without putting a file into it, while any process holds the descriptor that this yields.
 
     Args:
         folder: the folder.

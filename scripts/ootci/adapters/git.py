@@ -20,7 +20,7 @@ def pytorch_repository() -> str:
 
 
 def reason(said: str) -> str:
-    """The line in which git says why it failed: its first fatal one, else its last that is no hint."""
+    """The line with git's error: the first fatal one, else the last that is no hint."""
     lines = [line.strip() for line in said.splitlines() if line.strip() and not line.startswith("hint:")]
     fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
     return (fatal or lines[-1:] or ["no message"])[0]
@@ -46,7 +46,7 @@ def refs_of(url: str, *names: str) -> dict[str, str]:
 
 
 def commit_of(folder: Path) -> str | None:
-    """The commit that a folder stands at, with ``-dirty`` for uncommitted changes below it; None outside git."""
+    """The commit checked out in a folder, with ``-dirty`` for uncommitted changes below it; None outside git."""
     head = ask(["git", "rev-parse", "HEAD"], cwd=folder)
     if head is None or head.exit_code != 0:
         return None

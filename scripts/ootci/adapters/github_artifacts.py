@@ -63,7 +63,7 @@ def _archive(rest: GithubRest, path: str, artifact: str) -> bytes:
     except DownloadProblem as problem:
         if "more than" in str(problem):
             raise ArtifactProblem(f"the artifact {artifact} is larger than {MAX_ARCHIVE_BYTES >> 10} KiB") from problem
-        # The address holds a signature for whoever knows it.
+        # The address contains its own credentials.
         raise GithubUnreachable(
             "the artifact cannot be downloaded", where=artifact, fix="run it again later: nothing is done twice"
         ) from None

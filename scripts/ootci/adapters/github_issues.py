@@ -21,8 +21,8 @@ class Issue:
         title: its title.
         body: its text; line ends as we write them.
         is_open: whether it is open.
-        locked: whether nobody is to comment on it.
-        author: login of whoever made it.
+        locked: whether comments are locked.
+        author: login of its author.
 
     """
 

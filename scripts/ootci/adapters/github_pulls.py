@@ -17,7 +17,7 @@ class Pull:
 
     Attributes:
         number: its number.
-        author: login of whoever opened it; empty where they have left.
+        author: login of its author; empty for a deleted account.
 
     """
 
@@ -93,7 +93,7 @@ class GithubPulls:
 
 
 def _within(item: object, *keys: str) -> object:
-    """What lies within nested objects; None where it is not there, as the fork of somebody who deleted it."""
+    """A value within nested objects; None when it is missing, such as a deleted fork."""
     for key in keys:
         item = item.get(key) if isinstance(item, dict) else None
     return item

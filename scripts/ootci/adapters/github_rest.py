@@ -1,4 +1,4 @@
-"""GitHub's REST API: page after page, within its limits, patient with its bad moments.
+"""GitHub's REST API: page after page, within its rate limits, with retries.
 
 Source of the rules: GitHub's documentation, "Best practices for using the REST API" and "Rate limits for the REST API".
 """
@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import requests
 
+from ootci.adapters.bearer import Bearer
 from ootci.errors import GithubRefused, GithubUnreachable
 
 API = "https://api.github.com"
@@ -20,9 +21,9 @@ VERSION = "2022-11-28"
 TIMEOUT_SECONDS = (10, 60)
 ATTEMPTS = 4
 MAX_WAIT_SECONDS = 600.0
-"""All that one client waits for rate limits; whoever has to wait longer comes again on the next night."""
+"""The most that one client waits for rate limits; a longer wait is left to the next night."""
 SECONDARY_SECONDS = 60.0
-"""What GitHub asks for where a limit was met and its answer names no time."""
+"""The wait that GitHub recommends when a rate-limit answer names no time."""
 PAUSE_SECONDS = 1.0
 """Between two requests that change something."""
 PAGE_SIZE = 100
@@ -32,7 +33,7 @@ MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
 
 def api_address() -> str:
-    """Where the API is: ``OOTCI_GITHUB_API``, else what GitHub's own machines are told, else github.com's."""
+    """The API's address: ``OOTCI_GITHUB_API``, else ``GITHUB_API_URL`` of GitHub's runners, else github.com's."""
     return (os.environ.get("OOTCI_GITHUB_API") or os.environ.get("GITHUB_API_URL") or API).rstrip("/")
 
 
@@ -40,7 +41,7 @@ class GithubRest:
     """A client.
 
     Args:
-        token: what it says who it is with; None reads what is public.
+        token: authenticates it; None reads public data only.
         api: the address of the API.
         patience: seconds that it waits for rate limits, all together.
         wait: sleeps that many seconds.
@@ -58,7 +59,7 @@ class GithubRest:
         now: Callable[[], float] = time.time,
     ) -> None:
         self._api = api or api_address()
-        self._token = _Token(token)
+        self._token = Bearer(token)
         self._wait = wait
         self._now = now
         self._patience = patience
@@ -97,7 +98,7 @@ class GithubRest:
         return self._ask("GET", self._api + path, parameters or {}, None, may_miss=True)[0]
 
     def points_to(self, path: str) -> str:
-        """The address that GitHub redirects to; it is for whoever knows it, so it is not followed with the token.
+        """The address that GitHub redirects to; it needs no token, so the token is not sent there.
 
         Raises:
             GithubUnreachable, GithubRefused: as for :meth:`pages`; also where it redirects to nowhere.
@@ -109,9 +110,9 @@ class GithubRest:
         return address
 
     def change(self, method: str, path: str, body: Mapping[str, object]) -> object:
-        """Make or change something, and give what GitHub says it is now.
+        """Create or change something; returns its new state.
 
-        An answer that got lost is asked for again, so that what is made may be made twice.
+        A lost answer causes a retry, so a thing may be created twice.
 
         Raises:
             GithubUnreachable, GithubRefused: as for :meth:`pages`.
@@ -132,7 +133,7 @@ class GithubRest:
         may_miss: bool = False,
         redirected: bool = False,
     ) -> tuple[object, str]:
-        """What was answered, and the address of the next page, empty where this is the last; or of a redirection."""
+        """The answer, and the address of the next page (empty on the last one) or of a redirect."""
         place = f"{method} {urlsplit(url).path}"
         reason = ""
         for attempt in range(ATTEMPTS):
@@ -188,18 +189,6 @@ class GithubRest:
             raise _unreachable(f"GitHub's rate limit is used up for {seconds:.0f} s", place)
         self._patience -= seconds
         self._wait(seconds)
-
-
-class _Token(requests.auth.AuthBase):
-    """Says who we are; without it, requests would look for somebody in ``.netrc``."""
-
-    def __init__(self, token: str | None) -> None:
-        self._token = token
-
-    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        if self._token:
-            request.headers["Authorization"] = f"Bearer {self._token}"
-        return request
 
 
 def _asked_to_wait(status: int, headers: Mapping[str, str], text: bytes, now: float) -> float | None:

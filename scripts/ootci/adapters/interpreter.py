@@ -1,4 +1,4 @@
-"""What is installed beside a Python that somebody else set up: asked of that Python, and nothing is imported there."""
+"""The packages installed in an existing Python, asked of that Python without importing them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ootci.adapters.process import ask, exit_text
-from ootci.adapters.python_env import stated_git_version
+from ootci.adapters.python_env import device_environment, stated_git_version
 from ootci.errors import ToolMissing
 
 _QUESTION = """
@@ -33,7 +33,7 @@ class InterpreterProblem(Exception):
 
 @dataclass(frozen=True)
 class Installed:
-    """What is installed beside a Python.
+    """The packages installed in a Python.
 
     Attributes:
         python_version: the Python's own version.
@@ -64,18 +64,19 @@ def program(python: str) -> Path:
     return Path(found).absolute()
 
 
-def installed_beside(python: Path, distributions: Sequence[str], env: Mapping[str, str]) -> Installed:
-    """Ask a Python what is installed beside it.
+def installed_beside(python: Path, distributions: Sequence[str], variables: Mapping[str, str]) -> Installed:
+    """Ask a Python for its installed packages.
 
     Args:
         python: the interpreter.
         distributions: names of the distributions to ask for.
-        env: its whole environment.
+        variables: what is added to the environment of a process that runs vendor code.
 
     Raises:
         InterpreterProblem: it does not start, or does not answer.
 
     """
+    env = device_environment(python.parent.parent, variables)
     answer = ask([str(python), "-c", _QUESTION, *distributions], env=env, timeout=QUESTION_SECONDS)
     if answer is None:
         raise InterpreterProblem(f"{python.name} cannot be started")
@@ -85,7 +86,7 @@ def installed_beside(python: Path, distributions: Sequence[str], env: Mapping[st
             f"{python.name} does not start: {exit_text(answer.exit_code)}{f', {words[-1][:300]}' if words else ''}"
         )
     try:
-        # What the environment prints at its start comes before the answer.
+        # An environment may print something at its start; the answer is the last line.
         said = json.loads(answer.out.strip().splitlines()[-1])
         versions = {name: said["versions"].get(name) for name in distributions}
         place = Path(said["torch"]).with_name("version.py") if said["torch"] else None

@@ -1,4 +1,4 @@
-"""Copying a source tree into the work folder, so that building never writes into somebody's checkout.
+"""Copying a source tree into the work folder, so that building never writes into a checkout.
 
 Unchanged files keep their time stamps, so that an incremental build in the copy stays incremental.
 """

@@ -1,6 +1,6 @@
 """Starting, watching and ending processes: the only module that does.
 
-Every process leads a process group of its own, so that whatever it leaves behind can be ended with it. Output goes to
+Every process leads a process group of its own, so that its children can be ended with it. Output goes to
 a log file of bounded size.
 """
 
@@ -27,7 +27,7 @@ MAX_LOG_BYTES = 8 * 1024 * 1024
 TAIL_BYTES = 16 * 1024
 GRACE_SECONDS = 5.0
 RUN_MARK = "OOTCI_COMMAND_RUN"
-"""The environment variable by which whatever a command started is found again."""
+"""The environment variable by which processes that a command or a suite started are found."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class Process:
         try:
             self.wait(GRACE_SECONDS)
         finally:
-            # Also when whoever waits is interrupted again, and for those who outlive the leader.
+            # Also after a second interrupt, and for children that outlive the leader.
             _signal_group(self._popen.pid, signal.SIGKILL)
         self.wait(GRACE_SECONDS)
 
@@ -155,7 +155,7 @@ class Process:
         self.wait(GRACE_SECONDS)
 
     def finish(self, *, timed_out: bool = False) -> Finished:
-        """Collect what is left once the process has ended, and end whatever it left behind in its group."""
+        """Collect the result of an ended process, and end the remaining processes of its group."""
         exit_code = self._popen.wait()
         duration = time.monotonic() - self.started
         _signal_group(self._popen.pid, signal.SIGKILL)
@@ -194,7 +194,7 @@ def run(
     timeout: float,
     on_line: Callable[[str], None] | None = None,
 ) -> Finished:
-    """Run a command to its end, or end it after ``timeout`` seconds, and then whatever it left behind.
+    """Run a command to its end, or end it after ``timeout`` seconds, and then its remaining children.
 
     Raises:
         ToolMissing: the program does not exist or is not executable.
@@ -219,7 +219,7 @@ def run(
 
 @dataclass(frozen=True)
 class Answer:
-    """What a short command answered.
+    """The answer of a short command.
 
     Attributes:
         exit_code: its exit code; negative for a signal, 124 when it took too long.
@@ -274,6 +274,12 @@ def ask(
     seconds = time.monotonic() - started
     log.debug("%s  [cwd %s, %s, %.1f s]", shlex.join(command), cwd, exit_text(answer.exit_code), seconds)
     return answer
+
+
+def version_line(program: str) -> str | None:
+    """First line of what a program answers to ``--version``; None where there is no such program."""
+    answer = ask([program, "--version"])
+    return answer.out.splitlines()[0] if answer and answer.exit_code == 0 and answer.out else None
 
 
 def end_all_with(variable: str, value: str) -> int:

@@ -1,4 +1,4 @@
-"""Virtual environments: creating them, what pip is asked to do in them, and what is installed in them."""
+"""Virtual environments: creating them, running pip in them, and reading what is installed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import contextlib
 import csv
 import os
+import re
 import shutil
 import sys
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from ootci.errors import ToolMissing
 
 _SECRET_PREFIXES = ("ACTIONS_", "GITHUB_", "INPUT_", "OOTCI_")
 _PYTEST_PREFIX = "PYTEST_"
-"""Options and plugins for somebody's own pytest: one that the device's environment lacks would end every suite."""
+"""Options and plugins of the user's pytest: a plugin that the device's environment lacks would end every suite."""
 _OURS = {"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__", "GH_TOKEN"}
 
 
@@ -46,6 +47,16 @@ def base_python(version: str | None = None) -> str:
 def interpreter(environment: Path) -> Path:
     """A virtual environment's interpreter."""
     return environment / "bin" / "python"
+
+
+def python_version(environment: Path) -> str | None:
+    """The version of a virtual environment's Python; None where there is none (Python's documentation, "venv")."""
+    try:
+        settings = (environment / "pyvenv.cfg").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    found = re.search(r"^version *= *(\S+)", settings, re.MULTILINE)
+    return found[1] if found else None
 
 
 def create_command(environment: Path, python: str | None = None) -> list[str]:
@@ -119,7 +130,7 @@ def overwritten_files(environment: Path, distribution: str) -> dict[str, tuple[s
 
 
 def torch_git_version(environment: Path) -> str | None:
-    """``torch.version.git_version`` of the installed torch, read as text: importing torch may be what is broken."""
+    """``torch.version.git_version`` of the installed torch, read as text, because importing torch may fail."""
     for path in environment.glob("lib/python3.*/site-packages/torch/version.py"):
         with contextlib.suppress(OSError):
             return stated_git_version(path.read_bytes())
@@ -127,7 +138,7 @@ def torch_git_version(environment: Path) -> str | None:
 
 
 def stated_git_version(source: bytes) -> str | None:
-    """What ``torch/version.py`` says as ``git_version``, read without running it; None where it says nothing."""
+    """``git_version`` of ``torch/version.py``, read without running it; None where it has none."""
     try:
         body = ast.parse(source).body
     except (SyntaxError, ValueError):

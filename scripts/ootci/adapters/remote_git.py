@@ -76,7 +76,7 @@ class RemoteGit:
         return self.must("rev-parse", "--verify", "FETCH_HEAD").out.strip()
 
     def push(self, commit: str) -> Answer:
-        """Push a commit; the answer is that of success, or of somebody else having pushed before.
+        """Push a commit; the answer is success, or a rejection because another push came first.
 
         Raises:
             HistoryUnreachable: pushing failed for another reason.
@@ -126,7 +126,7 @@ class RemoteGit:
         return answer
 
     def failed(self, what: str, answer: Answer | None) -> HistoryUnreachable:
-        """The error that says how git failed."""
+        """The error for a failure of git."""
         said = reason(answer.err if answer else "").replace(self.remote, _bare(self.remote))
         return HistoryUnreachable(
             f"git {what} failed: {said}",

@@ -37,7 +37,7 @@ _ACCELERATOR = re.compile(r"(nvidia|cuda|rocm)(-|$)|.*-(cu[0-9]+|cuda|rocm)([0-9
 
 @dataclass(frozen=True)
 class Contents:
-    """What a torch wheel says of itself.
+    """Facts from inside a torch wheel.
 
     Attributes:
         commit: the commit of PyTorch that it was built from; None where it does not say so.
@@ -50,7 +50,7 @@ class Contents:
 
 
 def remote_contents(url: str) -> Contents | None:
-    """What the torch wheel at an address says of itself; None where the server hands out whole files only.
+    """The facts of the torch wheel at an address; None where the server hands out whole files only.
 
     Raises:
         DownloadProblem: the file is not there or no whole wheel.
@@ -81,7 +81,7 @@ def remote_metadata(url: str, *, offered: bool) -> bytes | None:
 
     Args:
         url: the wheel's address.
-        offered: whether the index says that the metadata can be had by itself.
+        offered: whether the index offers the metadata as a file of its own.
 
     Raises:
         DownloadProblem: the file is not there or no whole wheel.

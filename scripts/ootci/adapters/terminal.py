@@ -32,7 +32,7 @@ class Progress:
     """
 
     def __init__(self, *, quiet: bool = False) -> None:
-        # A live line only where somebody watches: rich also sees terminals in what CI systems set.
+        # A live line only on a real terminal: rich also takes variables of CI systems for one.
         live = sys.stderr.isatty() and "CI" not in os.environ
         self.console = Console(stderr=True, highlight=False, quiet=quiet, soft_wrap=True, force_terminal=live)
         self._detail = ""

@@ -50,7 +50,7 @@ class TorchWheel:
         url: its address without the fragment; of a file on this machine, its ``file:`` address.
         sha256: its checksum, where the index states one.
         index_url: the index of PyTorch that it was found on; None for one that was found where pip looks.
-        withdrawn: why the index says not to use it, empty where it does not say why; None for one to use.
+        withdrawn: the reason why the index withdrew it, may be empty; None for a usable one.
         metadata: whether its metadata can be had by itself, at its address and ``.metadata``.
 
     """
@@ -138,7 +138,7 @@ def nights(index_url: str, tags: frozenset[Tag] | None = None) -> tuple[TorchWhe
 
 
 def listed(index_url: str, tags: frozenset[Tag] | None = None) -> list[TorchWheel]:
-    """Every torch wheel of an index that fits, withdrawn ones too, in no order; ``tags_of`` says what fits.
+    """Every torch wheel of an index that fits, withdrawn ones too, in no order; ``tags_of`` gives the fitting tags.
 
     Raises:
         IndexProblem: the index cannot be reached or lists no torch wheel that fits.

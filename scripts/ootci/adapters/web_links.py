@@ -1,17 +1,19 @@
-"""Whether somebody answers at an address on the web. What is answered is not read."""
+"""Whether an address on the web exists. The answer's content is not read."""
 
 from __future__ import annotations
 
 import requests
 
+from ootci.adapters.bearer import Bearer
+
 TIMEOUT_SECONDS = (10, 20)
 MAX_REDIRECTS = 10
 GONE = (404, 410)
-"""Answers that say that nothing is there; any other may be a server's mood, or its dislike of programs."""
+"""Statuses of a missing page; servers give any other also when they are busy or refuse programs."""
 
 
 class LinkUnclear(Exception):
-    """Nobody can tell whether anything is there. Its text is a reason for people."""
+    """It is unclear whether the address exists. Its text is the reason."""
 
 
 def leads_somewhere(address: str) -> bool:
@@ -26,8 +28,10 @@ def leads_somewhere(address: str) -> bool:
             session.max_redirects = MAX_REDIRECTS
             # Asked for as a page and not by HEAD, which some servers refuse; its content is left where it is.
             headers = {"User-Agent": "ootci", "Accept": "*/*"}
-            # Nobody's password goes to an address that a stranger wrote down.
-            with session.get(address, timeout=TIMEOUT_SECONDS, headers=headers, auth=_nobody, stream=True) as response:
+            # No password is sent to an address that a stranger wrote down.
+            with session.get(
+                address, timeout=TIMEOUT_SECONDS, headers=headers, auth=Bearer(None), stream=True
+            ) as response:
                 status = response.status_code
     except requests.exceptions.TooManyRedirects:
         raise LinkUnclear(f"it is redirected more than {MAX_REDIRECTS} times") from None
@@ -38,8 +42,3 @@ def leads_somewhere(address: str) -> bool:
     if status >= 400:
         raise LinkUnclear(f"it answered {status}")
     return True
-
-
-def _nobody(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """Says nothing; without it, requests would look for somebody in ``.netrc``."""
-    return request

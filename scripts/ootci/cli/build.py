@@ -21,7 +21,7 @@ from ootci.model.device import RegisteredDevice
 from ootci.model.handover import Provenance
 from ootci.model.plan import Plan
 from ootci.model.record import read
-from ootci.stages.build import build, hand_over, take_over
+from ootci.stages.build import NewEnvironment, TakenOver, build, hand_over
 
 
 @click.command("build", short_help="Make the environment and the plugin.")
@@ -63,10 +63,12 @@ def build_command(
     item, run, progress = folders.device(device), plan.run_of(device), Progress()
     _require_sources(item, handed_to, handed)
     with locked(folders.work):
+        environment: NewEnvironment
         if handed is not None:
-            result = take_over(item, run, handed, checksum or None, workspace, suites, clock=clock, progress=progress)
+            environment = TakenOver(item, run, workspace, suites, handed=handed, stated=checksum or None)
         else:
-            result = build(item, run, workspace, suites, clock=clock, progress=progress, tests=handed_to is None)
+            environment = NewEnvironment(item, run, workspace, suites, tests=handed_to is None)
+        result = build(environment, clock=clock, progress=progress)
         if handed_to is not None:
             told = hand_over(result, workspace, handed_to, _provenance(plan))
             note(f"{device}: handed over, {told}")

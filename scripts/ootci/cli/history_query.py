@@ -152,7 +152,6 @@ def export(
     history = HistoryReader(folders.history)
     start = since.replace(tzinfo=timezone.utc) if since else None
     rows = exported(history, devices=names, since=start, everything=everything)
-    tables = {name: [(column, kind.value) for column, kind in columns] for name, columns in TABLES.items()}
-    counts = (write_sqlite if target.suffix in SQLITE else write_parquet)(target, tables, rows)
+    counts = (write_sqlite if target.suffix in SQLITE else write_parquet)(target, TABLES, rows)
     text = f"{target}: " + ", ".join(f"{count} {name}" for name, count in counts.items())
     show({"target": str(target), **counts}, output_format, one_line(text))

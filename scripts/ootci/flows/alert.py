@@ -1,4 +1,4 @@
-"""The issues on GitHub are made to say what the verdicts say."""
+"""Opens, updates and closes issues on GitHub so that they match the verdicts."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _WORKFLOWS = ".github/"
 
 @dataclass(frozen=True)
 class Reviewed:
-    """The workflow run that reviewed a pull request, as GitHub and not the run itself says.
+    """The workflow run that reviewed a pull request, as GitHub and not the run itself reports it.
 
     Attributes:
         repository: whose pull request it is.
@@ -90,7 +90,7 @@ def _not_checked(text: str, reviewed: Reviewed) -> str:
 
 
 def _mentions(review: Review, pull: Pull, folders: Folders) -> dict[str, tuple[str, ...]]:
-    """Whom to mention for each file: nobody only because a stranger's file names them."""
+    """The handles to mention for each file; a handle that only a proposed file names is not mentioned."""
     try:
         ours = {item.device.name: item.device.maintainers for item in folders.registry()}
     except OotciError:

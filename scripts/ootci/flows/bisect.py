@@ -26,7 +26,7 @@ from ootci.model.plan import Plan, Trigger
 from ootci.model.record import read, write
 from ootci.model.run import Run
 from ootci.model.workspace import Workspace
-from ootci.stages.build import build
+from ootci.stages.build import NewEnvironment, build
 from ootci.stages.collect import collect
 from ootci.stages.plan import plan
 from ootci.stages.test import suite_options, test
@@ -37,11 +37,11 @@ class Search:
     """A search as far as it has come.
 
     Attributes:
-        state: the nightlies, the steps so far, and what they have come to.
+        state: the nightlies, the steps so far, and the conclusion.
         item: the device, with the suite of the test only.
         folder: where the steps' files lie; their environment is one, made again for each.
         suites: the suites folder.
-        progress: told what is going on.
+        progress: shows the current step.
 
     """
 
@@ -52,7 +52,7 @@ class Search:
     progress: Progress
 
     def run(self) -> None:
-        """Test nightlies until nothing is left to test; what is known is written after each.
+        """Test nightlies until nothing is left to test; the state is written after each.
 
         Raises:
             BisectionChanged, DeviceAbsent, IndexUnreachable, HostFailure: see :meth:`step`.
@@ -78,7 +78,7 @@ class Search:
         Raises:
             BisectionChanged: the plugin's sources are not those of the steps before.
             DeviceAbsent: the device is not there.
-            IndexUnreachable: the package index does not answer, which says nothing of the nightly.
+            IndexUnreachable: the package index does not answer.
             HostFailure: the machine refused something.
 
         """
@@ -97,9 +97,10 @@ class Search:
             result, reason = StepResult.UNTESTABLE, problem.what
         else:
             write(planned, workspace.plan)
-            built = build(item, planned.runs[0], workspace, self.suites, clock=clock, progress=self.progress)
+            environment = NewEnvironment(item, planned.runs[0], workspace, self.suites)
+            built = build(environment, clock=clock, progress=self.progress)
             if built.stages[0].status is not StageStatus.PASSED:
-                # A network that is gone says nothing of the nightly, and would say the same of every other one.
+                # Without a network every nightly would look untestable.
                 NightlyIndex.of(item.device)
             if _broken(built.stages) is None:
                 runs = self._runs(item, planned, built, workspace)
@@ -171,7 +172,7 @@ class Search:
         return StepResult.UNTESTABLE, f"{outcome.value}: {message}" if message else outcome.value
 
     def _check_sources(self, held: PluginBuild | None) -> None:
-        """Sources beside the device file are whatever lies there now, so they are compared with what was built."""
+        """Sources beside the device file can change between steps, so they are compared with those that were built."""
         path = self.item.device.plugin.path
         if path is None or held is None:
             return

@@ -9,14 +9,14 @@ from ootci.errors import OotciError
 from ootci.flows.context import clock
 from ootci.model.device import BAD_RANGES, load_bad_ranges
 from ootci.model.review import CheckResult, CheckState, FileReview
-from ootci.stages.onboard import Checked, check_file, check_online, require_no_link
+from ootci.stages.onboard import Checked, check_file, check_online, failed_by, require_no_link
 
 
 def checked(path: Path, rest: GithubRest | None) -> tuple[FileReview, Checked | None]:
     """Check one file below devices/, online where there is a client to ask GitHub with.
 
     Returns:
-        What came of it, and of a device file what was read.
+        The result, and for a device file its content.
 
     """
     name = path.as_posix()[-500:]
@@ -33,6 +33,5 @@ def _bad_ranges(path: Path) -> CheckResult:
         require_no_link(path)
         load_bad_ranges(path)
     except OotciError as error:
-        what, where, fix = (text[:2000] for text in (error.what, error.where, error.fix))
-        return CheckResult(check="nights", state=CheckState.FAILED, error=error.id, what=what, where=where, fix=fix)
+        return failed_by("nights", error)
     return CheckResult(check="nights", state=CheckState.PASSED)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ootci.adapters.interpreter import InterpreterProblem, installed_beside
-from ootci.adapters.python_env import as_it_is, device_environment
+from ootci.adapters.interpreter import Installed, InterpreterProblem, installed_beside
+from ootci.adapters.python_env import as_it_is
 from ootci.adapters.terminal import Progress
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, HostFailure, OotciError
 from ootci.flows.context import Folders, attempt_number, clock, run_url
@@ -24,7 +24,7 @@ from ootci.model.run import Run
 from ootci.model.torch_build import Channel, TorchRequest
 from ootci.model.verdict import AS_EXPECTED, VerdictName, Verdicts
 from ootci.stages import render
-from ootci.stages.build import GivenEnvironment, build, suite_requirements, take_environment
+from ootci.stages.build import GivenEnvironment, NewEnvironment, build, suite_requirements
 from ootci.stages.collect import collect
 from ootci.stages.judge import judge
 from ootci.stages.plan import Proposed, plan, with_built
@@ -41,8 +41,8 @@ class Night:
         torch: what was asked for; None leaves it to the device files.
         suites: the suites folder.
         folders: the work folder, the history and the site.
-        progress: told what is going on.
-        say_stages: told what came of the stages of each device.
+        progress: shows the current step.
+        say_stages: called with the results of the stages of each device.
         installed: the torch of an environment that is there already, in place of ``torch``.
 
     """
@@ -58,12 +58,13 @@ class Night:
 
 
 Preparation = Callable[[RegisteredDevice, PlannedRun, Night], tuple[RegisteredDevice, Build]]
-"""Makes an environment ready for a device; says with which device file it is tested, and what came of it."""
+"""Prepares an environment for a device; returns the device file to test with and the build."""
 
 
 def built_here(item: RegisteredDevice, run: PlannedRun, night: Night) -> tuple[RegisteredDevice, Build]:
     """Make the device's environment and plugin on this machine."""
-    return item, build(item, run, night.folders.workspace, night.suites, clock=clock, progress=night.progress)
+    environment = NewEnvironment(item, run, night.folders.workspace, night.suites)
+    return item, build(environment, clock=clock, progress=night.progress)
 
 
 def run_night(night: Night, prepare: Preparation = built_here) -> tuple[Plan, Verdicts]:
@@ -88,7 +89,7 @@ def run_night(night: Night, prepare: Preparation = built_here) -> tuple[Plan, Ve
 def _one_device(
     registered: RegisteredDevice, run: PlannedRun, planned: Plan, night: Night, prepare: Preparation
 ) -> None:
-    """Build, test and collect one device. Whatever goes wrong here must not keep the next device from running."""
+    """Build, test and collect one device. No error here may keep the next device from running."""
     workspace, progress = night.folders.workspace, night.progress
     folder = workspace.run(run.device)
     try:
@@ -116,7 +117,7 @@ def runs_of(planned: Plan, folders: Folders) -> dict[str, Run]:
 
 
 def exit_code(planned: Plan, verdicts: Verdicts) -> int:
-    """What the devices that ran make of the exit code."""
+    """The exit code from the verdicts of the devices that ran."""
     ran = {run.device for run in planned.runs}
     bad = {item.verdict for item in verdicts.devices if item.device in ran} - AS_EXPECTED
     if not bad:
@@ -125,30 +126,29 @@ def exit_code(planned: Plan, verdicts: Verdicts) -> int:
 
 
 def run_in_environment(night: Night, device: Device, python: Path) -> tuple[Plan, Verdicts]:
-    """Run every stage in an environment that is there, with what its user's shell says of it.
+    """Run every stage in an existing environment, with the variables of the user's shell.
 
     Raises:
         HostFailure: its Python does not start.
 
     """
     variables = {**as_it_is(), **device.environment}
-    env = device_environment(python.parent.parent, variables)
     names = ("torch", device.plugin.distribution, *(needed.name for needed in suite_requirements(night.suites)))
     try:
-        given = GivenEnvironment(python, installed_beside(python, names, env))
+        installed = installed_beside(python, names, variables)
     except InterpreterProblem as problem:
         raise HostFailure(str(problem), where=f"--python {python}", fix="see whether it starts by itself") from problem
 
     def take(item: RegisteredDevice, run: PlannedRun, night: Night) -> tuple[RegisteredDevice, Build]:
         here = item.model_copy(update={"device": item.device.model_copy(update={"environment": variables})})
-        workspace = night.folders.workspace
-        return here, take_environment(here, run, given, workspace, night.suites, clock=clock, progress=night.progress)
+        given = GivenEnvironment(here, run, night.folders.workspace, night.suites, python, installed)
+        return here, build(given, clock=clock, progress=night.progress)
 
-    return run_night(replace(night, installed=_request(given)), take)
+    return run_night(replace(night, installed=_request(installed)), take)
 
 
-def _request(given: GivenEnvironment) -> TorchRequest:
-    version = given.installed.versions["torch"]
+def _request(installed: Installed) -> TorchRequest:
+    version = installed.versions["torch"]
     return TorchRequest(
         wanted=Channel.INSTALLED.value,
         wanted_channel=Channel.INSTALLED,

@@ -37,7 +37,7 @@ class NightlyIndex:
         """
         address = torch_index.nightly_index(device.torch.variant)
         try:
-            wheels = torch_index.nightlies(address)
+            wheels = torch_index.nightlies(address, torch_index.tags_of(device.python))
         except IndexProblem as problem:
             raise IndexUnreachable(
                 f"the nightlies cannot be listed: {problem}",
@@ -97,4 +97,4 @@ def _comparisons(text: str) -> tuple[Callable[[Version], bool], Callable[[Versio
         wanted = Version(text)
     except InvalidVersion:
         return (lambda _: False), (lambda _: True)
-    return (lambda version: wanted in (version, Version(version.public))), (lambda version: version < wanted)
+    return (lambda version: torch_index.is_version(version, wanted)), (lambda version: version < wanted)

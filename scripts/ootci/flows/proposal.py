@@ -56,7 +56,7 @@ def _of_delivery(found: Delivery) -> Proposed:
         pushed = found.payload
         what = Proposal(repository=pushed.repository.full_name, commit=pushed.after, ref=pushed.ref)
         label = re.fullmatch(r"refs/tags/(ciflow/.+)/\d+", pushed.ref)
-        # A tag of PyTorch's is a label that its bot has seen. Whoever is tested always has its pull request already.
+        # PyTorch's bot pushes a tag for each label. Devices that always test already have the pull request.
         return Proposed(
             what,
             event="push",

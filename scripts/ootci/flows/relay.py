@@ -92,7 +92,7 @@ def hand_in(report: RelayReport, to: Relay) -> str:
         work = report.workflow
         if report.event_type == "nightly" or work.status is not Status.COMPLETED:
             raise
-    # Nobody said that the run is in progress: the relay was down then, or only failed jobs are run again.
+    # No report said that the run is in progress: the relay was down, or only failed jobs were re-run.
     begun = work.model_copy(
         update={"status": Status.IN_PROGRESS, "conclusion": None, "completed_at": None, "test_results": None}
     )

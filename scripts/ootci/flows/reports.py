@@ -110,7 +110,7 @@ def append_workspace(workspace: Workspace, store: History, say: Callable[[str], 
     """
     plan = read(Plan, workspace.plan)
     store.folder.mkdir(parents=True, exist_ok=True)
-    # What was tested for hours is worth a wait.
+    # The result of hours of testing is worth a wait.
     with held(store.folder, PATIENCE), store.together():
         store.append_plan(plan)
         return _append_runs(workspace, plan, store, say)

@@ -13,7 +13,7 @@ from ootci.flows.check import checked
 from ootci.flows.context import clock
 from ootci.history.store import History
 from ootci.model.device import RegisteredDevice
-from ootci.model.plan import Plan, PlannedRun, PlannedSuite, Trigger
+from ootci.model.plan import Plan, PlannedRun, Trigger
 from ootci.model.record import read
 from ootci.model.review import CheckResult, FileReview, Review
 from ootci.model.run import Run
@@ -92,7 +92,9 @@ def render_preview(item: RegisteredDevice, output: Path, *, run_file: Path | Non
     with tempfile.TemporaryDirectory() as folder:
         store = History(Path(folder))
         with store.together():
-            store.append_plan(_plan(item, run))
+            planned = PlannedRun.of(item, run.id, run.torch_request)
+            trigger = Trigger(event="local")
+            store.append_plan(Plan(id=run.plan_id, created_at=run.started_at, trigger=trigger, runs=(planned,)))
             store.append_run(run)
         _render(item, History(Path(folder)), output, run.finished_at)
 
@@ -100,22 +102,3 @@ def render_preview(item: RegisteredDevice, output: Path, *, run_file: Path | Non
 def _render(item: RegisteredDevice, history: History, output: Path, now: datetime) -> None:
     registry = (item,)
     render.render(registry, history, judge(registry, history, now), output, preview_of=item.path.name)
-
-
-def _plan(item: RegisteredDevice, run: Run) -> Plan:
-    """The nightly that would have asked for a run, by the device file as it stands."""
-    device = item.device
-    planned = PlannedRun(
-        run_id=run.id,
-        device=device.name,
-        device_sha256=item.sha256,
-        torch=run.torch_request,
-        suites=tuple(
-            PlannedSuite(name=suite.name, required=suite.required, min_tests=suite.min_tests) for suite in device.suites
-        ),
-        runner=device.runner.labels,
-        timeout_minutes=device.limits.job_minutes,
-        known_failures=device.known_failures,
-        unsupported=device.unsupported,
-    )
-    return Plan(id=run.plan_id, created_at=run.started_at, trigger=Trigger(event="local"), runs=(planned,))

@@ -35,7 +35,7 @@ def share_of(workspace: Workspace, device: str, text: str | None) -> tuple[RunFo
         return folder, ()
     mine = folder.shard(shard)
     if folder.build.exists():
-        # A share that goes to another machine says how it was built.
+        # A share that goes to another machine brings its build.json.
         mine.path.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(folder.build, mine.build)
     known = read(Durations, workspace.durations).devices if workspace.durations.exists() else {}
@@ -45,7 +45,7 @@ def share_of(workspace: Workspace, device: str, text: str | None) -> tuple[RunFo
 
 
 def remembered(path: Path | None) -> dict[str, dict[str, float]]:
-    """How long tests took, by device, as somebody kept it; a file that is missing or broken is as good as none.
+    """How long tests took, by device, from a kept file; a missing or broken file is ignored.
 
     It may come from a cache into which others can write, and only says how tests are shared out.
     """
@@ -62,7 +62,7 @@ def remembered(path: Path | None) -> dict[str, dict[str, float]]:
 def locked_run(workspace: Workspace, device: str, text: str | None = None) -> Iterator[None]:
     """Keep others from a device's run, or from one share of it.
 
-    Runs of several devices, and shares of one run, may go on in one work folder at once; nobody builds there meanwhile.
+    Runs of several devices, and shares of one run, may run in one work folder at once; no build runs there meanwhile.
 
     Raises:
         BadOption: the text is not a share such as ``1/4``.
@@ -79,7 +79,7 @@ def locked_run(workspace: Workspace, device: str, text: str | None = None) -> It
 
 
 KEPT = ("build.json", "env.json", "events.jsonl")
-"""What of a share is taken over; whatever else lies there is left."""
+"""The files of a share that are taken over; any other file is ignored."""
 
 
 def take_shares(downloaded: Path, workspace: Workspace, device: str) -> tuple[Shard, ...]:

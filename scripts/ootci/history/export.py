@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 from ootci.errors import NotInHistory
-from ootci.model.columns import ColumnKind, Tables
 from ootci.model.outcome import OutcomeName
 from ootci.model.run import Run
 
@@ -16,11 +15,11 @@ from .reader import HistoryReader
 from .states import outcome_of, way_of
 from .stored import StoredRun
 
-_T, _I, _R, _TIME = ColumnKind.TEXT, ColumnKind.INTEGER, ColumnKind.REAL, ColumnKind.TIME
+_T, _I, _R, _TIME = "text", "integer", "real", "time"
 _KEY = (("device", _T), ("nightly", _T), ("attempt", _I))
 _COUNTS = (*(outcome.value for outcome in OutcomeName), "flaky")
 
-TABLES: Tables = {
+TABLES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "nightlies": (("nightly", _T), ("planned_at", _TIME), ("event", _T), ("url", _T)),
     "runs": (
         *_KEY,
@@ -36,8 +35,8 @@ TABLES: Tables = {
         *(("signature", _T), ("signature_text", _T), ("seconds", _R), ("message", _T)),
     ),
 }
-"""Tables and their columns. `later` names the outcomes of later attempts in the same run, `seconds` and `message` are
-there while the run's details are kept."""
+"""Tables and their columns, with the kind of each; any column may be empty in a row. `later` names the outcomes of
+later attempts in the same run, `seconds` and `message` are there while the run's details are kept."""
 
 REMARKABLE = frozenset(OutcomeName) - {OutcomeName.PASSED, OutcomeName.SKIPPED, OutcomeName.UNSUPPORTED}
 """The others are left out unless all are asked for; the table of runs counts them."""

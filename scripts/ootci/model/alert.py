@@ -1,4 +1,4 @@
-"""Alerts: what is worth an issue, and what an issue remembers of it from one night to the next."""
+"""Alerts: the conditions that open an issue, and the state that an issue keeps from night to night."""
 
 from __future__ import annotations
 

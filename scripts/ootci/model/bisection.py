@@ -16,7 +16,7 @@ from ootci.model.torch_build import TorchBuild
 
 
 class StepResult(str, Enum):
-    """What a nightly says of the test."""
+    """The result of the test on a nightly."""
 
     GOOD = "good"
     """It passed, every time."""
@@ -34,9 +34,9 @@ class Step(Record):
     git_version: str | None = None
     """The commit of PyTorch that it was built from, as it says itself."""
     result: StepResult
-    """What the nightly says of the test."""
+    """The result on this nightly."""
     outcomes: tuple[OutcomeName, ...] = ()
-    """What came of the test, each time that it ran; the first failure is the last."""
+    """The outcome of each run of the test; the first failure ends the runs."""
     reason: str | None = None
     """First line of the failure, or why it could not be tested."""
     started_at: Time
@@ -46,7 +46,7 @@ class Step(Record):
 
 
 class Ending(str, Enum):
-    """What a bisection came to."""
+    """The kind of conclusion of a bisection."""
 
     FIRST_BAD = "first_bad"
     """The nightly is found before which the test passes and on which it fails."""
@@ -61,10 +61,10 @@ class Ending(str, Enum):
 
 
 class Conclusion(Record):
-    """What a bisection came to, with the nightlies that say so."""
+    """The conclusion of a bisection, with the nightlies that show it."""
 
     ending: Ending
-    """What it came to."""
+    """The kind of conclusion."""
     last_good: TorchBuild | None = None
     """The newest nightly before the break on which the test passed."""
     first_bad: TorchBuild | None = None
@@ -98,7 +98,7 @@ class Bisection(StageFile):
     steps: tuple[Step, ...] = ()
     """Every nightly that was tested, in the order of the search."""
     conclusion: Conclusion | None = None
-    """What it came to; null while the search goes on."""
+    """The conclusion; null while the search goes on."""
 
     @property
     def identity(self) -> str:

@@ -1,4 +1,4 @@
-"""build.json: the device's environment, and what came of fetching and building."""
+"""build.json: the device's environment, and the results of fetch and build."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class StageStatus(str, Enum):
 
 
 class StageResult(Record):
-    """What came of one stage of a device run."""
+    """The result of one stage of a device run."""
 
     name: AnyStage
     """The stage."""
@@ -87,7 +87,7 @@ class PluginBuild(Record):
 
 
 class Build(StageFile):
-    """The device's environment, and what came of fetching and building."""
+    """The device's environment, and the results of fetch and build."""
 
     FILE: ClassVar[str] = "build.json"
     WRITTEN_BY: ClassVar[str] = "ootci build"

@@ -17,7 +17,7 @@ from ootci.errors import DeliveryInvalid
 from ootci.model.record import Record
 
 MAX_BYTES = 1 << 20
-"""GitHub's event file holds the delivery and, besides, what it says of the repository that got it."""
+"""GitHub's event file holds the delivery, and facts about the repository that received it."""
 
 Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 Repository = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}$")]
@@ -95,7 +95,7 @@ class PushEvent(Received):
     ref: Ref
     """The branch or tag, in full, such as ``refs/heads/main``."""
     after: Commit
-    """The commit that it stands at now."""
+    """Its newest commit."""
     deleted: bool = False
     """Whether it is gone instead."""
     repository: RepositoryName

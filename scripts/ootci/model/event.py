@@ -15,13 +15,13 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from ootci.model.build import AnyStage, StageStatus
+from ootci.model.build import AnyStage, StageResult, StageStatus
 from ootci.model.outcome import OutcomeName, Way, way
 from ootci.model.record import Time
 from ootci.model.run import ReportState
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
-"""The longest event lists every test of a suite; what is longer is no event."""
+"""The longest event lists every test of a suite; a longer line is ignored."""
 
 Seconds = Annotated[float, Field(ge=0, le=1e7)]
 Attempt = Annotated[int, Field(ge=1, le=100)]
@@ -130,7 +130,7 @@ class Operators(_Event):
 
 
 class Reported(_Event):
-    """What became of the report of a suite that the vendor brings; its tests are told like those of our suites."""
+    """The state of the report of a suite that the vendor brings; its tests are reported as those of our suites."""
 
     event: Literal["report"] = "report"
     suite: AnyStage
@@ -157,7 +157,20 @@ class StageEnd(_Event):
     log: str | None = None
     only_tests: bool = False
     facts: dict[str, str] = Field(default_factory=dict)
-    """What the check command said of what is below the plugin."""
+    """Versions of driver, firmware, runtime and SDK that the check command printed."""
+
+    def result(self, started_at: datetime | None) -> StageResult:
+        """The stage's result, once it is known when the stage began."""
+        return StageResult(
+            name=self.stage,
+            status=self.status,
+            started_at=started_at,
+            duration=round(self.duration, 3),
+            reason=self.reason,
+            excerpt=self.excerpt,
+            log=self.log,
+            only_tests=self.only_tests,
+        )
 
 
 Event = Annotated[
@@ -194,7 +207,7 @@ class Tail:
         self._skipping = False
 
     def lines(self) -> Iterator[bytes]:
-        """What was appended since the last call; an unfinished last line waits for the next one."""
+        """The lines appended since the last call; an unfinished last line waits for the next call."""
         try:
             stream = self._path.open("rb")
         except OSError:

@@ -49,7 +49,7 @@ class Handover(StageFile):
     WRITTEN_BY: ClassVar[str] = "ootci build --hand-over"
 
     build: Build
-    """What came of fetching and building, on the machine that built."""
+    """The results of fetch and build on the machine that built."""
     wheels: Annotated[tuple[HandedWheel, ...], Field(max_length=1)] = ()
     """The plugin's wheel; none when it was not built."""
     provenance: Provenance

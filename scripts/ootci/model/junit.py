@@ -28,7 +28,7 @@ SUITES_FOLDER = "tests/device"
 FAILURE, ERROR, SKIPPED = "failure", "error", "skipped"
 """Elements that say that a test did not pass."""
 _NOT_PLAIN = re.compile('[\x00-\x1f&<>"\ud800-\udfff\ufffe\uffff]')
-"""Characters of which a reader would not get back what was written."""
+"""Characters that an XML reader does not return as they were written."""
 _OUTCOME, _DURATION = attrgetter("outcome"), attrgetter("duration")
 _IN_ATTRIBUTES = {'"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#09;"}
 
@@ -93,7 +93,7 @@ def write_report(
 
 @dataclass(frozen=True)
 class _Sums:
-    """What stands at the head of a suite, and of the report."""
+    """The attributes of a suite and of the report."""
 
     found: Counter[OutcomeName]
     time: float

@@ -72,7 +72,7 @@ class Report:
 
     Attributes:
         outcomes: every complete test case, in order; no id is there twice.
-        state: what became of the reports; of one that is ``unreadable`` nothing counts.
+        state: the state of the reports; nothing of an ``unreadable`` one counts.
         detail: one line, when the state is not ``complete``.
 
     """
@@ -243,7 +243,7 @@ def _outcome(element: Element, suite: str | None) -> Outcome:
 
 
 def _by_element(case: TestCase, status: str, unsupported: str | None) -> tuple[OutcomeName, str | None]:
-    """What came of a test case by its worst element, and that element's message.
+    """The outcome of a test case by its worst element, and that element's message.
 
     Args:
         case: the test case.

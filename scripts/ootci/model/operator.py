@@ -1,4 +1,4 @@
-"""What can become of an operator on a device."""
+"""The results of an operator on a device."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class OperatorState(str, Enum):
-    """What became of an operator, the worst first: of several tests the worst counts."""
+    """The result of an operator, the worst first: of several tests the worst counts."""
 
     CRASH = "crash"
     TIMED_OUT = "timed_out"

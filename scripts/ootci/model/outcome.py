@@ -1,4 +1,4 @@
-"""What came of one test."""
+"""The outcome of one test."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ootci.model.record import Record, Rows, compact_record
 
 
 class OutcomeName(str, Enum):
-    """What came of one test. A stage may add information to an outcome, never change it."""
+    """The outcome of one test. A stage may add information to an outcome, never change it."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -66,7 +66,7 @@ class Attempt(Record):
     """A later attempt of a test in the same run. Hostile until escaped, like the outcome that it belongs to."""
 
     outcome: OutcomeName
-    """What came of it."""
+    """Its outcome."""
     duration: float = 0.0
     """Seconds."""
     message: str | None = None
@@ -84,7 +84,7 @@ class Outcome:
     suite: str
     """The suite that it belongs to."""
     outcome: OutcomeName
-    """What came of it."""
+    """Its outcome."""
     capability: str | None = None
     """The capability that it proves, a marker of the suites."""
     title: str | None = None
@@ -142,7 +142,7 @@ class PassRate(Record):
 
 
 class Counts(Record):
-    """How many tests came to which outcome. Every outcome is a field, so that a sum can be checked."""
+    """Numbers of tests by outcome. Every outcome is a field, so that a sum can be checked."""
 
     passed: int = 0
     """Did what they should."""
@@ -165,7 +165,7 @@ class Counts(Record):
     not_run: int = 0
     """Were collected and never reported."""
     flaky: Annotated[int, Field(exclude_if=lambda count: count == 0)] = 0
-    """How many of the failures passed when they were run again; they are counted above, by what they came to first."""
+    """How many of the failures passed on a retry; above they are counted by their first outcome."""
 
     @classmethod
     def of(cls, outcomes: Iterable[Outcome]) -> Counts:

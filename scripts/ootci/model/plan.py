@@ -8,7 +8,7 @@ from pydantic import Field
 
 from ootci.errors import NoSuchDevice
 from ootci.model.delivery import Commit, Ref, Repository
-from ootci.model.device import KnownFailure, Unsupported
+from ootci.model.device import KnownFailure, RegisteredDevice, Unsupported
 from ootci.model.record import Record, StageFile, Time
 from ootci.model.torch_build import TorchRequest
 
@@ -50,6 +50,35 @@ class PlannedRun(Record):
     """Capabilities that the device was declared not to have."""
     external: Annotated[str | None, Field(exclude_if=lambda address: address is None)] = None
     """Where the report is taken from, of a device that is run elsewhere; it has no job of its own."""
+
+    @classmethod
+    def of(
+        cls,
+        item: RegisteredDevice,
+        run_id: str,
+        torch: TorchRequest,
+        *,
+        failing_before: tuple[str, ...] | None = None,
+        by_name: bool = True,
+    ) -> PlannedRun:
+        """The run of a device, with the content of its file now; a device requested by name is run here."""
+        device = item.device
+        return cls(
+            run_id=run_id,
+            device=device.name,
+            device_sha256=item.sha256,
+            torch=torch,
+            suites=tuple(
+                PlannedSuite(name=suite.name, required=suite.required, min_tests=suite.min_tests)
+                for suite in device.suites
+            ),
+            runner=device.runner.labels,
+            timeout_minutes=device.limits.job_minutes,
+            known_failures=device.known_failures,
+            failing_before=failing_before,
+            unsupported=device.unsupported,
+            external=device.external.run if device.external and not by_name else None,
+        )
 
     @property
     def required_suites(self) -> frozenset[str]:

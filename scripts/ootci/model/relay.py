@@ -1,4 +1,4 @@
-"""What is said to PyTorch's cross-repository CI relay of one device's run.
+"""The reports of one device's run to PyTorch's cross-repository CI relay.
 
 The relay takes a report in one piece: what it delivered, with ``workflow`` beside it. A report of a nightly answers no
 delivery: it names the commit of PyTorch that was tested instead, and is the only one of its run.
@@ -35,14 +35,14 @@ class Status(str, Enum):
 
 
 class Conclusion(str, Enum):
-    """What a run says of the commit, in GitHub's words."""
+    """The conclusion of a run about the commit, in GitHub's words."""
 
     SUCCESS = "success"
-    """It does the device no harm."""
+    """The device is not worse."""
     FAILURE = "failure"
     """It breaks the device."""
     CANCELLED = "cancelled"
-    """Nobody wants to know any more."""
+    """The result is not needed any more."""
     NEUTRAL = "neutral"
     """Nothing is known: the machine was not there, nothing was reported, or the device was broken before."""
 
@@ -70,7 +70,7 @@ class TestResults(Record):
 
 
 class NightlyEvent(Record):
-    """What stands in the place of an event in a report of a nightly."""
+    """Takes the place of the event in a report of a nightly."""
 
     repository: RepositoryName
     """Whose nightly it is."""
@@ -86,7 +86,7 @@ class ReportedWorkflow(Record):
     status: Status
     """How far it has come."""
     conclusion: Conclusion | None = None
-    """What it says of the commit; null as long as it runs."""
+    """Its conclusion; null while it runs."""
     name: Line
     """Name of the workflow."""
     url: Address
@@ -123,14 +123,14 @@ class RelayReport(Record):
 
 
 def concluded(verdict: VerdictName) -> Conclusion:
-    """What a verdict says of the commit that was tested."""
+    """The conclusion from a verdict about the commit that was tested."""
     if verdict in AS_EXPECTED:
         return Conclusion.SUCCESS
     return Conclusion.FAILURE if verdict in BROKEN else Conclusion.NEUTRAL
 
 
 def concluded_of_change(effect: Effect) -> Conclusion:
-    """What a device's run says of a pull request or a push.
+    """The conclusion from a device's run about a pull request or a push.
 
     Where there is no nightly to hold it against, the run itself says it.
     """

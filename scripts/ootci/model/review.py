@@ -1,6 +1,6 @@
-"""review.json: what was looked at in device files before they are registered, and what is wrong with them.
+"""review.json: the checks of device files before they are registered, and their results.
 
-A pull request's own run writes it, so whoever reads it has to take every text in it for a stranger's.
+A pull request's own run writes it, so every text in it is untrusted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Named = Annotated[str, StringConstraints(max_length=500)]
 
 
 class CheckState(str, Enum):
-    """What came of one check."""
+    """The result of one check."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -34,9 +34,9 @@ class CheckResult(Record):
     """One check of one file."""
 
     check: Named
-    """What was looked at, in a word or two."""
+    """Name of the check."""
     state: CheckState
-    """What came of it."""
+    """Its result."""
     error: Named | None = None
     """Id of the error, where it is one of the catalogue."""
     what: Told | None = None
@@ -66,7 +66,7 @@ class FileReview(Record):
     device: Named | None = None
     """Name of the device, where the file says one."""
     change: Change | None = None
-    """What is done to it; null where nobody proposes anything."""
+    """The change; null where nothing is proposed."""
     checks: Annotated[tuple[CheckResult, ...], Field(max_length=50)] = ()
     """Every check, in order."""
     notes: Annotated[tuple[Told, ...], Field(max_length=50)] = ()
@@ -78,7 +78,7 @@ class FileReview(Record):
 
     @property
     def counts(self) -> Counter[CheckState]:
-        """How many checks came to what; a warning counts as passed."""
+        """Numbers of checks by result; a warning counts as passed."""
         return counted(self.checks)
 
     @property
@@ -110,7 +110,7 @@ class Review(StageFile):
 
 
 def counted(checks: Iterable[CheckResult]) -> Counter[CheckState]:
-    """How many checks came to what."""
+    """Numbers of checks by result."""
     return Counter(item.state for item in checks)
 
 

@@ -18,7 +18,7 @@ from ootci.model.torch_build import TorchBuild, TorchRequest
 
 
 class ReportState(str, Enum):
-    """What became of a suite's report. Only ``complete`` may be green."""
+    """The state of a suite's report. Only ``complete`` may be green."""
 
     COMPLETE = "complete"
     TRUNCATED = "truncated"
@@ -40,7 +40,7 @@ class SuiteReport(Record):
     min_tests: int = 1
     """Fewer collected tests than this were to be lost tests."""
     state: ReportState
-    """What became of its report."""
+    """The state of its report."""
     detail: str | None = None
     """One line, when the state is not ``complete``."""
     counts: Counts = Counts()

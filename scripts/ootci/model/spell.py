@@ -30,7 +30,7 @@ class Spell(Record):
     first_failed: Mark
     """Where it began."""
     last_passed: Mark | None = None
-    """The last night before on which it passed; null when it never did, as far as anybody knows."""
+    """The last night before on which it passed; null when no such night is known."""
     torch_changed: bool | None = None
     """Whether PyTorch changed in between; null where that cannot be told."""
     plugin_changed: bool | None = None

@@ -1,4 +1,4 @@
-"""Reading YAML that somebody else wrote: bounded, without surprises, and with the line of every value.
+"""Reads untrusted YAML: bounded, strict, and with the line of every value.
 
 PyYAML's safe loader keeps the last of two equal keys, expands aliases without limit and forgets where a value stood.
 This reads its node tree instead, with a budget.
@@ -160,7 +160,7 @@ class _Builder:
                 fix="put the value in quotes if it is text",
             ) from error
         if isinstance(value, int) and not isinstance(value, bool) and not _PLAIN_NUMBER.fullmatch(str(node.value)):
-            # YAML 1.1 reads 010 as eight and 1:30 as ninety, which nobody means.
+            # YAML 1.1 reads 010 as eight and 1:30 as ninety, which is never intended.
             raise DeviceFileSyntax(
                 f"the number `{node.value}` would be read as {value}",
                 where=f"{self.shown}:{line}",

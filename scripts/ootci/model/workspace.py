@@ -1,4 +1,4 @@
-"""Where the files of a nightly lie on disk: one place decides, everybody asks."""
+"""Paths of a nightly's files on disk."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class RunFolder:
         return self.path / "shards"
 
     def empty(self) -> None:
-        """Begin it anew: what an earlier run left there would be taken for this one's.
+        """Remove the files of an earlier run, which would be taken for this one's.
 
         Raises:
             OSError: something there cannot be removed.

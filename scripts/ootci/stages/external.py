@@ -1,4 +1,4 @@
-"""external: a report that somebody else's machine made, taken in as the run that tonight's plan expects."""
+"""external: a report from a vendor's own machine, imported as the run that tonight's plan expects."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ootci.model.record import parse
 from ootci.model.run import Run, TakenFrom
 
 AHEAD = timedelta(minutes=15)
-"""How much another machine's clock may be before ours."""
+"""How far another machine's clock may be ahead of ours."""
 
 
 def taken_in(device: Device, plan: Plan, content: bytes, before: Run | None, *, now: datetime, attempt: int) -> Run:
     """The run that the plan expects, made of a report from elsewhere.
 
-    What is tested stays what the report says, and so does when; whose run it is and of which nightly is the plan's to
-    say. It is data like any other report, of which the judge believes neither known failures nor numbers of tests.
+    Versions, times and outcomes come from the report; device, run and nightly come from the plan. The report is data
+    like any other: the judge takes neither known failures nor required test counts from it.
 
     Args:
         device: the device.

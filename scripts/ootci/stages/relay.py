@@ -1,4 +1,4 @@
-"""relay: what is reported to PyTorch's cross-repository CI relay of one device's run."""
+"""relay: the reports of one device's run to PyTorch's cross-repository CI relay."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from ootci.adapters import git, python_env
 from ootci.adapters.download import DownloadProblem, checksum
-from ootci.adapters.process import ask, run
+from ootci.adapters.process import run, version_line
 from ootci.adapters.remote_wheel import local_contents
 from ootci.adapters.terminal import Progress, plain
 from ootci.errors import OotciError, TorchNotBuilt
@@ -103,7 +103,7 @@ def build_torch(
         commit = _fetch(builder)
     if (found := _built_before(builder, commit)) is not None:
         return found
-    compiler_cache = _first_line("ccache")
+    compiler_cache = version_line("ccache")
     with progress.step(f"torch: building {commit[:10]}"):
         made = _build(builder, with_cache=compiler_cache is not None)
     version = _checked(builder, made, commit)
@@ -118,7 +118,7 @@ def build_torch(
         wheel=wheel.name,
         sha256=checksum(wheel),
         python_version=platform.python_version(),
-        compiler=_first_line("c++"),
+        compiler=version_line("c++"),
         compiler_cache=compiler_cache,
         started_at=started_at,
         duration=round(time.monotonic() - started, 3),
@@ -187,8 +187,3 @@ def _checked(builder: _Builder, wheel: Path, commit: str) -> str:
     if said != commit:
         raise builder.refused(f"the wheel says that it was built from {said or 'no commit'}, and not from {commit}")
     return str(version)
-
-
-def _first_line(program: str) -> str | None:
-    answer = ask([program, "--version"])
-    return answer.out.splitlines()[0] if answer and answer.exit_code == 0 and answer.out else None

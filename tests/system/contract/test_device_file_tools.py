@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from unit.samples import DEVICE_YAML
+from repositories import git
+from unit.samples import DEVICE_YAML, register
 
 from commands import Ran, run_command  # isort: skip
 
@@ -40,7 +40,7 @@ def repository(tmp_path: Path) -> Path:
     for name in ("dev", "bad"):
         (tmp_path / "devices" / name).mkdir()
         (tmp_path / "devices" / name / "pyproject.toml").touch()
-    subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
+    git(tmp_path, "init", "--quiet")
     return tmp_path
 
 
@@ -56,15 +56,13 @@ def test_the_hook_is_used_here_for_the_same_files() -> None:
 
 
 def test_the_hook_checks_device_files_and_no_others(repository: Path) -> None:
-    (repository / "devices" / "dev.yaml").write_text(DEVICE_YAML.format(name="dev"), encoding="utf-8")
+    register(repository)
     (repository / "devices" / "_all" / "bad_ranges.yaml").write_text("bad_ranges: []\n", encoding="utf-8")
     (repository / "other.yaml").write_text("teir: gating\n", encoding="utf-8")
-    subprocess.run(["git", "add", "--all"], cwd=repository, check=True)
+    git(repository, "add", "--all")
     assert "Passed" in (good := _tool("pre-commit", "run", "--all-files", cwd=repository)).out, good.out
-    (repository / "devices" / "bad.yaml").write_text(
-        DEVICE_YAML.format(name="bad") + "teir: gating\n", encoding="utf-8"
-    )
-    subprocess.run(["git", "add", "--all"], cwd=repository, check=True)
+    register(repository, "bad", "teir: gating\n")
+    git(repository, "add", "--all")
     bad = _tool("pre-commit", "run", "--all-files", cwd=repository)
     assert bad.code == 1
     assert "unknown key `teir`; did you mean `tier`?" in bad.out

@@ -9,7 +9,7 @@ import pytest
 from contract.workflow_file import read_files
 from contract.workflow_linters import are_there, evaluate
 from e2e.conftest import missing
-from unit.samples import DEVICE_YAML
+from unit.samples import register
 
 from commands import OFFLINE, Tool  # isort: skip
 
@@ -53,10 +53,8 @@ def evaluated() -> None:
 
 @pytest.mark.usefixtures("evaluated")
 def test_a_nightly_hands_each_device_the_secrets_that_its_file_names(ootci: Tool, tmp_path: Path) -> None:
-    (tmp_path / "devices").mkdir()
     for name, extra in DEVICES.items():
-        text = f"{DEVICE_YAML.format(name=name)}{extra}"
-        (tmp_path / "devices" / f"{name}.yaml").write_text(text, encoding="utf-8")
+        register(tmp_path, name, extra)
     ran = ootci("plan", "--github-output", "output", cwd=tmp_path, env=OFFLINE)
     assert ran.code == 0, ran.err
     told = dict(line.split("=", 1) for line in (tmp_path / "output").read_text(encoding="utf-8").splitlines())

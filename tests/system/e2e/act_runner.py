@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
+from misbehaving import write_suites
 
 ROOT = Path(__file__).parents[3]
 STUBS = Path(__file__).parent / "act_stubs"
@@ -79,6 +80,20 @@ class Repository:
     def replace_command(self, name: str, lines: str) -> None:
         """Put a script of a few lines in the place of one in ``.ci``, which takes its time or is not there to test."""
         (self.checkout / ".ci" / name).write_text(f"#!/bin/sh\n{lines}\n", encoding="utf-8")
+
+    def without_devices(self) -> Path:
+        """Remove every device from the registry; gives its folder."""
+        registry = self.checkout / "devices"
+        for path in registry.iterdir():
+            if path.name != "device.schema.json":
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        return registry
+
+    def with_small_suites(self) -> None:
+        """Put the suites of the devices that misbehave in the place of the real ones."""
+        suites = self.checkout / "tests" / "device"
+        shutil.rmtree(suites)
+        write_suites(suites)
 
     def commit(self) -> None:
         """Commit everything in the checkout, and push it."""

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from commands import Nightly
 from e2e.packages import compiled, wheelhouse
+from fake_github import FakeGithub, fake_github
 from preparation import prepare_once
 
 if TYPE_CHECKING:
@@ -32,13 +32,9 @@ ARGUMENTS = (
 
 
 @pytest.fixture(scope="session")
-def device_python(request: pytest.FixtureRequest) -> Path:
-    """The Python that ``make nightly`` made in a fresh checkout, or the one named in OOTCI_TEST_DEVICE_PYTHON."""
-    named = os.environ.get("OOTCI_TEST_DEVICE_PYTHON")
-    if named:
-        return Path(named)
-    nightly: Nightly = request.getfixturevalue("openreg_nightly")
-    return nightly.device_python
+def device_python(python_with_torch: str) -> Path:
+    """The Python with torch and the reference plugin."""
+    return Path(python_with_torch)
 
 
 @pytest.fixture(scope="session")
@@ -88,3 +84,10 @@ def axe() -> str:
     if importlib.util.find_spec("axe_playwright_python") is None:
         missing("axe-core", "install it with `pip install axe-playwright-python`")
     return (importlib.resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def hub() -> Iterator[FakeGithub]:
+    """A server that plays GitHub's issues."""
+    with fake_github() as server:
+        yield server

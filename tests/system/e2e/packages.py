@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
-import http.server
 import os
 import py_compile
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+from loopback import running, serving
 from misbehaving import stub_torch_wheel
 
 NIGHTLY = f"2.15.0.dev{datetime.now(timezone.utc) - timedelta(days=1):%Y%m%d}+cpu"
@@ -33,11 +31,6 @@ def wheelhouse(project: Path, folder: Path) -> dict[str, str]:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:", "--dest", str(folder)]
         subprocess.run([*command, *wanted], capture_output=True, check=True)
     return {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}
-
-
-class _Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        """Say nothing: the tests' output is theirs."""
 
 
 def compiled(sources: Path, folder: Path) -> Path:
@@ -78,13 +71,5 @@ def list_wheels(wheels: Sequence[Path]) -> None:
 @contextlib.contextmanager
 def serve(folder: Path) -> Iterator[dict[str, str]]:
     """Serve a folder that holds the indexes; gives the environment variables that point the tool to them."""
-    handler = functools.partial(_Quiet, directory=str(folder))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        address = f"http://127.0.0.1:{server.server_port}"
-        try:
-            yield {"OOTCI_NIGHTLY_INDEX": f"{address}/nightly", "OOTCI_RELEASE_INDEX": f"{address}/release"}
-        finally:
-            server.shutdown()
-            thread.join()
+    with running(serving(folder)) as server:
+        yield {"OOTCI_NIGHTLY_INDEX": f"{server.url}/nightly", "OOTCI_RELEASE_INDEX": f"{server.url}/release"}

@@ -15,6 +15,7 @@ import pytest
 from commands import Ran, Tool, scrubbed
 from e2e.packages import list_wheels, serve
 from misbehaving import stub_torch_wheel, write_device, write_suites
+from repositories import commit, repository
 from unit.samples import plan, run
 
 from ootci.history.store import History
@@ -31,26 +32,17 @@ COMMITS = tuple(str(day) * 40 for day in range(1, 7))
 COMMAND = ("bisect", "bent", TEST, "--repeat", "2", "--suites", "suites")
 
 
-def _git(folder: Path, *arguments: str) -> str:
-    identity = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
-    done = subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
-
-
 def _repository(folder: Path) -> str:
     """Make the device's plugin a repository; gives the commit that works."""
-    device, repository = folder / "devices" / "bent.yaml", folder / "repository"
-    (folder / "devices" / "bent").rename(repository)
-    text = device.read_text(encoding="utf-8").replace("  path: bent\n", f"  git: {{url: {repository}, ref: main}}\n")
+    device, plugin = folder / "devices" / "bent.yaml", folder / "repository"
+    (folder / "devices" / "bent").rename(plugin)
+    text = device.read_text(encoding="utf-8").replace("  path: bent\n", f"  git: {{url: {plugin}, ref: main}}\n")
     breaks = f"environment:\n  FAKE_BREAKS_FROM: {NIGHTLIES[4]}\n  FAKE_IMPORT_BREAKS_ON: {NIGHTLIES[1]}\n"
     device.write_text(text.replace("environment:\n", breaks), encoding="utf-8")
-    _git(repository, "init", "--quiet", "--initial-branch=main")
-    _git(repository, "add", "--all")
-    _git(repository, "commit", "--quiet", "-m", "works")
-    commit = _git(repository, "rev-parse", "HEAD")
-    (repository / "torch_plugin.py").write_text("raise RuntimeError('the plugin of today')\n", encoding="utf-8")
-    _git(repository, "commit", "--quiet", "--all", "-m", "does not work")
-    return commit
+    works = repository(plugin, "works")
+    (plugin / "torch_plugin.py").write_text("raise RuntimeError('the plugin of today')\n", encoding="utf-8")
+    commit(plugin, "does not work")
+    return works
 
 
 def _remember(folder: Path, commit: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -47,10 +46,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[Repository, st
     It proposes a good device and a bad one, removes a third, and would break the tool if its own were used.
     """
     ours = Repository.copy(tmp_path_factory.mktemp("repository"))
-    registry = ours.checkout / "devices"
-    for path in registry.iterdir():
-        if path.name != "device.schema.json":
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    registry = ours.without_devices()
     for name in ("old", "gone"):
         write_device(registry, name, "passes")
     ours.commit()

@@ -5,7 +5,6 @@ All of them run in one environment that is there (``ootci device run --python``)
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 from drawn import deep_but
 from misbehaving import IN_PLACE, install, write_device, write_suites
+from processes import runs
 
 from ootci.adapters.process import MAX_LOG_BYTES
 
@@ -77,12 +77,6 @@ def _verdict(folder: Path) -> dict[str, Any]:
     return found
 
 
-def _alive(pid: int) -> bool:
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
-    return False
-
-
 def test_one_is_drawn_for_each_verdict() -> None:
     assert {EXPECTED[behaviour][0] for behaviour in DRAWN} == {verdict for verdict, *_ in EXPECTED.values()}
 
@@ -102,7 +96,7 @@ def test_it_ends_in_its_true_row(ootci: Tool, place: Place, tmp_path: Path, beha
     assert "d/dev/index.html" in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
     daemons = [int(path.name.partition("-")[2]) for path in tmp_path.glob("daemon-*")]
     assert bool(daemons) == (behaviour == "leaves-daemons")
-    assert [pid for pid in daemons if _alive(pid)] == []
+    assert [pid for pid in daemons if runs(pid)] == []
     logs = [path.stat().st_size for path in (tmp_path / ".ootci" / "runs" / "dev" / "logs").iterdir()]
     assert max(logs) < MAX_LOG_BYTES + 100_000
     assert (max(logs) >= MAX_LOG_BYTES) == (behaviour == "prints-megabytes")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,9 +13,10 @@ from deliveries import HEAD, PUSHED, pull_request, push
 from e2e.act_runner import DOCS, ActRun, Repository, run_workflow
 from e2e.packages import NIGHTLY, serve_torch
 from fake_github import REPOSITORY, TOKEN, fake_github
-from misbehaving import COMMIT, write_device, write_suites
+from misbehaving import COMMIT, write_device
 from pytorch_sources import pytorch_sources
 from relay_server import SECRETS, RelayServer, relay_server
+from repositories import pull_requests
 
 pytestmark = [pytest.mark.act, pytest.mark.long]
 
@@ -31,13 +30,6 @@ def index(packages: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory)
     """Environment variables with which pip and the tool find every package, and GitHub, without a network."""
     with serve_torch(tmp_path_factory.mktemp("index")) as torch, fake_github() as hub:
         yield {**packages, **torch, **hub.environment, "OOTCI_HOME": REPOSITORY}
-
-
-@pytest.fixture
-def relay() -> Iterator[RelayServer]:
-    with relay_server() as server:
-        server.state.deliveries |= {"d1", "d2"}
-        yield server
 
 
 def _run(repository: Repository, folder: Path, index: Mapping[str, str], relay: RelayServer, **options: Any) -> ActRun:
@@ -66,15 +58,11 @@ def nightly(index: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) 
     """A repository after a nightly on which two devices passed and one never reported; what the relay was told."""
     folder = tmp_path_factory.mktemp("nightly")
     repository = Repository.copy(folder)
-    registry, suites = repository.checkout / "devices", repository.checkout / "tests" / "device"
-    for path in registry.iterdir():
-        if path.name != "device.schema.json":
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    registry = repository.without_devices()
     for name, wish in WISHES.items():
         extra = f"pull_requests: {wish}\n" + (NO_SUCH_RUNNER if name == "silent" else "")
         write_device(registry, name, "passes", extra=extra)
-    shutil.rmtree(suites)
-    write_suites(suites)
+    repository.with_small_suites()
     repository.replace_command("docs", DOCS)
     repository.commit()
     with relay_server() as server:
@@ -150,16 +138,7 @@ def test_what_is_no_delivery_is_red_and_reaches_no_machine_of_a_device(
 @pytest.fixture
 def pytorch(tmp_path: Path) -> str:
     """A repository that has pull request 7."""
-    bare, work = tmp_path / "pytorch.git", tmp_path / "pytorch"
-    author = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
-    for command in (
-        ["init", "--quiet", "--bare", str(bare)],
-        ["init", "--quiet", str(work)],
-        ["-C", str(work), *author, "commit", "--quiet", "--allow-empty", "-m", "x"],
-        ["-C", str(work), "push", "--quiet", str(bare), "HEAD:refs/pull/7/head", "HEAD:refs/pull/7/merge"],
-    ):
-        subprocess.run(["git", *command], check=True, capture_output=True)
-    return bare.as_uri()
+    return pull_requests(tmp_path, "7/head", "7/merge")
 
 
 def test_a_pull_request_by_number_is_held_against_the_nightly(

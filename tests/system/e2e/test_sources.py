@@ -13,6 +13,7 @@ import pytest
 from commands import Ran, Tool
 from e2e.packages import NIGHTLY, RELEASE, serve_torch
 from misbehaving import write_device, write_suites
+from repositories import commit, git
 
 
 @pytest.fixture
@@ -39,11 +40,6 @@ def _nightly(folder: Path, ootci: Tool, env: dict[str, str]) -> tuple[Ran, dict[
     return ran, {item["device"]: item for item in found["devices"]}
 
 
-def _git(folder: Path, *arguments: str) -> None:
-    identity = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
-    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
-
-
 def test_a_plugin_from_a_branch_of_a_repository_is_built_on_the_nightly(
     tmp_path: Path, ootci: Tool, index: dict[str, str]
 ) -> None:
@@ -52,19 +48,17 @@ def test_a_plugin_from_a_branch_of_a_repository_is_built_on_the_nightly(
     plugin = _device(tmp_path, "cloned", source)
     repository.mkdir()
     plugin.rename(repository / "python")
-    _git(repository, "init", "--quiet", "--initial-branch=main")
-    _git(repository, "commit", "--quiet", "--allow-empty", "-m", "empty")
-    _git(repository, "checkout", "--quiet", "-b", "stable")
-    _git(repository, "add", "--all")
-    _git(repository, "commit", "--quiet", "-m", "plugin")
+    git(repository, "init", "--quiet", "--initial-branch=main")
+    git(repository, "commit", "--quiet", "--allow-empty", "-m", "empty")
+    git(repository, "checkout", "--quiet", "-b", "stable")
+    head = commit(repository, "plugin")
     ran, devices = _nightly(tmp_path, ootci, index)
     assert ran.code == 0, ran.out + ran.err
     assert devices["cloned"]["torch"]["version"] == NIGHTLY
     assert devices["cloned"]["torch_request"]["channel"] == "nightly"
     assert devices["cloned"]["torch_request"]["fallback_reason"] is None
     run = json.loads((tmp_path / ".ootci" / "runs" / "cloned" / "run.json").read_text(encoding="utf-8"))
-    head = subprocess.run(["git", "rev-parse", "stable"], cwd=repository, check=True, capture_output=True, text=True)
-    assert run["plugin"]["commit"] == head.stdout.strip()
+    assert run["plugin"]["commit"] == head
 
 
 def test_a_plugin_whose_package_lies_beside_its_build_script_is_built_every_night(

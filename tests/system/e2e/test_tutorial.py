@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from misbehaving import write_device, write_suites
+from repositories import git, repository
 from torch_server import serve_torch_index
 
 from commands import Ran, run_command  # isort: skip
@@ -38,10 +39,9 @@ def _checkout(folder: Path, suites: Callable[[Path], None] = write_suites) -> No
 def _repository(folder: Path) -> Path:
     """The vendor's plugin, in a git repository."""
     write_device(folder, "mydevice", "passes")
-    repository = (folder / "mydevice").rename(folder / "torch-mydevice.git")
-    for command in (["git", "init", "--quiet"], ["git", "add", "--all"], ["git", "commit", "--quiet", "-m", "plugin"]):
-        assert run_command(command, repository, IDENTITY).code == 0
-    return repository
+    plugin = (folder / "mydevice").rename(folder / "torch-mydevice.git")
+    repository(plugin, "plugin")
+    return plugin
 
 
 IDENTITY = {f"GIT_{who}_{what}": "me@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
@@ -58,7 +58,7 @@ def typed(tmp_path_factory: pytest.TempPathFactory) -> Ran:
         "GIT_CONFIG_KEY_0": f"url.file://{vendor}/.insteadOf",
         "GIT_CONFIG_VALUE_0": ADDRESS,
     }
-    assert run_command(["git", "init", "--quiet"], folder / "checkout").code == 0
+    git(folder / "checkout", "init", "--quiet")
     script = "set -e\n" + "".join(block for kind, block in BLOCKS if kind == "console")
     with serve_torch_index(folder / "index") as index:
         index.add("nightly", "2.15.0.dev20261122+cpu")
@@ -92,7 +92,7 @@ def _short_suites(folder: Path) -> None:
 def test_the_commands_work_for_the_reference_plugin_where_it_is_installed(device_python: Path, tmp_path: Path) -> None:
     """With `--python`, as the page says for an environment that is there: nothing is built for this."""
     _checkout(tmp_path, _short_suites)
-    assert run_command(["git", "init", "--quiet"], tmp_path).code == 0
+    git(tmp_path, "init", "--quiet")
     script = "set -e\n" + "".join(block for kind, block in BLOCKS if kind == "console")
     run = "ootci device run devices/openreg.yaml"
     script = script.replace("mydevice", "openreg").replace(run, f"{run} --python {device_python}")

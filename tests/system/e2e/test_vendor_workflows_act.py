@@ -12,8 +12,8 @@ from deliveries import PUSHED, pull_request, push
 from drawn import deep
 from e2e.act_runner import ActRun, Repository, run_workflow
 from e2e.packages import NIGHTLY, RELEASE, serve_torch
-from misbehaving import write_device, write_suites
-from relay_server import RelayServer, relay_server
+from misbehaving import write_device
+from relay_server import RelayServer
 
 from ootci.model.durations import Durations
 from ootci.model.record import read, write
@@ -28,9 +28,7 @@ DEVICE = "mydevice"
 def ours(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     """Our repository, with suites that take no time."""
     repository = Repository.copy(tmp_path_factory.mktemp("ours"))
-    suites = repository.checkout / "tests" / "device"
-    shutil.rmtree(suites)
-    write_suites(suites)
+    repository.with_small_suites()
     repository.commit()
     return repository
 
@@ -51,13 +49,6 @@ def _vendor(folder: Path, caller: str, behaviour: str = "passes", extra: str = "
     shutil.copy(ROOT / "workflows" / caller, workflows)
     repository.commit()
     return repository
-
-
-@pytest.fixture
-def relay() -> Iterator[RelayServer]:
-    with relay_server() as server:
-        server.state.deliveries |= {"d1", "d2"}
-        yield server
 
 
 def _report(run: ActRun, artifact: str) -> dict[str, object]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 from e2e.act_runner import ROOT, ActRun, Repository, run_workflow
-from fake_github import REPOSITORY, TOKEN, FakeGithub, fake_github
+from fake_github import REPOSITORY, TOKEN, FakeGithub
+from repositories import commit, git
 from unit.samples import plan, run
 
 from ootci.history.store import History
@@ -19,12 +19,6 @@ from ootci.history.store import History
 SPOKEN = dict.fromkeys(("watch", "pages", "alert"), "success")
 
 pytestmark = [pytest.mark.act, pytest.mark.long]
-
-
-@pytest.fixture(scope="module")
-def hub() -> Iterator[FakeGithub]:
-    with fake_github() as server:
-        yield server
 
 
 @pytest.fixture(scope="module")
@@ -49,14 +43,9 @@ def _nightly(repository: Repository, folder: Path, number: int, hours: float) ->
     history.folder.mkdir(exist_ok=True)
     history.append_plan(planned)
     history.append_run(run(number, "openreg"))
-    author = ("-c", "user.name=tests", "-c", "user.email=tests@example.invalid")
-    for command in (
-        ("init", "--quiet", "--initial-branch=data"),
-        ("add", "--all"),
-        (*author, "commit", "--quiet", "--message=a nightly"),
-        ("push", "--quiet", str(repository.remote), "HEAD:data"),
-    ):
-        subprocess.run(["git", *command], cwd=folder, check=True, capture_output=True)
+    git(folder, "init", "--quiet", "--initial-branch=data")
+    commit(folder, "a nightly")
+    git(folder, "push", "--quiet", str(repository.remote), "HEAD:data")
 
 
 def _watch(repository: Repository, folder: Path, event: str, environment: Mapping[str, str]) -> ActRun:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -12,8 +11,8 @@ import pytest
 from drawn import deep
 from e2e.act_runner import DOCS, ActRun, Repository, UnmappedAction, run_workflow
 from e2e.packages import NIGHTLY, RELEASE, serve_torch
-from fake_github import REPOSITORY, TOKEN, FakeGithub, fake_github
-from misbehaving import write_device, write_suites
+from fake_github import REPOSITORY, TOKEN, FakeGithub
+from misbehaving import write_device
 
 from ootci.history.store import History
 
@@ -21,13 +20,6 @@ pytestmark = [pytest.mark.act, pytest.mark.long]
 
 NO_SUCH_RUNNER = "runner:\n  labels: [no-such-machine]\n"
 """act passes over a job that no runner takes, as a machine that is switched off would."""
-
-
-@pytest.fixture(scope="module")
-def hub() -> Iterator[FakeGithub]:
-    """What plays GitHub's issues."""
-    with fake_github() as server:
-        yield server
 
 
 @pytest.fixture(scope="module")
@@ -44,14 +36,10 @@ def _repository(
 ) -> Repository:
     repository = Repository.copy(folder)
     repository.replace_command("docs", docs)
-    registry, suites = repository.checkout / "devices", repository.checkout / "tests" / "device"
-    for path in registry.iterdir():
-        if path.name != "device.schema.json":
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    registry = repository.without_devices()
     for name, behaviour in devices.items():
         write_device(registry, name, behaviour, extra=NO_SUCH_RUNNER if name in silent else "")
-    shutil.rmtree(suites)
-    write_suites(suites)
+    repository.with_small_suites()
     repository.commit()
     return repository
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+from ootci.history.store import History
 from ootci.model.build import Build, StageName, StageResult, StageStatus
 from ootci.model.device import Device, RegisteredDevice
 from ootci.model.outcome import Counts, Outcome, OutcomeName
@@ -23,6 +24,14 @@ plugin:
   distribution: torch-{name}
   path: {name}
 """
+
+
+def register(folder: Path, name: str = "dev", extra: str = "") -> Path:
+    """Write the file of a device below ``devices/``, with further lines."""
+    path = folder / "devices" / f"{name}.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{DEVICE_YAML.format(name=name)}{extra}", encoding="utf-8")
+    return path
 
 
 def night(number: int) -> datetime:
@@ -163,3 +172,34 @@ def build(number: int = 0, name: str = "dev", python: str | None = None) -> Buil
         python=python,
         python_version="3.11.0",
     )
+
+
+def stored(folder: Path, *records: Plan | Run) -> History:
+    """A history to which these plans and runs are added."""
+    history = History(folder)
+    for record in records:
+        if isinstance(record, Plan):
+            history.append_plan(record)
+        else:
+            history.append_run(record)
+    return history
+
+
+def detailed_run(number: int, device: str = "dev", attempt: int = 1) -> Run:
+    """A run with a failure that has a message, and with durations."""
+    plain = run(number, device, smoke={"one": "failed", "two": "passed"}, attempt=attempt)
+    return plain.model_copy(
+        update={
+            "outcomes": tuple(
+                item.model_copy(update={"duration": 1.0, "message": "no" if item.is_failure else None})
+                for item in plain.outcomes
+            )
+        }
+    )
+
+
+def four_nights(folder: Path) -> Path:
+    """The history of four nights of one device and one of another."""
+    plans = (plan(number, ("dev", "other")) for number in range(4))
+    stored(folder, *plans, *(detailed_run(number) for number in range(4)), run(3, "other"))
+    return folder

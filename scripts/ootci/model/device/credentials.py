@@ -11,7 +11,7 @@ Keys = tuple[str, ...]
 
 
 def amiss(device: Device) -> tuple[Keys, str] | None:
-    """What is wrong with the credentials of a device's containers, and where in its file; None when nothing is."""
+    """The problem with the credentials of a device's containers, and its place in the file; None without one."""
     used = device.credentials
     for keys, container in _containers(device):
         given = container.credentials

@@ -19,7 +19,7 @@ def _private(address: str) -> str:
         parts = urlsplit("")
     if not parts.hostname or parts.username:
         raise ValueError("it is no address of a file on the web")
-    # Whoever can change what is fetched makes the device's verdict.
+    # Who can change the report in transit can change the verdict.
     if parts.scheme != "https" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
         raise ValueError("results are fetched from addresses that begin with https:// only")
     return address

@@ -1,4 +1,4 @@
-"""What a device file says of the software: the plugin, the torch, and how the plugin is built."""
+"""Keys of a device file about software: the plugin, torch, and how the plugin is built."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a device file says of running: where, whether the hardware is there, which suites, for how long."""
+"""Keys of a device file about running: the machine, the hardware check, the suites and the limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a device file, in sentences with lines."""
+"""The problems of a device file, in sentences with line numbers."""
 
 from __future__ import annotations
 

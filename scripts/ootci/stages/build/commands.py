@@ -80,12 +80,12 @@ class Commands:
         self.run(what, pip_command(self.environment, *arguments), cwd=self.environment, extra=extra)
 
     def _show(self, line: str) -> None:
-        """Show what a command is at; what it indents is a remark, after which pip may say nothing for a minute."""
+        """Show the last line of output; indented lines are pip's remarks, and would stay on the screen for a minute."""
         if not line[:1].isspace():
             self.progress.update(line)
 
     def _first_error(self, begin: int) -> list[str]:
-        """The output from the first line on that tells of an error, which is where a compiler says what is wrong."""
+        """The output from the first line with an error on, where a compiler names the cause."""
         found: list[str] = []
         with self.log_file.open("rb") as stream:
             stream.seek(begin)
@@ -99,7 +99,7 @@ class Commands:
 
 
 def _excerpt(done: Finished, about: Sequence[str]) -> str:
-    """The end of the output, and before it what the first error is about, where that is not part of the end."""
+    """The end of the output, preceded by the lines of the first error unless the end contains them."""
     lines = plain(done.tail).splitlines()
     cut = len(lines) - EXCERPT_LINES
     end = lines[-EXCERPT_LINES:]

@@ -41,7 +41,7 @@ def fetch(
         run: the planned run.
         workspace: the work folder.
         commands: runs the commands.
-        suites: the suites folder, which says what it needs.
+        suites: the suites folder, which has a requirements file.
         builds: whether the plugin is built on this machine.
         tests: whether the device is tested on this machine.
 
@@ -93,7 +93,7 @@ def _install_torch(torch: TorchRequest, workspace: Workspace, commands: Commands
 
 
 def _checked_wheel(torch: TorchRequest, workspace: Workspace) -> Path:
-    """The wheel that the plan was made with; what lies there now may be another."""
+    """The wheel that the plan names, with its checksum verified."""
     planned = Path(torch.wheel or "")
     path = planned if planned.is_file() else workspace.torch_wheels / planned.name
     if not path.is_file():

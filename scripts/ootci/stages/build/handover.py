@@ -22,11 +22,11 @@ LOGS = ("fetch.log", "build.log")
 
 @dataclass(frozen=True)
 class Received:
-    """A hand-over whose checksums were found right.
+    """A hand-over whose checksums are correct.
 
     Attributes:
-        handover: what it says.
-        folder: where it lies.
+        handover: the content of handover.json.
+        folder: its folder.
 
     """
 
@@ -52,7 +52,7 @@ class Received:
 
 
 def hand_over(build: Build, workspace: Workspace, target: Path, provenance: Provenance) -> str:
-    """Write a build, whatever came of it, and its wheel and logs into a folder.
+    """Write a build, passed or failed, with its wheel and logs into a folder.
 
     Returns:
         The checksum of handover.json, which holds the others.
@@ -80,7 +80,7 @@ def hand_over(build: Build, workspace: Workspace, target: Path, provenance: Prov
     for log in LOGS:
         if (workspace.run(build.device).logs / log).is_file():
             shutil.copyfile(workspace.run(build.device).logs / log, target / "logs" / log)
-    # Where the environment lies on this machine is of no use on another.
+    # The path of the environment means nothing on another machine.
     record = Handover(build=build.model_copy(update={"python": None}), wheels=tuple(wheels), provenance=provenance)
     write(record, target / Handover.FILE)
     return checksum(target / Handover.FILE)
@@ -91,7 +91,7 @@ def receive(folder: Path, stated: str | None, run: PlannedRun) -> Received:
 
     Args:
         folder: where it lies, or the folder of an artifact in which it lies.
-        stated: the checksum of handover.json, as whoever wrote it told; None when nobody did.
+        stated: the checksum of handover.json that the building machine printed; None when it is not known.
         run: the run that it is for.
 
     Raises:

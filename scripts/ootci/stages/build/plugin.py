@@ -21,7 +21,7 @@ from .commands import Commands, StepFailed
 from .stamp import Stamp, digest
 
 _OTHER_TORCH = re.compile(r"^ *(\S+ \S+) depends on (torch(?![\w-]).*)$", re.MULTILINE)
-"""What pip says of a package that asks for a torch that the constraint rules out."""
+"""pip's message about a package that requires a torch that the constraint excludes."""
 
 
 def build_plugin(
@@ -77,7 +77,7 @@ def install_wheel(wheel: Path, torch: TorchBuild | None, commands: Commands) -> 
 
 
 def fetched_plugin(item: RegisteredDevice, workspace: Workspace) -> PluginBuild | None:
-    """What is known of a plugin before it is built; None of one that comes as a package.
+    """The plugin's name, source and commit before it is built; None for a plugin that comes as a package.
 
     Raises:
         StepFailed: its folder does not exist.
@@ -130,7 +130,7 @@ def _build_wheel(item: RegisteredDevice, folder: Path, wheels: Path, commands: C
     try:
         commands.pip("the plugin does not build", "wheel", *how, extra=variables)
     except StepFailed as failed:
-        # The file that does not compile is one of the plugin's; that a copy of it was built is no help to anybody.
+        # Name the file as in the plugin's sources, not as in the copy that is built.
         copy = f"{folder}{os.sep}"
         excerpt = failed.excerpt and failed.excerpt.replace(copy, "")
         raise StepFailed(failed.reason.replace(copy, ""), excerpt, timed_out=failed.timed_out) from failed

@@ -1,4 +1,4 @@
-"""Is the machine ready? Asked before anything is fetched, so that a card that is gone does not cost an hour's build."""
+"""Whether the machine is ready, checked before anything is fetched: a missing card must not cost an hour's build."""
 
 from __future__ import annotations
 

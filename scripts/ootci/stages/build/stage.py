@@ -1,117 +1,142 @@
-"""The stages fetch and build of one device run."""
+"""The stages fetch and build of one device run, which every kind of environment goes through."""
 
 from __future__ import annotations
 
-import platform
+import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from ootci.adapters import python_env
-from ootci.adapters.process import ask
 from ootci.adapters.terminal import Progress
+from ootci.errors import OotciError
 from ootci.model.build import Build, PluginBuild, StageName, StageResult, StageStatus
-from ootci.model.device import Check, RegisteredDevice
+from ootci.model.device import RegisteredDevice
 from ootci.model.plan import PlannedRun
 from ootci.model.record import write
 from ootci.model.torch_build import TorchBuild
 from ootci.model.workspace import Workspace
 
-from .commands import Commands
-from .fetch import fetch
-from .plugin import build_plugin, fetched_plugin
-from .ready import machine_is_ready
-from .timed import Timed
+from .commands import Commands, StepFailed
 
 
-def build(
-    item: RegisteredDevice,
-    run: PlannedRun,
-    workspace: Workspace,
-    suites: Path,
-    *,
-    clock: Callable[[], datetime],
-    progress: Progress,
-    tests: bool = True,
-) -> Build:
-    """Make the device's environment and plugin, and write build.json. A failure is a result, not an exception.
+@dataclass
+class DeviceEnvironment(ABC):
+    """The environment in which a device is tested, and how torch and the plugin get into it.
 
-    Nothing is fetched on a machine that is not ready: the device file's check command fails, or the disk is full.
-
-    Args:
+    Attributes:
         item: the device and its file.
         run: the planned run; its torch is used.
         workspace: the work folder.
-        suites: the suites folder, which says what it needs.
-        clock: gives the aware current time.
-        progress: told what is going on.
-        tests: whether the device is tested on this machine; another one is not asked for the device's hardware.
+        suites: the suites folder, which names the packages that it imports.
+        plugin: what is known of the plugin, also when it does not build.
+        compiler: first line of the C++ compiler's version.
+        built_on: the machine that built the plugin, where it was another one.
 
     """
-    folder, environment = workspace.run(run.device), workspace.environment(run.device)
+
+    item: RegisteredDevice
+    run: PlannedRun
+    workspace: Workspace
+    suites: Path
+    plugin: PluginBuild | None = field(init=False, default=None)
+    compiler: str | None = field(init=False, default=None)
+    built_on: str | None = field(init=False, default=None)
+
+    @property
+    @abstractmethod
+    def interpreter(self) -> Path:
+        """Its Python, in the folder ``bin`` of the environment."""
+
+    @property
+    @abstractmethod
+    def python_version(self) -> str | None:
+        """The version of its Python."""
+
+    @abstractmethod
+    def fetch(self, commands: Commands) -> bool:
+        """Install torch and the requirements; returns whether all of it was there already. Raises StepFailed."""
+
+    @abstractmethod
+    def torch(self, *, fetched: bool) -> TorchBuild | None:
+        """The torch that is installed, once fetch has passed or failed."""
+
+    @abstractmethod
+    def install(self, torch: TorchBuild | None, commands: Commands) -> bool:
+        """Install the plugin; returns whether it was there already. Raises StepFailed."""
+
+    def build_result(self, here: StageResult) -> StageResult:
+        """The result of the stage build, from its result on this machine."""
+        return here
+
+
+def build(environment: DeviceEnvironment, *, clock: Callable[[], datetime], progress: Progress) -> Build:
+    """Run fetch and build, and write build.json. A failure is a result, not an exception.
+
+    Args:
+        environment: where torch and the plugin are installed, and how.
+        clock: gives the aware current time.
+        progress: shows the current step.
+
+    """
+    run, device = environment.run, environment.item.device
+    folder = environment.workspace.run(run.device)
     folder.empty()
-    commands = commands_for(item, environment, progress)
-    timed, log = Timed(clock, progress, run.device), folder.logs / "fetch.log"
-    fetching = commands.into(log)
-    stages = [timed.stage(StageName.FETCH, log, lambda: _fetch(item, run, workspace, fetching, suites, tests))]
-    fetched = stages[0].status is StageStatus.PASSED
-    torch = torch_in(environment, None if fetched else run.torch.version or "none")
-    plugin: PluginBuild | None = None
-    if fetched:
-        log_of_build = folder.logs / "build.log"
+    path, seconds = environment.interpreter.parent.parent, device.build.timeout_minutes * 60
+    commands = Commands(path, {**device.environment}, seconds, progress)
 
-        def work() -> bool:
-            nonlocal plugin
-            # Whether the plugin changed is asked of a build that breaks, too.
-            plugin = fetched_plugin(item, workspace)
-            plugin, cached = build_plugin(item, torch, workspace, commands.into(log_of_build))
-            return cached
+    def stage(name: StageName, work: Callable[[Commands], bool]) -> StageResult:
+        here = commands.into(folder.logs / f"{name.value}.log")
+        return _stage(name, here.log_file, lambda: work(here), f"{run.device}: {name.value}", clock, progress)
 
-        stages.append(timed.stage(StageName.BUILD, log_of_build, work))
+    fetched = stage(StageName.FETCH, environment.fetch)
+    passed = fetched.status is StageStatus.PASSED
+    torch = environment.torch(fetched=passed)
+    if passed:
+        here = stage(StageName.BUILD, lambda commands: environment.install(torch, commands))
+        built = environment.build_result(here)
     else:
-        stages.append(StageResult(name=StageName.BUILD, status=StageStatus.NOT_RUN, reason="fetch did not pass"))
+        built = StageResult(name=StageName.BUILD, status=StageStatus.NOT_RUN, reason="fetch did not pass")
     result = Build(
         run_id=run.run_id,
         device=run.device,
-        stages=tuple(stages),
+        stages=(fetched, built),
         torch_request=run.torch,
         torch=torch,
-        plugin=plugin,
-        python=str(python_env.interpreter(environment)) if torch else None,
-        python_version=platform.python_version(),
-        compiler=compiler(),
+        plugin=environment.plugin,
+        python=str(environment.interpreter) if torch else None,
+        python_version=environment.python_version if torch else None,
+        compiler=environment.compiler,
+        built_on=environment.built_on,
     )
     write(result, folder.build)
     return result
 
 
-def _fetch(
-    item: RegisteredDevice, run: PlannedRun, workspace: Workspace, commands: Commands, suites: Path, tests: bool
-) -> bool:
-    check = item.device.check if tests or item.device.build.runner is None else Check()
-    machine_is_ready(check, workspace, commands)
-    return fetch(item, run, workspace, commands, suites, tests=tests)
-
-
-def torch_in(environment: Path, only: str | None) -> TorchBuild | None:
-    """The torch that is installed; None when there is none, or another than ``only``: that of an earlier run."""
-    version = python_env.installed_version(environment, "torch")
-    if version is None or only not in (None, version):
-        return None
-    return TorchBuild(version=version, git_version=python_env.torch_git_version(environment))
-
-
-def commands_for(item: RegisteredDevice, environment: Path, progress: Progress) -> Commands:
-    """What runs the commands of a device."""
-    return Commands(
-        environment=environment,
-        variables={**item.device.environment},
-        timeout=item.device.build.timeout_minutes * 60,
-        progress=progress,
+def _stage(
+    name: StageName, log: Path, work: Callable[[], bool], title: str, clock: Callable[[], datetime], progress: Progress
+) -> StageResult:
+    """Run one stage; ``work`` returns whether an earlier product was used again."""
+    started_at, started = clock(), time.monotonic()
+    status, reason, excerpt, cached = StageStatus.PASSED, None, None, False
+    try:
+        with progress.step(title):
+            cached = work()
+    except StepFailed as failure:
+        status = StageStatus.TIMED_OUT if failure.timed_out else StageStatus.FAILED
+        reason, excerpt = failure.reason, failure.excerpt
+    except OotciError as error:
+        status, reason = StageStatus.FAILED, f"{error.what} ({error.where})"
+    except OSError as error:
+        status, reason = StageStatus.FAILED, f"the machine refused: {error.strerror or error}"
+    return StageResult(
+        name=name,
+        status=status,
+        started_at=started_at,
+        duration=round(time.monotonic() - started, 3),
+        reason=reason,
+        excerpt=excerpt,
+        log=log.name if log.exists() else None,
+        cached=cached,
     )
-
-
-def compiler() -> str | None:
-    """First line of the C++ compiler's version; None where there is no compiler."""
-    answer = ask(["c++", "--version"])
-    return answer.out.splitlines()[0] if answer and answer.exit_code == 0 and answer.out else None

@@ -1,4 +1,4 @@
-"""What an environment was made from, so that nothing is made twice."""
+"""The inputs that an environment was made from, to reuse it when they have not changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ootci.model.record import Record, write_atomic
 
 
 class Stamp(Record):
-    """Lies in the environment that it describes. A missing or unreadable one only means: make it again."""
+    """A file in the environment that it describes. A missing or unreadable stamp causes a rebuild."""
 
     fetch: str | None = None
     """Digest of everything that fetching depended on."""

@@ -1,4 +1,4 @@
-"""What the suites import besides torch: they say so themselves, so that no device file has to."""
+"""The packages that the suites import besides torch, from the suites' own requirements file."""
 
 from __future__ import annotations
 

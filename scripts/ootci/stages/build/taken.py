@@ -1,116 +1,73 @@
-"""The stages fetch and build on a machine that takes over what another one built."""
+"""An environment for a plugin that another machine built."""
 
 from __future__ import annotations
 
-import platform
 import shutil
-from collections.abc import Callable
-from datetime import datetime
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from ootci.adapters import python_env
-from ootci.adapters.terminal import Progress
-from ootci.model.build import Build, StageName, StageResult, StageStatus
-from ootci.model.device import RegisteredDevice
-from ootci.model.plan import PlannedRun
-from ootci.model.record import write
+from ootci.model.build import StageResult, StageStatus
 from ootci.model.torch_build import TorchBuild
-from ootci.model.workspace import RunFolder, Workspace
 
 from .commands import Commands, StepFailed
 from .fetch import fetch
 from .handover import Received, receive
+from .made import NewEnvironment
 from .plugin import install_wheel
 from .ready import machine_is_ready
-from .stage import commands_for, torch_in
 from .stamp import Stamp, digest
-from .timed import Timed
 
 
-def take_over(
-    item: RegisteredDevice,
-    run: PlannedRun,
-    handed: Path,
-    stated: str | None,
-    workspace: Workspace,
-    suites: Path,
-    *,
-    clock: Callable[[], datetime],
-    progress: Progress,
-) -> Build:
-    """Make the device's environment, install the wheel that was handed over, and write build.json.
+@dataclass
+class TakenOver(NewEnvironment):
+    """A virtual environment in the work folder, in which the wheel of a hand-over is installed.
 
-    Args:
-        item: the device and its file.
-        run: the planned run; its torch is used.
+    Attributes:
         handed: folder of the hand-over.
         stated: the checksum of its handover.json, where it is known.
-        workspace: the work folder.
-        suites: the suites folder, which says what it needs.
-        clock: gives the aware current time.
-        progress: told what is going on.
 
     """
-    folder, environment = workspace.run(run.device), workspace.environment(run.device)
-    folder.empty()
-    timed, log = Timed(clock, progress, run.device), folder.logs / "fetch.log"
-    commands = commands_for(item, environment, progress).into(log)
-    received: Received | None = None
 
-    def fetching() -> bool:
-        nonlocal received
-        machine_is_ready(item.device.check, workspace, commands)
-        found = receive(handed, stated, run)
-        cached = fetch(item, run, workspace, commands, suites, builds=False)
-        found.require_torch(torch_in(environment, None))
-        received = found
+    handed: Path = field(kw_only=True)
+    stated: str | None = None
+    _received: Received = field(init=False)
+
+    def fetch(self, commands: Commands) -> bool:
+        """Check the hand-over, and make the environment with the torch that the plugin was built against."""
+        machine_is_ready(self.item.device.check, self.workspace, commands)
+        self._received = receive(self.handed, self.stated, self.run)
+        cached = fetch(self.item, self.run, self.workspace, commands, self.suites, builds=False)
+        self._received.require_torch(self.torch(fetched=True))
+        there = self._received.handover
+        self.plugin, self.compiler, self.built_on = there.build.plugin, there.build.compiler, str(there.provenance)
         return cached
 
-    fetched = timed.stage(StageName.FETCH, log, fetching)
-    torch = torch_in(environment, None if received else run.torch.version or "none")
-    if received is None:
-        built = StageResult(name=StageName.BUILD, status=StageStatus.NOT_RUN, reason="fetch did not pass")
-    else:
-        built = _built(received, torch, folder, commands, timed)
-    result = Build(
-        run_id=run.run_id,
-        device=run.device,
-        stages=(fetched, built),
-        torch_request=run.torch,
-        torch=torch,
-        plugin=received.handover.build.plugin if received else None,
-        python=str(python_env.interpreter(environment)) if torch else None,
-        python_version=platform.python_version(),
-        compiler=received.handover.build.compiler if received else None,
-        built_on=str(received.handover.provenance) if received else None,
-    )
-    write(result, folder.build)
-    return result
+    def install(self, torch: TorchBuild | None, commands: Commands) -> bool:
+        """Install the wheel, unless building it failed on the other machine."""
+        there = self._received.folder / "logs" / commands.log_file.name
+        if there.is_file() and not there.is_symlink():
+            shutil.copyfile(there, commands.log_file)
+        if self._built_there.status is not StageStatus.PASSED:
+            return False
+        wheel, stamp = self._received.wheel, Stamp.of(commands.environment)
+        if self.plugin is None or wheel is None:
+            raise StepFailed("the plugin was built, but no wheel was handed over")
+        key = digest("handed over", self._received.handover.wheels[0].sha256)
+        if stamp.build == key:
+            return True
+        install_wheel(wheel, torch, commands)
+        Stamp(fetch=stamp.fetch, build=key, plugin=self.plugin).save(commands.environment)
+        return False
 
+    def build_result(self, here: StageResult) -> StageResult:
+        """The other machine's result, with the time that installing the wheel took; this one's where that failed."""
+        there = self._built_there
+        if there.status is not StageStatus.PASSED:
+            return there
+        if here.status is not StageStatus.PASSED:
+            return here
+        return there.model_copy(update={"duration": round(there.duration + here.duration, 3)})
 
-def _built(
-    received: Received, torch: TorchBuild | None, folder: RunFolder, commands: Commands, timed: Timed
-) -> StageResult:
-    """What came of building, there, and of installing, here."""
-    log = folder.logs / "build.log"
-    if (there := received.folder / "logs" / log.name).is_file() and not there.is_symlink():
-        shutil.copyfile(there, log)
-    told = received.handover.build.stages[1]
-    if told.status is not StageStatus.PASSED:
-        return told
-    installed = timed.stage(StageName.BUILD, log, lambda: _install(received, torch, commands.into(log)))
-    if installed.status is not StageStatus.PASSED:
-        return installed
-    return told.model_copy(update={"duration": round(told.duration + installed.duration, 3)})
-
-
-def _install(received: Received, torch: TorchBuild | None, commands: Commands) -> bool:
-    plugin, wheel, stamp = received.handover.build.plugin, received.wheel, Stamp.of(commands.environment)
-    if plugin is None or wheel is None:
-        raise StepFailed("the plugin was built, but no wheel was handed over")
-    key = digest("handed over", received.handover.wheels[0].sha256)
-    if stamp.build == key:
-        return True
-    install_wheel(wheel, torch, commands)
-    Stamp(fetch=stamp.fetch, build=key, plugin=plugin).save(commands.environment)
-    return False
+    @property
+    def _built_there(self) -> StageResult:
+        return self._received.handover.build.stages[1]

@@ -1,4 +1,4 @@
-"""collect: whatever the stages before left behind becomes one run.json."""
+"""collect: the files of the stages before become one run.json."""
 
 from .by_hand import NOT_KNOWN
 from .stage import collect

@@ -1,4 +1,4 @@
-"""A run folder that holds JUnit only, because somebody ran pytest by hand or elsewhere.
+"""A run folder that holds JUnit only, because pytest was run by hand or on another machine.
 
 What such a folder does not tell is named as not known, and never made up.
 """
@@ -19,7 +19,7 @@ from ootci.model.workspace import RunFolder
 from .event_log import EventLog
 
 NOT_KNOWN = "not known"
-"""How the reason of a stage begins of which the folder tells nothing."""
+"""Begins the reason of a stage about which the folder holds nothing."""
 
 
 def reports_by_hand(folder: RunFolder) -> tuple[Path, ...]:
@@ -30,7 +30,7 @@ def reports_by_hand(folder: RunFolder) -> tuple[Path, ...]:
 
 
 def unknown_build(planned: PlannedRun) -> Build:
-    """What is known of fetching and building where there is no build.json."""
+    """The record of fetching and building where there is no build.json."""
     reason = f"{NOT_KNOWN}: there is no build.json"
     stages = (StageName.FETCH, StageName.BUILD)
     return Build(

@@ -1,4 +1,4 @@
-"""The event log, read once: what came of every stage and every test."""
+"""The event log, read once: the results of every stage and every test."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAX_NAME = 100
 MAX_REASON = 500
 MAX_EXCERPT = 8_000
 MAX_TESTS = 250_000
-"""A run.json of as many can still be read; whoever tells of more has those after them left out."""
+"""The most tests of which run.json can still be read; further tests are left out."""
 MAX_TESTS_AGAIN = 1_000
 MAX_ATTEMPTS = 5
 MAX_OPERATORS = 20_000
@@ -47,12 +47,12 @@ class EventLog:
         started: when each stage began.
         ended: how each stage ended.
         collected: tests that were collected, by id, those of other shares included, as if none had reported.
-        ends: what came of tests, by id; of several reports of a test a failure stays.
+        ends: outcomes of tests, by id; of several reports of one test a failure stays.
         broken: files that could not be collected, as tests, by id.
         operators: how often each operator ran.
         attempts: later attempts of tests, by id.
-        facts: what the check command said of what is below the plugin.
-        reports: what became of the reports of suites, where they are not as the tests say.
+        facts: versions of driver, firmware, runtime and SDK that the check command printed.
+        reports: states of the suites' reports, where the tests do not show them.
         outputs: what tests printed, by id.
         is_full: whether more tests were told of than are kept.
         never_began: why a stage did not run that never began.
@@ -74,7 +74,7 @@ class EventLog:
 
     @classmethod
     def read(cls, path: Path) -> EventLog:
-        """Read a log; a missing one says nothing."""
+        """Read a log; a missing log is empty."""
         log = cls()
         room = MAX_OUTPUT
         for event in read_events(path):
@@ -100,7 +100,7 @@ class EventLog:
         return log
 
     def add_operators(self, counts: Mapping[str, OperatorUse]) -> None:
-        """Add what a process, or a share of the run, counted on its own; operators beyond the limit are left out."""
+        """Add the counts of a process or a share of the run; operators beyond the limit are left out."""
         for name, use in counts.items():
             before = self.operators.get(name, OperatorUse())
             if name in self.operators or len(self.operators) < MAX_OPERATORS:
@@ -162,23 +162,18 @@ class EventLog:
         yield from (item for test_id, item in self.broken.items() if test_id not in self.collected)
 
     def stage(self, name: str) -> StageResult:
-        """What came of a stage; one that began and never told of its end crashed."""
+        """The result of a stage; a stage that began and has no end crashed."""
         if name not in self.started:
             return StageResult(name=name, status=StageStatus.NOT_RUN, reason=self.never_began)
         end = self.ended.get(name)
         if end is None:
             reason = "the job ended while this stage was running"
             return StageResult(name=name, status=StageStatus.CRASHED, started_at=self.started[name], reason=reason)
-        return StageResult(
-            name=name,
-            status=end.status,
-            started_at=self.started[name],
-            duration=round(end.duration, 3),
-            reason=end.reason[:MAX_REASON] if end.reason else None,
-            excerpt=excerpt(end.excerpt, MAX_EXCERPT),
-            log=end.log,
-            only_tests=end.only_tests,
-        )
+        capped = {
+            "reason": end.reason[:MAX_REASON] if end.reason else None,
+            "excerpt": excerpt(end.excerpt, MAX_EXCERPT),
+        }
+        return end.model_copy(update=capped).result(self.started[name])
 
     def operator_counts(self) -> tuple[OperatorCount, ...]:
         """How often each operator ran, by name."""
@@ -204,7 +199,7 @@ def _silent(test_id: str, test: CollectedTest) -> Outcome:
 
 
 def _ended(test: Outcome, end: TestEnd) -> Outcome:
-    """A test's outcome, all of it capped; of a test that passed nothing is told but that."""
+    """A test's outcome with capped texts; a test that passed has none."""
     passed = end.outcome is OutcomeName.PASSED
     return Outcome(
         test.id,

@@ -1,4 +1,4 @@
-"""JUnit of a run, for whatever shows such reports: report.xml of all of it, and a report of each suite."""
+"""JUnit of a run, for other tools: report.xml of the whole run, and a report of each suite."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ootci.model.run import ReportState, Run, SuiteReport
 from ootci.model.workspace import RunFolder
 
 MAX_TEXTS = 16 * 1024 * 1024
-"""Characters that the texts of all failures have together; whoever fills it up gets short ones after that."""
+"""Characters of all failures' texts together; once they are used up, the remaining texts are shortened."""
 SHORT_TEXT = 400
 STAGES = "stages"
 """The test suite in which a reader finds what went wrong besides tests."""
@@ -35,7 +35,7 @@ def write_reports(run: Run, folder: RunFolder, outputs: Mapping[str, str]) -> No
 
 
 def write_run_report(run: Run, target: Path) -> None:
-    """Write every outcome of a run, whichever suite or share of it reported it, or nobody did.
+    """Write every outcome of a run, including tests that never reported.
 
     A stage that did not pass, other than by failing tests, and a suite whose report is not whole are errors of their
     own: a reader that counts failures must not take a run without tests for a good one.

@@ -1,4 +1,4 @@
-"""What the shares of a run left behind, put together as if it had been one; a share that is silent is named."""
+"""Joins the event logs of a run's shares into one; a share without a log is named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Putting together run.json from whatever the stages before left behind."""
+"""Makes run.json from the files of the stages before."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def collect(
     attempt: int = 1,
     variables: Mapping[str, str] = os.environ,
 ) -> Run:
-    """Write run.json, and JUnit for other tools, from whatever the stages before left behind.
+    """Write run.json, and JUnit for other tools, from the files of the stages before.
 
     Args:
         device: the device.
@@ -56,7 +56,7 @@ def collect(
     stages = _stages(build, log, device)
     outcomes = log.outcomes()
     started, finished = _span(stages, now)
-    # What is by hand may be from elsewhere, so the variables of this job say nothing about it.
+    # Reports made by hand may be from another machine, which the variables of this job do not describe.
     here: Mapping[str, str] = {} if by_hand else variables
     run = Run(
         id=planned.run_id,
@@ -132,7 +132,7 @@ def _suites(
 
 
 def _state(suite: Suite, stage: StageResult, log: EventLog, outcomes: list[Outcome]) -> tuple[ReportState, str | None]:
-    """What became of a suite's report."""
+    """The state of a suite's report."""
     told = log.reports.get(suite.name)
     if told is not None and told.state is not ReportState.COMPLETE:
         return told.state, told.detail

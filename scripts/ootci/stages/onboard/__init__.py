@@ -1,8 +1,8 @@
-"""onboard: a first device file, what is looked at before a device is registered, and what a proposal changes."""
+"""onboard: a first device file, the checks before a device is registered, and the changes of a proposal."""
 
 from __future__ import annotations
 
-from .checks import CHECKS, Checked, check_file, require_no_link
+from .checks import CHECKS, Checked, check_file, failed_by, require_no_link
 from .dry_run import dry_run
 from .first_file import Answers, Source, device_text
 from .installed_plugin import FoundPlugin, look_for_plugin
@@ -21,6 +21,7 @@ __all__ = [
     "check_online",
     "device_text",
     "dry_run",
+    "failed_by",
     "look_for_plugin",
     "proposed_devices",
     "require_no_link",

@@ -1,9 +1,9 @@
-"""The checks of one device file that need nothing but the file and what lies beside it."""
+"""The checks of one device file that need only the file and the files beside it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -40,12 +40,12 @@ _NETWORK = re.compile(r"(^|\s)--net(work)?(=|\s|$)")
 
 @dataclass(frozen=True)
 class Checked:
-    """A file and what came of its checks.
+    """A file and the results of its checks.
 
     Attributes:
         path: the file.
         results: every check, in order.
-        file: what the file says; None where it cannot be read.
+        file: its content; None where it cannot be read.
         registered: the device with the lists of its folder; None where that is not good enough to be registered.
 
     """
@@ -62,14 +62,16 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class _Amiss:
+class Problem:
+    """A problem that a check found: what, where, and how to fix it."""
+
     what: str
     where: str
     fix: str
     state: CheckState = CheckState.FAILED
 
 
-_Look = Callable[[DeviceFile, date], Iterator[_Amiss]]
+_Look = Callable[[DeviceFile, date], Iterator[Problem]]
 
 
 def check_file(path: Path, today: date) -> Checked:
@@ -87,7 +89,7 @@ def check_file(path: Path, today: date) -> Checked:
     except OotciError as error:
         failed = _READING.index(_name_of(error))
         results = [CheckResult(check=name, state=CheckState.PASSED) for name in _READING[:failed]]
-        results.append(_result(_READING[failed], error))
+        results.append(failed_by(_READING[failed], error))
         left = CHECKS[failed + 1 :]
         return Checked(path, (*results, *(CheckResult(check=name, state=CheckState.NOT_MADE) for name in left)))
     results = [CheckResult(check=name, state=CheckState.PASSED) for name in _READING]
@@ -96,17 +98,17 @@ def check_file(path: Path, today: date) -> Checked:
         require_name(file)
         results.append(CheckResult(check=_NAME, state=CheckState.PASSED))
     except DeviceFileMisnamed as error:
-        results.append(_result(_NAME, error))
+        results.append(failed_by(_NAME, error))
     try:
         for name in ("", KNOWN_FAILURES, UPSTREAM_LIST):
             require_no_link(path.parent / file.device.name / name)
         registered = with_lists(file)
         results.append(CheckResult(check=_LISTS, state=CheckState.PASSED))
     except OotciError as error:
-        results.append(_result(_LISTS, error))
+        results.append(failed_by(_LISTS, error))
     known = registered.device if registered else file.device
     whole = DeviceFile(path, known, file.line_of)
-    results += [_looked(name, look(whole, today)) for name, look in _LOOKS.items()]
+    results += [result_of(name, look(whole, today)) for name, look in _LOOKS.items()]
     return Checked(path, tuple(results), whole, registered)
 
 
@@ -131,65 +133,69 @@ def _name_of(error: OotciError) -> str:
     return _READING[2] if isinstance(error, DeviceFileInvalid) else _READING[1]
 
 
-def _result(name: str, error: OotciError) -> CheckResult:
+def failed_by(name: str, error: OotciError) -> CheckResult:
+    """The result of a check that failed with an error."""
     what, where, fix = (text[:2000] for text in (error.what, error.where, error.fix))
     return CheckResult(check=name, state=CheckState.FAILED, error=error.id, what=what, where=where, fix=fix)
 
 
-def _looked(name: str, found: Iterator[_Amiss]) -> CheckResult:
-    """One result of all that a check found: the first in full, and how many more there are."""
-    amiss = sorted(found, key=lambda item: item.state is not CheckState.FAILED)
-    if not amiss:
+def result_of(name: str, problems: Iterable[Problem]) -> CheckResult:
+    """The result of a check that found these problems: the first of the worst, and how many more of its kind."""
+    found = list(problems)
+    worst = [item for item in found if item.state is CheckState.FAILED] or found
+    if not worst:
         return CheckResult(check=name, state=CheckState.PASSED)
-    first = amiss[0]
-    more = f" (and {len(amiss) - 1} more)" if len(amiss) > 1 else ""
+    first = worst[0]
+    more = f" (and {len(worst) - 1} more)" if len(worst) > 1 else ""
     what, where, fix = (text[:2000] for text in (first.what + more, first.where, first.fix))
     return CheckResult(check=name, state=first.state, what=what, where=where, fix=fix)
 
 
-def _plugin(file: DeviceFile, _: date) -> Iterator[_Amiss]:
+def _plugin(file: DeviceFile, _: date) -> Iterator[Problem]:
     path = file.device.plugin.path
     if path is None:
         return
     folder = file.path.parent / path
     where = file.place("plugin", "path")
     if not folder.is_dir():
-        yield _Amiss(
+        yield Problem(
             f"there is no folder {folder.as_posix()}, from which the plugin is to be built",
             where,
             "put the plugin's Python project there, or say with `plugin.git` or `plugin.package` where it is",
         )
     elif not folder.resolve().is_relative_to(file.path.parent.resolve()):
-        yield _Amiss(f"{folder.as_posix()} leads out of its folder", where, "put the plugin's sources themselves there")
+        yield Problem(
+            f"{folder.as_posix()} leads out of its folder", where, "put the plugin's sources themselves there"
+        )
     elif not any((folder / name).is_file() for name in ("pyproject.toml", "setup.py")):
-        yield _Amiss(
+        yield Problem(
             f"{folder.as_posix()} is no Python project: it has neither pyproject.toml nor setup.py",
             where,
             "name the folder that has one of them",
         )
 
 
-def _container(file: DeviceFile, _: date) -> Iterator[_Amiss]:
+def _container(file: DeviceFile, _: date) -> Iterator[Problem]:
     container = file.device.runner.container
     if container is not None and container.options is not None and _NETWORK.search(container.options):
-        yield _Amiss(
+        yield Problem(
             "the container's options set the network, which GitHub Actions refuses",
             file.place("runner", "container", "options"),
             "leave `--network` out",
         )
 
 
-def _limits(file: DeviceFile, _: date) -> Iterator[_Amiss]:
+def _limits(file: DeviceFile, _: date) -> Iterator[Problem]:
     limits, build = file.device.limits, file.device.build
     if limits.suite_minutes > limits.job_minutes:
-        yield _Amiss(
+        yield Problem(
             f"a suite may take {limits.suite_minutes} minutes and the whole job {limits.job_minutes}, so that a suite "
             "that hangs would end the job before anything is reported",
             file.place("limits"),
             "give `limits.job_minutes` more than `limits.suite_minutes`",
         )
     if build.timeout_minutes > limits.job_minutes:
-        yield _Amiss(
+        yield Problem(
             f"building may take {build.timeout_minutes} minutes and the whole job {limits.job_minutes}, so that a "
             "build that hangs would end the job before anything is reported",
             file.place("limits"),
@@ -197,7 +203,7 @@ def _limits(file: DeviceFile, _: date) -> Iterator[_Amiss]:
         )
     labels = file.device.runner.labels
     if limits.job_minutes > HOSTED_MINUTES and len(labels) == 1 and HOSTED.fullmatch(labels[0]):
-        yield _Amiss(
+        yield Problem(
             f"GitHub ends a job on its machine {labels[0]} after {HOSTED_MINUTES} minutes, and this one may take "
             f"{limits.job_minutes}",
             file.place("limits", "job_minutes"),
@@ -205,7 +211,7 @@ def _limits(file: DeviceFile, _: date) -> Iterator[_Amiss]:
         )
 
 
-def _secrets(file: DeviceFile, _: date) -> Iterator[_Amiss]:
+def _secrets(file: DeviceFile, _: date) -> Iterator[Problem]:
     device = file.device
     fix = "take it out, and make it invalid if it was real: whatever was in a public file is known"
     for group, values in (("environment", device.environment), ("build", device.build.environment)):
@@ -213,7 +219,7 @@ def _secrets(file: DeviceFile, _: date) -> Iterator[_Amiss]:
             keys = (group, name) if group == "environment" else (group, "environment", name)
             if value and (_SECRET_NAME.search(name) or _SECRET_ADDRESS.search(value)):
                 what = f"the variable {name} looks like a secret, and this file is public"
-                yield _Amiss(what, file.place(*keys), fix)
+                yield Problem(what, file.place(*keys), fix)
     addresses = (
         (("plugin", "git", "url"), device.plugin.git.url if device.plugin.git else None),
         (("plugin", "index_url"), device.plugin.index_url),
@@ -223,13 +229,13 @@ def _secrets(file: DeviceFile, _: date) -> Iterator[_Amiss]:
     for place, address in addresses:
         if address and _SECRET_ADDRESS.search(address):
             where = file.place(*place)
-            yield _Amiss(f"`{'.'.join(place)}` holds a password, and this file is public", where, fix)
+            yield Problem(f"`{'.'.join(place)}` holds a password, and this file is public", where, fix)
 
 
-def _known_failures(file: DeviceFile, today: date) -> Iterator[_Amiss]:
+def _known_failures(file: DeviceFile, today: date) -> Iterator[Problem]:
     for entry in file.device.known_failures:
         if entry.expired(today):
-            yield _Amiss(
+            yield Problem(
                 f"the known failure {entry.id} expired on {entry.expires}, so that its tests are failures again",
                 file.place("known_failures"),
                 "look whether they still fail: give the entry another day, or take it out",
@@ -247,4 +253,4 @@ _LOOKS: dict[str, _Look] = {
     "known failures": _known_failures,
 }
 CHECKS = (*_READING, _NAME, _LISTS, *_LOOKS)
-"""What is looked at in every device file, in order."""
+"""Names of the checks of every device file, in order."""

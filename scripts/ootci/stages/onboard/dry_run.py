@@ -1,4 +1,4 @@
-"""What a nightly would do with a device, in sentences: nothing of it is done."""
+"""Describes what a nightly would do with a device, without doing it."""
 
 from __future__ import annotations
 

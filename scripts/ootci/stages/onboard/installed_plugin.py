@@ -1,4 +1,4 @@
-"""What an installed plugin says of itself, for a first device file."""
+"""Facts about an installed plugin, for a first device file."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _NAME = re.compile(next(iter(MEANINGS)))
 
 @dataclass(frozen=True)
 class FoundPlugin:
-    """What was found out; None where nothing was.
+    """The facts that were found; None where nothing was.
 
     Attributes:
         device: name of the device, as torch knows it.
         distribution: the plugin's distribution.
         entry_point: its entry point in the group ``torch.backends``.
         count: cards that torch counts.
-        told: lines for people, on what was found and what was not.
+        told: messages for the user on what was found and what was not.
 
     """
 
@@ -39,7 +39,7 @@ class FoundPlugin:
 
 
 def look_for_plugin(python: Path) -> FoundPlugin:
-    """Ask a Python for its plugin: what is installed, and what torch says once it is imported.
+    """Ask a Python for its plugin: the installed packages, and the device as torch knows it once imported.
 
     A plugin that cannot be imported still has a name, so that nothing here is an error.
     """

@@ -15,12 +15,14 @@ from ootci.errors import GithubRefused, GithubUnreachable
 from ootci.model.device import DeviceFile
 from ootci.model.review import CheckResult, CheckState
 
+from .checks import Problem, result_of
+
 ONLINE = ("links", "handles")
-"""What is looked at, in order."""
+"""Names of the checks, in order."""
 MAX_LINKS = 30
 AT_ONCE = 8
 PATIENCE_SECONDS = 2.0
-"""Waited for GitHub's rate limit: whoever looks a handle up without a token meets it soon."""
+"""Time to wait for GitHub's rate limit, which look-ups without a token reach soon."""
 
 
 def check_online(file: DeviceFile | None, rest: GithubRest | None = None) -> tuple[CheckResult, ...]:
@@ -34,13 +36,16 @@ def _links(file: DeviceFile) -> CheckResult:
     places = dict(list(_addresses(file))[:MAX_LINKS])
     with ThreadPoolExecutor(AT_ONCE) as pool:
         found = list(zip(places, pool.map(_state, places), strict=True))
-    wrong = [(f"nothing is at {address}", places[address]) for address, why in found if why == ""]
-    unclear = [(f"nobody can tell whether {address} is right: {why}", places[address]) for address, why in found if why]
-    return _told("links", wrong, unclear, "write the address as it is now, or leave it out")
+    fix = "write the address as it is now, or leave it out"
+    wrong = [Problem(f"nothing is at {address}", places[address], fix) for address, why in found if why == ""]
+    unclear = [
+        _unclear(f"nobody can tell whether {address} is right: {why}", places[address]) for address, why in found if why
+    ]
+    return result_of("links", (*wrong, *unclear))
 
 
 def _state(address: str) -> str | None:
-    """None where something is there, nothing where not, and why where nobody can tell."""
+    """None when the address exists, empty when it does not, else the reason why it is unclear."""
     try:
         return None if leads_somewhere(address) else ""
     except LinkUnclear as unclear:
@@ -48,7 +53,7 @@ def _state(address: str) -> str | None:
 
 
 def _addresses(file: DeviceFile) -> Iterator[tuple[str, str]]:
-    """Every address of the file, and where it stands; each once."""
+    """Every address of the file once, with its line."""
     device = file.device
     listed: list[tuple[str | None, tuple[str | int, ...]]] = [
         (getattr(device.links, key), ("links", key)) for key in type(device.links).model_fields
@@ -67,31 +72,23 @@ def _addresses(file: DeviceFile) -> Iterator[tuple[str, str]]:
 
 
 def _handles(file: DeviceFile, rest: GithubRest) -> CheckResult:
+    return result_of("handles", _unknown_handles(file, rest))
+
+
+def _unknown_handles(file: DeviceFile, rest: GithubRest) -> Iterator[Problem]:
     place = file.place("maintainers")
-    unknown: list[tuple[str, str]] = []
-    unclear: list[tuple[str, str]] = []
+    fix = "write the handle of somebody who answers for the device"
     for handle in file.device.maintainers:
         # Who is in a team is known to its members only, so of a team its organization is looked up.
         owner = handle.removeprefix("@").partition("/")[0]
         try:
             if rest.find(f"/users/{quote(owner)}") is None:
-                unknown.append((f"GitHub knows nobody by the handle {handle}", place))
+                yield Problem(f"GitHub knows nobody by the handle {handle}", place, fix)
         except (GithubRefused, GithubUnreachable) as error:
-            # Whoever did not answer once is not asked for all the others.
-            unclear.append((f"nobody can tell whether {handle} is on GitHub: {error.what}", place))
-            break
-    return _told("handles", unknown, unclear, "write the handle of somebody who answers for the device")
+            # After one failure the remaining handles are not looked up.
+            yield _unclear(f"nobody can tell whether {handle} is on GitHub: {error.what}", place)
+            return
 
 
-def _told(name: str, wrong: list[tuple[str, str]], unclear: list[tuple[str, str]], fix: str) -> CheckResult:
-    if not wrong and not unclear:
-        return CheckResult(check=name, state=CheckState.PASSED)
-    what, where = (wrong or unclear)[0]
-    more = len(wrong or unclear) - 1
-    return CheckResult(
-        check=name,
-        state=CheckState.FAILED if wrong else CheckState.WARNING,
-        what=(what + (f" (and {more} more)" if more else ""))[:2000],
-        where=where,
-        fix=fix if wrong else "look at it again when the network answers",
-    )
+def _unclear(what: str, where: str) -> Problem:
+    return Problem(what, where, "look at it again when the network answers", CheckState.WARNING)

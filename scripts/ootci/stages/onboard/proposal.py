@@ -1,4 +1,4 @@
-"""What a pull request proposes for the registry: which devices, and what is done to them."""
+"""The changes of the registry that a pull request proposes, by device."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def proposed_devices(changed: Iterable[ChangedFile], folder: Path) -> tuple[tupl
 
 
 def _plainly(changed: Iterable[ChangedFile]) -> Iterator[ChangedFile]:
-    """Renaming is told where a device file becomes another one; elsewhere one file goes and another one comes."""
+    """Keep renames from one device file to another; split any other rename into a removal and an addition."""
     for file in changed:
         became = file.before is not None and _DEVICE_FILE.fullmatch(file.before) and _DEVICE_FILE.fullmatch(file.path)
         if file.before is None or (became and file.status == "R"):
@@ -108,7 +108,7 @@ def _device_file(file: ChangedFile, folder: Path) -> Proposed:
 
 
 def _with_folder(known: Proposed | None, owner: str, count: int, folder: Path) -> Proposed:
-    """What is proposed of a device in whose folder files changed, ``count`` of which are none of its lists."""
+    """The change of a device with changed files in its folder, ``count`` of which are not its lists."""
     brings = f"{owner.removesuffix('.yaml')}/"
     note = (
         f"{_files(count)} below {brings} changed: sources of the plugin are not looked at, and nothing of them is run."
@@ -117,7 +117,7 @@ def _with_folder(known: Proposed | None, owner: str, count: int, folder: Path) -
     if known is not None:
         return replace(known, notes=(*known.notes, *notes))
     if (folder / owner).is_file() and not (folder / DEFAULT_FOLDER).is_symlink():
-        # A list is part of what the device file says.
+        # A list is part of the device file.
         return Proposed(owner, Change.OTHER if count else Change.CHANGED, notes=notes)
     return Proposed(owner, Change.OTHER, is_there=False, notes=(*notes, f"{brings} belongs to no device file."))
 

@@ -116,7 +116,7 @@ def _nearest(listed: list[TorchWheel], night: date | None) -> str:
 
 
 def _looked_into(wheel: TorchWheel, build: WantedBuild) -> tuple[str | None, str | None]:
-    """The commit that a wheel says it is from, if that can be seen, and why it cannot be used."""
+    """The commit that a wheel was built from, if it is known, and why the wheel cannot be used."""
     if wheel.withdrawn is not None:
         return None, _withdrawn(wheel)
     try:

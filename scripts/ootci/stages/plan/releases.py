@@ -23,7 +23,7 @@ from ootci.model.torch_build import Channel, TorchRequest
 from .wanted_build import WantedBuild
 
 PINNED_RELEASE = "2.13.0"
-"""The release that is left to pip where no index says which one is the newest."""
+"""The release that pip installs where no index lists the newest one."""
 MOST_LOOKED_INTO = 40
 """How many wheels are looked into; PyTorch publishes about six releases a year."""
 SHOWN = 3
@@ -37,7 +37,7 @@ class ReleaseSearch:
     Attributes:
         answered: whether any index answered with a list of torch wheels.
         listed: whether what is looked for is listed for this Python and machine.
-        other_builds: wheels that are another build, each with what says so.
+        other_builds: wheels that are another build, each with the reason.
         unreadable: why each index that gives no list of wheels does not.
         broken: why each wheel that could not be looked into could not.
 

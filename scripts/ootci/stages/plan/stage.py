@@ -11,7 +11,7 @@ from ootci.errors import BadOption
 from ootci.history.failing import failing_before
 from ootci.history.store import History
 from ootci.model.device import Device, PullRequests, RegisteredDevice, Torch, find_device
-from ootci.model.plan import NOT_ASKED_FOR, LeftOut, Plan, PlannedRun, PlannedSuite, Proposal, Trigger
+from ootci.model.plan import NOT_ASKED_FOR, LeftOut, Plan, PlannedRun, Proposal, Trigger
 from ootci.model.torch_build import TorchRequest
 
 from .torch_choice import resolve, resolve_proposed
@@ -27,8 +27,9 @@ class Proposed:
     Attributes:
         what: the commit of PyTorch.
         event: what happened, where the relay delivered it.
-        labels: those of the pull request; None when somebody asks by its number, who means all that ever test one.
-        is_over: whether it was closed or deleted, so that nobody needs to know any more.
+        labels: labels of the pull request; None when it is requested by number, which selects every device that
+            tests pull requests.
+        is_over: whether it was closed or deleted, so that no result is needed.
         is_tag: whether a tag was pushed, which stands for a label and nothing else.
 
     """
@@ -79,7 +80,7 @@ def plan(
         suffix: makes the plan's id unique within a day; the time of day when absent.
         history: past runs, from which the plan takes what failed last.
         proposed: what is tested instead of a nightly.
-        say: told about each fallback.
+        say: called with each fallback.
 
     Raises:
         NoSuchDevice: a chosen name is not registered.
@@ -96,12 +97,8 @@ def plan(
     left_out: list[LeftOut] = []
     for item in registry:
         device = item.device
-        if device.paused and device.name not in chosen:
-            left_out.append(LeftOut(device=device.name, reason=device.paused.reason, paused=True))
-        elif chosen and device.name not in chosen:
-            left_out.append(LeftOut(device=device.name, reason=NOT_ASKED_FOR, paused=False))
-        elif not chosen and (reason := _not_now(device, proposed, now)):
-            left_out.append(LeftOut(device=device.name, reason=reason, paused=False))
+        if (left := _left_out(device, chosen, proposed, now)) is not None:
+            left_out.append(left)
         else:
             key = (device.torch, device.python)
             if key not in resolved:
@@ -109,7 +106,8 @@ def plan(
                 if told := resolved[key].deviation:
                     say(f"torch: {told}")
             failing = failing_before(history.newest_stored(device.name)) if history else None
-            runs.append(_planned(plan_id, item, resolved[key], failing, by_name=device.name in chosen))
+            run_id, by_name = f"{plan_id}-{device.name}", device.name in chosen
+            runs.append(PlannedRun.of(item, run_id, resolved[key], failing_before=failing, by_name=by_name))
     if proposed is not None:
         trigger = trigger.model_copy(update={"event": proposed.event or trigger.event, "proposal": proposed.what})
     return Plan(id=plan_id, created_at=now, trigger=trigger, runs=tuple(runs), left_out=tuple(left_out))
@@ -121,10 +119,19 @@ def _resolved(torch: str | None, device: Device, proposed: Proposed | None, now:
     return resolve(torch, device.torch, now.date(), device.python)
 
 
-def _not_now(device: Device, proposed: Proposed | None, now: datetime) -> str | None:
+def _left_out(device: Device, chosen: Sequence[str], proposed: Proposed | None, now: datetime) -> LeftOut | None:
+    """Why a device does not run; None where it does."""
+    if device.name in chosen:
+        return None
+    if device.paused:
+        return LeftOut(device=device.name, reason=device.paused.reason, paused=True)
+    if chosen:
+        return LeftOut(device=device.name, reason=NOT_ASKED_FOR, paused=False)
     if proposed is not None:
-        return proposed.reason_against(device)
-    return None if device.cadence.is_due(now) else "it runs weekly, on Sundays"
+        reason = proposed.reason_against(device)
+    else:
+        reason = None if device.cadence.is_due(now) else "it runs weekly, on Sundays"
+    return LeftOut(device=device.name, reason=reason, paused=False) if reason else None
 
 
 def _checked(suffix: str | None) -> str | None:
@@ -134,30 +141,3 @@ def _checked(suffix: str | None) -> str | None:
             f"`{suffix}` cannot be part of a plan's id", where="--plan-suffix", fix="use letters, digits, - and _ only"
         )
     return suffix
-
-
-def _planned(
-    plan_id: str,
-    item: RegisteredDevice,
-    request: TorchRequest,
-    failing: tuple[str, ...] | None,
-    *,
-    by_name: bool,
-) -> PlannedRun:
-    device = item.device
-    return PlannedRun(
-        run_id=f"{plan_id}-{device.name}",
-        device=device.name,
-        device_sha256=item.sha256,
-        torch=request,
-        suites=tuple(
-            PlannedSuite(name=suite.name, required=suite.required, min_tests=suite.min_tests) for suite in device.suites
-        ),
-        runner=device.runner.labels,
-        timeout_minutes=device.limits.job_minutes,
-        known_failures=device.known_failures,
-        failing_before=failing,
-        unsupported=device.unsupported,
-        # Who asks for a device by its name has it there.
-        external=device.external.run if device.external and not by_name else None,
-    )

@@ -33,7 +33,7 @@ def resolve(wanted: str | None, settings: Torch, today: date | None = None, pyth
     Args:
         wanted: ``nightly``, ``nightly@2026-11-20``, a version, or a path of a wheel; None takes the device's channel.
         settings: the device's torch settings: channel, variant, release and fallback.
-        today: the day (UTC) from which a nightly's age is counted; None where its age is nobody's matter.
+        today: the day (UTC) from which a nightly's age is counted; None where its age does not matter.
         python: the device's Python, such as ``3.12``; None means the tool's own.
 
     Raises:

@@ -40,6 +40,6 @@ def find_culprit(
             proven = half
         suspects = half if proven == half else suspects[: len(suspects) // 2]
     if proven != suspects and runs > 0 and dies_after(suspects):
-        # What was found by leaving out the others has not been seen to crash yet; two tests may be needed together.
+        # The remaining suspects were found by elimination and not yet run; the crash may need two tests together.
         proven = suspects
     return proven

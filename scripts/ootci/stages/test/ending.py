@@ -1,4 +1,4 @@
-"""How the text of a test ends that could not end it itself: as those that the suites write."""
+"""The last lines of a failure's text for a test that crashed or timed out: the same that the suites write."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .suite_run import SuiteRun
 
 
 def ending(test_id: str, test: CollectedTest | None, run: SuiteRun) -> str:
-    """What was expected, where to read on, and the command that shows it again."""
+    """The expected behaviour, the page to read, and the command that reproduces the failure."""
     lines = []
     if test is not None and test.title:
         lines.append(f"Expected: {test.title}")

@@ -1,4 +1,4 @@
-"""How a stage ended, before it is told to the event log."""
+"""How a stage ended, before it is written to the event log."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ERRORS = (
     re.compile(r"^(?!Fatal Python error).*\b(?:error|fatal)\b", re.IGNORECASE),
     re.compile(r"what\(\): |\b(?:cannot|could not|failed)\b", re.IGNORECASE),
 )
-"""How a log names what went wrong, the surest first; Python's own report of a signal says nothing of its cause."""
+"""Patterns of error lines in a log, the most reliable first; Python's own report of a signal names no cause."""
 
 
 @dataclass(frozen=True)
@@ -35,26 +35,26 @@ PASSED = Finish(StageStatus.PASSED)
 
 
 def status_of(done: Finished) -> StageStatus:
-    """What a process that did not succeed makes of its stage."""
+    """The stage's status after a process that did not succeed."""
     if done.timed_out:
         return StageStatus.TIMED_OUT
     return StageStatus.CRASHED if done.exit_code < 0 else StageStatus.FAILED
 
 
 def excerpt_of(done: Finished) -> str:
-    """The end of what a process printed."""
+    """The end of a process's output."""
     return cut(plain(done.tail))
 
 
 def telling_line(done: Finished) -> str:
-    """Of what a process printed the first line that names an error, else the last one."""
+    """The first line of a process's output that names an error, else the last line."""
     lines = [line.strip()[:500] for line in plain(done.tail).splitlines() if line.strip()]
     named = (line for sign in _ERRORS for line in lines if sign.search(line))
     return next(named, lines[-1] if lines else "nothing was printed")
 
 
 def first_error(done: Finished) -> str:
-    """The first line with which pytest says why it could not begin, else the one that tells most."""
+    """The first line in which pytest reports a usage or collection error, else the most telling line."""
     lines = (line.strip() for line in plain(done.tail).splitlines())
     return next((line[:500] for line in lines if line.startswith("ERROR: ")), telling_line(done))
 

@@ -25,7 +25,7 @@ BATCH = 5_000
 def run_own_suite(
     suite: Suite, command: Sequence[str], asked: Questions, scratch: Path, clock: Callable[[], datetime]
 ) -> Finish:
-    """Run the command of a suite to its end, or end it and whatever it started when the suite's time is up.
+    """Run the command of a suite; when the suite's time is up, end it and every process that it started.
 
     Args:
         suite: the suite.
@@ -81,7 +81,7 @@ def _report(suite: Suite, scratch: Path) -> Report:
     if len(found) > MAX_REPORTS:
         return Report((), ReportState.UNREADABLE, f"report unreadable: `{pattern}` names more than {MAX_REPORTS} files")
     for path in found:
-        # A link may lead to what the job may read and the vendor's code may not show.
+        # A symbolic link could publish a file that the job can read.
         if not path.resolve().is_relative_to(scratch.resolve()) or not path.is_file():
             text = f"report unreadable: {path.name} is no file in the folder of the suite"
             return Report((), ReportState.UNREADABLE, text)

@@ -19,7 +19,7 @@ class Pool:
 
     Args:
         run: what to run.
-        say: told when spares are of no use on this device.
+        say: called when spares are of no use on this device.
 
     """
 

@@ -34,7 +34,7 @@ class Questions:
         folder: the run's folder.
         suites: the suites folder, which holds the probe.
         variables: the whole environment of the processes.
-        progress: shown what they print.
+        progress: shows their output.
 
     """
 
@@ -46,7 +46,7 @@ class Questions:
     progress: Progress
 
     def probe(self) -> tuple[Finish, Finish]:
-        """Import torch in a process of its own; what that says of the stages import and check."""
+        """Import torch in a process of its own; returns the results of the stages import and check."""
         command = [self.python, str(self.suites / "probe.py"), "--device", self.device.torch_name]
         command += ["--out", str(self.folder.env), "--expect-devices", str(self.device.check.devices)]
         done = self._run(command, "import.log")

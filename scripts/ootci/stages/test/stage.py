@@ -54,11 +54,10 @@ class _Stages:
                 where=f"{device}, stage {name}: {error.filename or folder.path}",
                 fix="check the disk space and the permissions of the work folder, and run it again",
             ) from error
-        seconds = round(time.monotonic() - started, 3)
         end = StageEnd(
             stage=name,
             status=finish.status,
-            duration=seconds,
+            duration=round(time.monotonic() - started, 3),
             reason=finish.reason,
             excerpt=finish.excerpt,
             log=finish.log,
@@ -66,16 +65,7 @@ class _Stages:
             facts=dict(finish.facts),
         )
         append_event(folder.events, end, self.clock())
-        return StageResult(
-            name=name,
-            status=finish.status,
-            started_at=started_at,
-            duration=seconds,
-            reason=finish.reason,
-            excerpt=finish.excerpt,
-            log=finish.log,
-            only_tests=finish.only_tests,
-        )
+        return end.result(started_at)
 
     def suite(self, suite: Suite) -> Finish:
         """Run one suite under supervision."""
@@ -130,7 +120,7 @@ class _Stages:
         return Finish(StageStatus.PASSED, log=end.log)
 
     def _options(self, suite: Suite) -> tuple[str, ...]:
-        """What the device file asks of pytest, and where things lie."""
+        """Options for pytest from the device file, and the paths that a suite needs."""
         claims = (
             f"--declared-unsupported={claim.capability.value}={claim.reason}"
             for claim in self.questions.device.unsupported
@@ -153,7 +143,7 @@ def test(
 ) -> tuple[StageResult, ...]:
     """Run import, check and the suites on the device; write events.jsonl and env.json.
 
-    Does nothing but say so when the build did not pass. A failure is a result, not an exception.
+    When the build did not pass, every stage is ``not_run``. A failure is a result, not an exception.
 
     Args:
         device: the device.
@@ -165,7 +155,7 @@ def test(
         planned: what the nightly expects of the run; without it every failing test is a new one.
         options: further options of the suites, by suite; of a suite that the vendor brings its command.
         choice: options of the suites that choose tests. Of a run in shares the first runs the suites that the vendor
-            brings, because nobody else can divide them.
+            brings, because they cannot be divided.
 
     Returns:
         The results of import, check and each suite, in order.
@@ -189,7 +179,7 @@ def test(
 
 
 def _expected(planned: PlannedRun | None, build: Build, clock: Callable[[], datetime]) -> Callable[[str], bool]:
-    """Says whether a test's failure is no news, so that running it again would teach nothing."""
+    """Whether a test's failure is expected: it failed before or is known, so that it is not retried."""
     if planned is None:
         return lambda _: False
     before = frozenset(planned.failing_before or ())

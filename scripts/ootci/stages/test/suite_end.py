@@ -16,7 +16,7 @@ class SuiteEnd:
     Attributes:
         collected: its tests by id, in order.
         ended: their outcomes, by id.
-        orderly: whether pytest itself said how it ended.
+        orderly: whether pytest itself reported its end.
         reason: one line, when it did not run to its end in an orderly way.
         timed_out: whether the suite's own time was up.
         tail: the end of the last process's output.
@@ -41,7 +41,7 @@ class SuiteEnd:
 
 
 def joined(ends: Sequence[SuiteEnd]) -> SuiteEnd:
-    """How a suite ended of which several workers ran a share each; the first that did not end well says why."""
+    """How a suite ended that several workers ran in shares; the first share that failed gives the reason."""
     worst = next((end for end in ends if end.timed_out), next((end for end in ends if end.reason is not None), ends[0]))
     return SuiteEnd(
         collected={test: item for end in ends for test, item in end.collected.items()},

@@ -1,4 +1,4 @@
-"""What suites are told that depends on where things lie."""
+"""Options of suites that depend on paths."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ootci.model.workspace import Workspace
 
 
 def suite_options(item: RegisteredDevice, build: Build, workspace: Workspace) -> dict[str, tuple[str, ...]]:
-    """The options of the suites, by suite, that depend on where things lie; of a vendor's suite its whole command."""
+    """The options that depend on paths, by suite; for a vendor's suite its whole command."""
     places = {"{device}": item.device.torch_name, "{plugin}": str(_sources(item, workspace))}
     found = {}
     for suite in item.device.suites:
@@ -29,7 +29,7 @@ def suite_options(item: RegisteredDevice, build: Build, workspace: Workspace) ->
 
 
 def _sources(item: RegisteredDevice, workspace: Workspace) -> Path:
-    """The folder of the plugin's sources; nothing of a ready-made package lies there."""
+    """The folder of the plugin's sources; for a plugin that comes as a package it does not exist."""
     plugin = item.device.plugin
     if plugin.path is not None:
         return (item.path.parent / plugin.path).resolve()

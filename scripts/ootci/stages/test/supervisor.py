@@ -16,7 +16,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
-from ootci.adapters.process import Finished, end_all_with
+from ootci.adapters.process import RUN_MARK, Finished, end_all_with
 from ootci.adapters.terminal import Progress, plain
 from ootci.model.event import Tail, TestEnd, append_event
 from ootci.model.outcome import OutcomeName
@@ -32,8 +32,6 @@ from .worker import Worker
 STACK_SECONDS = 1.0
 TIME_OUT_WEIGHT = 5
 """A test that had to be ended counts as so many that ended their process by themselves: it took that much longer."""
-MARK = "OOTCI_SUITE_RUN"
-"""The environment variable by which whatever a suite started is found again."""
 PYTEST_ORDERLY = frozenset({0, 1})
 """pytest's exit codes that say that the tests ran: all passed, or some failed (pytest documentation, exit codes)."""
 
@@ -51,7 +49,7 @@ class Supervisor:
         run: what to run.
         clock: gives the aware current time.
         only: run these tests; None for all of the suite.
-        ask_device: says why the device does not answer any more; None when it does.
+        ask_device: returns why the device does not answer any more; None when it does.
 
     """
 
@@ -64,7 +62,7 @@ class Supervisor:
         ask_device: Callable[[], str | None] = lambda: None,
     ) -> None:
         mark = secrets.token_hex(16)
-        self.run = replace(run, variables={**run.variables, MARK: mark})
+        self.run = replace(run, variables={**run.variables, RUN_MARK: mark})
         self.clock = clock
         self.only = only
         self.ask_device = ask_device
@@ -79,7 +77,7 @@ class Supervisor:
         self.deadline = time.monotonic() + run.suite_seconds
 
     def steps(self) -> Steps[SuiteEnd]:
-        """Run the suite to its end, a step after a moment's wait. What then has no outcome is told to be ``not_run``.
+        """Run the suite to its end, a step after a moment's wait. A test without an outcome is reported as ``not_run``.
 
         Raises:
             ToolMissing: the device's Python cannot be started.
@@ -89,7 +87,7 @@ class Supervisor:
             return (yield from self._supervise())
         finally:
             self.pool.close()
-            left = end_all_with(MARK, self.mark)
+            left = end_all_with(RUN_MARK, self.mark)
             if left:
                 self.say(f"{left} process(es) that the suite had left behind were ended")
 
@@ -122,7 +120,7 @@ class Supervisor:
                 return self._end(reason, finished)
 
     def _dead_device(self, culprit: str | None, told: int) -> str | None:
-        """Why nothing more can be learned from the device; None while it answers, whatever it does to processes."""
+        """Why the device is considered dead; None while it still answers, even if processes keep crashing."""
         if culprit is None:
             self.in_a_row = 0
             return None
@@ -213,7 +211,7 @@ class Supervisor:
         return None
 
     def _end(self, reason: str | None, finished: Finished, *, timed_out: bool = False) -> SuiteEnd:
-        # A later attempt that was not made is none; the first one has said what there is to say.
+        # Only the first attempt records not_run; a retry that did not happen adds nothing.
         for test_id in self.watch.remaining() if self.run.attempt == 1 else ():
             self._tell(test_id, OutcomeName.NOT_RUN, f"not run: {reason}")
         tail = plain(finished.tail).strip() or self.stack or ""

@@ -1,4 +1,4 @@
-"""What a pytest process has told so far, read from its event log while it runs."""
+"""The state of a pytest process, read from its event log while it runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Watch:
         collect_errors: files that could not be collected, with the first line of the reason.
         in_process: the tests that the present process has begun, in order.
         attempt: only this attempt of a test is followed.
-        copied_to: another log that gets whatever this one gets.
+        copied_to: another log to which every line is copied.
 
     """
 
@@ -59,7 +59,7 @@ class Watch:
         self.last_told = time.monotonic()
 
     def read(self) -> None:
-        """Take in what was appended since the last call."""
+        """Read the events appended since the last call."""
         for line in self.tail.lines():
             self._copy(line)
             if (event := parse_event(line)) is not None:

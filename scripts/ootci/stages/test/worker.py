@@ -1,4 +1,4 @@
-"""One pytest process, which runs tests at once or stands by until it is told which ones."""
+"""One pytest process, which runs tests at once or stands by until it receives their ids."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from collections.abc import Sequence
 
 from ootci.adapters.process import Finished, Process
 from ootci.adapters.terminal import plain
+from ootci.model.excerpt import excerpt
 
 from .suite_run import SuiteRun
-
-MAX_STACK_CHARACTERS = 16_000
 
 
 class Worker:
@@ -62,12 +61,12 @@ class Worker:
                 os.close(descriptor)
 
     def take(self, tests: Sequence[str]) -> bool:
-        """Tell a process that stands by what to run; false when it is dead, so that another one has to do it."""
+        """Tell a process that stands by which tests to run; false when it has died."""
         order, self._order = self._order, None
         if order is None:
             return False
         dead = self.process.poll() is not None
-        # One that dies meanwhile has run nothing, which whoever waits for it will see.
+        # A process that dies now has run no test; the supervisor notices when it waits for it.
         with contextlib.suppress(OSError), os.fdopen(order, "w", encoding="utf-8") as stream:
             stream.write("" if dead else _lines(tests))
         return not dead
@@ -91,8 +90,7 @@ class Worker:
         if not text.strip():
             self._stacks.unlink(missing_ok=True)
             return finished, None
-        cut = len(text) - MAX_STACK_CHARACTERS
-        return finished, text if cut <= 0 else f"{text[:MAX_STACK_CHARACTERS]}\n[{cut} characters cut]"
+        return finished, excerpt(text)
 
 
 def _places(run: SuiteRun, tests: Sequence[str] | None) -> list[str]:

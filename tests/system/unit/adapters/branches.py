@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
+from repositories import git
+
 from ootci.adapters.data_branch import DataBranch
-
-
-def git(folder: Path, *arguments: str) -> str:
-    identity = ("-c", "user.name=t", "-c", "user.email=t@example.com")
-    done = subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
 
 
 def data_branch(tmp_path: Path, name: str, remote: Path, branch: str = "data") -> DataBranch:

@@ -6,7 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
-from unit.adapters.branches import git
+from repositories import bare_repository
+from unit.adapters.branches import data_branch
+
+from ootci.adapters.data_branch import DataBranch
 
 
 @pytest.fixture
@@ -18,6 +21,14 @@ def git_of_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def remote(tmp_path: Path) -> Path:
-    folder = tmp_path / "remote.git"
-    git(tmp_path, "init", "-q", "--bare", "-b", "main", str(folder))
-    return folder
+    return bare_repository(tmp_path / "remote.git")
+
+
+@pytest.fixture
+def one(tmp_path: Path, remote: Path) -> DataBranch:
+    return data_branch(tmp_path, "one", remote)
+
+
+@pytest.fixture
+def two(tmp_path: Path, remote: Path) -> DataBranch:
+    return data_branch(tmp_path, "two", remote)

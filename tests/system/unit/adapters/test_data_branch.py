@@ -6,7 +6,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from unit.adapters.branches import data_branch, files, git, put
+from repositories import git
+from unit.adapters.branches import data_branch, files, put
 
 from ootci.adapters.data_branch import PUSH_ATTEMPTS, DataBranch
 from ootci.adapters.process import Answer
@@ -15,8 +16,7 @@ from ootci.errors import EXIT_INFRASTRUCTURE, HistoryConflict, HistoryUnreachabl
 pytestmark = pytest.mark.usefixtures("git_of_nobody")
 
 
-def test_the_first_publish_makes_the_branch(tmp_path: Path, remote: Path) -> None:
-    one = data_branch(tmp_path, "one", remote)
+def test_the_first_publish_makes_the_branch(remote: Path, one: DataBranch) -> None:
     assert not one.fetch()
     put(one, "plans/a.json")
     assert one.publish("Nightly a")
@@ -24,8 +24,7 @@ def test_the_first_publish_makes_the_branch(tmp_path: Path, remote: Path) -> Non
     assert git(remote, "log", "--format=%s %ae", "data") == "Nightly a ootci@users.noreply.github.com"
 
 
-def test_what_was_published_is_fetched(tmp_path: Path, remote: Path) -> None:
-    one, two = data_branch(tmp_path, "one", remote), data_branch(tmp_path, "two", remote)
+def test_what_was_published_is_fetched(one: DataBranch, two: DataBranch) -> None:
     put(one, "a", "text")
     one.publish("a")
     assert two.fetch()
@@ -37,9 +36,8 @@ def test_what_was_published_is_fetched(tmp_path: Path, remote: Path) -> None:
 
 
 def test_what_the_branch_has_no_longer_goes_from_a_folder_that_has_nothing_of_its_own(
-    tmp_path: Path, remote: Path
+    one: DataBranch, two: DataBranch
 ) -> None:
-    one, two = data_branch(tmp_path, "one", remote), data_branch(tmp_path, "two", remote)
     for name in ("a", "details/old"):
         put(one, name)
     one.publish("a")
@@ -52,9 +50,8 @@ def test_what_the_branch_has_no_longer_goes_from_a_folder_that_has_nothing_of_it
 
 
 def test_what_was_removed_here_goes_from_the_branch_although_somebody_else_published(
-    tmp_path: Path, remote: Path
+    remote: Path, one: DataBranch, two: DataBranch
 ) -> None:
-    one, two = data_branch(tmp_path, "one", remote), data_branch(tmp_path, "two", remote)
     for name in ("a", "details/old"):
         put(one, name)
     one.publish("a")
@@ -68,27 +65,23 @@ def test_what_was_removed_here_goes_from_the_branch_although_somebody_else_publi
     assert not (one.folder / "details/old").exists()
 
 
-def test_nothing_to_push_is_said(tmp_path: Path, remote: Path) -> None:
-    one = data_branch(tmp_path, "one", remote)
+def test_nothing_to_push_is_said(one: DataBranch, two: DataBranch) -> None:
     assert not one.publish("nothing")
     put(one, "a")
     assert one.publish("a")
     assert not one.publish("nothing new")
-    two = data_branch(tmp_path, "two", remote)
     two.fetch()
     assert not two.publish("nothing new")
 
 
-def test_what_was_being_written_is_never_published(tmp_path: Path, remote: Path) -> None:
-    one = data_branch(tmp_path, "one", remote)
+def test_what_was_being_written_is_never_published(remote: Path, one: DataBranch) -> None:
     for name in ("a", ".a.1234.tmp", "details/.b.1234.tmp"):
         put(one, name)
     one.publish("a")
     assert files(remote) == ["a"]
 
 
-def test_what_could_not_be_pushed_then_is_pushed_later(tmp_path: Path, remote: Path) -> None:
-    one = data_branch(tmp_path, "one", remote)
+def test_what_could_not_be_pushed_then_is_pushed_later(tmp_path: Path, remote: Path, one: DataBranch) -> None:
     one.fetch()
     put(one, "a")
     away = remote.rename(tmp_path / "away.git")
@@ -101,8 +94,7 @@ def test_what_could_not_be_pushed_then_is_pushed_later(tmp_path: Path, remote: P
     assert files(remote) == ["a"]
 
 
-def test_fetching_keeps_what_was_not_published(tmp_path: Path, remote: Path) -> None:
-    one, two = data_branch(tmp_path, "one", remote), data_branch(tmp_path, "two", remote)
+def test_fetching_keeps_what_was_not_published(remote: Path, one: DataBranch, two: DataBranch) -> None:
     for name in ("a", "b"):
         put(one, name)
         one.publish(name)
@@ -147,9 +139,8 @@ def test_two_publishers_at_once_both_get_in(tmp_path: Path, remote: Path, first:
 
 
 def test_a_different_record_of_the_same_name_is_a_conflict_that_leaves_the_folder_usable(
-    tmp_path: Path, remote: Path
+    remote: Path, one: DataBranch, two: DataBranch
 ) -> None:
-    one, two = data_branch(tmp_path, "one", remote), data_branch(tmp_path, "two", remote)
     one.fetch()
     two.fetch()
     put(one, "runs/dev/a.json", "theirs")
@@ -165,9 +156,8 @@ def test_a_different_record_of_the_same_name_is_a_conflict_that_leaves_the_folde
 
 
 def test_who_never_gets_in_is_told_so_and_keeps_what_was_appended(
-    tmp_path: Path, remote: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, one: DataBranch, two: DataBranch
 ) -> None:
-    one, two = data_branch(tmp_path, "one", remote), data_branch(tmp_path, "two", remote)
     put(one, "a")
     one.publish("a")
     put(two, "own")

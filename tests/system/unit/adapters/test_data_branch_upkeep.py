@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from unit.adapters.branches import data_branch, files, git, put
+from repositories import git
+from unit.adapters.branches import data_branch, files, put
 
+from ootci.adapters.data_branch import DataBranch
 from ootci.adapters.folder_lock import held
 from ootci.adapters.process import Answer
 from ootci.errors import Busy
@@ -16,8 +18,7 @@ pytestmark = pytest.mark.usefixtures("git_of_nobody")
 
 
 @pytest.mark.parametrize("done", ["nothing", "a part", "all"])
-def test_a_move_that_was_ended_is_finished_first(tmp_path: Path, remote: Path, done: str) -> None:
-    one = data_branch(tmp_path, "one", remote)
+def test_a_move_that_was_ended_is_finished_first(remote: Path, done: str, one: DataBranch) -> None:
     for name in ("a", "b"):
         put(one, "both", name)
         put(one, name)
@@ -34,8 +35,9 @@ def test_a_move_that_was_ended_is_finished_first(tmp_path: Path, remote: Path, d
     assert git(remote, "log", "--format=%s", "data").splitlines() == ["b", "a"]
 
 
-def test_while_a_folder_is_moved_it_says_so(tmp_path: Path, remote: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    one, two = data_branch(tmp_path, "one", remote), data_branch(tmp_path, "two", remote)
+def test_while_a_folder_is_moved_it_says_so(
+    tmp_path: Path, remote: Path, monkeypatch: pytest.MonkeyPatch, one: DataBranch, two: DataBranch
+) -> None:
     for branch, name in ((one, "a"), (two, "b")):
         put(branch, name)
         if branch is one:
@@ -57,10 +59,7 @@ def test_while_a_folder_is_moved_it_says_so(tmp_path: Path, remote: Path, monkey
     assert {path.name for path in two.folder.iterdir()} == {".git", "a", "b"}
 
 
-def test_what_a_killed_git_left_locked_is_unlocked_and_a_living_command_is_waited_for(
-    tmp_path: Path, remote: Path
-) -> None:
-    one = data_branch(tmp_path, "one", remote)
+def test_what_a_killed_git_left_locked_is_unlocked_and_a_living_command_is_waited_for(one: DataBranch) -> None:
     put(one, "a")
     one.publish("a")
     put(one, "b")

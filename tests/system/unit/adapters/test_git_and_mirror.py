@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from repositories import git
 
 from ootci.adapters.git import clone_command, commit_of, source_digest, source_files
 from ootci.adapters.mirror import mirror
@@ -16,12 +17,6 @@ from ootci.adapters.mirror import mirror
 def _no_outer_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    identity = ("-c", "user.name=t", "-c", "user.email=t@example.com")
-    done = subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
 
 
 def _tree(folder: Path, **files: str) -> Path:
@@ -49,27 +44,27 @@ def test_another_name_or_content_has_another_digest(tmp_path: Path, files: dict[
 def test_what_git_ignores_and_what_python_caches_is_no_source(tmp_path: Path) -> None:
     plain = _tree(tmp_path / "plain", a="1", __pycache____x="2")
     assert [path.name for path in source_files(plain)] == ["a"]
-    _git(tmp_path, "init", "-q", "repo")
+    git(tmp_path, "init", "-q", "repo")
     repository = _tree(tmp_path / "repo", a="1", build__x="2")
     (repository / ".gitignore").write_text("build/\n", encoding="utf-8")
     assert [path.name for path in source_files(repository)] == [".gitignore", "a"]
 
 
 def test_a_deleted_file_that_git_still_knows_is_no_source(tmp_path: Path) -> None:
-    _git(tmp_path, "init", "-q", ".")
+    git(tmp_path, "init", "-q", ".")
     _tree(tmp_path, a="1", b="2")
-    _git(tmp_path, "add", ".")
+    git(tmp_path, "add", ".")
     (tmp_path / "a").unlink()
     assert [path.name for path in source_files(tmp_path)] == ["b"]
 
 
 def test_a_commit_says_whether_anything_below_the_folder_differs_from_it(tmp_path: Path) -> None:
     assert commit_of(tmp_path) is None
-    _git(tmp_path, "init", "-q", ".")
+    git(tmp_path, "init", "-q", ".")
     plugin = _tree(tmp_path, plugin__a="1", other__b="2") / "plugin"
-    _git(tmp_path, "add", ".")
-    _git(tmp_path, "commit", "-qm", "x")
-    head = _git(tmp_path, "rev-parse", "HEAD")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "x")
+    head = git(tmp_path, "rev-parse", "HEAD")
     assert commit_of(plugin) == head
     _tree(tmp_path, other__b="changed")
     assert commit_of(plugin) == head
@@ -79,13 +74,13 @@ def test_a_commit_says_whether_anything_below_the_folder_differs_from_it(tmp_pat
 
 def test_the_clone_commands_fetch_exactly_one_ref(tmp_path: Path) -> None:
     origin = tmp_path / "origin"
-    _git(tmp_path, "init", "-q", "-b", "main", "origin")
+    git(tmp_path, "init", "-q", "-b", "main", "origin")
     _tree(origin, a="1")
-    _git(origin, "add", ".")
-    _git(origin, "commit", "-qm", "x")
-    _git(origin, "tag", "v1")
+    git(origin, "add", ".")
+    git(origin, "commit", "-qm", "x")
+    git(origin, "tag", "v1")
     _tree(origin, a="2")
-    _git(origin, "commit", "-qam", "y")
+    git(origin, "commit", "-qam", "y")
     target = tmp_path / "clone"
     target.mkdir()
     for command in clone_command(str(origin), "v1", target, submodules=False):

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from processes import ends
 
 from ootci.adapters import process
 from ootci.adapters.process import Finished, ask, exit_text, run
@@ -22,21 +23,6 @@ def _run(tmp_path: Path, code: str, *, timeout: float = 30.0) -> Finished:
         log_file=tmp_path / "log",
         timeout=timeout,
     )
-
-
-def _alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
-
-
-def _gone(pid: int) -> bool:
-    deadline = time.monotonic() + 5
-    while _alive(pid) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return not _alive(pid)
 
 
 def test_output_of_both_streams_is_in_the_log_and_the_tail(tmp_path: Path) -> None:
@@ -80,7 +66,7 @@ time.sleep(60)
     assert not done.ok
     assert done.ending.startswith("timed out after ")
     assert time.monotonic() - started < 10
-    assert _gone(int((tmp_path / "pid").read_text(encoding="utf-8")))
+    assert ends(int((tmp_path / "pid").read_text(encoding="utf-8")))
 
 
 def test_a_child_that_outlives_its_parent_is_ended(tmp_path: Path) -> None:
@@ -90,7 +76,7 @@ child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(6
 open("pid", "w").write(str(child.pid))
 """
     assert _run(tmp_path, code).ok
-    assert _gone(int((tmp_path / "pid").read_text(encoding="utf-8")))
+    assert ends(int((tmp_path / "pid").read_text(encoding="utf-8")))
 
 
 def test_a_daemon_that_keeps_the_pipe_open_is_ended_and_not_waited_for(
@@ -114,7 +100,7 @@ print("done", flush=True)
     assert time.monotonic() - started < 6
     assert done.ok
     assert done.tail == "done\n"
-    assert _gone(int((tmp_path / "pid").read_text(encoding="utf-8")))
+    assert ends(int((tmp_path / "pid").read_text(encoding="utf-8")))
 
 
 def test_the_log_has_a_bound_and_says_so_while_the_tail_goes_on(
@@ -177,7 +163,7 @@ def test_a_question_that_takes_too_long_is_given_up_with_everything_that_it_star
     assert time.monotonic() - started < 10
     assert answer is not None
     assert answer.exit_code == 124
-    assert _gone(int((tmp_path / "pid").read_text(encoding="utf-8")))
+    assert ends(int((tmp_path / "pid").read_text(encoding="utf-8")))
 
 
 def test_a_process_that_ends_while_others_are_looked_for_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import platform
+import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from ootci.adapters.python_env import (
     installed_version,
     overwritten_files,
     pip_command,
+    python_version,
     torch_git_version,
 )
 from ootci.errors import ToolMissing
@@ -76,6 +79,14 @@ def test_pip_neither_asks_nor_looks_for_itself() -> None:
 
 def test_environments_are_made_from_a_python_that_is_none_itself() -> None:
     assert not (Path(base_python()).parent.parent / "pyvenv.cfg").exists()
+
+
+def test_the_version_of_an_environment_s_python_is_read_from_it(tmp_path: Path) -> None:
+    subprocess.run([base_python(), "-m", "venv", "--without-pip", str(tmp_path / "env")], check=True)
+    assert python_version(tmp_path / "env") == platform.python_version()
+    (tmp_path / "env" / "pyvenv.cfg").write_text("home = /usr/bin\nversion = 3.98.1\n", encoding="utf-8")
+    assert python_version(tmp_path / "env") == "3.98.1"
+    assert python_version(tmp_path / "none") is None
 
 
 def _site(environment: Path) -> Path:

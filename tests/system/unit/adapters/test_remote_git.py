@@ -7,9 +7,11 @@ import os
 from pathlib import Path
 
 import pytest
-from unit.adapters.branches import data_branch, files, git, put
+from repositories import git
+from unit.adapters.branches import data_branch, files, put
 
 from ootci.adapters import remote_git
+from ootci.adapters.data_branch import DataBranch
 from ootci.errors import HistoryUnreachable, ToolMissing
 
 pytestmark = pytest.mark.usefixtures("git_of_nobody")
@@ -34,7 +36,7 @@ def test_publishing_never_takes_the_repository_around_the_folder_for_its_own(tmp
 
 
 def test_a_persons_settings_for_git_change_nothing(
-    tmp_path: Path, remote: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one: DataBranch, two: DataBranch
 ) -> None:
     hooks = tmp_path / "hooks"
     hooks.mkdir()
@@ -47,7 +49,6 @@ def test_a_persons_settings_for_git_change_nothing(
     )
     (tmp_path / "config").write_text(settings, encoding="utf-8")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
-    one, two = data_branch(tmp_path, "one", remote), data_branch(tmp_path, "two", remote)
     put(one, "a.gz", "one\r\ntwo\n")
     assert one.publish("a")
     two.fetch()

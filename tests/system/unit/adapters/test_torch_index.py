@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+from loopback import Quiet, Server, running
 from packaging.tags import Tag
 from packaging.version import Version
 
@@ -27,47 +26,37 @@ TAGS = frozenset({Tag("cp311", "cp311", "linux_x86_64"), Tag("py3", "none", "any
 FITS = "cp311-cp311-linux_x86_64.whl"
 
 
-class Index(HTTPServer):
+class Index(Server):
     """Answers from a list, one entry a request; the last one is repeated."""
 
-    answers: list[tuple[int, bytes]]
-    asked: list[str]
+    def __init__(self) -> None:
+        super().__init__(_Handler)
+        self.answers: list[tuple[int, bytes]] = []
+        self.asked: list[str] = []
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/whl/cpu"
+        return f"{super().url}/whl/cpu"
 
     def page(self, *links: str) -> None:
         self.answers = [(200, "".join(f"<a {link}>x</a>\n" for link in links).encode())]
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Quiet):
     server: Index
 
     def do_GET(self) -> None:
         self.server.asked.append(self.path)
         status, body = self.server.answers[0] if len(self.server.answers) == 1 else self.server.answers.pop(0)
-        self.send_response(status)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        return
+        self.answer(status, body, {"Content-Type": "text/html; charset=utf-8"})
 
 
 @pytest.fixture
 def index(monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setattr(download, "PAUSES", (0.0, 0.0))
-    with Index(("127.0.0.1", 0), _Handler) as server:
-        server.answers, server.asked = [], []
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    with running(Index()) as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 def _newest(index_url: str) -> TorchWheel:
@@ -207,7 +196,7 @@ def test_a_server_that_stays_broken_is_given_up(index: Index) -> None:
 
 def test_a_refused_connection_is_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with HTTPServer(("127.0.0.1", 0), _Handler) as server:
+    with Server(_Handler) as server:
         port = server.server_address[1]
     with pytest.raises(IndexProblem, match=r"cannot be reached \(connection refused\)"):
         _newest(f"http://127.0.0.1:{port}/whl/cpu")

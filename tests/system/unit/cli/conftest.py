@@ -6,11 +6,12 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 from commands import Ran, Tool, scrubbed
+from fake_github import FakeGithub, fake_github
 
 from ootci.cli.main import main
 
@@ -31,3 +32,9 @@ def ootci(monkeypatch: pytest.MonkeyPatch) -> Tool:
         return Ran(int(ended.value.code or 0), out.getvalue(), err.getvalue())
 
     return call
+
+
+@pytest.fixture
+def hub() -> Iterator[FakeGithub]:
+    with fake_github() as server:
+        yield server

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fake_github import BOT, REPOSITORY, TOKEN, FakeGithub, Moment, fake_github
+from fake_github import BOT, REPOSITORY, TOKEN, FakeGithub, Moment
 from unit.samples import DEVICE_YAML
 from unit.stages.alert_nights import verdicts
 
@@ -19,12 +18,6 @@ from commands import Ran, Tool  # isort: skip
 
 NAMES = ("dev", "two", "three")
 MAINTAINER = "@somebody"
-
-
-@pytest.fixture
-def hub() -> Iterator[FakeGithub]:
-    with fake_github() as server:
-        yield server
 
 
 @pytest.fixture
@@ -263,13 +256,6 @@ def test_what_is_refused_keeps_nothing_else_out(ootci: Tool, folder: Path, hub: 
     assert ran.code == 3
     assert "refused, GitHub answered 422: no (POST /repos/example/repository/issues): open an issue for" in ran.out
     assert hub.states() == {"Device two is broken": "open"}
-
-
-def test_a_limit_that_lasts_too_long_is_an_error(ootci: Tool, folder: Path, hub: FakeGithub) -> None:
-    night(folder, {"dev": "or"})
-    hub.moments = [Moment(403, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "99999999999"})]
-    ran = alert(ootci, folder, at_home(hub))
-    assert (ran.code, "HUB-001" in ran.err) == (3, True)
 
 
 def test_who_may_not_write_is_told_so(ootci: Tool, folder: Path, hub: FakeGithub) -> None:

@@ -111,13 +111,6 @@ def test_a_test_of_a_suite_that_the_device_does_not_run_is_an_input_error(world:
     assert "smoke, integration" in ran.err
 
 
-def test_an_index_that_does_not_answer_is_infrastructure(world: World) -> None:
-    world.variables["OOTCI_NIGHTLY_INDEX"] = "http://127.0.0.1:9/nightly"
-    ran = world.bisect(*_ends(4))
-    assert (ran.code, ran.out) == (3, "")
-    assert "error TORCH-003: the nightlies cannot be listed" in ran.err
-
-
 @pytest.mark.parametrize(
     ("results", "code", "ending", "sentence"),
     [
@@ -189,15 +182,6 @@ def test_another_question_is_another_search(world: World) -> None:
     ]
     assert len({item.identity for item in (begun, *others)}) == 5
     assert begun.model_copy(update={"from_history": ("x",)}).identity == begun.identity
-
-
-def test_a_device_file_that_changed_is_not_gone_on_with(world: World) -> None:
-    world.left_behind(world.begun(), _0="good", _4="bad")
-    world.device.write_text(world.device.read_text(encoding="utf-8") + "# changed\n", encoding="utf-8")
-    ran = world.bisect(*_ends(4))
-    assert (ran.code, ran.out) == (2, "")
-    assert "error BIS-003: the device file has changed since the bisection began" in ran.err
-    assert "--restart" in ran.err
 
 
 def test_plugin_sources_that_changed_stop_the_search_and_what_is_known_is_told(world: World) -> None:

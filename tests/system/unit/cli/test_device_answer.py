@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fake_github import REPOSITORY, TOKEN, Moment
 from fake_pulls import FakePull, FakePulls, fake_pulls
-from unit.samples import DEVICE_YAML
+from unit.samples import register
 
 from ootci.adapters import github_rest
 from ootci.flows.answer import MARKER
@@ -34,8 +34,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakePulls]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """The base branch, in which one device is registered."""
-    (tmp_path / "devices").mkdir()
-    (tmp_path / "devices" / "known.yaml").write_text(DEVICE_YAML.format(name="known"), encoding="utf-8")
+    register(tmp_path, "known")
     return tmp_path
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from fake_github import FakeGithub, Moment, fake_github
-from unit.samples import DEVICE_YAML
+from fake_github import FakeGithub, Moment
+from loopback import Quiet, Server, running
+from unit.samples import register
 
 from ootci.adapters import web_links
 from ootci.model.review import Review
@@ -35,9 +33,7 @@ def write(folder: Path, name: str, extra: str = "") -> Path:
     project = folder / "devices" / name
     project.mkdir(parents=True)
     (project / "pyproject.toml").touch()
-    file = folder / "devices" / f"{name}.yaml"
-    file.write_text(DEVICE_YAML.format(name=name) + extra, encoding="utf-8")
-    return file
+    return register(folder, name, extra)
 
 
 def test_one_device_file_is_checked_alone(ootci: Tool, folder: Path) -> None:
@@ -178,46 +174,23 @@ def test_machines_and_comments_get_the_same(ootci: Tool, folder: Path) -> None:
     assert "- ❌ keys (DEV-006), devices/dev.yaml:8: unknown key &#96;vendro&#96;; did you mean" in markdown.out
 
 
-class _Web(ThreadingHTTPServer):
-    daemon_threads = True
-
+class _Web(Server):
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Page)
+        super().__init__(_Page)
         self.statuses: dict[str, int] = {}
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
 
-
-class _Page(BaseHTTPRequestHandler):
+class _Page(Quiet):
     server: _Web
 
     def do_GET(self) -> None:
-        self.send_response(self.server.statuses.get(self.path, 200))
-        if self.path == "/loop":
-            self.send_header("Location", "/loop")
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        return
+        headers = {"Location": "/loop"} if self.path == "/loop" else {}
+        self.answer(self.server.statuses.get(self.path, 200), headers=headers)
 
 
 @pytest.fixture
 def web() -> Iterator[_Web]:
-    with _Web() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        with contextlib.closing(server.socket):
-            yield server
-            server.shutdown()
-            thread.join()
-
-
-@pytest.fixture
-def hub() -> Iterator[FakeGithub]:
-    with fake_github() as server:
+    with running(_Web()) as server:
         yield server
 
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from unit.samples import DEVICE_YAML
+from unit.samples import register
 
 from ootci.model.schema import device_schema
 
@@ -15,9 +15,8 @@ from commands import Tool  # isort: skip
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "devices").mkdir()
     for name in ("one", "two"):
-        (tmp_path / "devices" / f"{name}.yaml").write_text(DEVICE_YAML.format(name=name), encoding="utf-8")
+        register(tmp_path, name)
     return tmp_path
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
-from unit.samples import DEVICE_YAML
+from repositories import commit, repository
+from unit.samples import DEVICE_YAML, register
 
 from ootci.model.record import read
 from ootci.model.review import Change, CheckState, FileReview, Review
@@ -18,35 +18,23 @@ from commands import OFFLINE, Ran, Tool  # isort: skip
 TOTAL = len(CHECKS)
 
 
-def _git(folder: Path, *arguments: str) -> None:
-    author = ("-c", "user.name=tests", "-c", "user.email=tests@example.invalid")
-    subprocess.run(["git", *author, *arguments], cwd=folder, check=True, capture_output=True)
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Where the tool runs; ``proposed`` is the checkout, of which ``base`` is registered and committed."""
     proposed = tmp_path / "proposed"
     device(proposed, "base")
-    _git(proposed, "init", "--quiet", "--initial-branch=main")
-    _commit(proposed)
+    repository(proposed)
     return tmp_path
 
 
 def device(proposed: Path, name: str, extra: str = "") -> None:
     (proposed / "devices" / name).mkdir(parents=True)
     (proposed / "devices" / name / "setup.py").write_text("raise SystemExit('it was run')\n", encoding="utf-8")
-    text = DEVICE_YAML.format(name=name) + extra
-    (proposed / "devices" / f"{name}.yaml").write_text(text, encoding="utf-8")
-
-
-def _commit(proposed: Path) -> None:
-    _git(proposed, "add", "--all", "--force")
-    _git(proposed, "commit", "--quiet", "--allow-empty", "--message=a change")
+    register(proposed, name, extra)
 
 
 def review(ootci: Tool, folder: Path) -> tuple[Ran, Review]:
-    _commit(folder / "proposed")
+    commit(folder / "proposed")
     ran = ootci("device", "review", "proposed", "--output", "out", "--summary", "summary.md", cwd=folder, env=OFFLINE)
     found = read(Review, folder / "out" / "review.json")
     assert (ran.code == 0) == found.is_good
@@ -141,7 +129,7 @@ def test_a_folder_of_devices_that_is_a_link_holds_nothing(ootci: Tool, folder: P
 def test_a_device_that_is_removed_or_renamed_is_told(ootci: Tool, folder: Path) -> None:
     proposed = folder / "proposed"
     device(proposed, "gone")
-    _commit(proposed)
+    commit(proposed)
     (proposed / "devices" / "gone.yaml").unlink()
     text = (proposed / "devices" / "base.yaml").read_text(encoding="utf-8")
     (proposed / "devices" / "base.yaml").rename(proposed / "devices" / "fresh.yaml")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from unit.cli.provoked_errors import PROVOCATIONS, Folder, as_json, said
-from unit.samples import DEVICE_YAML
+from unit.samples import register
 
 from ootci import errors
 from ootci.adapters import github_rest
@@ -45,8 +45,7 @@ def test_it_is_provoked_and_says_what_the_catalogue_shows(
     ootci: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, mark: str
 ) -> None:
     monkeypatch.setattr(github_rest, "PAUSE_SECONDS", 0.0)
-    (tmp_path / "devices").mkdir()
-    (tmp_path / "devices" / "dev.yaml").write_text(DEVICE_YAML.format(name="dev"), encoding="utf-8")
+    register(tmp_path)
     with ExitStack() as opened:
         ran = PROVOCATIONS[mark](Folder(tmp_path, ootci, opened))
     assert "error " in ran.err, ran.out + ran.err

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from unit.samples import DEVICE_YAML, run
+from loopback import Quiet, Server, running
+from unit.samples import register, run
 
 from ootci.adapters import download
 from ootci.flows import reports
@@ -23,57 +22,40 @@ from ootci.model.verdict import Verdicts
 from commands import OFFLINE, Ran, Tool  # isort: skip
 
 
-class _Vendor(ThreadingHTTPServer):
+class _Vendor(Server):
     """What a vendor published, and where it moved to."""
 
-    daemon_threads = True
-
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Release)
+        super().__init__(_Release)
         self.content = b""
         self.status = 200
         self.location = ""
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/run.json"
+        return f"{super().url}/run.json"
 
 
-class _Release(BaseHTTPRequestHandler):
+class _Release(Quiet):
     server: _Vendor
 
     def do_GET(self) -> None:
-        self.send_response(self.server.status)
-        if self.server.location:
-            self.send_header("Location", self.server.location)
-        self.send_header("Content-Length", str(len(self.server.content)))
-        self.end_headers()
-        self.wfile.write(self.server.content)
-
-    def log_message(self, *_: object) -> None:
-        return
+        headers = {"Location": self.server.location} if self.server.location else {}
+        self.answer(self.server.status, self.server.content, headers)
 
 
 @pytest.fixture
 def vendor() -> Iterator[_Vendor]:
-    with _Vendor() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    with running(_Vendor()) as server:
+        yield server
 
 
 @pytest.fixture
 def folder(tmp_path: Path, vendor: _Vendor, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A device that is run elsewhere beside one that is run here."""
     monkeypatch.setattr(download, "PAUSES", (0.0, 0.0))
-    (tmp_path / "devices").mkdir()
-    away = DEVICE_YAML.format(name="away") + f"external: {{run: '{vendor.url}'}}\n"
-    (tmp_path / "devices" / "away.yaml").write_text(away, encoding="utf-8")
-    (tmp_path / "devices" / "here.yaml").write_text(DEVICE_YAML.format(name="here"), encoding="utf-8")
+    register(tmp_path, "away", f"external: {{run: '{vendor.url}'}}\n")
+    register(tmp_path, "here")
     return tmp_path
 
 

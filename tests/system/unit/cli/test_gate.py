@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from unit.samples import DEVICE_YAML, night, plan, run
+from unit.samples import night, plan, register, run, stored
 
 from ootci.history.store import History
 from ootci.model.device import load_registry
@@ -26,15 +26,10 @@ USUAL = {"good": "passed", "bad": "failed"}
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Two gating devices and an advisory one after three nights, and a pull request that changed nothing."""
-    (tmp_path / "devices").mkdir()
     for name, tier in zip(NAMES, ("gating", "gating", "advisory"), strict=True):
-        text = f"{DEVICE_YAML.format(name=name)}tier: {tier}\n"
-        (tmp_path / "devices" / f"{name}.yaml").write_text(text, encoding="utf-8")
-    history = History(tmp_path / "data")
+        register(tmp_path, name, f"tier: {tier}\n")
     for number in range(3):
-        history.append_plan(plan(number, NAMES))
-        for name in NAMES:
-            history.append_run(run(number, name, integration=USUAL))
+        stored(tmp_path / "data", plan(number, NAMES), *(run(number, name, integration=USUAL) for name in NAMES))
     write(plan(9, NAMES), tmp_path / ".ootci" / "plan.json")
     for name in NAMES:
         _report(tmp_path, run(9, name, integration=USUAL))
@@ -140,12 +135,9 @@ def test_without_a_nightly_nothing_is_known(ootci: Tool, folder: Path) -> None:
 
 
 def test_it_is_held_against_the_newest_nightly_on_the_same_base(ootci: Tool, folder: Path) -> None:
-    history = History(folder / "data")
-    newer = TorchBuild(version="2.15.0.dev20261105+cpu")
-    history.append_plan(plan(4, NAMES))
-    for name in NAMES:
-        failing = run(4, name, integration={**USUAL, "good": "failed"})
-        history.append_run(failing.model_copy(update={"torch": newer}))
+    newer = {"torch": TorchBuild(version="2.15.0.dev20261105+cpu")}
+    failing = [run(4, name, integration={**USUAL, "good": "failed"}).model_copy(update=newer) for name in NAMES]
+    stored(folder / "data", plan(4, NAMES), *failing)
     code, out, _ = _ask(ootci, folder)
     assert (code, "held against night002-dev, torch 2.14.0.dev20261101+cpu" in out) == (0, True)
     for version, answer in (("2.15.0a0+gitabc", "not worse, 2 failing as before"), ("2.16.0a0", "no data")):
@@ -158,9 +150,7 @@ def test_it_is_held_against_the_newest_nightly_on_the_same_base(ootci: Tool, fol
 
 def test_who_was_broken_before_neither_closes_nor_speaks_for_it(ootci: Tool, folder: Path) -> None:
     broken = {"stages": {"build": "failed"}, "smoke": {}, "integration": {}}
-    history = History(folder / "data")
-    history.append_plan(plan(3, NAMES))
-    history.append_run(run(3, "dev", **broken))  # type: ignore[arg-type]
+    stored(folder / "data", plan(3, NAMES), run(3, "dev", **broken))  # type: ignore[arg-type]
     _report(folder, run(9, "dev", **broken))  # type: ignore[arg-type]
     code, out, _ = _ask(ootci, folder)
     assert (code, "- dev: broken before: as on the newest nightly: build: build failed" in out) == (0, True)
@@ -185,13 +175,15 @@ def test_an_override_needs_a_reason_and_is_told(ootci: Tool, folder: Path) -> No
         assert (code, "names no device or gives no reason" in err) == (2, True)
 
 
+def _judge(folder: Path, *runs: Run) -> None:
+    """Add the fourth night to the history and judge it."""
+    history = stored(folder / "data", plan(3, NAMES), *runs)
+    write(judge(load_registry(folder / "devices"), history, night(3)), folder / ".ootci" / "verdicts.json")
+
+
 def test_the_nightly_names_what_is_new_and_since_when(ootci: Tool, folder: Path) -> None:
-    history = History(folder / "data")
-    history.append_plan(plan(3, NAMES))
-    for name in NAMES:
-        history.append_run(run(3, name, integration={**USUAL, "good": "failed"} if name == "dev" else USUAL))
-    registry = load_registry(folder / "devices")
-    write(judge(registry, History(folder / "data"), night(3)), folder / ".ootci" / "verdicts.json")
+    broken = {"dev": {**USUAL, "good": "failed"}}
+    _judge(folder, *(run(3, name, integration=broken.get(name, USUAL)) for name in NAMES))
     ran = ootci("gate", cwd=folder)
     assert ran.code == 1
     assert ran.out.splitlines() == [
@@ -208,12 +200,8 @@ def test_the_nightly_names_what_is_new_and_since_when(ootci: Tool, folder: Path)
 
 
 def test_a_device_that_is_asked_for_decides_alone_whatever_its_tier_is(ootci: Tool, folder: Path) -> None:
-    history = History(folder / "data")
-    history.append_plan(plan(3, NAMES))
-    for name, outcomes in zip(NAMES, ("failed", "passed", "failed"), strict=True):
-        history.append_run(run(3, name, integration={"good": outcomes, "bad": "passed"}))
-    registry = load_registry(folder / "devices")
-    write(judge(registry, History(folder / "data"), night(3)), folder / ".ootci" / "verdicts.json")
+    outcomes = zip(NAMES, ("failed", "passed", "failed"), strict=True)
+    _judge(folder, *(run(3, name, integration={"good": good, "bad": "passed"}) for name, good in outcomes))
     for name, code, said in (
         ("two", 0, "yes (1 of 1 device as expected)"),
         ("three", 1, "no (1 of 1 device not as expected: three (REGRESSED))"),

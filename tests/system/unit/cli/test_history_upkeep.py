@@ -7,40 +7,20 @@ import shutil
 from pathlib import Path
 
 import pytest
-from unit.samples import night, plan, run
+from unit.samples import detailed_run, four_nights, night, plan
 
 from ootci.errors import EXIT_INFRASTRUCTURE, EXIT_INPUT
 from ootci.history.store import History
-from ootci.model.run import Run
 
 from commands import Tool  # isort: skip
 
 MONTH = f"{night(0):%Y-%m}"
 
 
-def _told(number: int, device: str = "dev", attempt: int = 1) -> Run:
-    """A run with a failure that said something, and with durations."""
-    plain = run(number, device, smoke={"one": "failed", "two": "passed"}, attempt=attempt)
-    return plain.model_copy(
-        update={
-            "outcomes": tuple(
-                item.model_copy(update={"duration": 1.0, "message": "no" if item.is_failure else None})
-                for item in plain.outcomes
-            )
-        }
-    )
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Four nights of one device and one of another."""
-    folder = tmp_path / "data"
-    history = History(folder)
-    for number in range(4):
-        history.append_plan(plan(number, ("dev", "other")))
-        history.append_run(_told(number))
-    history.append_run(run(3, "other"))
-    return folder
+    return four_nights(tmp_path / "data")
 
 
 def test_the_command_says_it_and_exits_with_3(ootci: Tool, folder: Path) -> None:
@@ -95,7 +75,7 @@ def test_a_withdrawn_nightly_is_judged_no_more_and_stays_in_the_folder(ootci: To
     again = ootci("history", "withdraw", "night002", "--reason", "once more", cwd=folder.parent)
     assert (again.code, again.out) == (0, "the nightly night002 was withdrawn before\n")
     assert not history.append_plan(plan(2, ("dev", "other")))
-    assert not history.append_run(_told(2))
+    assert not history.append_run(detailed_run(2))
 
 
 def test_withdrawing_what_is_not_there_is_an_error_that_offers_the_nearest(ootci: Tool, folder: Path) -> None:

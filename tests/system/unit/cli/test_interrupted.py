@@ -11,7 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
-from unit.samples import DEVICE_YAML, build, plan
+from processes import ends
+from unit.samples import build, plan, register
 from unit.stages.smoke_run import fake_python
 
 from ootci.model.build import StageStatus
@@ -27,8 +28,7 @@ SCRIPT = ["collect a b", "start a", "end a=passed", "start b", "daemon daemon.pi
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A device whose Python plays the script, and tells the number of its process."""
-    (tmp_path / "devices").mkdir()
-    (tmp_path / "devices" / "dev.yaml").write_text(DEVICE_YAML.format(name="dev"), encoding="utf-8")
+    register(tmp_path)
     binaries = tmp_path / "env" / "bin"
     binaries.mkdir(parents=True)
     played = Path(fake_python(binaries)).rename(binaries / "played")
@@ -53,20 +53,6 @@ def _number(path: Path) -> int:
     return int(path.read_text(encoding="utf-8"))
 
 
-def _is_gone(number: int) -> bool:
-    """Whether a process has ended. One that was killed may need a moment for it where the machine is busy."""
-    give_up = time.monotonic() + 10
-    while time.monotonic() < give_up:
-        try:
-            state = Path(f"/proc/{number}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
-        except OSError:
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.05)
-    return False
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 def test_a_signal_ends_what_was_started_and_keeps_what_is_known(ootci: Tool, folder: Path, number: int) -> None:
     scratch = folder / ".ootci" / "runs" / "dev" / "scratch" / "smoke"
@@ -84,7 +70,7 @@ def test_a_signal_ends_what_was_started_and_keeps_what_is_known(ootci: Tool, fol
     assert tool.returncode == 128 + number
     assert b"interrupted" in said
     assert b"Traceback" not in said
-    assert [_is_gone(item) for item in started] == [True, True]
+    assert [ends(item) for item in started] == [True, True]
     assert ootci("collect", "dev", cwd=folder).code == 0
     run = read(Run, folder / ".ootci" / "runs" / "dev" / "run.json")
     assert {item.id: item.outcome.value for item in run.outcomes} == {"a": "passed", "b": "not_run"}

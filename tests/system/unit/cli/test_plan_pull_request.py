@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from deliveries import HEAD, PUSHED, event_file, pull_request, push
 from misbehaving import stub_torch_wheel
-from unit.samples import DEVICE_YAML, plan, run
+from repositories import pull_requests
+from unit.samples import plan, register, run, stored
 
 from ootci.history.store import History
 from ootci.model.device import load_registry
@@ -28,11 +27,9 @@ OPTED = {"always": "always", "label": "label", "never": "never", "silent": None}
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Four devices, each with another wish; the last says nothing."""
-    (tmp_path / "devices").mkdir()
     for name, wish in OPTED.items():
-        text = DEVICE_YAML.format(name=name) + "tier: gating\ncadence: weekly\n"
-        text += f"pull_requests: {wish}\n" if wish else ""
-        (tmp_path / "devices" / f"{name}.yaml").write_text(text, encoding="utf-8")
+        text = f"pull_requests: {wish}\n" if wish else ""
+        register(tmp_path, name, f"tier: gating\ncadence: weekly\n{text}")
     return tmp_path
 
 
@@ -153,19 +150,8 @@ def test_nothing_delivered_is_said(ootci: Tool, folder: Path) -> None:
 @pytest.fixture
 def pytorch(tmp_path: Path) -> dict[str, str]:
     """A repository with pull request 7, which can be merged, and 8, which cannot."""
-    bare = tmp_path / "pytorch.git"
-    work = tmp_path / "work"
-    author = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
-    for command in (
-        ["init", "--quiet", "--bare", str(bare)],
-        ["init", "--quiet", str(work)],
-        ["-C", str(work), *author, "commit", "--quiet", "--allow-empty", "-m", "x"],
-        ["-C", str(work), "push", "--quiet", str(bare), *(f"HEAD:refs/pull/{ref}" for ref in ("7/head", "7/merge"))],
-        ["-C", str(work), "push", "--quiet", str(bare), "HEAD:refs/pull/8/head"],
-    ):
-        subprocess.run(["git", *command], check=True, capture_output=True)
-    shutil.rmtree(work)
-    return {"OOTCI_PYTORCH_GIT": bare.as_uri(), "GITHUB_EVENT_NAME": "workflow_dispatch"}
+    address = pull_requests(tmp_path, "7/head", "7/merge", "8/head")
+    return {"OOTCI_PYTORCH_GIT": address, "GITHUB_EVENT_NAME": "workflow_dispatch"}
 
 
 def test_a_pull_request_can_be_named_by_its_number(ootci: Tool, folder: Path, pytorch: dict[str, str]) -> None:
@@ -198,16 +184,8 @@ def test_a_number_that_is_none_is_told(
     assert (ran.code, what in ran.err, "Traceback" in ran.err) == (code, True, False)
 
 
-def test_a_repository_that_does_not_answer_is_infrastructure(ootci: Tool, folder: Path) -> None:
-    ran = _plan(ootci, folder, None, "--pull-request", "7", OOTCI_PYTORCH_GIT=(folder / "gone").as_uri())
-    assert (ran.code, "PULL-002: the repository cannot be asked" in ran.err) == (3, True)
-
-
 def test_what_was_tested_of_a_pull_request_is_in_no_history_and_changes_no_page(ootci: Tool, folder: Path) -> None:
-    history = History(folder / "data")
-    history.append_plan(plan(0, tuple(OPTED)))
-    for name in OPTED:
-        history.append_run(run(0, name))
+    stored(folder / "data", plan(0, tuple(OPTED)), *(run(0, name) for name in OPTED))
     before = {path: path.read_bytes() for path in sorted((folder / "data").rglob("*")) if path.is_file()}
     _plan(ootci, folder, pull_request())
     planned = _planned(folder)

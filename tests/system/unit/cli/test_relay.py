@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from deliveries import HEAD, event_file, pull_request, push
 from jsonschema import Draft7Validator
-from relay_server import SECRETS, RelayServer, Trouble, relay_server
-from unit.samples import DEVICE_YAML, night, plan, run
+from relay_server import SECRETS, RelayServer, Trouble
+from unit.samples import night, plan, register, run, stored
 
-from ootci.history.store import History
 from ootci.model.device import load_registry
 from ootci.model.record import write
 from ootci.model.run import Run
@@ -31,13 +30,9 @@ Report = Callable[..., Ran]
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Two devices, a nightly on which one of the tests of each failed, and a pull request that changed nothing."""
-    (tmp_path / "devices").mkdir()
     for name in NAMES:
-        (tmp_path / "devices" / f"{name}.yaml").write_text(DEVICE_YAML.format(name=name), encoding="utf-8")
-    history = History(tmp_path / "data")
-    history.append_plan(plan(0, NAMES))
-    for name in NAMES:
-        history.append_run(_run(0, name))
+        register(tmp_path, name)
+    stored(tmp_path / "data", plan(0, NAMES), *(_run(0, name) for name in NAMES))
     write(plan(9, NAMES), tmp_path / ".ootci" / "plan.json")
     for name in NAMES:
         _reported(tmp_path, _run(9, name))
@@ -50,13 +45,6 @@ def _run(number: int, name: str, **tests: str) -> Run:
 
 def _reported(folder: Path, made: Run, attempt: int = 1) -> None:
     write(made, folder / ".ootci" / "runs" / f"run-{made.device}-{attempt}" / "run.json")
-
-
-@pytest.fixture
-def relay(monkeypatch: pytest.MonkeyPatch) -> Iterator[RelayServer]:
-    with relay_server() as server:
-        server.state.deliveries |= {"d1", "d2"}
-        yield server
 
 
 @pytest.fixture
@@ -249,10 +237,8 @@ def test_a_dry_run_says_what_would_be_sent_and_asks_nobody(report: Report, relay
 def judged(folder: Path) -> Path:
     """A nightly of two devices, of which the second never reported."""
     torch = TorchBuild(version="2.14.0.dev20261101+cpu", git_version=COMMIT)
-    history = History(folder / "data")
-    history.append_plan(plan(9, NAMES))
     made = _run(9, "dev", bad="passed").model_copy(update={"torch": torch})
-    history.append_run(made)
+    history = stored(folder / "data", plan(9, NAMES), made)
     write(judge(load_registry(folder / "devices"), history, night(9)), folder / ".ootci" / "verdicts.json")
     _reported(folder, made)
     (folder / ".ootci" / "runs" / "run-two-1" / "run.json").unlink()

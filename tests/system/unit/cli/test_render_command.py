@@ -5,19 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from unit.samples import DEVICE_YAML, plan, run
-
-from ootci.history.store import History
+from unit.samples import plan, register, run, stored
 
 from commands import Tool  # isort: skip
 
 
 def _judge_one_nightly(ootci: Tool, folder: Path) -> None:
-    (folder / "devices").mkdir()
-    (folder / "devices" / "dev.yaml").write_text(DEVICE_YAML.format(name="dev"), encoding="utf-8")
-    history = History(folder / "data")
-    history.append_plan(plan(0, ("dev",)))
-    history.append_run(run(0, "dev"))
+    register(folder)
+    stored(folder / "data", plan(), run())
     assert ootci("judge", cwd=folder).code == 0
 
 

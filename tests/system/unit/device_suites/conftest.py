@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import subprocess
 import sys
@@ -29,13 +28,6 @@ def suites(tmp_path: Path) -> SmallSuites:
     (folder / "stub").mkdir()
     (folder / "stub" / "torch.py").write_text(STUB_TORCH, encoding="utf-8")
     return SmallSuites(folder, tmp_path / "events.jsonl")
-
-
-@pytest.fixture(scope="session")
-def python_with_torch(request: pytest.FixtureRequest) -> str:
-    """The Python that ``make nightly`` made in a fresh checkout, or the one named in OOTCI_TEST_DEVICE_PYTHON."""
-    named = os.environ.get("OOTCI_TEST_DEVICE_PYTHON")
-    return named or str(request.getfixturevalue("openreg_nightly").device_python)
 
 
 @pytest.fixture(scope="session")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from repositories import repository
 from sabotage import DEVICE
 from small_suites import SUITES, DevicePython, read_events
 from unit.samples import build, device, night
@@ -115,12 +115,6 @@ class Upstream:
         return done, read_events(log)
 
 
-def _git(folder: Path, *arguments: str) -> str:
-    identity = ["-c", "user.name=Tests", "-c", "user.email=tests@example.com"]
-    done = subprocess.run(["git", *identity, *arguments], cwd=folder, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
-
-
 @pytest.fixture
 def upstream(tmp_path: Path, forking_ops: DevicePython) -> Upstream:
     """A repository with a folder ``test``."""
@@ -130,10 +124,7 @@ def upstream(tmp_path: Path, forking_ops: DevicePython) -> Upstream:
     (tests / "folder").mkdir()
     (tests / "folder" / "test_more.py").write_text(MORE, encoding="utf-8")
     (tests / "neighbour.py").write_text("VALUE = 2\n", encoding="utf-8")
-    _git(tests.parent, "init", "--quiet")
-    _git(tests.parent, "add", ".")
-    _git(tests.parent, "commit", "--quiet", "-m", "a commit")
-    return Upstream(tests, _git(tests.parent, "rev-parse", "HEAD"), forking_ops)
+    return Upstream(tests, repository(tests.parent), forking_ops)
 
 
 def _outcomes(events: tuple[dict[str, Any], ...]) -> dict[str, str]:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from unit.samples import DEVICE_YAML, build
+from unit.samples import build, register
 
 from ootci.adapters.folder_lock import locked
 from ootci.errors import BadOption, Busy
@@ -64,8 +64,7 @@ def test_what_somebody_kept_can_be_anything_and_breaks_nothing(ootci: Tool, tmp_
 
 
 def _planned(ootci: Tool, folder: Path, kept: Path) -> Durations:
-    (folder / "devices").mkdir()
-    (folder / "devices" / "dev.yaml").write_text(DEVICE_YAML.format(name="dev"), encoding="utf-8")
+    register(folder)
     ran = ootci("plan", "--durations-from", str(kept), cwd=folder, env=OFFLINE)
     assert ran.code == 0, ran.err
     return read(Durations, folder / ".ootci" / "durations.json")
@@ -173,8 +172,7 @@ def test_nobody_builds_where_a_device_is_tested_and_nobody_tests_where_one_is_bu
 
 @pytest.mark.parametrize("command", ["test", "collect"])
 def test_a_run_that_is_at_work_is_left_alone(ootci: Tool, tmp_path: Path, command: str) -> None:
-    (tmp_path / "devices").mkdir()
-    (tmp_path / "devices" / "dev.yaml").write_text(DEVICE_YAML.format(name="dev"), encoding="utf-8")
+    register(tmp_path)
     with locked_run(Workspace(tmp_path / ".ootci"), "dev"):
         ran = ootci(command, "dev", cwd=tmp_path)
     assert ran.code == 3

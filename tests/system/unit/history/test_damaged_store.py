@@ -7,17 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from unit.samples import plan, run
+from unit.samples import plan, run, stored
 
 from ootci.errors import EXIT_INFRASTRUCTURE, HistoryCorrupt
 from ootci.history.store import History
-
-
-def _history(folder: Path, *numbers: int) -> History:
-    history = History(folder)
-    for number in numbers:
-        history.append_plan(plan(number))
-    return history
 
 
 def _cut(text: bytes) -> bytes:
@@ -35,7 +28,7 @@ def _replaced(text: bytes) -> bytes:
 def test_a_damaged_record_is_noticed_and_its_file_named(
     tmp_path: Path, name: str, damage: Callable[[bytes], bytes]
 ) -> None:
-    _history(tmp_path, 0).append_run(run())
+    stored(tmp_path, plan()).append_run(run())
     path = next(tmp_path.glob(name))
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(HistoryCorrupt) as caught:
@@ -45,7 +38,7 @@ def test_a_damaged_record_is_noticed_and_its_file_named(
 
 
 def test_a_record_in_the_file_of_another_is_noticed(tmp_path: Path) -> None:
-    _history(tmp_path, 0, 1).append_run(run())
+    stored(tmp_path, plan(), plan(1)).append_run(run())
     (found,) = tmp_path.glob("*/*/dev.1.json")
     other = found.parent.with_name("night001") / found.name
     found.rename(other)
@@ -73,7 +66,7 @@ def test_a_record_in_the_file_of_another_is_noticed(tmp_path: Path) -> None:
 def test_a_file_that_says_what_cannot_be_is_noticed_though_its_checksum_is_right(
     tmp_path: Path, old: bytes, new: bytes
 ) -> None:
-    _history(tmp_path, 0).append_run(run(smoke={"one": "passed", "two": "passed"}, integration={}))
+    stored(tmp_path, plan()).append_run(run(smoke={"one": "passed", "two": "passed"}, integration={}))
     (path,) = tmp_path.glob("*/*/dev.1.json")
     content = path.read_bytes()
     assert old in content

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
-from unit.samples import night, plan, run
+from unit.samples import night, plan, run, stored
 
 from ootci.errors import (
     EXIT_INPUT,
@@ -31,13 +31,6 @@ from ootci.model.run import CapabilityCounts, OperatorCount, Run
 
 def _content(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def _history(folder: Path, *numbers: int) -> History:
-    history = History(folder)
-    for number in numbers:
-        history.append_plan(plan(number))
-    return history
 
 
 def test_what_is_appended_is_read_back_in_the_order_of_the_nights(tmp_path: Path) -> None:
@@ -63,7 +56,7 @@ def test_what_is_appended_is_read_back_in_the_order_of_the_nights(tmp_path: Path
 
 def test_nights_of_several_months_are_in_one_row(tmp_path: Path) -> None:
     numbers = [40, 0, 75, 31, 76]
-    history = _history(tmp_path, *numbers)
+    history = stored(tmp_path, *map(plan, numbers))
     for number in numbers:
         history.append_run(run(number))
     assert history.runs("dev") == tuple(run(number) for number in sorted(numbers))
@@ -162,14 +155,14 @@ def test_records_that_are_appended_together_are_written_at_the_end_also_after_an
     with pytest.raises(HistoryConflict, match="attempt 1"), history.together():
         append()
     assert history.runs("dev") == (run(), run(attempt=2, smoke={"one": "failed", "new": "passed"}))
-    one_by_one = _history(tmp_path / "one", 0)
+    one_by_one = stored(tmp_path / "one", plan())
     one_by_one.append_run(run())
     one_by_one.append_run(run(attempt=2, smoke={"one": "failed", "new": "passed"}))
     assert _content(tmp_path / "together") == _content(tmp_path / "one")
 
 
 def test_a_test_whose_title_changes_leaves_past_runs_as_they_were(tmp_path: Path) -> None:
-    history = _history(tmp_path, 0, 1, 2)
+    history = stored(tmp_path, plan(), plan(1), plan(2))
     runs = [
         run(number).model_copy(
             update={"outcomes": tuple(item.model_copy(update={"title": title}) for item in run(number).outcomes)}
@@ -183,7 +176,7 @@ def test_a_test_whose_title_changes_leaves_past_runs_as_they_were(tmp_path: Path
 
 def test_a_run_of_a_nightly_that_is_not_known_is_refused(tmp_path: Path) -> None:
     with pytest.raises(HistoryConflict, match="the nightly night003 of the run"):
-        _history(tmp_path, 0).append_run(run(3))
+        stored(tmp_path, plan()).append_run(run(3))
 
 
 def test_an_empty_or_missing_folder_is_an_empty_history_and_reading_makes_nothing(tmp_path: Path) -> None:
@@ -193,7 +186,7 @@ def test_an_empty_or_missing_folder_is_an_empty_history_and_reading_makes_nothin
 
 
 def test_appending_again_changes_no_byte(tmp_path: Path) -> None:
-    history = _history(tmp_path, 0)
+    history = stored(tmp_path, plan())
     history.append_run(run())
     before = _content(tmp_path)
     for again in (history, History(tmp_path)):
@@ -203,7 +196,7 @@ def test_appending_again_changes_no_byte(tmp_path: Path) -> None:
 
 
 def test_the_newest_run_is_of_the_newest_nightly_whenever_an_older_one_was_run_again(tmp_path: Path) -> None:
-    history = _history(tmp_path, 0, 1)
+    history = stored(tmp_path, plan(), plan(1))
     late = {"started_at": night(5), "finished_at": night(6)}
     for item in (run(0), run(1), run(0, attempt=2).model_copy(update=late)):
         history.append_run(item)
@@ -212,7 +205,7 @@ def test_the_newest_run_is_of_the_newest_nightly_whenever_an_older_one_was_run_a
 
 
 def test_another_record_of_the_same_identity_is_refused_and_the_first_stays(tmp_path: Path) -> None:
-    history = _history(tmp_path, 0)
+    history = stored(tmp_path, plan())
     history.append_run(run())
     before = _content(tmp_path)
     slower = run().model_copy(
@@ -241,7 +234,7 @@ def test_what_the_plan_took_from_the_history_is_not_stored_in_it_again(tmp_path:
 
 @pytest.mark.parametrize("content", [b"", b"not packed", b"\x1f\x8b\x08\x00"])
 def test_damaged_details_are_noticed_and_their_file_named(tmp_path: Path, content: bytes) -> None:
-    history = _history(tmp_path, 0)
+    history = stored(tmp_path, plan())
     history.append_run(run())
     (path,) = tmp_path.glob("details/*/*.gz")
     path.write_bytes(content)
@@ -251,7 +244,7 @@ def test_damaged_details_are_noticed_and_their_file_named(tmp_path: Path, conten
 
 
 def test_without_its_details_a_run_is_still_there(tmp_path: Path) -> None:
-    history = _history(tmp_path, 0)
+    history = stored(tmp_path, plan())
     one = run(smoke={"one": "failed", "two": "passed"})
     said = tuple(item.model_copy(update={"message": "no", "duration": 2.0}) for item in one.outcomes)
     history.append_run(one.model_copy(update={"outcomes": said}))
@@ -262,7 +255,7 @@ def test_without_its_details_a_run_is_still_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["dev.1", "plan"])
 def test_a_record_of_a_newer_tool_asks_for_the_newer_tool(tmp_path: Path, name: str) -> None:
-    _history(tmp_path, 0).append_run(run())
+    stored(tmp_path, plan()).append_run(run())
     (path,) = tmp_path.glob(f"*/*/{name}.json")
     record = unpack(path.read_bytes(), path)
     record.get("run", record)["schema_version"] = 99
@@ -279,7 +272,7 @@ def test_a_history_of_another_format_is_not_touched(tmp_path: Path, marker: str)
 
 
 def test_a_record_that_was_being_written_is_not_there_and_does_no_harm(tmp_path: Path) -> None:
-    history = _history(tmp_path, 0, 1)
+    history = stored(tmp_path, plan(), plan(1))
     history.append_run(run(0))
     history.append_run(run(1, smoke={"one": "failed", "new": "passed"}))
     (path,) = tmp_path.glob("*/night001/dev.1.json")
@@ -330,7 +323,7 @@ def test_whatever_is_in_the_files_reading_ends_with_runs_or_an_error_of_ours(
     tmp_path_factory: pytest.TempPathFactory, junk: bytes, name: str, place: int
 ) -> None:
     folder = tmp_path_factory.mktemp("history")
-    _history(folder, 0).append_run(run())
+    stored(folder, plan()).append_run(run())
     path = next(folder.glob(f"{name}.json"))
     content = path.read_bytes()
     path.write_bytes(content[:place] + junk + content[place:])
@@ -342,7 +335,7 @@ def test_whatever_is_in_the_files_reading_ends_with_runs_or_an_error_of_ours(
 
 
 def test_a_run_has_a_letter_for_each_test_of_a_list_that_others_share(tmp_path: Path) -> None:
-    history = _history(tmp_path, 0, 1, 2)
+    history = stored(tmp_path, plan(), plan(1), plan(2))
     tests = {f"t{number:03}": "passed" for number in range(300)}
     for number in (0, 1):
         history.append_run(run(number, smoke={**tests, "t007": "failed" if number == 1 else "passed"}, integration={}))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from unit.samples import night, plan, run
+from unit.samples import detailed_run, four_nights, night, plan
 
 from ootci.history.details import Measures, Texts
 from ootci.history.gc import old_details, remove
@@ -15,32 +15,12 @@ from ootci.history.reader import HistoryReader
 from ootci.history.store import History
 from ootci.history.tables import list_digest, write_list
 from ootci.history.verify import Report, verify
-from ootci.model.run import Run
-
-
-def _told(number: int, device: str = "dev", attempt: int = 1) -> Run:
-    """A run with a failure that said something, and with durations."""
-    plain = run(number, device, smoke={"one": "failed", "two": "passed"}, attempt=attempt)
-    return plain.model_copy(
-        update={
-            "outcomes": tuple(
-                item.model_copy(update={"duration": 1.0, "message": "no" if item.is_failure else None})
-                for item in plain.outcomes
-            )
-        }
-    )
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Four nights of one device and one of another."""
-    folder = tmp_path / "data"
-    history = History(folder)
-    for number in range(4):
-        history.append_plan(plan(number, ("dev", "other")))
-        history.append_run(_told(number))
-    history.append_run(run(3, "other"))
-    return folder
+    return four_nights(tmp_path / "data")
 
 
 def test_a_history_in_order_is_counted(folder: Path) -> None:
@@ -56,7 +36,7 @@ def _packed(text: str) -> Callable[[bytes], bytes]:
 
 
 MONTH = f"{night(0):%Y-%m}"
-SMOKE = f"tests/{list_digest(write_list([item for item in _told(0).outcomes if item.suite == 'smoke']))}.json"
+SMOKE = f"tests/{list_digest(write_list([item for item in detailed_run(0).outcomes if item.suite == 'smoke']))}.json"
 DAMAGES: dict[str, tuple[str, Callable[[bytes], bytes] | None, str, str]] = {
     "run-changed": (
         f"{MONTH}/night000/dev.1.json",
@@ -182,7 +162,7 @@ def test_old_details_go_and_the_newest_stay(
     report = verify(folder)
     assert (report.problems, report.notes, report.runs) == ((), (), 5)
     outcomes = [[item.outcome for item in found.outcomes] for found in History(folder).runs("dev")]
-    assert outcomes == [[item.outcome for item in _told(0).outcomes]] * 4
+    assert outcomes == [[item.outcome for item in detailed_run(0).outcomes]] * 4
     assert old_details(HistoryReader(folder), nights, runs) == ()
 
 
@@ -193,6 +173,6 @@ def test_a_device_that_is_silent_for_long_keeps_its_last_words(folder: Path) -> 
 
 
 def test_the_newest_attempts_are_those_of_the_newest_nightlies_however_late_they_came(folder: Path) -> None:
-    History(folder).append_run(_told(0, attempt=2))
+    History(folder).append_run(detailed_run(0, attempt=2))
     remove(old_details(HistoryReader(folder), 0, 1), folder)
     assert _kept(folder, Measures) == ["dev.night003.1"]

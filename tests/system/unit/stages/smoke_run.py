@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import sys
-import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from unit.samples import FIRST_NIGHT
 
 from ootci.model.event import TestEnd, read_events
 from ootci.stages.test.suite_end import SuiteEnd
 from ootci.stages.test.suite_run import SuiteRun
 
 FAKE = Path(__file__).with_name("fake_pytest.py")
+
+
+def clock() -> datetime:
+    return FIRST_NIGHT
 
 
 def smoke_run(folder: Path, **changes: Any) -> SuiteRun:
@@ -41,12 +47,12 @@ def fake_python(folder: Path) -> str:
     return str(python)
 
 
+@dataclass(frozen=True)
 class Played:
     """A suite that was played, and what it left behind in its folder."""
 
-    def __init__(self, folder: Path, end: SuiteEnd) -> None:
-        self.folder = folder
-        self.end = end
+    folder: Path
+    end: SuiteEnd
 
     @property
     def outcomes(self) -> dict[str, str]:
@@ -72,20 +78,3 @@ class Played:
 
     def asked(self, number: int) -> list[str]:
         return (self.folder / f"asked.{number}").read_text(encoding="utf-8").splitlines()
-
-
-def wait_for_the_end_of(daemon: Path) -> None:
-    """Wait until the process whose number the file holds is gone."""
-    pid = int(daemon.read_text(encoding="utf-8"))
-    end = time.monotonic() + 20
-    while _runs(pid):
-        assert time.monotonic() < end, "it is still there"
-        time.sleep(0.01)
-
-
-def _runs(pid: int) -> bool:
-    """Whether a process is there and no zombie, which only its parent can clear away (proc(5), ``stat``)."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False

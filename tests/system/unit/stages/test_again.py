@@ -7,27 +7,22 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 import pytest
-from unit.samples import FIRST_NIGHT
-from unit.stages.smoke_run import fake_python, smoke_run
+from unit.stages.smoke_run import Played, clock, fake_python, smoke_run
 
 from ootci.adapters.terminal import Progress
 from ootci.model import event
 from ootci.stages.test import again
 from ootci.stages.test.again import SecondAttempts
-from ootci.stages.test.suite_end import SuiteEnd
 from ootci.stages.test.supervisor import Supervisor, supervise
 
 
 @dataclass(frozen=True)
-class Played:
+class PlayedAgain(Played):
     """A suite with second attempts."""
 
-    folder: Path
-    first: SuiteEnd
     flaky: frozenset[str]
 
     @property
@@ -38,23 +33,8 @@ class Played:
                 found.setdefault(item.id, []).append(item)
         return found
 
-    @property
-    def starts(self) -> list[str]:
-        return (self.folder / "starts").read_text(encoding="utf-8").splitlines()
 
-    def asked(self, number: int) -> list[str]:
-        return (self.folder / f"asked.{number}").read_text(encoding="utf-8").splitlines()
-
-    @property
-    def log(self) -> str:
-        return (self.folder / "smoke.log").read_text(encoding="utf-8")
-
-
-Play = Callable[..., Played]
-
-
-def _clock() -> datetime:
-    return FIRST_NIGHT
+Play = Callable[..., PlayedAgain]
 
 
 @pytest.fixture
@@ -62,22 +42,22 @@ def play(tmp_path: Path) -> Play:
     """Play a suite, and then what the processes of the second attempts do."""
     python = fake_python(tmp_path)
 
-    def call(*scripts: list[str], before: frozenset[str] = frozenset(), seconds: float = 60) -> Played:
+    def call(*scripts: list[str], before: frozenset[str] = frozenset(), seconds: float = 60) -> PlayedAgain:
         variables = {**os.environ, "FAKE_SCRIPT": json.dumps(scripts)}
         limits = {"suite_seconds": 60, "test_seconds": 20, "spares": 0}
         run = smoke_run(tmp_path, python=python, variables=variables, **limits)
         progress = Progress(quiet=True)
-        one = Supervisor(run, clock=_clock)
+        one = Supervisor(run, clock=clock)
         first = supervise([one], progress)
         two = SecondAttempts(
             run,
             is_expected=before.__contains__,
             deadline=time.monotonic() + seconds,
-            clock=_clock,
+            clock=clock,
             progress=progress,
             say=one.say,
         )
-        return Played(tmp_path, first, two.make(first))
+        return PlayedAgain(tmp_path, first, two.make(first))
 
     return call
 
@@ -97,7 +77,7 @@ def _second(name: str, outcome: str) -> list[str]:
 def test_a_test_that_fails_and_then_passes_is_flaky_and_stays_failed(play: Play) -> None:
     played = play(_tests("a b", b="failed"), _second("b", "passed"))
     assert played.flaky == {"b"}
-    assert played.first.ended["b"].value == "failed"
+    assert played.end.ended["b"].value == "failed"
     assert [end.outcome.value for end in played.later["b"]] == ["passed"]
     assert "--attempt 2" in played.starts[1]
     assert played.asked(1) == ["b"]
@@ -154,7 +134,7 @@ def test_a_crash_that_a_test_before_it_leaves_behind_is_no_flake(play: Play) -> 
     assert played.later["b"][1].message == text
     # The search itself is no attempt of the tests in it.
     assert "a" not in played.later
-    assert played.first.ended["a"].value == "passed"
+    assert played.end.ended["a"].value == "passed"
 
 
 def test_a_second_attempt_that_the_suite_s_time_cut_off_is_none(play: Play) -> None:

@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from unit.samples import build, device, night, plan
+from unit.samples import build, device, night, plan, stored
 
-from ootci.history.store import History
 from ootci.model.build import StageName, StageStatus
 from ootci.model.outcome import Outcome, OutcomeName
 from ootci.model.record import write
@@ -66,10 +65,7 @@ def _collect(folder: RunFolder) -> Run:
 
 
 def _judged(run: Run, folder: Path) -> DeviceVerdict:
-    history = History(folder)
-    history.append_plan(plan())
-    history.append_run(run)
-    return judge((device(),), history, night(0)).devices[0]
+    return judge((device(),), stored(folder, plan(), run), night(0)).devices[0]
 
 
 def _share(folder: RunFolder, index: int) -> RunFolder:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
+from repositories import commit, git
 
 from ootci.adapters.terminal import Progress
 from ootci.errors import DeviceFileInvalid
@@ -16,32 +16,24 @@ from ootci.stages.build.commands import Commands, StepFailed
 from ootci.stages.build.upstream import fetch_upstream
 
 
-def _git(folder: Path, *arguments: str) -> str:
-    identity = ["-c", "user.name=Tests", "-c", "user.email=tests@example.com"]
-    done = subprocess.run(["git", *identity, *arguments], cwd=folder, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
-
-
 @pytest.fixture
 def pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, list[str]]:
     """A bare repository with two commits, named as PyTorch's, and the commits."""
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     made = tmp_path / "made"
     made.mkdir()
-    _git(made, "init", "--quiet")
+    git(made, "init", "--quiet")
     commits = []
     for text in ("first", "second"):
         for name in ("setup.py", "test/test_things.py", "test/sub/test_more.py", "aten/src/large.cpp"):
             (made / name).parent.mkdir(parents=True, exist_ok=True)
             (made / name).write_text(f"# {text} {name}\n", encoding="utf-8")
-        _git(made, "add", ".")
-        _git(made, "commit", "--quiet", "-m", text)
-        commits.append(_git(made, "rev-parse", "HEAD"))
+        commits.append(commit(made, text))
     bare = tmp_path / "pytorch.git"
-    _git(tmp_path, "clone", "--quiet", "--bare", str(made), str(bare))
+    git(tmp_path, "clone", "--quiet", "--bare", str(made), str(bare))
     # As GitHub allows it: any commit by its hash, and without the contents of files.
-    _git(bare, "config", "uploadpack.allowAnySHA1InWant", "true")
-    _git(bare, "config", "uploadpack.allowFilter", "true")
+    git(bare, "config", "uploadpack.allowAnySHA1InWant", "true")
+    git(bare, "config", "uploadpack.allowFilter", "true")
     monkeypatch.setenv("OOTCI_PYTORCH_GIT", bare.as_uri())
     return bare, commits
 
@@ -69,7 +61,7 @@ def test_one_folder_of_one_commit_is_fetched_once(
     checkout = workspace.upstream(first)
     assert _files(checkout) == {"setup.py", "test/test_things.py", "test/sub/test_more.py"}
     assert (checkout / "test" / "test_things.py").read_text(encoding="utf-8") == "# first test/test_things.py\n"
-    assert _git(checkout, "rev-parse", "HEAD") == first
+    assert git(checkout, "rev-parse", "HEAD") == first
     bare.rename(bare.with_name("gone"))
     fetch_upstream(first, workspace, commands)
 

@@ -8,12 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from unit.samples import build, device, night, plan
-from unit.stages.smoke_run import wait_for_the_end_of
+from processes import ends
+from unit.samples import build, device, night, plan, stored
 
 from ootci.adapters.terminal import Progress
 from ootci.errors import ToolMissing
-from ootci.history.store import History
 from ootci.model.build import StageStatus
 from ootci.model.device import Suite
 from ootci.model.event import StageEnd, StageStart, append_event
@@ -64,10 +63,7 @@ def play(tmp_path: Path) -> Played:
         append_event(folder.events, end, night(0))
         made = plan(suites=(PlannedSuite(name="mine"),))
         run = collect(item.device, made, folder, now=night(1))
-        history = History(tmp_path / "history")
-        history.append_plan(made)
-        history.append_run(run)
-        return run, judge((item,), history, night(0)).devices[0].verdict
+        return run, judge((item,), stored(tmp_path / "history", made, run), night(0)).devices[0].verdict
 
     return played
 
@@ -119,7 +115,7 @@ def test_a_hang_ends_with_all_that_it_started(play: Played, tmp_path: Path) -> N
     run, verdict = play(script, minutes=0.03)
     assert time.monotonic() - started < 30
     assert (run.stages[-1].status.value, verdict) == ("timed_out", VerdictName.LOST_TESTS)
-    wait_for_the_end_of(tmp_path / "pid")
+    assert ends(int((tmp_path / "pid").read_text(encoding="utf-8")))
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from unit.samples import device, night, plan, run
+from unit.samples import device, night, plan, run, stored
 
 from ootci.adapters.terminal import Progress
-from ootci.history.store import History
 from ootci.model.build import Build, StageStatus
 from ootci.model.record import read
 from ootci.model.verdict import VerdictName
 from ootci.model.workspace import Workspace
-from ootci.stages.build import build
+from ootci.stages.build import NewEnvironment, build
 from ootci.stages.judge import judge
 
 SAYS = [sys.executable, "-c", "import sys; print('card 0: error: gone'); sys.exit(int(sys.argv[1]))"]
@@ -29,7 +28,8 @@ def _build(folder: Path, command: list[str] | None) -> Build:
         update={"torch": planned.torch.model_copy(update={"unavailable_reason": "there is no torch tonight"})}
     )
     workspace = Workspace(folder)
-    build(item, planned, workspace, folder / "suites", clock=lambda: night(0), progress=Progress(quiet=True))
+    environment = NewEnvironment(item, planned, workspace, folder / "suites")
+    build(environment, clock=lambda: night(0), progress=Progress(quiet=True))
     return read(Build, workspace.run("dev").build)
 
 
@@ -61,10 +61,9 @@ def test_a_full_disk_is_the_machines_fault(tmp_path: Path, monkeypatch: pytest.M
 
 def test_it_is_judged_as_infrastructure(tmp_path: Path) -> None:
     stages = _build(tmp_path / "work", [*SAYS, "1"]).stages
-    history = History(tmp_path / "data")
-    history.append_plan(plan())
     reported = run(0, "dev", stages={"fetch": "failed"}, smoke={}, integration={})
-    history.append_run(reported.model_copy(update={"stages": (*stages, *reported.stages[2:])}))
+    reported = reported.model_copy(update={"stages": (*stages, *reported.stages[2:])})
+    history = stored(tmp_path / "data", plan(), reported)
     (judged,) = judge((device(),), history, night(0)).devices
     assert judged.verdict is VerdictName.INFRA
     assert "the machine is not ready" in judged.reason

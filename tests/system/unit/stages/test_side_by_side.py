@@ -5,21 +5,16 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 
 import pytest
-from unit.samples import FIRST_NIGHT
-from unit.stages.smoke_run import Played, fake_python, smoke_run, wait_for_the_end_of
+from processes import ends
+from unit.stages.smoke_run import Played, clock, fake_python, smoke_run
 
 from ootci.adapters import process
 from ootci.adapters.terminal import Progress
 from ootci.stages.test.suite_run import SuiteRun
 from ootci.stages.test.supervisor import Supervisor, supervise
-
-
-def _clock() -> datetime:
-    return FIRST_NIGHT
 
 
 @pytest.fixture
@@ -34,7 +29,7 @@ def _play(suite: SuiteRun, *workers: list[list[str]], progress: Progress | None 
     for part, scripts in zip(suite.side_by_side(len(workers)), workers, strict=True):
         part.scratch.mkdir()
         variables = {**os.environ, **part.variables, "FAKE_SCRIPT": json.dumps(scripts)}
-        parts.append(Supervisor(replace(part, variables=variables), clock=_clock))
+        parts.append(Supervisor(replace(part, variables=variables), clock=clock))
     return Played(suite.scratch, supervise(parts, progress or Progress(quiet=True)))
 
 
@@ -80,7 +75,7 @@ def test_the_processes_of_all_workers_end_when_the_run_is_interrupted(suite: Sui
     with pytest.raises(KeyboardInterrupt):
         _play(suite, *scripts, progress=Interrupting(quiet=True))
     for place in places:
-        wait_for_the_end_of(place)
+        assert ends(int(place.read_text(encoding="utf-8")))
 
 
 def test_workers_share_the_cpus_unless_somebody_said_how_many_threads(suite: SuiteRun) -> None:

@@ -6,13 +6,12 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from unit.samples import FIRST_NIGHT
-from unit.stages.smoke_run import Played, fake_python, smoke_run, wait_for_the_end_of
+from processes import ends
+from unit.stages.smoke_run import Played, clock, fake_python, smoke_run
 
 from ootci.adapters import process
 from ootci.adapters.terminal import Progress
@@ -20,10 +19,6 @@ from ootci.errors import ToolMissing
 from ootci.stages.test import supervisor
 from ootci.stages.test.suite_run import SuiteRun
 from ootci.stages.test.supervisor import Supervisor, supervise
-
-
-def _clock() -> datetime:
-    return FIRST_NIGHT
 
 
 @pytest.fixture
@@ -42,9 +37,7 @@ def _play(
 ) -> Played:
     variables = {**os.environ, "FAKE_SCRIPT": json.dumps(scripts), "FAKE_SPARE": spare}
     run = replace(suite, variables=variables, **changes)
-    return Played(
-        suite.scratch, supervise([Supervisor(run, clock=_clock, ask_device=ask_device)], Progress(quiet=True))
-    )
+    return Played(suite.scratch, supervise([Supervisor(run, clock=clock, ask_device=ask_device)], Progress(quiet=True)))
 
 
 def test_a_suite_that_runs_to_its_end_takes_one_process(suite: SuiteRun) -> None:
@@ -173,7 +166,7 @@ def test_deaths_with_a_test_that_survives_between_them_are_not_in_a_row(suite: S
 def test_what_left_its_process_group_does_not_survive_the_suite(suite: SuiteRun) -> None:
     played = _play(suite, ["collect a", "start a", "daemon pid", "end a=passed", "finish 0"])
     assert played.outcomes == {"a": "passed"}
-    wait_for_the_end_of(suite.scratch / "pid")
+    assert ends(int((suite.scratch / "pid").read_text(encoding="utf-8")))
     assert "1 process(es) that the suite had left behind were ended" in played.log
 
 

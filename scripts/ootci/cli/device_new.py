@@ -44,8 +44,9 @@ def _is_a(kind: Any) -> Callable[[str], str]:
         try:
             return str(TypeAdapter(kind).validate_python(text.strip()))
         except ValidationError as error:
-            pattern = error.errors()[0].get("ctx", {}).get("pattern", "")
-            raise click.UsageError(f"{text!r} should be {MEANINGS.get(pattern, 'a short text')}") from None
+            told = error.errors()[0].get("ctx", {})
+            meant = f"should be {MEANINGS.get(told.get('pattern', ''), 'a short text')}"
+            raise click.UsageError(f"{text!r}: {told['error']}" if "error" in told else f"{text!r} {meant}") from None
 
     return check
 

@@ -10,7 +10,7 @@ from ootci.adapters.github_issues import ACTIONS_BOT, GithubIssues
 from ootci.adapters.github_rest import GithubRest
 from ootci.cli.home import decided, named_repository, token_to_write
 from ootci.cli.options import folder_options, format_option
-from ootci.cli.show import append, note, one_line, show
+from ootci.cli.show import append, note, one_line, show, show_text
 from ootci.errors import EXIT_INFRASTRUCTURE, NightlyStale
 from ootci.flows import alert as flow
 from ootci.flows.context import Folders
@@ -108,7 +108,7 @@ class _Said:
     def __call__(self, text: str) -> None:
         self.lines.append(one_line(text))
         if self._at_once:
-            click.echo(self.lines[-1])
+            show_text(self.lines[-1])
 
 
 @click.command("watch", short_help="Say whether the nightly still runs.")

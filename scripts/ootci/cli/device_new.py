@@ -13,7 +13,7 @@ import click
 from pydantic import TypeAdapter, ValidationError
 
 from ootci.adapters.interpreter import program
-from ootci.cli.show import note
+from ootci.cli.show import note, show_text
 from ootci.errors import BadOption
 from ootci.model.device import DEFAULT_FOLDER, load_device
 from ootci.model.device.values import MEANINGS, Handle, Name, Requirement, Text
@@ -166,7 +166,7 @@ def _write(file: Path, text: str) -> None:
 
 
 def _say_what_is_next(file: Path, answers: Answers) -> None:
-    click.echo(str(file))
+    show_text(str(file))
     if answers.source.kind == "path" and not (file.parent / answers.source.text).is_dir():
         note(f"note: there is no folder {file.parent / answers.source.text} yet")
     schema = file.parent / device_schema_file().name

@@ -111,10 +111,10 @@ def _verify_lines(report: Report, bullet: str) -> list[str]:
         f"{report.outcomes} outcomes in {bytes_text(report.bytes)}; {report.texts} runs have their texts and "
         f"{report.measures} their measures"
     ]
-    lines += [f"{bullet}note: {note}" for note in report.notes]
+    lines += [f"{bullet}note: {one_line(note)}" for note in report.notes]
     for problem in report.problems:
-        lines.append(f"{bullet}{problem.where}: {problem.what}")
-        lines.append(f"    what to do: {problem.fix}")
+        lines.append(f"{bullet}{one_line(problem.where)}: {one_line(problem.what)}")
+        lines.append(f"    what to do: {one_line(problem.fix)}")
     count = len(report.problems)
     lines.append(f"{count} problem{'' if count == 1 else 's'}" if count else "everything can be read back")
     return lines
@@ -153,7 +153,7 @@ def gc(texts_nights: int, measures_runs: int, dry_run: bool, output_format: str,
         if not dry_run:
             remove(found, folders.history)
     files = [(str(file.path.relative_to(folders.history)), file.size) for file in found]
-    lines = [f"{name}  {bytes_text(size)}" for name, size in files]
+    lines = [f"{one_line(name)}  {bytes_text(size)}" for name, size in files]
     facts = {"removed": not dry_run, "files": [{"file": name, "bytes": size} for name, size in files]}
     show(facts, output_format, "\n".join([*lines, f"{'would remove' if dry_run else 'removed'} {_summary(found)}"]))
 

@@ -12,11 +12,11 @@ from ootci.adapters.folder_lock import locked
 from ootci.adapters.interpreter import program
 from ootci.adapters.terminal import Progress
 from ootci.cli.options import device_option, folder_options, format_option, suites_option, torch_option
-from ootci.cli.show import one_line, seconds_text, show, show_table, stage_lines
+from ootci.cli.show import one_line, seconds_text, show, show_table, show_text, stage_lines
 from ootci.errors import BadOption
 from ootci.flows.context import Folders
-from ootci.flows.nightly import Night, exit_code, run_in_environment, run_night, runs_of
-from ootci.flows.reports import take_in
+from ootci.flows.nightly import Night, exit_code, run_in_environment, run_night
+from ootci.flows.reports import reported_runs, take_in
 from ootci.model.build import StageResult
 from ootci.model.device import DEFAULT_FOLDER, RegisteredDevice, load_device, load_registry
 from ootci.model.plan import Plan
@@ -111,23 +111,23 @@ def _night(
 
 def _report(planned: Plan, verdicts: Verdicts, folders: Folders, output_format: str) -> None:
     """Print the row of every device that ran, what was tested and why it is as it is, and where the page is."""
-    runs = runs_of(planned, folders)
+    runs = reported_runs(folders.workspace, planned, lambda _: None)
     mine = [item for item in verdicts.devices if any(run.device == item.device for run in planned.runs)]
     show_table(HEADINGS, [_row(item, runs[item.device]) for item in mine if item.device in runs], output_format)
     if output_format == "json":
         return
-    click.echo("")
+    show_text("\n")
     for item in mine:
-        click.echo(f"{item.device}: {item.verdict.value}: {one_line(item.reason)}")
+        show_text(f"{item.device}: {item.verdict.value}: {one_line(item.reason)}")
         request = item.torch_request
         if item.torch is not None:
-            click.echo(f"  torch {one_line(item.torch.version)} (git {one_line(item.torch.git_version or 'unknown')})")
+            show_text(f"  torch {one_line(item.torch.version)} (git {one_line(item.torch.git_version or 'unknown')})")
         plugin = runs[item.device].plugin if item.device in runs else None
         if plugin is not None:
-            click.echo(f"  plugin {one_line(plugin.package)} {one_line(plugin.version or 'that could not be built')}")
+            show_text(f"  plugin {one_line(plugin.package)} {one_line(plugin.version or 'that could not be built')}")
         if request is not None and request.fallback_reason:
-            click.echo(f"  FALLBACK: {one_line(request.deviation or '')}")
-    click.echo(f"\ndashboard: {folders.site / 'index.html'}")
+            show_text(f"  FALLBACK: {one_line(request.deviation or '')}")
+    show_text(f"\ndashboard: {one_line(str(folders.site / 'index.html'))}")
 
 
 def _row(item: DeviceVerdict, run: Run) -> tuple[str, ...]:

@@ -13,11 +13,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.runtime import Macro
 from markupsafe import Markup, escape
 
+from ootci.adapters.terminal import clean
 from ootci.model.record import utc_text
 from ootci.model.verdict import Verdicts
 
 from .permalinks import canonical
-from .text import clean, one_line
+from .text import one_line
 from .words import day, duration, many, moment
 
 TEXT_LIMIT = 8_000

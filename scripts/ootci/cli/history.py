@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from datetime import datetime, timezone
+from pathlib import Path
 
 import click
 
@@ -37,7 +39,9 @@ def _data_branch(folders: Folders, remote: str | None, branch: str) -> DataBranc
 
 
 def _remote(given: str | None) -> str:
-    remote = given or origin()
+    # Git works in the history folder, where a path would lead somewhere else.
+    is_path = given is not None and not re.match(r"[^/]*:", given)
+    remote = str(Path(given).absolute()) if given and is_path else given or origin()
     if remote is None:
         raise BadOption(
             "there is no remote",

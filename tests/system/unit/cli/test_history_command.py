@@ -284,6 +284,22 @@ def test_fetch_append_publish_and_fetch_again(
     assert _stored(work / "elsewhere") == (run(0, "two"),)
 
 
+def test_a_relative_remote_is_a_path_from_where_the_command_is_called(ootci: Tool, work: Path) -> None:
+    subprocess.run(["git", "init", "-q", "--bare", "remote"], cwd=work, check=True)
+    ootci("history", "append", cwd=work)
+    for remote in ("remote", "./remote"):
+        assert ootci("history", "publish", "--remote", remote, cwd=work).code == 0
+    fetched = ootci("history", "fetch", "--remote", "remote", "--history", "elsewhere", cwd=work)
+    assert (fetched.code, fetched.out) == (0, "fetched the branch data\n")
+    assert _stored(work / "elsewhere") == (run(0, "two"),)
+    lost = ootci("history", "fetch", "--remote", "nowhere", cwd=work)
+    assert (lost.code, "error HIST-003" in lost.err, f"branch data of {work / 'nowhere'}" in lost.err) == (
+        3,
+        True,
+        True,
+    )
+
+
 def test_a_remote_that_is_not_there_is_infrastructure_and_keeps_what_was_appended(ootci: Tool, work: Path) -> None:
     ootci("history", "append", cwd=work)
     ran = ootci("history", "publish", "--remote", str(work / "gone"), cwd=work)

@@ -213,6 +213,19 @@ def test_the_tool_never_imports_torch() -> None:
         assert not {name for name in imports_of(_tree(path)) if name.split(".")[0] == "torch"}, _id(path)
 
 
+def test_every_call_of_a_server_has_a_time_out() -> None:
+    calls = [
+        (path, node)
+        for path in _sources(PACKAGE)
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name)
+        if node.func.value.id in ("requests", "session") and node.func.attr in ("request", "get", "post", "put", "head")
+    ]
+    assert len(calls) == 4
+    for path, node in calls:
+        assert "timeout" in {keyword.arg for keyword in node.keywords}, f"{_id(path)}:{node.lineno}"
+
+
 def test_only_the_device_s_model_reads_device_yaml() -> None:
     reading = {
         path.relative_to(PACKAGE).as_posix() for path in _sources(PACKAGE) if "yaml" in set(imports_of(_tree(path)))

@@ -86,9 +86,9 @@ def device_run(
 def external(strict: bool, output_format: str, folders: Folders) -> None:
     """Take in the reports of devices that are run elsewhere (`external` in their files), for `ootci history append`.
 
-    Each is downloaded within limits and read as data. One that is missing, broken, another device's, older than the
-    device's cadence allows, or was taken in before is a warning here and NO_DATA in the nightly: it costs no other
-    device anything.
+    Each is downloaded within limits and read as data. One that is missing, older than the device's cadence allows, or
+    was taken in before is a warning here and NO_DATA in the nightly. One that is broken or another device's is a
+    warning, too, and in the nightly a report that cannot be read. Neither costs another device anything.
     """
     lines: list[str] = []
     taken, refused = take_in(read(Plan, folders.workspace.plan), folders.registry(), folders, lines.append)

@@ -85,18 +85,18 @@ def work(ootci: Tool, tmp_path: Path) -> Path:
     for number in (0, 1):
         write(_planned(number), tmp_path / ".ootci" / "plan.json")
         write(_hostile(number, failed=number == 1), tmp_path / ".ootci" / "runs" / "dev" / "run.json")
-        _is_plain(ootci("history", "append", cwd=tmp_path))
+        assert _is_plain(ootci("history", "append", cwd=tmp_path))
     (tmp_path / "data" / "tests" / "odd\n::error::x\u202e").write_text("", encoding="utf-8")
-    _is_plain(ootci("judge", cwd=tmp_path))
+    assert _is_plain(ootci("judge", cwd=tmp_path))
     return tmp_path
 
 
-def _is_plain(ran: Ran) -> None:
-    assert ran.code in (0, 1, 2, 3)
-    for text in (ran.out, ran.err):
-        assert not HIDDEN.search(text), HIDDEN.findall(text)
-        assert not BEGUN.search(text), text
-    assert "Traceback" not in ran.err
+def _is_plain(ran: Ran) -> bool:
+    """Whether nothing that was printed is hidden, is a command, or begins a line of its own."""
+    said = ran.out + "\n" + ran.err
+    assert not HIDDEN.search(said), HIDDEN.findall(said)
+    assert not BEGUN.search(said), said
+    return ran.code in (0, 1, 2, 3) and "Traceback" not in said
 
 
 COMMANDS: Sequence[tuple[str, ...]] = (
@@ -126,7 +126,7 @@ COMMANDS: Sequence[tuple[str, ...]] = (
 def test_no_text_of_a_device_run_is_more_than_text(
     ootci: Tool, work: Path, command: tuple[str, ...], output_format: str
 ) -> None:
-    _is_plain(ootci(*command, "--format", output_format, cwd=work, env=OFFLINE))
+    assert _is_plain(ootci(*command, "--format", output_format, cwd=work, env=OFFLINE))
 
 
 @pytest.mark.parametrize("debug", [True, False])
@@ -138,7 +138,7 @@ def test_a_hostile_key_of_a_report_begins_no_line(ootci: Tool, work: Path, debug
     write(_planned(2), work / ".ootci" / "plan.json")
     ran = ootci(*(["--debug"] if debug else []), "history", "append", cwd=work)
     assert "not taken" in ran.err
-    _is_plain(ran)
+    assert _is_plain(ran)
 
 
 def test_the_torch_of_a_plan_is_printed_on_one_line(ootci: Tool, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +149,7 @@ def test_the_torch_of_a_plan_is_printed_on_one_line(ootci: Tool, work: Path, mon
     ran = ootci("plan", cwd=work, env=OFFLINE)
     assert ran.out.startswith("dev: torch x ")
     assert len(ran.out.splitlines()) == 1
-    _is_plain(ran)
+    assert _is_plain(ran)
 
 
 def test_progress_says_foreign_text_on_one_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -157,7 +157,7 @@ def test_progress_says_foreign_text_on_one_line(capsys: pytest.CaptureFixture[st
     progress.say(EVIL)
     with progress.step(EVIL):
         progress.update(EVIL)
-    _is_plain(Ran(0, *capsys.readouterr()))
+    assert _is_plain(Ran(0, *capsys.readouterr()))
 
 
 def test_under_github_actions_an_error_is_one_command_of_ours(ootci: Tool, work: Path) -> None:

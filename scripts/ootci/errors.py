@@ -39,8 +39,13 @@ class OotciError(Exception):
         self.where = where
         self.fix = fix
 
+    @property
+    def rest(self) -> tuple[str, str]:
+        """Where it happened and what to do, a line each."""
+        return f"  where: {self.where}", f"  what to do: {self.fix}"
+
     def __str__(self) -> str:
-        return f"{self.what}\n  where: {self.where}\n  what to do: {self.fix}"
+        return "\n".join((self.what, *self.rest))
 
 
 class InputError(OotciError):
@@ -224,6 +229,15 @@ class NotANightly(InputError):
     id = "HIST-006"
     meaning = "A plan tests a pull request or another commit of PyTorch; the history keeps nightlies only."
     remedy = "Append plans of nightlies only. For a pull request, `ootci gate --pull-request` gives the answer."
+
+
+class PlanMisdated(InputError):
+    id = "HIST-007"
+    meaning = "A plan is dated in the future, or before the newest nightly of the history: a clock is or was wrong."
+    remedy = (
+        "Set the machine's clock and plan again. A nightly that came into the history with a wrong date is left out "
+        "with `ootci history withdraw`."
+    )
 
 
 class PyTorchUnreachable(InfrastructureError):

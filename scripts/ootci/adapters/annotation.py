@@ -7,7 +7,7 @@ import re
 
 import click
 
-from ootci.adapters.terminal import plain
+from ootci.adapters.terminal import clean, echo, one_line
 from ootci.errors import OotciError
 
 _PLACE = re.compile(r"(?P<file>[^\s:]+\.ya?ml)(?::(?P<line>[0-9]+))?")
@@ -29,20 +29,21 @@ def _show(level: str, colour: str, error: OotciError, subject: str = "") -> None
 
     Colours only on a terminal, and not where NO_COLOR is set; source: https://no-color.org.
     """
+    about = f"{one_line(subject)}: " if subject else ""
+    what, where, fix = map(one_line, (error.what, error.where, error.fix))
     head = click.style(f"{level} {error.id}", fg=colour, bold=True)
-    about = f"{subject}: " if subject else ""
-    click.echo(f"{head}: {about}{error}", err=True, color=False if os.environ.get("NO_COLOR") else None)
+    echo(f": {about}{what}\n  where: {where}\n  what to do: {fix}", err=True, head=head)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         place = _PLACE.fullmatch(error.where)
         found = {key: value for key, value in place.groupdict().items() if value} if place else {}
         properties = ",".join(f"{key}={_property(value)}" for key, value in {**found, "title": error.id}.items())
-        at = "" if found else f" ({error.where})"
-        click.echo(f"::{level} {properties}::{_data(f'{about}{error.what}{at}. What to do: {error.fix}')}", err=True)
+        at = "" if found else f" ({where})"
+        echo("", err=True, head=f"::{level} {properties}::{_data(f'{about}{what}{at}. What to do: {fix}')}")
 
 
 def _data(text: str) -> str:
     """Text that a runner takes for text; source: GitHub's documentation, "Workflow commands"."""
-    return plain(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return clean(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

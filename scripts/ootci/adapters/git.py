@@ -11,6 +11,8 @@ from pathlib import Path
 from ootci.adapters.process import ask
 from ootci.errors import HostFailure, PyTorchUnreachable
 
+TIMEOUT_SECONDS = 60.0
+"""Of asking a repository for its refs."""
 PYTORCH = "https://github.com/pytorch/pytorch.git"
 
 
@@ -33,7 +35,8 @@ def refs_of(url: str, *names: str) -> dict[str, str]:
         PyTorchUnreachable: the repository does not answer, or there is no git.
 
     """
-    listed = ask(["git", "ls-remote", "--", url, *names], env={**os.environ, "GIT_TERMINAL_PROMPT": "0"})
+    command = ["git", "ls-remote", "--", url, *names]
+    listed = ask(command, env={**os.environ, "GIT_TERMINAL_PROMPT": "0"}, timeout=TIMEOUT_SECONDS)
     if listed is None or listed.exit_code != 0:
         said = reason(listed.err) if listed else "there is no git"
         raise PyTorchUnreachable(

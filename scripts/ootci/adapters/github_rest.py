@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from urllib.parse import urlsplit
 
 import requests
+import urllib3
 
 from ootci.adapters.bearer import Bearer
 from ootci.errors import GithubRefused, GithubUnreachable
@@ -19,6 +20,8 @@ from ootci.errors import GithubRefused, GithubUnreachable
 API = "https://api.github.com"
 VERSION = "2022-11-28"
 TIMEOUT_SECONDS = (10, 60)
+ANSWER_SECONDS = 300.0
+"""All that one answer may take."""
 ATTEMPTS = 4
 MAX_WAIT_SECONDS = 600.0
 """The most that one client waits for rate limits; a longer wait is left to the next night."""
@@ -139,7 +142,7 @@ class GithubRest:
         for attempt in range(ATTEMPTS):
             try:
                 status, headers, text, following = self._once(method, url, query, body)
-            except requests.exceptions.RequestException as error:
+            except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError) as error:
                 reason = f"GitHub did not answer ({type(error).__name__})"
                 self._wait(2.0**attempt)
                 continue
@@ -176,9 +179,12 @@ class GithubRest:
             allow_redirects=False,
             stream=True,
         ) as response:
-            text = b""
-            for chunk in response.iter_content(1 << 20):
+            text, until = b"", time.monotonic() + ANSWER_SECONDS
+            # Piece by piece as they come, because who sends one byte a minute must not keep us for ever.
+            while chunk := response.raw.read1(1 << 20, decode_content=True):
                 text += chunk
+                if time.monotonic() >= until:
+                    raise requests.exceptions.ReadTimeout(f"the answer took more than {ANSWER_SECONDS:.0f} s")
                 if len(text) > MAX_ANSWER_BYTES:
                     raise _odd(f"{method} {urlsplit(url).path}", f"it has more than {MAX_ANSWER_BYTES >> 20} MiB")
             following = response.links.get("next", {}).get("url", "")

@@ -13,6 +13,8 @@ from ootci.adapters.process import Answer, ask
 from ootci.errors import HistoryUnreachable, ToolMissing
 
 TOKEN_VARIABLE = "GITHUB_TOKEN"  # noqa: S105 - the name of a variable
+TIMEOUT_SECONDS = 600.0
+"""Of one command of git."""
 
 _SETTINGS = (
     *("-c", "user.name=ootci", "-c", "user.email=ootci@users.noreply.github.com"),
@@ -107,7 +109,7 @@ class RemoteGit:
         command = ["git", *_SETTINGS, *arguments]
         environment = {**own, **(env or {})}
         cwd = Path(environment["GIT_WORK_TREE"])
-        answer = ask(command, cwd=cwd, env=environment, timeout=600, keep_open=self.keep_open)
+        answer = ask(command, cwd=cwd, env=environment, timeout=TIMEOUT_SECONDS, keep_open=self.keep_open)
         if answer is None:
             raise ToolMissing("`git` is not on this machine", where=f"git {arguments[0]}", fix="install git")
         return answer

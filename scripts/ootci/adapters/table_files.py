@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+import shutil
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from ootci.errors import ToolMissing
+from ootci.errors import HostFailure, ToolMissing
 
 BATCH = 20_000
 """So many rows of a table are in memory at once."""
@@ -28,7 +29,11 @@ Rows = Iterable[tuple[str, tuple[Any, ...]]]
 
 def write_sqlite(path: Path, tables: Mapping[str, Columns], rows: Rows) -> dict[str, int]:
     """Write one SQLite file, times as text in UTC, and say how many rows each table has."""
-    with _replacing(path) as temporary, contextlib.closing(sqlite3.connect(temporary)) as connection:
+    with (
+        _replacing(path) as temporary,
+        _telling(path, [temporary]),
+        contextlib.closing(sqlite3.connect(temporary)) as connection,
+    ):
         # The file is thrown away when this does not end well, so that nothing has to be kept for undoing it.
         connection.execute("PRAGMA journal_mode = OFF")
         connection.execute("PRAGMA synchronous = OFF")
@@ -71,10 +76,11 @@ def write_parquet(folder: Path, tables: Mapping[str, Columns], rows: Rows) -> di
     folder.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as opened:
         schemas, writers = {}, {}
+        files = {name: opened.enter_context(_replacing(folder / f"{name}.parquet")) for name in tables}
+        opened.enter_context(_telling(folder, list(files.values())))
         for name, columns in tables.items():
             schemas[name] = pyarrow.schema([(column, kinds[kind]) for column, kind in columns])
-            temporary = opened.enter_context(_replacing(folder / f"{name}.parquet"))
-            writers[name] = opened.enter_context(parquet.ParquetWriter(temporary, schemas[name], compression="zstd"))
+            writers[name] = opened.enter_context(parquet.ParquetWriter(files[name], schemas[name], compression="zstd"))
 
         def write(name: str, batch: list[tuple[Any, ...]]) -> None:
             arrays = [
@@ -113,6 +119,26 @@ def _replacing(path: Path) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _telling(target: Path, files: Sequence[Path]) -> Iterator[None]:
+    """Say of a disk that takes no more how much was to be written, and how much is free.
+
+    Raises:
+        HostFailure: the machine refuses to write.
+
+    """
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        written = sum(path.stat().st_size for path in files if path.exists())
+        free = shutil.disk_usage(target.parent).free
+        raise HostFailure(
+            f"the tables cannot be written: {error}; they need more than {written:,} bytes, and {free:,} are free",
+            where=str(target.absolute()),
+            fix="make room, export less with --since or --device, or name a place on another disk",
+        ) from error
 
 
 def _sqlite_value(value: Any) -> Any:

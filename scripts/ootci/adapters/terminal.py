@@ -1,8 +1,10 @@
-"""Progress for people, on stderr: a live line on a terminal, plain lines and a heartbeat elsewhere."""
+"""The one way to print, and progress for people: a live line on a terminal, plain lines and a heartbeat elsewhere."""
 
 from __future__ import annotations
 
 import contextlib
+import json
+import logging
 import os
 import re
 import sys
@@ -10,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 
+import click
 from rich.console import Console
 from rich.text import Text
 
@@ -21,6 +24,72 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 def plain(text: str) -> str:
     """Text of a foreign process without ANSI sequences and control characters; tabs and newlines stay."""
     return _CONTROL.sub("", _ANSI.sub("", text))
+
+
+_CONTROLS_OF_DIRECTION = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_INVISIBLE = "\u00ad\u180e\u200b-\u200d\u2028\u2029\u2060-\u2064\u206a-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff"
+_NO_CHARACTERS = "\ufffe\uffff"
+"""XML can hold these in no way, not even escaped."""
+_DECEIVING = re.compile(f"[{_CONTROLS_OF_DIRECTION}{_INVISIBLE}{_NO_CHARACTERS}]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """Text without terminal codes and control characters, in which characters that deceive the eye are spelled out.
+
+    A right-to-left override becomes the visible ``<U+202E>``: it can reorder nothing, and a reader sees that it was
+    there. Tabs and newlines stay.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    text = _SURROGATE.sub("\ufffd", plain(text.replace("\r\n", "\n")))
+    return _DECEIVING.sub(lambda match: f"<U+{ord(match.group()):04X}>", text)
+
+
+def one_line(text: str) -> str:
+    """Foreign text on one line, in which nothing is hidden."""
+    return " ".join(clean(text).split())
+
+
+_COMMAND = re.compile(r"^([^\S\n]*):(?=:)|##(?=\[)", re.MULTILINE)
+"""How a line begins that a runner of GitHub Actions takes for a command, and what it looks for within a line
+(GitHub's runner, ``ActionCommand``)."""
+
+
+def echo(text: str, *, err: bool = False, head: str = "", end: str = "\n") -> None:
+    """Print lines of ours. Foreign text in them has been made one line before, by :func:`one_line`.
+
+    Nothing in them speaks to a terminal, turns or hides other text, or is a command of GitHub's runner.
+
+    Args:
+        text: the lines.
+        err: print on stderr.
+        head: printed before them as it is: our own colours, or our own command for a runner.
+        end: printed after them.
+
+    """
+    colour = False if os.environ.get("NO_COLOR") else None
+    click.echo(f"{head}{_printed(text)}{end}", err=err, nl=False, color=colour)
+
+
+def _printed(text: str) -> str:
+    return _COMMAND.sub(r"\g<0> ", clean(text))
+
+
+def json_text(text: str) -> str:
+    """JSON that means the same, in which the characters that :func:`echo` would spell out are escaped."""
+    return _NOT_IN_JSON.sub(lambda match: json.dumps(match.group())[1:-1], text)
+
+
+_NOT_IN_JSON = re.compile(f"{_DECEIVING.pattern}|[\x7f-\x9f]")
+
+
+class DebugLog(logging.Handler):
+    """Prints what is logged, with the time."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print one record."""
+        echo(f"{self.formatter.formatTime(record) if self.formatter else ''} {one_line(record.getMessage())}", err=True)
 
 
 class Progress:
@@ -39,7 +108,7 @@ class Progress:
 
     def say(self, text: str) -> None:
         """One line that stays."""
-        self.console.print(Text(text))
+        self.console.print(Text(_printed(text.replace("\n", " "))))
 
     def update(self, detail: str) -> None:
         """What the current step is doing just now; the last line of a build, say. May be called from any thread."""
@@ -52,11 +121,11 @@ class Progress:
         self._detail = ""
         started, done = time.monotonic(), threading.Event()
         if self.console.is_terminal:
-            with self.console.status(Text(title)) as status:
+            with self.console.status(Text(_printed(title))) as status:
 
                 def show() -> None:
                     while not done.wait(0.2):
-                        status.update(Text(self._line(title, started)[: max(20, self.console.width - 4)]))
+                        status.update(Text(_printed(self._line(title, started))[: max(20, self.console.width - 4)]))
 
                 with _beside(show, done):
                     yield

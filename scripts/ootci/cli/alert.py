@@ -10,7 +10,7 @@ from ootci.adapters.github_issues import ACTIONS_BOT, GithubIssues
 from ootci.adapters.github_rest import GithubRest
 from ootci.cli.home import decided, named_repository, token_to_write
 from ootci.cli.options import folder_options, format_option
-from ootci.cli.show import append, note, one_line, show
+from ootci.cli.show import append, note, one_line, show, show_text
 from ootci.errors import EXIT_INFRASTRUCTURE, NightlyStale
 from ootci.flows import alert as flow
 from ootci.flows.context import Folders
@@ -108,7 +108,7 @@ class _Said:
     def __call__(self, text: str) -> None:
         self.lines.append(one_line(text))
         if self._at_once:
-            click.echo(self.lines[-1])
+            show_text(self.lines[-1])
 
 
 @click.command("watch", short_help="Say whether the nightly still runs.")
@@ -121,14 +121,20 @@ class _Said:
 def watch(github_output: Path | None, exit_zero: bool, output_format: str, folders: Folders) -> None:
     """Say whether the newest nightly is young enough, as verdicts.json says. Exit code 3 when it is not.
 
+    Before the first nightly there is nothing to be late, and the exit code is 0.
+
     It is for a workflow of its own, at another time than the nightly: who does not run cannot say so.
     """
     verdicts = read(Verdicts, folders.workspace.verdicts)
     state = "never" if verdicts.plan_id is None else "stale" if verdicts.stale_reason else "fresh"
     if github_output is not None:
         append(f"nightly={state}\n", github_output)
-    reason = None if state == "fresh" else verdicts.stale_reason or "the history holds no nightly at all"
-    text = f"the nightly does not run: {reason}" if reason else f"the nightly runs: the newest is {verdicts.plan_id}"
+    reason = verdicts.stale_reason if state == "stale" else None
+    text = {
+        "never": "there has been no nightly yet: the history holds none",
+        "stale": f"the nightly does not run: {reason}",
+        "fresh": f"the nightly runs: the newest is {verdicts.plan_id}",
+    }[state]
     show({"nightly": state, "plan_id": verdicts.plan_id, "reason": reason}, output_format, one_line(text))
     if reason is None:
         return

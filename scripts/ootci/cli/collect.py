@@ -51,7 +51,7 @@ def collect_command(
         run = collect(item.device, plan, folder, now=clock(), attempt=attempt_number())
     for stage in run.stages:
         if (stage.reason or "").startswith(NOT_KNOWN):
-            click.echo(f"{device} {stage.name}: {stage.reason}", err=True)
+            note(f"{device} {stage.name}: {stage.reason}")
     if durations_to is not None:
         before = remembered(workspace.durations).get(device, {})
         write(Durations(devices={device: averaged(before, run)}), durations_to)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
+from ootci.adapters.terminal import json_text
 from ootci.cli.options import folder_options, format_option
-from ootci.cli.show import show_table
+from ootci.cli.show import show_table, show_text
 from ootci.flows.context import Folders
 
 
@@ -32,4 +33,4 @@ def list_command(output_format: str, folders: Folders) -> None:
 @folder_options("devices")
 def show_command(name: str, folders: Folders) -> None:
     """Print a device with every default filled in, as JSON."""
-    click.echo(folders.device(name).device.model_dump_json(indent=2))
+    show_text(json_text(folders.device(name).device.model_dump_json(indent=2)))

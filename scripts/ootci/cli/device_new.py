@@ -13,7 +13,7 @@ import click
 from pydantic import TypeAdapter, ValidationError
 
 from ootci.adapters.interpreter import program
-from ootci.cli.show import note
+from ootci.cli.show import note, show_text
 from ootci.errors import BadOption
 from ootci.model.device import DEFAULT_FOLDER, load_device
 from ootci.model.device.values import MEANINGS, Handle, Name, Requirement, Text
@@ -44,8 +44,9 @@ def _is_a(kind: Any) -> Callable[[str], str]:
         try:
             return str(TypeAdapter(kind).validate_python(text.strip()))
         except ValidationError as error:
-            pattern = error.errors()[0].get("ctx", {}).get("pattern", "")
-            raise click.UsageError(f"{text!r} should be {MEANINGS.get(pattern, 'a short text')}") from None
+            told = error.errors()[0].get("ctx", {})
+            meant = f"should be {MEANINGS.get(told.get('pattern', ''), 'a short text')}"
+            raise click.UsageError(f"{text!r}: {told['error']}" if "error" in told else f"{text!r} {meant}") from None
 
     return check
 
@@ -165,7 +166,7 @@ def _write(file: Path, text: str) -> None:
 
 
 def _say_what_is_next(file: Path, answers: Answers) -> None:
-    click.echo(str(file))
+    show_text(str(file))
     if answers.source.kind == "path" and not (file.parent / answers.source.text).is_dir():
         note(f"note: there is no folder {file.parent / answers.source.text} yet")
     schema = file.parent / device_schema_file().name

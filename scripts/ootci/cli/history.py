@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from datetime import datetime, timezone
+from pathlib import Path
 
 import click
 
@@ -37,7 +39,9 @@ def _data_branch(folders: Folders, remote: str | None, branch: str) -> DataBranc
 
 
 def _remote(given: str | None) -> str:
-    remote = given or origin()
+    # Git works in the history folder, where a path would lead somewhere else.
+    is_path = given is not None and not re.match(r"[^/]*:", given)
+    remote = str(Path(given).absolute()) if given and is_path else given or origin()
     if remote is None:
         raise BadOption(
             "there is no remote",
@@ -111,10 +115,10 @@ def _verify_lines(report: Report, bullet: str) -> list[str]:
         f"{report.outcomes} outcomes in {bytes_text(report.bytes)}; {report.texts} runs have their texts and "
         f"{report.measures} their measures"
     ]
-    lines += [f"{bullet}note: {note}" for note in report.notes]
+    lines += [f"{bullet}note: {one_line(note)}" for note in report.notes]
     for problem in report.problems:
-        lines.append(f"{bullet}{problem.where}: {problem.what}")
-        lines.append(f"    what to do: {problem.fix}")
+        lines.append(f"{bullet}{one_line(problem.where)}: {one_line(problem.what)}")
+        lines.append(f"    what to do: {one_line(problem.fix)}")
     count = len(report.problems)
     lines.append(f"{count} problem{'' if count == 1 else 's'}" if count else "everything can be read back")
     return lines
@@ -153,7 +157,7 @@ def gc(texts_nights: int, measures_runs: int, dry_run: bool, output_format: str,
         if not dry_run:
             remove(found, folders.history)
     files = [(str(file.path.relative_to(folders.history)), file.size) for file in found]
-    lines = [f"{name}  {bytes_text(size)}" for name, size in files]
+    lines = [f"{one_line(name)}  {bytes_text(size)}" for name, size in files]
     facts = {"removed": not dry_run, "files": [{"file": name, "bytes": size} for name, size in files]}
     show(facts, output_format, "\n".join([*lines, f"{'would remove' if dry_run else 'removed'} {_summary(found)}"]))
 

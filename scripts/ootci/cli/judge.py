@@ -36,9 +36,9 @@ def judge_command(output_format: str, folders: Folders) -> None:
 def _verdicts_text(verdicts: Verdicts, markdown: bool) -> str:
     if markdown:
         rows = [(item.device, item.verdict.value, item.reason) for item in verdicts.devices]
-        return f"{table(('device', 'verdict', 'reason'), rows, markdown=True)}\n\n{verdicts.summary}"
+        return f"{table(('device', 'verdict', 'reason'), rows, markdown=True)}\n\n{one_line(verdicts.summary)}"
     lines = [f"{item.device}: {item.verdict.value}: {one_line(item.reason)}" for item in verdicts.devices]
-    return "\n".join([*lines, verdicts.summary])
+    return "\n".join([*lines, one_line(verdicts.summary)])
 
 
 @click.command("gate", short_help="Say whether one may merge.")

@@ -17,6 +17,7 @@ import click
 
 from ootci import __version__
 from ootci.adapters.annotation import show_error
+from ootci.adapters.terminal import DebugLog, echo
 from ootci.errors import EXIT_INFRASTRUCTURE, EXIT_INPUT, HostFailure, OotciError
 
 GC_THRESHOLD = 100_000
@@ -115,7 +116,7 @@ def cli(debug: bool) -> None:
     Exit codes: 0 fine, 1 the device failed or the gate says no, 2 the input is wrong, 3 infrastructure failed.
     """
     if debug:
-        logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s")
+        logging.basicConfig(level=logging.INFO, handlers=[DebugLog()])
         logging.getLogger("ootci").setLevel(logging.DEBUG)
 
 
@@ -151,7 +152,7 @@ def main() -> None:
         show_error(error)
         code = error.exit_code
     except (click.exceptions.Abort, KeyboardInterrupt) as error:
-        click.echo("interrupted", err=True)
+        echo("interrupted", err=True)
         cause = error if isinstance(error, KeyboardInterrupt) else error.__cause__
         code = 128 + (cause.args[0] if isinstance(cause, KeyboardInterrupt) and cause.args else signal.SIGINT)
     except click.ClickException as error:
@@ -164,6 +165,6 @@ def main() -> None:
         show_error(HostFailure(f"the machine refused: {error.strerror or error}", where=where, fix="see what is there"))
         code = EXIT_INFRASTRUCTURE
     except Exception:  # the last line of defence: exit code 1 would say that the device failed
-        click.echo(f"a defect of ootci itself, please report it:\n{traceback.format_exc()}", err=True)
+        echo(f"a defect of ootci itself, please report it:\n{traceback.format_exc()}", err=True)
         code = EXIT_INFRASTRUCTURE
     sys.exit(code if isinstance(code, int) else 0)

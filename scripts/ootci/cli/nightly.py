@@ -12,11 +12,11 @@ from ootci.adapters.folder_lock import locked
 from ootci.adapters.interpreter import program
 from ootci.adapters.terminal import Progress
 from ootci.cli.options import device_option, folder_options, format_option, suites_option, torch_option
-from ootci.cli.show import one_line, show, show_table, stage_lines
+from ootci.cli.show import one_line, show, show_table, show_text, stage_lines
 from ootci.errors import BadOption
 from ootci.flows.context import Folders
-from ootci.flows.nightly import Night, exit_code, run_in_environment, run_night, runs_of
-from ootci.flows.reports import take_in
+from ootci.flows.nightly import Night, exit_code, run_in_environment, run_night
+from ootci.flows.reports import reported_runs, take_in
 from ootci.model.build import StageResult
 from ootci.model.device import DEFAULT_FOLDER, RegisteredDevice, load_device, load_registry
 from ootci.model.duration import duration
@@ -91,9 +91,9 @@ def device_run(
 def external(strict: bool, output_format: str, folders: Folders) -> None:
     """Take in the reports of devices that are run elsewhere (`external` in their files), for `ootci history append`.
 
-    Each is downloaded within limits and read as data. One that is missing, broken, another device's, older than the
-    device's cadence allows, or was taken in before is a warning here and NO_DATA in the nightly: it costs no other
-    device anything.
+    Each is downloaded within limits and read as data. One that is missing, older than the device's cadence allows, or
+    was taken in before is a warning here and NO_DATA in the nightly. One that is broken or another device's is a
+    warning, too, and in the nightly a report that cannot be read. Neither costs another device anything.
     """
     lines: list[str] = []
     taken, refused = take_in(read(Plan, folders.workspace.plan), folders.registry(), folders, lines.append)
@@ -116,24 +116,24 @@ def _night(
 
 def _report(planned: Plan, verdicts: Verdicts, folders: Folders, output_format: str) -> None:
     """Print the row of every device that ran, what was tested and why it is as it is, and where the page is."""
-    runs = runs_of(planned, folders)
+    runs = reported_runs(folders.workspace, planned, lambda _: None)
     mine = [item for item in verdicts.devices if any(run.device == item.device for run in planned.runs)]
     show_table(HEADINGS, [_row(item, runs[item.device]) for item in mine if item.device in runs], output_format)
     if output_format == "json":
         return
-    click.echo("")
+    show_text("\n")
     for item in mine:
-        click.echo(f"{item.device}: {item.verdict.value}: {one_line(item.reason)}")
+        show_text(f"{item.device}: {item.verdict.value}: {one_line(item.reason)}")
         request = item.torch_request
         if item.torch is not None:
-            click.echo(f"  torch {one_line(item.torch.version)} (git {one_line(item.torch.git_version or 'unknown')})")
+            show_text(f"  torch {one_line(item.torch.version)} (git {one_line(item.torch.git_version or 'unknown')})")
         plugin = runs[item.device].plugin if item.device in runs else None
         if plugin is not None:
-            click.echo(f"  plugin {one_line(plugin.package)} {one_line(plugin.version or 'that could not be built')}")
+            show_text(f"  plugin {one_line(plugin.package)} {one_line(plugin.version or 'that could not be built')}")
         if request is not None and request.fallback_reason:
-            click.echo(f"  FALLBACK: {one_line(request.deviation or '')}")
+            show_text(f"  FALLBACK: {one_line(request.deviation or '')}")
         _say_findings(folders.site / API / "findings" / f"{item.device}.json")
-    click.echo(f"\ndashboard: {folders.site / 'index.html'}")
+    show_text(f"\ndashboard: {one_line(str(folders.site / 'index.html'))}")
 
 
 def _say_findings(file: Path) -> None:
@@ -141,11 +141,11 @@ def _say_findings(file: Path) -> None:
     found = FindingsFile.model_validate_json(file.read_bytes()).findings
     for finding in found[:FINDINGS]:
         tests = f"{finding.tests} tests: " if finding.tests else ""
-        click.echo(f"  {tests}{one_line(finding.text)}")
+        show_text(f"  {tests}{one_line(finding.text)}")
         if finding.needed_for and finding.implement:
-            click.echo(f"    {finding.needed_for} {finding.implement}")
+            show_text(f"    {finding.needed_for} {finding.implement}")
     if len(found) > FINDINGS:
-        click.echo(f"  {len(found) - FINDINGS} more findings are on its page")
+        show_text(f"  {len(found) - FINDINGS} more findings are on its page")
 
 
 def _row(item: DeviceVerdict, run: Run) -> tuple[str, ...]:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import click
 
+from ootci.adapters.folder_lock import locked
 from ootci.adapters.terminal import Progress
 from ootci.cli.options import device_option, folder_options, format_option, payload_option, torch_option
-from ootci.cli.show import append, show, table
+from ootci.cli.show import append, one_line, show, table
 from ootci.flows.context import Folders
 from ootci.flows.nightly import make_plan
 from ootci.flows.proposal import proposed
@@ -61,18 +62,21 @@ def plan_command(
     if folders.devices.is_file() and not any(chosen) and not pull_request:
         # Who names one file asks for its device, paused and due another day or not; a delivery asks the file.
         chosen = (registry[0].device.name,)
-    result = make_plan(
-        registry,
-        folders,
-        Progress(),
-        chosen=chosen,
-        torch=torch,
-        proposed=partial(proposed, pull_request, payload) if pull_request else None,
-        suffix=plan_suffix,
-    )
-    past, known = History(folders.history), remembered(durations_from)
-    seconds = {run.device: measured(past.newest_runs(run.device)) or known.get(run.device, {}) for run in result.runs}
-    write(Durations(devices=seconds), folders.workspace.durations)
+    with locked(folders.work):
+        result = make_plan(
+            registry,
+            folders,
+            Progress(),
+            chosen=chosen,
+            torch=torch,
+            proposed=partial(proposed, pull_request, payload) if pull_request else None,
+            suffix=plan_suffix,
+        )
+        past, known = History(folders.history), remembered(durations_from)
+        seconds = {
+            run.device: measured(past.newest_runs(run.device)) or known.get(run.device, {}) for run in result.runs
+        }
+        write(Durations(devices=seconds), folders.workspace.durations)
     if github_output is not None:
         append(_outputs(result, registry), github_output)
     show(result, output_format, lambda markdown: _table(result) if markdown else _lines(result))
@@ -81,9 +85,9 @@ def plan_command(
 def _lines(result: Plan) -> str:
     lines = []
     for run in result.runs:
-        where = f", run elsewhere: {run.external}" if run.external else ""
-        lines.append(f"{run.device}: torch {run.torch.version or 'none'} ({run.torch.channel.value}){where}")
-    lines += [f"{left.device}: left out, {left.reason}" for left in result.left_out]
+        where = f", run elsewhere: {one_line(run.external)}" if run.external else ""
+        lines.append(f"{run.device}: torch {one_line(run.torch.version or 'none')} ({run.torch.channel.value}){where}")
+    lines += [f"{left.device}: left out, {one_line(left.reason)}" for left in result.left_out]
     return "\n".join(lines)
 
 

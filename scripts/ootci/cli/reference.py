@@ -7,7 +7,7 @@ from click.shell_completion import BashComplete, FishComplete, ZshComplete
 
 from ootci import errors
 from ootci.cli.options import format_option
-from ootci.cli.show import show
+from ootci.cli.show import show, show_text
 from ootci.errors import OotciError
 from ootci.model.schema import device_schema, schemas
 
@@ -18,13 +18,13 @@ SHELLS = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 @click.argument("file", type=click.Choice(list(schemas()), case_sensitive=True))
 def schema(file: str) -> None:
     """Print the JSON schema (draft-07) of a FILE in which the stages meet, or of what `ootci diff` prints."""
-    click.echo(schemas()[file], nl=False)
+    show_text(schemas()[file])
 
 
 @click.command("schema")
 def device_schema_command() -> None:
     """Print the JSON schema (draft-07) of a device file."""
-    click.echo(device_schema(), nl=False)
+    show_text(device_schema())
 
 
 def _kinds() -> dict[str, type[OotciError]]:
@@ -56,4 +56,4 @@ def completion(context: click.Context, shell: str) -> None:
     zsh    ootci completion zsh > "${fpath[1]}/_ootci"
     fish   ootci completion fish > ~/.config/fish/completions/ootci.fish
     """
-    click.echo(SHELLS[shell](context.find_root().command, {}, "ootci", "_OOTCI_COMPLETE").source())
+    show_text(SHELLS[shell](context.find_root().command, {}, "ootci", "_OOTCI_COMPLETE").source())

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from ootci.adapters.annotation import show_warning
 from ootci.adapters.crcr import Relay
 from ootci.cli.options import folder_options, format_option, payload_option
-from ootci.cli.show import note, show
+from ootci.cli.show import note, one_line, show, show_text
 from ootci.errors import BadOption, OotciError
 from ootci.flows.context import Folders, attempt_number, run_url
 from ootci.flows.proposal import delivered
@@ -116,7 +116,7 @@ def _hand_all_in(reports: Sequence[RelayReport], to: Relay, strict: bool, output
             status, end = item.workflow.status.value, item.workflow.conclusion
             taken.append({"device": name, "status": status, "conclusion": end.value if end else None, "answer": said})
             if output_format != "json":
-                click.echo(f"{name}: reported {status}{f', {end.value}' if end else ''}; {said}")
+                show_text(one_line(f"{name}: reported {status}{f', {end.value}' if end else ''}; {said}"))
     if output_format == "json":
         show(taken, output_format, "")
     if failed is not None and strict:

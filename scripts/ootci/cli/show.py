@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-import click
 from pydantic import BaseModel
 
-from ootci.adapters.terminal import plain
+from ootci.adapters.terminal import echo, json_text
+from ootci.adapters.terminal import one_line as one_line
 from ootci.model.build import StageResult, StageStatus
 from ootci.model.duration import duration
 
@@ -28,10 +28,15 @@ def show(
     if output_format != "json":
         printed = text if isinstance(text, str) else text(output_format == "markdown")
     elif isinstance(data, BaseModel):
-        printed = data.model_dump_json(indent=1)
+        printed = json_text(data.model_dump_json(indent=1))
     else:
         printed = json.dumps(data, indent=1)
-    click.echo(printed, nl=bool(printed) and not printed.endswith("\n"))
+    show_text(printed)
+
+
+def show_text(text: str) -> None:
+    """Print lines of ours on stdout as they are."""
+    echo(text, end="\n" if text and not text.endswith("\n") else "")
 
 
 def show_table(
@@ -51,8 +56,8 @@ def show_stages(stages: Sequence[StageResult], output_format: str) -> None:
 
 
 def note(text: str) -> None:
-    """Print a remark on stderr."""
-    click.echo(text, err=True)
+    """Print a remark of one line on stderr."""
+    echo(one_line(text), err=True)
 
 
 def append(text: str, file: Path) -> None:
@@ -88,11 +93,6 @@ def bytes_text(size: int) -> str:
     if size < 1000:
         return f"{size} B"
     return f"{size / 1000:.1f} kB" if size < 999_950 else f"{size / 1_000_000:.1f} MB"
-
-
-def one_line(text: str) -> str:
-    """Text of a device's run on one line, which no terminal and no workflow takes for a command."""
-    return " ".join(plain(text).split())
 
 
 def shortened(text: str, length: int) -> str:

@@ -14,13 +14,12 @@ from ootci.adapters.python_env import as_it_is
 from ootci.adapters.terminal import Progress
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, HostFailure, OotciError
 from ootci.flows.context import Folders, attempt_number, clock, run_url
-from ootci.flows.reports import append_workspace, take_in
+from ootci.flows.reports import append_workspace, require_date, take_in
 from ootci.history.store import History
 from ootci.model.build import Build, StageResult
 from ootci.model.device import Device, RegisteredDevice
 from ootci.model.plan import Plan, PlannedRun, Trigger
-from ootci.model.record import read, write
-from ootci.model.run import Run
+from ootci.model.record import write
 from ootci.model.torch_build import Channel, TorchRequest
 from ootci.model.verdict import AS_EXPECTED, VerdictName, Verdicts
 from ootci.stages import render
@@ -103,17 +102,11 @@ def _one_device(
         night.say_stages(tested)
         collect(item.device, planned, folder, now=clock(), attempt=attempt_number())
     except OotciError as error:
-        progress.say(f"{run.device}: {error.id}: {error}")
+        for line in (f"{run.device}: {error.id}: {error.what}", *error.rest):
+            progress.say(line)
     except Exception:  # the nightly's last line of defence: the device becomes NO_DATA, and the defect is shown
-        progress.say(f"{run.device}: a defect of ootci itself, please report it:\n{traceback.format_exc()}")
-
-
-def runs_of(planned: Plan, folders: Folders) -> dict[str, Run]:
-    """The runs of a nightly in the work folder, by device."""
-    files = {run.device: folders.workspace.run(run.device).run for run in planned.runs}
-    runs = {device: read(Run, path) for device, path in files.items() if path.exists()}
-    # A stage that failed before it could clear the folder leaves an earlier nightly's run there.
-    return {device: run for device, run in runs.items() if run.plan_id == planned.id}
+        for line in f"{run.device}: a defect of ootci itself, please report it:\n{traceback.format_exc()}".splitlines():
+            progress.say(line)
 
 
 def exit_code(planned: Plan, verdicts: Verdicts) -> int:
@@ -184,6 +177,9 @@ def make_plan(
             proposed=proposed() if proposed else None,
             say=progress.say,
         )
+    if planned.trigger.proposal is None:
+        # Before devices are tested for hours.
+        require_date(planned.id, planned.created_at, History(folders.history), clock())
     write(planned, folders.workspace.plan)
     return planned
 

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from ootci.adapters.annotation import show_warning
 from ootci.adapters.download import DownloadProblem
 from ootci.adapters.download import read as download
 from ootci.adapters.folder_lock import held
-from ootci.errors import ExternalUnreachable, OotciError
+from ootci.errors import ExternalUnreachable, OotciError, PlanMisdated
 from ootci.flows.context import Folders, attempt_number, clock
 from ootci.history.store import History
 from ootci.model.device import RegisteredDevice, find_device
 from ootci.model.plan import Plan, PlannedRun
-from ootci.model.record import read, write
+from ootci.model.record import read, utc_text, write, write_atomic
 from ootci.model.run import Run
-from ootci.model.workspace import Workspace
-from ootci.stages.external import taken_in
+from ootci.model.workspace import RunFolder, Workspace
+from ootci.stages.collect import unreadable
+from ootci.stages.external import reported, taken_in
 
 MAX_BYTES = 32 * 1024 * 1024
 """A run.json of 20,000 tests has 7 MB."""
 SECONDS = 120.0
 PATIENCE = 60.0
 """Seconds that appending waits for another command to have ended."""
+CLOCKS = timedelta(hours=1)
+"""How much the clocks of two machines may differ."""
 
 
 def take_in(
@@ -58,52 +65,114 @@ def _one(plan: Plan, run: PlannedRun, registry: tuple[RegisteredDevice, ...], fo
     except DownloadProblem as problem:
         raise ExternalUnreachable(str(problem), where=address, fix="see whether it is published there") from problem
     before = next(iter(History(folders.history).newest_stored(device.name)), None)
-    taken = taken_in(device, plan, content, before.head if before else None, now=now, attempt=attempt_number())
+    try:
+        found = reported(device, content, address, now)
+    except OotciError:
+        # It is kept as it is, so that the night says that there was a report that cannot be used.
+        write_atomic(folders.workspace.run(device.name).run, content)
+        raise
+    taken = taken_in(device, plan, found, before.head if before else None, now=now, attempt=attempt_number())
     write(taken, folders.workspace.run(device.name).run)
     return f"taken in from {address}, {(now - taken.finished_at).total_seconds() / 3600:.1f} hours old"
 
 
-def reported_runs(workspace: Workspace, plan: Plan, say: Callable[[str], None]) -> dict[str, Run]:
-    """What was reported of a plan's devices, by device: of each its last attempt.
+@dataclass(frozen=True)
+class Found:
+    """A run.json in the work folder, and what may be taken of it.
 
-    A run lies in the folder of its device, or in one of the name that its artifact has. It comes from a job that ran
-    vendor code: a bad one is as good as none, which is said, and keeps no other out; what lies in the folder of another
-    device is not read.
+    Attributes:
+        folder: the run's folder.
+        run: the run that counts, of the device and the attempt that the folder belongs to.
+        problem: why it says only that the report is unreadable; None where the report is good.
+
     """
-    runs: dict[str, Run] = {}
-    for planned in plan.runs:
-        attempts = [f"run-{planned.device}-{number}" for number in range(attempt_number(), 0, -1)]
-        for name in (planned.device, *attempts):
-            path = workspace.run(name).run
-            if not path.exists():
-                continue
-            try:
-                run = read(Run, path)
-            except OotciError as error:
-                say(f"{planned.device}: {error.what}")
-                continue
-            if (run.id, run.device) == (planned.run_id, planned.device):
-                runs[planned.device] = run
-                break
-    return runs
+
+    folder: RunFolder
+    run: Run
+    problem: str | None = None
+
+
+_FOLDER = re.compile(r"(?:run-(?P<of>[a-z0-9_]+)-(?P<attempt>[1-9]\d{0,8}))|(?P<device>[a-z0-9_]+)")
+"""A run's folder has the name of its device, or of the artifact that its job uploaded."""
+
+
+def _found(workspace: Workspace, plan: Plan, say: Callable[[str], None]) -> Iterator[Found]:
+    """The reports of a plan's devices.
+
+    They come from jobs that ran vendor code. A report belongs to the device and the attempt of the folder that it came
+    in: one that says something else, or cannot be read, is a report of that device that cannot be used.
+    """
+    now = clock()
+    for folder in workspace.runs():
+        name = _FOLDER.fullmatch(folder.path.name)
+        if name is None or not os.path.lexists(folder.run):
+            continue
+        device, uploaded = name["of"] or name["device"], int(name["attempt"] or 0)
+        attempt = uploaded or attempt_number()
+        planned = plan.expected(device)
+        try:
+            run, problem = read(Run, folder.run), None
+        except OotciError as error:
+            run, problem = None, error.what
+        # What was taken in or uploaded just now is of this plan; anything else may be left of an earlier one.
+        is_fresh = planned is not None and (planned.external is not None or uploaded == attempt_number())
+        if run is not None and run.plan_id != plan.id and not is_fresh:
+            continue
+        if planned is None or attempt > attempt_number():
+            say(f"{folder.run}: not taken, the plan {plan.id} expects no attempt {attempt} of {device}")
+            continue
+        if run is not None:
+            problem = _problem(run, plan, planned, uploaded, now)
+        if run is None or problem is not None:
+            say(f"{folder.run}: not taken, {problem}")
+            run = unreadable(plan, planned, attempt, problem or "")
+        yield Found(folder, run.recounted(), problem)
+
+
+def _problem(run: Run, plan: Plan, planned: PlannedRun, uploaded: int, now: datetime) -> str | None:
+    """What in a report cannot be; None when nothing is wrong with it."""
+    if run.attempt > attempt_number() or (uploaded and run.attempt != uploaded):
+        return f"it says attempt {run.attempt} and this is attempt {uploaded or attempt_number()}"
+    if run.finished_at < run.started_at:
+        return f"it ended at {utc_text(run.finished_at)}, before it began at {utc_text(run.started_at)}"
+    if run.finished_at > now + CLOCKS:
+        return f"it ended at {utc_text(run.finished_at)}, which is not yet"
+    if (run.id, run.device) != (planned.run_id, planned.device):
+        return f"it is a report of {run.device[:40]!a}, run {run.id[:80]!a}"
+    # A report from elsewhere was made before tonight's plan; how old it may be was looked at when it was taken in.
+    if run.started_at < plan.created_at - CLOCKS and planned.external is None:
+        return f"it began at {utc_text(run.started_at)}, before it was planned at {utc_text(plan.created_at)}"
+    return None
+
+
+def reported_runs(workspace: Workspace, plan: Plan, say: Callable[[str], None]) -> dict[str, Run]:
+    """What was reported of a plan's devices, by device: of each its last attempt."""
+    runs: dict[str, Found] = {}
+    for found in _found(workspace, plan, say):
+        before = runs.get(found.run.device)
+        rank = (found.run.attempt, found.problem is None)
+        if before is None or rank > (before.run.attempt, before.problem is None):
+            runs[found.run.device] = found
+    return {device: found.run for device, found in runs.items()}
 
 
 def append_workspace(workspace: Workspace, store: History, say: Callable[[str], None]) -> tuple[int, int]:
-    """Add the work folder's plan and every run.json that belongs to it.
+    """Add the work folder's plan and what was reported of its devices.
 
-    The folders of runs may be artifacts of jobs that ran vendor code: only a valid run that the plan expected is
-    taken, and a bad one never keeps the others out.
+    A report that cannot be used never keeps the others out; that there was one is added, unless a good one of the same
+    attempt is there.
 
     Args:
         workspace: the work folder.
         store: the history.
-        say: told about each run that was not taken.
+        say: told about each report that was not taken.
 
     Returns:
         How many runs were new, and how many were there already.
 
     Raises:
         StageFileMissing: there is no plan.
+        PlanMisdated: the plan is of the future, or older than the newest one.
         HistoryConflict: a different plan has the same id.
         Busy: another command writes to the history.
 
@@ -112,28 +181,51 @@ def append_workspace(workspace: Workspace, store: History, say: Callable[[str], 
     store.folder.mkdir(parents=True, exist_ok=True)
     # The result of hours of testing is worth a wait.
     with held(store.folder, PATIENCE), store.together():
+        require_date(plan.id, plan.created_at, store, clock())
         store.append_plan(plan)
         return _append_runs(workspace, plan, store, say)
 
 
+def require_date(plan_id: str, planned: datetime, history: History, now: datetime) -> None:
+    """Refuse the date of a plan that the history does not have yet.
+
+    Raises:
+        PlanMisdated: it is in the future, or before the newest nightly.
+
+    """
+    plans = history.plans()
+    if any(plan.id == plan_id for plan in plans):
+        return
+    if planned > now + CLOCKS:
+        what = f"the plan is of {utc_text(planned)}, and it is {utc_text(now)}"
+        raise PlanMisdated(what, where=plan_id, fix="set the clock of the machine that planned it, and plan again")
+    if not plans or planned >= plans[-1].created_at:
+        return
+    newest, where = plans[-1], str(history.folder)
+    what = f"the plan is of {utc_text(planned)}, before the newest nightly {newest.id} of {utc_text(newest.created_at)}"
+    fix = "set this machine's clock and plan again"
+    if newest.created_at > now + CLOCKS:
+        fix = (
+            f"if that one's date is wrong, leave it out: `ootci history withdraw {newest.id} --reason ...`; else {fix}"
+        )
+    raise PlanMisdated(what, where=where, fix=fix)
+
+
 def _append_runs(workspace: Workspace, plan: Plan, store: History, say: Callable[[str], None]) -> tuple[int, int]:
-    expected = {(run.run_id, run.device) for run in plan.runs}
     added = known = 0
-    for folder in workspace.runs():
-        if not folder.run.exists():
+    bad: list[Run] = []
+    for found in _found(workspace, plan, say):
+        if found.problem is not None:
+            bad.append(found.run)
             continue
         try:
-            run = read(Run, folder.run)
-            if run.plan_id != plan.id:
-                continue
-            if (run.id, run.device) not in expected:
-                say(f"{folder.run}: not taken, the plan expects no run {run.id} of {run.device}")
-            elif run.attempt > attempt_number():
-                say(f"{folder.run}: not taken, it says attempt {run.attempt} and this is attempt {attempt_number()}")
-            elif store.append_run(run):
+            if store.append_run(found.run):
                 added += 1
             else:
                 known += 1
         except OotciError as error:
-            say(f"not taken: {error.id}: {error}")
+            say(f"{found.folder.run}: not taken, {error.id}: {error.what}")
+    for run in bad:
+        if not store.holds(run):
+            added += store.append_run(run)
     return added, known

@@ -70,7 +70,7 @@ class HistoryReader:
                 plan = Plan.model_validate(record)
                 if plan.id != plan_id:
                     raise ValueError(f"it is the nightly {plan.id}")
-            except (ValueError, ValidationError) as error:
+            except (ValueError, TypeError, ValidationError) as error:
                 raise HistoryCorrupt(f"the plan cannot be read back: {error}", where=str(path), fix=RESTORE) from error
             self._plans[plan_id] = plan
         return self._plans[plan_id]

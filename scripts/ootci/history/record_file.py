@@ -6,12 +6,14 @@ import contextlib
 import json
 import os
 import secrets
+import shutil
 import zlib
 from collections.abc import Mapping
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from ootci.errors import HistoryCorrupt
+from ootci.errors import HistoryCorrupt, HostFailure
 
 RESTORE = "restore the file from the data branch's git history"
 
@@ -63,11 +65,26 @@ def write_files(files: Mapping[Path, bytes]) -> None:
         for path, content in files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-            stream = opened.enter_context(temporary.open("wb"))
             opened.callback(temporary.unlink, missing_ok=True)
-            stream.write(content)
-            stream.flush()
+            # Not buffered: closing a file would try again to write what a full disk did not take.
+            stream = opened.enter_context(temporary.open("wb", buffering=0))
+            _write_all(stream, content, path)
             written[path] = stream.fileno(), temporary
         for path, (descriptor, temporary) in written.items():
             os.fsync(descriptor)
             temporary.replace(path)
+
+
+def _write_all(stream: FileIO, content: bytes, path: Path) -> None:
+    """Write to an unbuffered file, which may take less than all at once."""
+    rest = memoryview(content)
+    try:
+        while rest:
+            rest = rest[stream.write(rest) :]
+    except OSError as error:
+        raise HostFailure(
+            f"the file cannot be written: {error.strerror}; it needs {len(content):,} bytes, and "
+            f"{shutil.disk_usage(path.parent).free:,} are free",
+            where=str(path),
+            fix="make room, then repeat the command; what is there already stays as it is",
+        ) from error

@@ -115,6 +115,10 @@ class History(HistoryReader):
         self._runs.setdefault(run.device, {})[key] = path
         return True
 
+    def holds(self, run: Run) -> bool:
+        """Whether there is a run of the same device, nightly and attempt."""
+        return RunKey(run.plan_id, run.device, run.attempt) in self._files(run.device)
+
     def withdraw(self, plan_id: str, at: datetime, reason: str) -> bool:
         """Leave a nightly and its runs out from now on; their files stay. False when it was withdrawn before.
 

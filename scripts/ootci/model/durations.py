@@ -18,6 +18,7 @@ class Durations(StageFile):
     """How long each test took lately."""
 
     FILE: ClassVar[str] = "durations.json"
+    MAX_KEYS: ClassVar[int] = MAX_TESTS + 1
     WRITTEN_BY: ClassVar[str] = "ootci plan"
 
     devices: dict[str, Annotated[dict[str, Seconds], Field(max_length=MAX_TESTS)]]

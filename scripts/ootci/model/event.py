@@ -17,6 +17,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter,
 
 from ootci.model.build import AnyStage, StageResult, StageStatus
 from ootci.model.outcome import OutcomeName, Way, way
+from ootci.model.plain_file import open_plain
 from ootci.model.record import Time
 from ootci.model.run import ReportState
 
@@ -209,7 +210,7 @@ class Tail:
     def lines(self) -> Iterator[bytes]:
         """The lines appended since the last call; an unfinished last line waits for the next call."""
         try:
-            stream = self._path.open("rb")
+            stream = open_plain(self._path)
         except OSError:
             return
         with stream:
@@ -248,7 +249,10 @@ def append_events(path: Path, events: Iterable[_Event], now: datetime) -> None:
     lines = "".join(
         [event.model_copy(update={"time": now}).model_dump_json(exclude_none=True) + "\n" for event in events]
     )
-    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+    if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
+        # A device's process exchanged it: a pipe would be waited for, a link could lead anywhere.
+        path.unlink()
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o644)
     try:
         size = os.fstat(descriptor).st_size
         begin = "\n" if size and os.pread(descriptor, 1, size - 1) != b"\n" else ""

@@ -23,6 +23,7 @@ from ootci.model.device import OURS
 from ootci.model.excerpt import MAX_TEXT, allowed, excerpt, one_line
 from ootci.model.ids import short_id
 from ootci.model.outcome import Attempt, Outcome, OutcomeName, each_once, way
+from ootci.model.plain_file import open_plain
 from ootci.model.run import ReportState
 
 MAX_BYTES = 256 * 1024 * 1024
@@ -124,7 +125,7 @@ def _read(path: Path, suite: str | None, room: int) -> tuple[list[Outcome], tupl
 
 def _feed(path: Path, guard: _Guard) -> None:
     try:
-        with path.open("rb") as stream:
+        with open_plain(path) as stream:
             size = os.fstat(stream.fileno()).st_size
             if size > MAX_BYTES:
                 raise _Refused(f"it is larger than {MAX_BYTES >> 20} MiB")

@@ -29,6 +29,9 @@ class OutcomeName(str, Enum):
     NOT_RUN = "not_run"
 
 
+MAX_ID_LENGTH = 4_096
+"""Characters of a test's id; what we write ourselves is shorter still."""
+
 FAILURES = frozenset({OutcomeName.FAILED, OutcomeName.ERROR, OutcomeName.CRASHED, OutcomeName.TIMED_OUT})
 """The outcomes that say that the device did something wrong."""
 
@@ -79,7 +82,7 @@ class Attempt(Record):
 class Outcome:
     """One test of one run. Everything in it came from a device run and is hostile until escaped."""
 
-    id: str
+    id: Annotated[str, Field(max_length=MAX_ID_LENGTH)]
     """Stable id, relative to the suites folder: ``smoke/test_x.py::test_y[param]``."""
     suite: str
     """The suite that it belongs to."""

@@ -18,6 +18,8 @@ from pydantic import (
     field_validator,
 )
 
+from .plain_file import open_plain
+
 MAX_BYTES = 1024 * 1024
 
 
@@ -134,7 +136,7 @@ class Probe(_Facts):
 def read_probe(path: Path) -> Probe:
     """What env.json says; nothing at all when it is missing, too large or not what it should be."""
     try:
-        with path.open("rb") as stream:
+        with open_plain(path) as stream:
             return Probe.model_validate_json(stream.read(MAX_BYTES))
     except (OSError, ValidationError):
         return Probe()

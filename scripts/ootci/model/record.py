@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,9 +27,16 @@ from typing_extensions import dataclass_transform
 
 from ootci.errors import StageFileInvalid, StageFileMissing, StageFileTooLarge, StageFileVersion
 
+from .plain_file import open_plain
+
 MAX_BYTES = 128 * 1024 * 1024
-"""The largest stage file that is read: a run.json of 20,000 tests has 7 MB, and a failing test adds 16 kB at most.
-Reading a hostile one may take a hundred times its size in memory, so that more could not be borne."""
+"""The largest stage file that is read: a run.json of 20,000 tests has 7 MB, and a failing test adds 16 kB at most."""
+MAX_VALUES = 4_000_000
+"""Values of a stage file: a test has ten, and a run at most 250,000 tests."""
+MAX_DEPTH = 32
+_INNERMOST = re.compile(rb"\{[:,]*\}|\[,*\]")
+_CHUNK = 1 << 20
+_NO_STRUCTURE = bytes(set(range(256)) - set(b'"{}[]:,'))
 
 FIRST_YEAR, LAST_YEAR = 1970, 2199
 """Times of runs lie between; with others, which only a hostile file has, no one can calculate safely."""
@@ -92,6 +100,8 @@ class StageFile(Record):
 
     FILE: ClassVar[str]
     VERSION: ClassVar[int] = 1
+    MAX_KEYS: ClassVar[int] = 1_000
+    """Keys of one object of the file."""
     WRITTEN_BY: ClassVar[str]
 
     schema_version: int = 1
@@ -120,7 +130,7 @@ def read(kind: type[S], path: Path) -> S:
 
     """
     try:
-        with path.open("rb") as stream:
+        with open_plain(path) as stream:
             text = stream.read(MAX_BYTES + 1)
     except OSError as error:
         raise StageFileMissing(
@@ -137,6 +147,7 @@ def read(kind: type[S], path: Path) -> S:
 
 def parse(kind: type[S], text: bytes, *, where: str) -> S:
     """Validate the bytes of one stage file; ``where`` names their origin in errors (raised as by :func:`read`)."""
+    _require_bounded(kind, text, where)
     try:
         record = kind.model_validate_json(text)
     except ValidationError as error:
@@ -150,6 +161,40 @@ def parse(kind: type[S], text: bytes, *, where: str) -> S:
         ) from error
     check_version(kind, record.schema_version, where=where)
     return record
+
+
+def _require_bounded(kind: type[StageFile], text: bytes, where: str) -> None:
+    """Refuse what would fill the memory when it is parsed: each value costs some, and each unknown key an error.
+
+    Nothing is parsed for it. Of the text only brackets, commas and colons outside of strings are looked at.
+    """
+    bare, what = _structure(text), None
+    if bare.count(b",") + bare.count(b"{") + bare.count(b"[") > MAX_VALUES:
+        what = f"it holds more than {MAX_VALUES:,} values"
+    for _ in range(MAX_DEPTH):
+        if b":," * kind.MAX_KEYS in bare:
+            what = f"an object has more than {kind.MAX_KEYS:,} keys"
+        outer = _INNERMOST.sub(b"", bare.replace(b"{}", b"").replace(b"[]", b""))
+        if what is not None or outer == bare:
+            break
+        bare = outer
+    else:
+        what = f"it nests deeper than {MAX_DEPTH} levels"
+    if what is not None:
+        raise StageFileInvalid(
+            f"{kind.FILE} is not valid: {what}", where=where, fix=f"write it again with `{kind.WRITTEN_BY}`"
+        )
+
+
+def _structure(text: bytes) -> bytes:
+    """The brackets, commas and colons of JSON that are in no string."""
+    bare = text.replace(rb"\\", b"").replace(rb"\"", b"").translate(None, _NO_STRUCTURE)
+    found, inside = [], False
+    for begin in range(0, len(bare), _CHUNK):
+        parts = bare[begin : begin + _CHUNK].split(b'"')
+        found.append(b"".join(parts[inside::2]))
+        inside ^= len(parts) % 2 == 0
+    return b"".join(found)
 
 
 def _stated_version(kind: type[StageFile], text: bytes) -> int:
@@ -209,5 +254,9 @@ def open_atomic(path: Path) -> Iterator[BinaryIO]:
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(path)
+    except OSError as error:
+        # A disk that is full does not say of which file.
+        error.filename = error.filename or str(path)
+        raise
     finally:
         temporary.unlink(missing_ok=True)

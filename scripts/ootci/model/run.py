@@ -180,7 +180,7 @@ class Run(StageFile):
     """The nightly that it belongs to."""
     device: str
     """Name of the device."""
-    attempt: int = 1
+    attempt: Annotated[int, Field(ge=1)] = 1
     """1 for the first attempt; attempts are kept and the latest counts."""
     queued_at: Time | None = None
     """When it began to wait for its machine: when the plan was made, which is a little before the job could start. Null
@@ -220,6 +220,14 @@ class Run(StageFile):
         if len({outcome.id for outcome in outcomes}) != len(outcomes):
             raise ValueError("two tests have one id")
         return outcomes
+
+    def recounted(self) -> Run:
+        """The run with the counts that its outcomes have; those in a report may be other ones."""
+        found: dict[str, list[Outcome]] = {}
+        for outcome in self.outcomes:
+            found.setdefault(outcome.suite, []).append(outcome)
+        suites = [one.model_copy(update={"counts": Counts.of(found.get(one.suite, ()))}) for one in self.suites]
+        return self.model_copy(update={"suites": tuple(suites), "capabilities": CapabilityCounts.of(self.outcomes)})
 
     @property
     def counts(self) -> Counts:

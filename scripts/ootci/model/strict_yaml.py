@@ -7,6 +7,7 @@ This reads its node tree instead, with a budget.
 from __future__ import annotations
 
 import re
+import unicodedata
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -25,7 +26,9 @@ MAX_NODES = 5_000
 MAX_DEPTH = 20
 
 _PLAIN_NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
-_NOT_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_NOT_TEXT = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Categories of Unicode: control characters, those that are invisible or turn the direction of text, lone surrogates,
+and separators of lines that no editor shows."""
 
 Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
 KeyPath = tuple[str | int, ...]
@@ -166,12 +169,19 @@ class _Builder:
                 where=f"{self.shown}:{line}",
                 fix="write the number in plain decimal digits, or put quotes around text",
             )
-        if isinstance(value, str) and (odd := _NOT_TEXT.search(value)):
+        if isinstance(value, str) and (odd := _not_text(value)):
             raise DeviceFileSyntax(
-                f"the text holds the character U+{ord(odd.group()):04X}, which is not text",
+                f"the text holds the character U+{ord(odd):04X}, which is not text",
                 where=f"{self.shown}:{line}",
-                fix="remove the escape sequence",
+                fix="remove the character, or its escape sequence",
             )
         if value is None or isinstance(value, (bool, int, float, str)):
             return value
         return str(node.value)  # dates and binary stay as they were written
+
+
+def _not_text(text: str) -> str | None:
+    """The first character that deceives whoever reads the text; None where all is well."""
+    if text.isascii() and text.isprintable():
+        return None
+    return next((one for one in text if one not in "\t\n" and unicodedata.category(one) in _NOT_TEXT), None)

@@ -14,7 +14,24 @@ AHEAD = timedelta(minutes=15)
 """How far another machine's clock may be ahead of ours."""
 
 
-def taken_in(device: Device, plan: Plan, content: bytes, before: Run | None, *, now: datetime, attempt: int) -> Run:
+def reported(device: Device, content: bytes, address: str, now: datetime) -> Run:
+    """The report that lies at a device's address.
+
+    Raises:
+        ExternalRefused: it is another device's, or its times cannot be.
+        StageFileInvalid, StageFileVersion: it is no run.json that can be read.
+
+    """
+    run = parse(Run, content, where=address)
+    if run.device != device.name:
+        what = f"it is a report of `{ascii(run.device[:40])[1:-1]}` and not of `{device.name}`"
+        raise ExternalRefused(what, where=address, fix="publish the device's own run.json there")
+    if run.finished_at > now + AHEAD or run.started_at > run.finished_at:
+        raise ExternalRefused("the report's times cannot be", where=address, fix="set that machine's clock")
+    return run
+
+
+def taken_in(device: Device, plan: Plan, run: Run, before: Run | None, *, now: datetime, attempt: int) -> Run:
     """The run that the plan expects, made of a report from elsewhere.
 
     Versions, times and outcomes come from the report; device, run and nightly come from the plan. The report is data
@@ -23,29 +40,22 @@ def taken_in(device: Device, plan: Plan, content: bytes, before: Run | None, *, 
     Args:
         device: the device.
         plan: the nightly, which expects the device's report from elsewhere.
-        content: the report.
+        run: the report.
         before: the device's newest run in the history.
         now: the aware time.
         attempt: which attempt of the nightly this is.
 
     Raises:
-        ExternalRefused: it is another device's, too old, from the future, or was taken before.
-        StageFileInvalid, StageFileVersion: it is no run.json that can be read.
+        ExternalRefused: it is too old, or was taken before.
 
     """
     planned = plan.run_of(device.name)
     address = planned.external or ""
-    run = parse(Run, content, where=address)
     age, limit = now - run.finished_at, device.cadence.stale_after
-    hours = limit.total_seconds() / 3600
-    if run.device != device.name:
-        what = f"it is a report of `{ascii(run.device[:40])[1:-1]}` and not of `{device.name}`"
-        raise ExternalRefused(what, where=address, fix="publish the device's own run.json there")
     if age > limit:
+        hours = limit.total_seconds() / 3600
         what = f"the report is {age.total_seconds() / 3600:.0f} hours old, more than {hours:.0f}"
         raise ExternalRefused(what, where=address, fix="see whether the vendor's own nightly still runs")
-    if age < -AHEAD or run.started_at > run.finished_at:
-        raise ExternalRefused("the report's times cannot be", where=address, fix="set that machine's clock")
     if before is not None and (before.started_at, before.finished_at) == (run.started_at, run.finished_at):
         what = f"there is nothing new: the report was taken in as {before.id} already"
         raise ExternalRefused(what, where=address, fix="see whether the vendor's own nightly still runs")

@@ -150,6 +150,58 @@ def test_only_one_module_starts_processes() -> None:
     assert starting == {"adapters/process.py"}
 
 
+def _prints(path: Path) -> list[str]:
+    """By what a source prints."""
+    found = set()
+    for node in ast.walk(_tree(path)):
+        if isinstance(node, ast.Attribute):
+            found.add(f"{node.value.id}.{node.attr}" if isinstance(node.value, ast.Name) else f"?.{node.attr}")
+        elif isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.alias):
+            found.add(node.name.rpartition(".")[2])
+    return sorted(name for name in found if PRINTING.fullmatch(name))
+
+
+PRINTING = re.compile(
+    r"p?print|(click\.)?(echo|secho|echo_via_pager)|(sys\.)?(__)?(stdout|stderr)(__)?|(\w+\.)?(Console|StreamHandler)"
+    r"|logging\.basicConfig|(traceback\.)?print_(exc|exception|stack|tb)|warnings\.warn|showwarning|os\.writev?"
+)
+PRINTER = "adapters/terminal.py"
+CALLS_IT = {"adapters/annotation.py", "cli/main.py", "cli/show.py"}
+
+
+def test_everything_is_printed_by_one_printer() -> None:
+    found = {path.relative_to(PACKAGE).as_posix(): _prints(path) for path in _sources(PACKAGE)}
+    assert "click.echo" in found.pop(PRINTER)
+    # The log is handed to the printer, and events to their file.
+    assert found.pop("cli/main.py") == ["echo", "logging.basicConfig"]
+    assert found.pop("model/event.py") == ["os.write"]
+    assert {path: names for path, names in found.items() if names} == {
+        path: ["echo"] for path in CALLS_IT - {"cli/main.py"}
+    }
+    for path in CALLS_IT:
+        assert "ootci.adapters.terminal.echo" in _ours(PACKAGE / path)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "print('x')",
+        "import click\nclick.echo('x')",
+        "from click import secho as say\nsay('x')",
+        "import sys\nsys.stderr.write('x')",
+        "from sys import stdout",
+        "import os\nos.write(1, b'x')",
+        "from rich.console import Console",
+        "import traceback\ntraceback.print_exc()",
+    ],
+)
+def test_every_other_way_to_print_is_found(tmp_path: Path, source: str) -> None:
+    (tmp_path / "x.py").write_text(source, encoding="utf-8")
+    assert _prints(tmp_path / "x.py")
+
+
 def test_no_process_is_started_through_a_shell() -> None:
     for path in _sources(PACKAGE):
         for node in ast.walk(_tree(path)):
@@ -159,6 +211,19 @@ def test_no_process_is_started_through_a_shell() -> None:
 def test_the_tool_never_imports_torch() -> None:
     for path in _sources(PACKAGE):
         assert not {name for name in imports_of(_tree(path)) if name.split(".")[0] == "torch"}, _id(path)
+
+
+def test_every_call_of_a_server_has_a_time_out() -> None:
+    calls = [
+        (path, node)
+        for path in _sources(PACKAGE)
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name)
+        if node.func.value.id in ("requests", "session") and node.func.attr in ("request", "get", "post", "put", "head")
+    ]
+    assert len(calls) == 4
+    for path, node in calls:
+        assert "timeout" in {keyword.arg for keyword in node.keywords}, f"{_id(path)}:{node.lineno}"
 
 
 def test_only_the_device_s_model_reads_device_yaml() -> None:

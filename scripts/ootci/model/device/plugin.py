@@ -10,14 +10,14 @@ from ootci.model.record import Record
 from ootci.model.torch_build import Channel
 
 from .running import BuildRunner
-from .values import RelativePath, Requirement, Text, Url, Variable
+from .values import GitAddress, RelativePath, Requirement, Text, Url, Variable
 
 
 class GitSource(Record):
     """A git repository that holds the plugin."""
 
-    url: Text
-    """What `git clone` takes."""
+    url: GitAddress
+    """What `git clone` takes: an address, or a path."""
     ref: Text = "HEAD"
     """Branch, tag or commit to build."""
     subdirectory: RelativePath | None = None

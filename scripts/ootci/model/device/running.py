@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from ootci.model.record import Record
 
-from .values import Image, Label, Name, RelativePath, Secret, Text, Volume, Workers
+from .values import ContainerOptions, Image, Label, Name, RelativePath, Secret, Text, Volume, Workers
 
 
 class Credentials(Record):
@@ -25,8 +25,9 @@ class Container(Record):
 
     image: Image
     """Image with the device's user-space software; with `@sha256:...` it is the same one every night."""
-    options: Text | None = None
-    """Options of `docker create`, such as those that hand a card in; not `--network`, which GitHub sets."""
+    options: ContainerOptions | None = None
+    """Options of `docker create` that hand a card in, such as `--device /dev/vendor0`; the guide lists those that are
+    allowed."""
     volumes: Annotated[tuple[Volume, ...], Field(max_length=50)] = ()
     """What of the machine is mounted, as `source:target`, with `:ro` behind it where it is only read."""
     credentials: Credentials | None = None

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
+from packaging import requirements
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
+
+from .container_options import checked_options, checked_volume
 
 MEANINGS = {
     r"^[a-z][a-z0-9_]{0,30}$": "lower-case letters, digits and underscores, beginning with a letter, at most 31",
@@ -34,8 +37,43 @@ Url = Annotated[str, StringConstraints(pattern=r"^https?://[^\s<>]+$", max_lengt
 Handle = Annotated[str, StringConstraints(pattern=r"^@[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})(?:/[A-Za-z0-9_.-]+)?$")]
 Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:-]{1,100}$")]
 Image = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][A-Za-z0-9._/:@-]*$", max_length=500)]
-Volume = Annotated[str, StringConstraints(pattern=r"^[^\s:]+:/[^\s:]+(?::[a-z,]+)?$", max_length=500)]
-Requirement = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]", min_length=1, max_length=300)]
+Volume = Annotated[
+    str,
+    StringConstraints(pattern=r"^[^\s:]+:/[^\s:]+(?::[a-z,]+)?$", max_length=500),
+    AfterValidator(checked_volume),
+]
+ContainerOptions = Annotated[Text, AfterValidator(checked_options)]
+
+
+def _is_requirement(text: str) -> str:
+    # pip takes what follows a blank for options of its own.
+    try:
+        requirements.Requirement(text)
+    except requirements.InvalidRequirement:
+        raise ValueError(
+            "it is not a Python requirement; write one such as `torch-vendor==2.13.0`, without options of pip"
+        ) from None
+    return text
+
+
+Requirement = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9]", min_length=1, max_length=300),
+    AfterValidator(_is_requirement),
+]
+
+
+def _is_fetched_by_git(address: str) -> str:
+    # `fd::17` and `ext::sh -c ...` are programs and descriptors to git, and no addresses.
+    scheme = re.match(r"([A-Za-z0-9+.-]*)(::|://)", address)
+    if address.startswith("-") or (scheme and (scheme[2] == "::" or scheme[1] not in _GIT_SCHEMES)):
+        known = ", ".join(f"{name}://" for name in _GIT_SCHEMES)
+        raise ValueError(f"it is no address of a repository; one begins with {known}, or is like git@host:path")
+    return address
+
+
+_GIT_SCHEMES = ("https", "http", "ssh", "git", "file")
+GitAddress = Annotated[Text, AfterValidator(_is_fetched_by_git)]
 Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 _VERSION = r"^3\.[1-9][0-9]$"

@@ -46,12 +46,12 @@ def conditions(verdicts: Verdicts, remembered: Sequence[Remembered] = ()) -> tup
         remembered: what the issues that there are remember; what is in none of the verdicts any more is found so.
 
     """
-    stale = _stale(verdicts)
+    stale = _stale(verdicts, remembered)
     found = [stale, *_clusters(verdicts, remembered)]
     found += [_device(condition, item, verdicts) for condition in _SHOWN_BY for item in verdicts.devices]
     known = {item.device for item in verdicts.devices}
     found += [_gone(item, verdicts) for item in remembered if item.condition in _SHOWN_BY and item.subject not in known]
-    if stale.standing is Standing.PRESENT:
+    if stale.standing is not Standing.ABSENT:
         found[1:] = [alert.model_copy(update={"standing": Standing.UNKNOWN}) for alert in found[1:]]
     return tuple(found)
 
@@ -80,20 +80,26 @@ def deep_tests(result: str, now: datetime, remembered: Sequence[Remembered] = ()
     return (alert,)
 
 
-def _stale(verdicts: Verdicts) -> Alert:
-    never = "the history holds no nightly at all" if verdicts.plan_id is None else None
-    reason = verdicts.stale_reason or never
+def _stale(verdicts: Verdicts, remembered: Sequence[Remembered]) -> Alert:
+    standing, reason = Standing.ABSENT, ""
+    if verdicts.stale_reason is not None:
+        standing, reason = Standing.PRESENT, verdicts.stale_reason
+    elif verdicts.plan_id is None and remembered:
+        # An issue of ours was made of a nightly, which is no longer there.
+        standing, reason = Standing.PRESENT, "the history holds no nightly at all"
+    elif verdicts.plan_id is None:
+        standing = Standing.UNKNOWN
     return Alert(
         condition=Condition.STALE,
         subject=NIGHTLY,
-        standing=Standing.PRESENT if reason else Standing.ABSENT,
+        standing=standing,
         kind="stale",
-        reason=reason or "",
+        reason=reason,
         plan_id=verdicts.plan_id,
         date=verdicts.judged_at,
         # When it fell silent again after a night is not known, only that it did.
         began=verdicts.planned_at or verdicts.judged_at,
-        good=_nights(verdicts) if reason is None else (),
+        good=_nights(verdicts) if standing is Standing.ABSENT else (),
     )
 
 

@@ -2,5 +2,6 @@
 
 from .by_hand import NOT_KNOWN
 from .stage import collect
+from .unreadable import unreadable
 
-__all__ = ["NOT_KNOWN", "collect"]
+__all__ = ["NOT_KNOWN", "collect", "unreadable"]

@@ -68,4 +68,4 @@ def _add(log: EventLog, suite: Suite, report: Report, outcomes: list[Outcome]) -
         only_tests=failed > 0,
     )
     for item in outcomes:
-        log.collected[item.id] = log.ends[item.id] = item
+        log.collected[item.id] = log.ends[item.id] = log.within_room(item)

@@ -37,6 +37,12 @@ MAX_ATTEMPTS = 5
 MAX_OPERATORS = 20_000
 MAX_OUTPUT = 16 * 1024 * 1024
 """Characters that the outputs of all tests have together."""
+MAX_NAMES = 24 * 1024 * 1024
+"""Characters that the ids of all tests have together; tests after them are left out."""
+MAX_TEXTS = 32 * 1024 * 1024
+"""Characters that titles, messages and texts of all tests have together; then a test has a short message only. With
+these, a run of as many tests as there may be, all of them failing, is not too large to be read."""
+SHORT_MESSAGE = 80
 
 
 @dataclass
@@ -55,6 +61,8 @@ class EventLog:
         reports: states of the suites' reports, where the tests do not show them.
         outputs: what tests printed, by id.
         is_full: whether more tests were told of than are kept.
+        names: characters of ids for which there is room yet.
+        texts: characters of titles, messages and texts for which there is room yet.
         never_began: why a stage did not run that never began.
 
     """
@@ -70,6 +78,8 @@ class EventLog:
     reports: dict[str, Reported] = field(default_factory=dict)
     outputs: dict[str, str] = field(default_factory=dict)
     is_full: bool = False
+    names: int = field(default_factory=lambda: MAX_NAMES)
+    texts: int = field(default_factory=lambda: MAX_TEXTS)
     never_began: str = "a stage before it did not pass"
 
     @classmethod
@@ -110,17 +120,31 @@ class EventLog:
 
     def _add_test(self, test: CollectedTest) -> None:
         test_id = _id(test.id)
-        if test_id not in self.collected and len(self.collected) < MAX_TESTS:
-            self.collected[test_id] = _silent(test_id, test)
-        else:
-            self.is_full = self.is_full or test_id not in self.collected
+        if test_id in self.collected:
+            return
+        self.names -= len(test_id)
+        if self.names < 0 or len(self.collected) == MAX_TESTS:
+            self.is_full = True
+            return
+        item = _silent(test_id, test)
+        self.texts -= len(item.title or "")
+        self.collected[test_id] = item if self.texts >= 0 else item.model_copy(update={"title": None})
+
+    def within_room(self, item: Outcome) -> Outcome:
+        """An outcome, with all that it says as long as there is room for that."""
+        if not item.message and not item.text:
+            return item
+        self.texts -= len(item.message or "") + len(item.text or "")
+        if self.texts >= 0:
+            return item
+        return item.model_copy(update={"message": (item.message or "")[:SHORT_MESSAGE] or None, "text": None})
 
     def _add_end(self, event: TestEnd, *, keep_output: bool) -> None:
         test_id = _id(event.id)
         test, before = self.collected.get(test_id), self.ends.get(test_id)
         if test is None or (before is not None and not may_replace(before.outcome)):
             return
-        self.ends[test_id] = _ended(test, event)
+        self.ends[test_id] = self.within_room(_ended(test, event))
         if event.output and keep_output:
             self.outputs[test_id] = event.output
 
@@ -129,20 +153,21 @@ class EventLog:
         test = CollectedTest(id=event.id, suite=event.id.partition("/")[0], title="The file can be collected.")
         end = TestEnd(id=event.id, outcome=OutcomeName.ERROR, message=event.message, text=event.text)
         if len(self.broken) < MAX_TESTS:
-            self.broken[test_id] = _ended(_silent(test_id, test), end)
+            self.broken[test_id] = self.within_room(_ended(_silent(test_id, test), end))
 
     def _add_attempt(self, event: TestEnd) -> None:
         test_id = _id(event.id)
         if test_id not in self.attempts and len(self.attempts) >= MAX_TESTS_AGAIN:
             return
         attempts = self.attempts.setdefault(test_id, [])
+        self.texts -= len(event.text or "")
         if len(attempts) < MAX_ATTEMPTS:
             attempts.append(
                 Attempt(
                     outcome=event.outcome,
                     duration=round(event.duration, 3),
                     message=event.message[:MAX_REASON] if event.message else None,
-                    text=excerpt(event.text, MAX_EXCERPT),
+                    text=excerpt(event.text, MAX_EXCERPT) if self.texts >= 0 else None,
                 )
             )
 

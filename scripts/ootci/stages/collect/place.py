@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 
 from ootci import __version__
 from ootci.model.build import Build, StageResult, StageStatus
@@ -13,6 +14,7 @@ from ootci.model.device import Device
 from ootci.model.plan import Plan
 from ootci.model.probe import Probe
 from ootci.model.run import Environment, Links
+from ootci.model.torch_build import TorchRequest
 from ootci.model.workspace import RunFolder
 
 IMAGE = "OOTCI_IMAGE"
@@ -58,6 +60,11 @@ def queued_at(plan: Plan, attempt: int, started: datetime) -> datetime | None:
     asked. None for a later attempt, and when two clocks disagree.
     """
     return plan.created_at if attempt == 1 and plan.created_at <= started else None
+
+
+def without_paths(torch: TorchRequest) -> TorchRequest:
+    """The torch that was wanted, without the folder in which its wheel lies on this machine."""
+    return torch.model_copy(update={"wheel": Path(torch.wheel).name if torch.wheel else None})
 
 
 def links(device: Device, build: Build, stages: Sequence[StageResult], folder: RunFolder) -> Links:

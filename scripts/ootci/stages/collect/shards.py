@@ -36,7 +36,7 @@ def _joined(logs: Mapping[Shard, EventLog], silent: list[Shard]) -> EventLog:
         for test_id, item in log.ends.items():
             before = joined.ends.get(test_id)
             if before is None or may_replace(before.outcome):
-                joined.ends[test_id] = item
+                joined.ends[test_id] = joined.within_room(item)
         joined.broken.update(log.broken)
         joined.attempts.update(log.attempts)
         joined.facts.update(log.facts)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from pathlib import Path
 
 from ootci.errors import StageFileInvalid
 from ootci.model.build import NOTHING_COLLECTED, Build, StageName, StageResult, StageStatus
@@ -15,12 +14,11 @@ from ootci.model.plan import Plan, PlannedRun
 from ootci.model.probe import read_probe
 from ootci.model.record import read, write
 from ootci.model.run import CapabilityCounts, ReportState, Run, SuiteReport
-from ootci.model.torch_build import TorchRequest
 from ootci.model.workspace import RunFolder
 
 from .by_hand import log_of_reports, reports_by_hand, unknown_build
 from .event_log import MAX_REASON, MAX_TESTS, EventLog
-from .place import environment, links, queued_at
+from .place import environment, links, queued_at, without_paths
 from .report import write_reports
 from .shards import joined_log
 
@@ -66,7 +64,7 @@ def collect(
         queued_at=queued_at(plan, attempt, started),
         started_at=started,
         finished_at=finished,
-        torch_request=_without_paths(planned),
+        torch_request=without_paths(planned.torch),
         torch=build.torch,
         plugin=build.plugin,
         environment=environment(read_probe(env), build, log.facts, here, here=not folder.shards_found()),
@@ -98,11 +96,6 @@ def _span(stages: tuple[StageResult, ...], now: datetime) -> tuple[datetime, dat
     """When the first stage began and the last one ended; now, where none did."""
     begun = [(stage.started_at, timedelta(seconds=stage.duration)) for stage in stages if stage.started_at]
     return min((begin for begin, _ in begun), default=now), max((begin + took for begin, took in begun), default=now)
-
-
-def _without_paths(planned: PlannedRun) -> TorchRequest:
-    wheel = planned.torch.wheel
-    return planned.torch.model_copy(update={"wheel": Path(wheel).name if wheel else None})
 
 
 def _stages(build: Build, log: EventLog, device: Device) -> tuple[StageResult, ...]:

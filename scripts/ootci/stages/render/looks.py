@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.runtime import Macro
 from markupsafe import Markup, escape
 
+from ootci.adapters.terminal import clean
 from ootci.model.cluster import Cluster
 from ootci.model.device import RegisteredDevice
 from ootci.model.duration import duration
@@ -27,7 +28,7 @@ from .links import cluster_path, folder_name, pytorch_commit, torch_issue, web_a
 from .listed import Alike, DeviceNames
 from .permalinks import canonical
 from .status import KNOWN, shown, works
-from .text import clean, excerpt, one_line
+from .text import excerpt, one_line
 from .words import age, ago, changed, day, many, moment
 
 TEXT_LIMIT = 8_000

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from ootci.errors import HostFailure
+from ootci.adapters.folder_lock import held
+from ootci.errors import Busy, HostFailure
 
 File = tuple[str, bytes]
 """A file of a site: its path from the top, with ``/`` between folders, and its content."""
@@ -38,7 +41,11 @@ def publish(files: Iterable[File], site: Path) -> None:
     mark = secrets.token_hex(4)
     fresh, old = site.with_name(f".{site.name}.{mark}.new"), site.with_name(f".{site.name}.{mark}.old")
     try:
-        _write(files, fresh)
+        fresh.mkdir(parents=True)
+        # Whoever renders holds the folder that it writes: of one that was killed nobody does.
+        with held(fresh):
+            _remove_left(site)
+            _write(files, fresh)
         if site.exists():
             site.rename(old)
         fresh.rename(site)
@@ -56,7 +63,6 @@ def publish(files: Iterable[File], site: Path) -> None:
 
 
 def _write(files: Iterable[File], top: Path) -> None:
-    top.mkdir(parents=True)
     folders = {""}
     for name, content in files:
         folder = name.rpartition("/")[0]
@@ -71,3 +77,12 @@ def _is_ours(site: Path) -> bool:
     if site.is_symlink() or not site.is_dir():
         return False
     return (site / "api" / "v1" / "index.json").is_file() or not any(site.iterdir())
+
+
+def _remove_left(site: Path) -> None:
+    """Remove what renderings of this site left behind that were killed."""
+    for path in site.parent.iterdir():
+        if not re.fullmatch(rf"\.{re.escape(site.name)}\.[0-9a-f]{{8}}\.(new|old)", path.name):
+            continue
+        with contextlib.suppress(Busy, OSError), held(path):
+            shutil.rmtree(path)

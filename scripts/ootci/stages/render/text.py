@@ -5,32 +5,12 @@ Escaping for HTML is Jinja's work and comes after this; what is done here is nee
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-from ootci.adapters.terminal import plain
+from ootci.adapters.terminal import clean
 
 LINE_LIMIT = 400
 """Characters of a one-line text: a name, a reason, a message."""
-
-_CONTROLS_OF_DIRECTION = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-_INVISIBLE = "\u00ad\u180e\u200b-\u200d\u2028\u2029\u2060-\u2064\u206a-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff"
-_NO_CHARACTERS = "\ufffe\uffff"
-"""XML can hold these in no way, not even escaped."""
-_DECEIVING = re.compile(f"[{_CONTROLS_OF_DIRECTION}{_INVISIBLE}{_NO_CHARACTERS}]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def clean(text: str) -> str:
-    """Text without terminal codes and control characters, in which characters that deceive the eye are spelled out.
-
-    A right-to-left override becomes the visible ``<U+202E>``: it can reorder nothing, and a reader sees that it was
-    there. Tabs and newlines stay.
-    """
-    if text.isascii() and text.isprintable():
-        return text
-    text = _SURROGATE.sub("\ufffd", plain(text.replace("\r\n", "\n")))
-    return _DECEIVING.sub(lambda match: f"<U+{ord(match.group()):04X}>", text)
 
 
 def one_line(text: str, limit: int = LINE_LIMIT) -> str:

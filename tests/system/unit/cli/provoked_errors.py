@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from deliveries import event_file, pull_request
@@ -196,6 +197,12 @@ def _delivered_nothing(folder: Folder) -> Ran:
     return folder.call("plan", "--pull-request", "delivered", "--payload", folder.write("payload.json", "{}"))
 
 
+def _planned_of_the_future(folder: Folder) -> Ran:
+    late = datetime.now(timezone.utc) + timedelta(days=400)
+    write(plan().model_copy(update={"created_at": late}), folder.path / ".ootci" / "plan.json")
+    return folder.call("history", "append")
+
+
 def _stale(folder: Folder) -> Ran:
     write(verdicts({"dev": "oo"}, stale="the newest nightly is 40 hours old"), folder.path / ".ootci" / "verdicts.json")
     return folder.call("watch")
@@ -260,6 +267,7 @@ PROVOCATIONS: dict[str, Provocation] = {
     "RELAY-002": _relay(known=False),
     "RELAY-003": _relay(*[Trouble(503)] * 20),
     "RELAY-004": _relay(Trouble(400)),
+    "HIST-007": _planned_of_the_future,
     "NIGHT-001": _stale,
     "HUB-001": _github(LIMITED, TOKEN),
     "HUB-002": _github(None, "another"),

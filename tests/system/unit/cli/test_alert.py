@@ -279,11 +279,12 @@ def test_a_hostile_reason_is_one_line_of_text(ootci: Tool, folder: Path, hub: Fa
 
 @pytest.mark.parametrize(
     ("letters", "stale", "state", "code"),
-    [("oo", None, "fresh", 0), ("oo", "the newest nightly is 40 hours old", "stale", 3), ("", None, "never", 3)],
+    [("oo", None, "fresh", 0), ("oo", "the newest nightly is 40 hours old", "stale", 3), ("", None, "never", 0)],
 )
 def test_watch(ootci: Tool, folder: Path, letters: str, stale: str | None, state: str, code: int) -> None:
     write(verdicts({"dev": letters}, stale=stale), folder / ".ootci" / "verdicts.json")
     ran = ootci("watch", "--github-output", "out", cwd=folder)
     assert (ran.code, (folder / "out").read_text(encoding="utf-8")) == (code, f"nightly={state}\n")
     assert ("NIGHT-001" in ran.err) == (code == 3)
+    assert (ran.out == "there has been no nightly yet: the history holds none\n") == (state == "never")
     assert ootci("watch", "--exit-zero", cwd=folder).code == 0

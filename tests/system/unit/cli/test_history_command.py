@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import shutil
+import socket
 import subprocess
+import sys
 from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from unit.samples import plan, run
+from unit.samples import DEVICE_YAML, night, plan, run
 
+from ootci.adapters.folder_lock import locked
 from ootci.history.store import History
-from ootci.model.record import write
-from ootci.model.run import Run
+from ootci.model.record import read, write
+from ootci.model.run import ReportState, Run
+from ootci.model.verdict import AS_EXPECTED, VerdictName, Verdicts
 
-from commands import Tool  # isort: skip
+from commands import OFFLINE, Tool  # isort: skip
 
 
 @pytest.fixture
@@ -35,7 +43,7 @@ def _edited(**values: object) -> bytes:
 
 
 HOSTILE: dict[str, bytes] = {
-    "another-device": _edited(device="two"),
+    "another-device": _edited(device="two", id="night000-two"),
     "another-run": _edited(id="night000-nobody"),
     "path": _edited(device="../../x", id="night000-../../x"),
     "not-json": b"\x00\x01",
@@ -45,6 +53,15 @@ HOSTILE: dict[str, bytes] = {
     "unknown-key": _edited(extra=1),
     "infinite": run(0, "dev").to_json().replace('"duration": 0.0', '"duration": Infinity', 1).encode(),
     "far-away": _edited(started_at="0001-01-01T00:00:00+14:00"),
+    "attempt-0": _edited(attempt=0),
+    "attempt-negative": _edited(attempt=-1),
+    "attempt-later": _edited(attempt=2),
+    "ends-before-it-begins": _edited(finished_at="2026-11-01T03:59:59Z"),
+    "ends-tomorrow": _edited(finished_at=(datetime.now(timezone.utc) + timedelta(hours=2)).isoformat()),
+    "before-the-plan": _edited(started_at="2026-11-01T02:59:59Z"),
+    "version-is-text": _edited(schema_version="x"),
+    "long-id": _edited(outcomes=[{"id": "smoke/" + 4096 * "x", "suite": "smoke", "outcome": "passed"}]),
+    "text-with-lines": _edited(**{"a\n::error::b": 1}),
     "surrogate": run(0, "dev").to_json().replace("one", "\\ud800", 1).encode(),
 }
 
@@ -56,11 +73,178 @@ def test_a_hostile_run_is_told_and_the_others_get_in(ootci: Tool, work: Path, na
     path.write_bytes(HOSTILE[name])
     ran = ootci("history", "append", cwd=work)
     assert ran.code == 0
-    assert ran.out == "runs appended: 1; there already: 0\n"
+    assert ran.out == "runs appended: 2; there already: 0\n"
     assert "not taken" in ran.err
     assert "Traceback" not in ran.err
-    assert _stored(work / "data") == (run(0, "two"),)
-    assert ootci("judge", "--devices", str(Path(__file__).parents[4] / "devices"), cwd=work).code == 0
+    assert not any(line.lstrip().startswith("::") for line in ran.err.splitlines())
+    _is_unreadable(ootci, work)
+
+
+def _is_unreadable(ootci: Tool, work: Path) -> None:
+    """The other device's run got in, and that there was a report that cannot be used."""
+    refused, other = _stored(work / "data")
+    assert other == run(0, "two")
+    assert (refused.id, refused.device, refused.attempt) == ("night000-dev", "dev", 1)
+    assert {suite.state for suite in refused.suites} == {ReportState.UNREADABLE}
+    assert all((suite.detail or "").startswith("report unreadable: ") for suite in refused.suites)
+    assert ootci("history", "append", cwd=work).out == "runs appended: 0; there already: 1\n"
+    for name in ("dev", "two"):
+        device = work / "devices" / f"{name}.yaml"
+        device.parent.mkdir(exist_ok=True)
+        device.write_text(DEVICE_YAML.format(name=name), encoding="utf-8")
+    assert ootci("judge", cwd=work).code == 0
+    found = {
+        item.device: item.history[-1].verdict for item in read(Verdicts, work / ".ootci" / "verdicts.json").devices
+    }
+    assert (found["two"], found["dev"] in AS_EXPECTED) == (VerdictName.OK, False)
+    assert ootci("render", cwd=work).code == 0
+    assert "report unreadable: " in (work / "site" / "d" / "dev" / "index.html").read_text(encoding="utf-8")
+
+
+def _a_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _a_link(path: Path) -> None:
+    (path.parent / "elsewhere").write_text(run(0, "dev").to_json(), encoding="utf-8")
+    path.symlink_to("elsewhere")
+
+
+def _a_link_to_nothing(path: Path) -> None:
+    path.symlink_to("nowhere")
+
+
+def _a_device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def _a_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as one, contextlib.chdir(path.parent):
+        one.bind(path.name)
+
+
+@pytest.mark.parametrize("make", [_a_pipe, _a_link, _a_link_to_nothing, _a_device, _a_socket, Path.mkdir])
+def test_what_is_no_plain_file_is_not_opened_and_is_a_report_that_cannot_be_used(
+    ootci: Tool, work: Path, make: Callable[[Path], None]
+) -> None:
+    path = work / ".ootci" / "runs" / "dev" / "run.json"
+    path.parent.mkdir(parents=True)
+    make(path)
+    ran = ootci("history", "append", cwd=work)
+    assert "run.json cannot be read: it is no plain file" in ran.err
+    _is_unreadable(ootci, work)
+
+
+def test_a_million_unknown_keys_are_refused_before_they_are_parsed(ootci: Tool, work: Path) -> None:
+    text = run(0, "dev").to_json().rstrip().removesuffix("}")
+    path = work / ".ootci" / "runs" / "dev" / "run.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(text + "".join(f',"k{number}":{{}}' for number in range(1_000_000)) + "}", encoding="utf-8")
+    code = (
+        "import resource, sys; sys.argv = ['ootci', 'history', 'append']\n"
+        "from ootci.cli.main import main\n"
+        "try: main()\n"
+        "finally: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=work, capture_output=True, text=True, check=False)
+    assert "run.json is not valid: an object has more than 1,000 keys" in done.stderr
+    assert done.stdout.startswith("runs appended: 2;")
+    assert int(done.stdout.split()[-1]) < 300 * 1024
+    assert {found.device for found in _stored(work / "data")} == {"dev", "two"}
+
+
+def test_the_counts_of_a_report_are_counted_again(ootci: Tool, work: Path) -> None:
+    honest = run(0, "two", smoke={"one": "failed", "three": "passed"})
+    lying = json.loads(honest.to_json())
+    lying["suites"][0]["counts"] = {"passed": 500}
+    lying["capabilities"] = [{"capability": "rng", "counts": {"passed": 500}}]
+    path = work / ".ootci" / "runs" / "two" / "run.json"
+    path.write_text(json.dumps(lying), encoding="utf-8")
+    assert ootci("history", "append", cwd=work).out == "runs appended: 1; there already: 0\n"
+    assert _stored(work / "data") == (honest,)
+
+
+def _artifact(work: Path, name: str, found: Run) -> None:
+    write(found, work / ".ootci" / "runs" / name / "run.json")
+
+
+def test_an_artifact_is_the_report_of_the_device_and_attempt_in_its_name(ootci: Tool, work: Path) -> None:
+    again = {"GITHUB_ACTIONS": "true", "GITHUB_RUN_ATTEMPT": "2"}
+    shutil.rmtree(work / ".ootci" / "runs")
+    _artifact(work, "run-two-1", run(0, "two", attempt=1))
+    _artifact(work, "run-two-2", run(0, "two", attempt=1))
+    _artifact(work, "run-dev-1", run(0, "two", attempt=2))
+    _artifact(work, "run-dev-2", run(0, "dev", attempt=2))
+    _artifact(work, "run-dev-3", run(0, "dev", attempt=3))
+    ran = ootci("history", "append", cwd=work, env=again)
+    assert ran.out == "runs appended: 4; there already: 0\n", ran.err
+    stored = {(found.device, found.attempt): found for found in _stored(work / "data")}
+    assert stored[("two", 1)] == run(0, "two", attempt=1)
+    assert stored[("dev", 2)] == run(0, "dev", attempt=2)
+    refused = {key for key, found in stored.items() if found.suites[0].state is ReportState.UNREADABLE}
+    assert (refused, set(stored) - refused) == ({("two", 2), ("dev", 1)}, {("two", 1), ("dev", 2)})
+    assert "run-two-2/run.json: not taken, it says attempt 1 and this is attempt 2" in ran.err
+    assert "run-dev-3/run.json: not taken, the plan night000 expects no attempt 3 of dev" in ran.err
+
+
+def test_a_good_report_goes_before_one_of_the_same_attempt_that_cannot_be_used(ootci: Tool, work: Path) -> None:
+    _artifact(work, "dev", run(0, "two"))
+    _artifact(work, "run-dev-1", run(0, "dev"))
+    ran = ootci("history", "append", cwd=work)
+    assert "dev/run.json: not taken" in ran.err
+    assert _stored(work / "data") == (run(0, "dev"), run(0, "two"))
+
+
+def test_a_report_of_another_plan_in_this_attempt_s_artifact_is_refused(ootci: Tool, work: Path) -> None:
+    _artifact(work, "run-dev-1", run(7, "dev"))
+    assert "not taken, it is a report of 'dev', run 'night007-dev'" in ootci("history", "append", cwd=work).err
+    assert {suite.state for suite in _stored(work / "data")[0].suites} == {ReportState.UNREADABLE}
+
+
+def test_a_plan_of_the_future_is_refused_and_one_that_got_in_is_withdrawn(ootci: Tool, work: Path) -> None:
+    late = datetime.now(timezone.utc) + timedelta(days=400)
+    future = plan(0, ("two",)).model_copy(update={"id": "future", "created_at": late})
+    write(future, work / ".ootci" / "plan.json")
+    ran = ootci("history", "append", cwd=work)
+    assert (ran.code, "error HIST-007" in ran.err, "set the clock of the machine" in ran.err) == (2, True, True)
+    assert not list((work / "data").iterdir())
+    # A machine whose clock is wrong both plans and appends.
+    History(work / "data").append_plan(future)
+    write(plan(0, ("dev", "two")), work / ".ootci" / "plan.json")
+    ran = ootci("history", "append", cwd=work)
+    assert (ran.code, "error HIST-007" in ran.err) == (2, True)
+    assert "`ootci history withdraw future --reason ...`" in ran.err
+    assert ootci("history", "withdraw", "future", "--reason", "A wrong clock.", cwd=work).code == 0
+    assert ootci("history", "append", cwd=work).out == "runs appended: 1; there already: 0\n"
+    assert [found.id for found in History(work / "data").plans()] == ["night000"]
+
+
+def test_a_clock_that_was_set_back_stops_the_plan_and_names_both_dates(
+    ootci: Tool, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ootci("history", "append", cwd=work)
+    (work / "devices").mkdir()
+    (work / "devices" / "dev.yaml").write_text(DEVICE_YAML.format(name="dev"), encoding="utf-8")
+    before = (work / ".ootci" / "plan.json").read_bytes()
+    monkeypatch.setattr("ootci.flows.nightly.clock", lambda: night(0) - timedelta(days=730))
+    ran = ootci("plan", cwd=work, env=OFFLINE)
+    assert (ran.code, "error HIST-007" in ran.err) == (2, True)
+    assert "the plan is of 2024-11-01T04:00:00.000Z, before the newest nightly night000 of 2026-11-01T" in ran.err
+    assert "set this machine's clock" in ran.err
+    assert "Traceback" not in ran.err
+    assert (work / ".ootci" / "plan.json").read_bytes() == before
+
+
+def test_nobody_plans_while_a_run_goes_on_in_the_work_folder(ootci: Tool, work: Path) -> None:
+    (work / "devices").mkdir()
+    (work / "devices" / "dev.yaml").write_text(DEVICE_YAML.format(name="dev"), encoding="utf-8")
+    before = (work / ".ootci" / "plan.json").read_bytes()
+    for shared in (True, False):
+        with locked(work / ".ootci", shared=shared):
+            ran = ootci("plan", cwd=work, env=OFFLINE)
+        assert (ran.code, "error HOST-003" in ran.err) == (3, True)
+        assert (work / ".ootci" / "plan.json").read_bytes() == before
+    assert ootci("plan", cwd=work, env=OFFLINE).code == 0
 
 
 def test_a_folder_without_a_run_or_of_another_plan_is_passed_over(ootci: Tool, work: Path) -> None:
@@ -92,6 +276,22 @@ def test_fetch_append_publish_and_fetch_again(
     assert _stored(work / "elsewhere") == (run(0, "two"),)
 
 
+def test_a_relative_remote_is_a_path_from_where_the_command_is_called(ootci: Tool, work: Path) -> None:
+    subprocess.run(["git", "init", "-q", "--bare", "remote"], cwd=work, check=True)
+    ootci("history", "append", cwd=work)
+    for remote in ("remote", "./remote"):
+        assert ootci("history", "publish", "--remote", remote, cwd=work).code == 0
+    fetched = ootci("history", "fetch", "--remote", "remote", "--history", "elsewhere", cwd=work)
+    assert (fetched.code, fetched.out) == (0, "fetched the branch data\n")
+    assert _stored(work / "elsewhere") == (run(0, "two"),)
+    lost = ootci("history", "fetch", "--remote", "nowhere", cwd=work)
+    assert (lost.code, "error HIST-003" in lost.err, f"branch data of {work / 'nowhere'}" in lost.err) == (
+        3,
+        True,
+        True,
+    )
+
+
 def test_a_remote_that_is_not_there_is_infrastructure_and_keeps_what_was_appended(ootci: Tool, work: Path) -> None:
     ootci("history", "append", cwd=work)
     ran = ootci("history", "publish", "--remote", str(work / "gone"), cwd=work)
@@ -105,5 +305,6 @@ def test_an_attempt_that_cannot_have_been_made_yet_is_not_taken(ootci: Tool, wor
     late = run(0, "two").model_copy(update={"attempt": 99})
     write(late, work / ".ootci" / "runs" / "two" / "run.json")
     ran = ootci("history", "append", cwd=work)
-    assert ran.out == "runs appended: 0; there already: 0\n"
+    assert ran.out == "runs appended: 1; there already: 0\n"
     assert "it says attempt 99 and this is attempt 1" in ran.err
+    assert [found.attempt for found in _stored(work / "data")] == [1]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sqlite3
+import subprocess
+import sys
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -122,3 +125,20 @@ def test_without_pyarrow_it_says_how_to_get_it(ootci: Tool, work: Path, monkeypa
     assert "error HOST-001" in ran.err
     assert "pip install 'ootci[parquet]'" in ran.err
     assert not (work / "tables").exists()
+
+
+@pytest.mark.parametrize("target", ["history.sqlite", "tables"])
+def test_a_disk_that_is_full_is_told_with_its_place_and_what_is_needed(work: Path, target: str) -> None:
+    """A file may not grow beyond some bytes here, as on a disk that has no more."""
+    (work / target).parent.mkdir(exist_ok=True)
+    code = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))\n"
+        f"sys.argv = ['ootci', 'history', 'export', {target!r}, '--all-outcomes']\n"
+        "from ootci.cli.main import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-B", "-c", code], cwd=work, capture_output=True, text=True, check=False)
+    assert (done.returncode, "Traceback" in done.stderr, "defect" in done.stderr) == (3, False, False), done.stderr
+    assert done.stderr.startswith("error HOST-002: the tables cannot be written: ")
+    assert re.search(r"they need more than [0-9,]+ bytes, and [0-9,]+ are free\n  where: \S+" + target, done.stderr)
+    assert not [path for path in work.rglob("*") if path.name.endswith(".tmp")]
+    assert not (work / target).is_file()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,17 @@ def test_what_is_appended_is_read_back(tmp_path: Path) -> None:
     assert end.id == "é\x1b[0m\n"
     assert isinstance(last, StageEnd)
     assert path.read_bytes().count(b"\n") == 4
+
+
+def test_a_log_that_was_exchanged_for_something_else_is_begun_anew(tmp_path: Path) -> None:
+    """A pipe would be waited for, and a link could lead to any file."""
+    (tmp_path / "other").write_bytes(b"precious")
+    for make in (os.mkfifo, lambda path: path.symlink_to("other"), lambda path: path.symlink_to("nowhere")):
+        path = tmp_path / "e"
+        make(path)
+        assert list(read_events(path)) == []
+        append_event(path, StageStart(stage=StageName.SMOKE), FIRST_NIGHT)
+        assert len(list(read_events(path))) == 1
+        path.unlink()
+    assert (tmp_path / "other").read_bytes() == b"precious"
+    assert not (tmp_path / "nowhere").exists()

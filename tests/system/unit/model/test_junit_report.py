@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -321,3 +322,14 @@ def test_what_the_guard_holds_does_not_grow_with_the_report(tmp_path: Path, line
     assert callable(lines)
     small = _peak_mib(tmp_path / "report.xml", _many(1_000))
     assert _peak_mib(tmp_path / "report.xml", lines()) - small < 8
+
+
+def test_a_report_that_is_no_plain_file_is_not_opened(tmp_path: Path) -> None:
+    (tmp_path / "good.xml").write_bytes(SMALL)
+    os.mkfifo(tmp_path / "pipe.xml")
+    (tmp_path / "link.xml").symlink_to("good.xml")
+    (tmp_path / "device.xml").symlink_to("/dev/zero")
+    for name in ("pipe", "link", "device"):
+        report = read_reports([tmp_path / f"{name}.xml"], "mine")
+        assert (report.state, report.outcomes) == (ReportState.UNREADABLE, ())
+        assert report.detail == "report unreadable: it is no plain file"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from unit import samples
 
 from ootci.errors import StageFileInvalid, StageFileMissing, StageFileTooLarge, StageFileVersion
 from ootci.model import record as record_module
-from ootci.model.plan import Plan
+from ootci.model.plan import Plan, PlannedSuite
 from ootci.model.record import parse, read, utc_text, write, write_atomic
 from ootci.model.run import Run
 from ootci.model.verdict import Verdicts
@@ -154,3 +155,43 @@ def test_tests_of_one_id_are_refused() -> None:
     twice["outcomes"] = [twice["outcomes"][0]] * 2
     with pytest.raises(StageFileInvalid, match="two tests have one id"):
         parse(Run, json.dumps(twice).encode(), where="run.json")
+
+
+def _with_text(text: str) -> bytes:
+    """A plan with one more key, and its text."""
+    return samples.plan().to_json().rstrip().removesuffix("}").encode() + f", {text}}}".encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (",".join(f'"k{number}":1' for number in range(1_001)), "an object has more than 1,000 keys"),
+        (",".join(['"same":1'] * 1_001), "an object has more than 1,000 keys"),
+        (
+            ",".join(f'"k\\\\\\"{number}" : [{{}}, "}}:,"]' for number in range(1_001)),
+            "an object has more than 1,000 keys",
+        ),
+        ('"x":' + '{"y":' * 40 + "1" + "}" * 40, "it nests deeper than 32 levels"),
+        ('"x":[' + "0," * 4_000_000 + "0]", "it holds more than 4,000,000 values"),
+    ],
+    ids=["keys", "one key", "keys with quotes", "levels", "values"],
+)
+def test_what_would_fill_the_memory_is_refused_before_it_is_parsed(
+    text: str, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Plan, "model_validate_json", None)
+    with pytest.raises(StageFileInvalid, match=what):
+        parse(Plan, _with_text(text), where="x")
+
+
+@pytest.mark.parametrize("name", ['":,' * 1_001, "\\", '"', '\\"', '\\\\":,{[', "{" * 100, "é\u2028" * (1 << 19)])
+def test_a_name_of_any_kind_is_counted_as_text(name: str) -> None:
+    suites = tuple(PlannedSuite(name=name) for _ in range(3))
+    assert parse(Plan, samples.plan(suites=suites).to_json().encode(), where="x").runs[0].suites == suites
+
+
+@pytest.mark.parametrize("version", ['"x"', '"1"x', "null", "[]", "1.5", "1e400", '{"a": 1}'])
+def test_a_version_that_is_no_number_is_invalid(version: str) -> None:
+    text = samples.plan().to_json().replace('"schema_version": 1', f'"schema_version": {version}')
+    with pytest.raises(StageFileInvalid, match=re.escape("plan.json is not valid")):
+        parse(Plan, text.encode(), where="x")

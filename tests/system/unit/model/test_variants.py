@@ -16,7 +16,7 @@ GOOD = DEVICE_YAML.format(name="dev") + (
     'python: "3.12"\n'
     "environment: {A: x, B: y}\n"
     "torch: {channel: release, release: 2.13.0}\n"
-    "runner: {labels: [self-hosted, card], shares: 2, container: {image: sdk:8, options: --privileged}}\n"
+    "runner: {labels: [self-hosted, card], shares: 2, container: {image: sdk:8, options: --shm-size 8g}}\n"
     "known_failures:\n"
     "  - {id: 'smoke/test_x.py::a', reason: It hangs., issue: 'https://example.com/1', added: 2026-11-01, "
     "expires: 2026-12-01}\n"
@@ -61,7 +61,7 @@ def test_a_variant_says_what_differs_and_is_the_device_in_all_else(tmp_path: Pat
     assert (sdk.torch.channel, sdk.torch.release) == (own.torch.channel, "2.12.0")
     assert sdk.runner.container is not None
     assert (sdk.runner.labels, sdk.runner.shares) == (("self-hosted", "card"), 2)
-    assert (sdk.runner.container.image, sdk.runner.container.options) == ("sdk:9", "--privileged")
+    assert (sdk.runner.container.image, sdk.runner.container.options) == ("sdk:9", "--shm-size 8g")
     assert all(device.known_failures == own.known_failures != () for device in found.values())
     assert all(device.maintainers == own.maintainers for device in found.values())
     assert [device.pull_requests for device in (python, sdk)] == [PullRequests.NEVER] * 2

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ootci.adapters.folder_lock import held
 from ootci.errors import HostFailure
 from ootci.stages.render.publish import publish
 
@@ -75,7 +76,7 @@ def test_one_that_is_broken_off_at_any_file_leaves_the_old_site_and_nothing_else
 
 
 def test_one_that_is_killed_leaves_the_old_site_and_the_next_one_is_whole(tmp_path: Path) -> None:
-    """Nobody can tidy up then: what is half done keeps a name that nothing looks for."""
+    """Nobody can tidy up then: the next one does."""
     site = tmp_path / "site"
     publish(SITE.items(), site)
     program = (
@@ -89,6 +90,25 @@ def test_one_that_is_killed_leaves_the_old_site_and_the_next_one_is_whole(tmp_pa
     done = subprocess.run([sys.executable, "-c", program, str(site)], env=environment, check=False)
     assert done.returncode == -9
     assert files(site) == SITE
+    assert len(list(tmp_path.iterdir())) == 2
     changed = {**SITE, "index.html": b"newer"}
     publish(changed.items(), site)
     assert files(site) == changed
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+def test_nothing_is_left_of_one_that_was_killed_between_two_renames(tmp_path: Path) -> None:
+    publish(SITE.items(), tmp_path / "site")
+    (tmp_path / "site").rename(tmp_path / ".site.0123abcd.old")
+    (tmp_path / ".site.0123abcd.new").mkdir()
+    publish(SITE.items(), tmp_path / "site")
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+def test_what_another_rendering_writes_or_somebody_else_has_there_stays(tmp_path: Path) -> None:
+    kept = [".site.0123abcd.new", ".site.notes.old", ".other.0123abcd.new", "site.0123abcd.new"]
+    for name in kept:
+        (tmp_path / name).mkdir()
+    with held(tmp_path / kept[0]):
+        publish(SITE.items(), tmp_path / "site")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*kept, "site"])

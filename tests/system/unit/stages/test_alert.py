@@ -212,9 +212,16 @@ def test_a_nightly_that_falls_silent_again_says_so() -> None:
     assert (again.act, again.comment) == (Act.REWRITE, "it is back")
 
 
-def test_a_history_without_a_nightly_is_stale() -> None:
-    (action,) = decided(verdicts({"dev": ""}), ()).actions
-    assert (action.key, action.why) == ("nightly-stale/nightly", "the history holds no nightly at all")
+def test_before_the_first_nightly_nothing_is_late() -> None:
+    assert decided(verdicts({"dev": ""}), ()).actions == ()
+
+
+def test_a_history_that_got_lost_is_told_and_closes_nothing() -> None:
+    """An issue of ours remembers a nightly that is no longer there."""
+    issues = done((), decided(verdicts({"dev": "or"}), ()).actions)
+    (action,) = decided(verdicts({"dev": ""}), issues).actions
+    assert (action.act, action.key) == (Act.OPEN, "nightly-stale/nightly")
+    assert action.why == "the history holds no nightly at all"
 
 
 UPSTREAM = "RuntimeError: a kernel is gone"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,11 +12,17 @@ import pytest
 from unit.samples import build, device, night, plan
 
 from ootci.errors import NoSuchDevice, StageFileInvalid, StageFileMissing
+from ootci.history.store import History
 from ootci.model.build import StageName
+from ootci.model.ids import MAX_ID
+from ootci.model.outcome import MAX_ID_LENGTH
 from ootci.model.record import read, write
 from ootci.model.run import Run
+from ootci.model.verdict import VerdictName
 from ootci.model.workspace import RunFolder
 from ootci.stages.collect import collect
+from ootci.stages.collect.event_log import SHORT_MESSAGE
+from ootci.stages.judge import judge
 
 IDS = ("smoke/a.py::one", "smoke/a.py::two", "integration/b.py::three")
 
@@ -246,3 +254,67 @@ def test_how_a_test_s_work_was_done_is_kept_where_it_is_known(
     ways = {item.id: item.ran.value if item.ran else None for item in run.outcomes}
     assert ways == {"smoke/test_a.py::test_1": kept, "smoke/test_a.py::test_2": None}
     assert _outcomes(run)["smoke/test_a.py::test_1"] == "passed"
+
+
+def test_the_id_of_a_test_is_short_however_long_the_run_says_that_it_is(folder: RunFolder) -> None:
+    ids = [f"smoke/a.py::{'x' * (1 << 20)}{end}" for end in "ab"]
+    run = _collect(folder, *BEFORE, _start("smoke"), _collected(*ids), *map(_test, ids), _end("smoke"), *INTEGRATION)
+    found = [item.id for item in run.outcomes if item.suite == "smoke"]
+    assert len(set(found)) == 2
+    assert max(map(len, found)) <= MAX_ID < MAX_ID_LENGTH
+    assert read(Run, folder.run) == run
+
+
+@pytest.mark.parametrize("name", ["events.jsonl", "env.json"])
+@pytest.mark.parametrize(
+    "make", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("/dev/zero"), lambda path: path.symlink_to("there")]
+)
+def test_what_is_no_plain_file_is_not_opened_and_tells_nothing(
+    folder: RunFolder, name: str, make: Callable[[Path], None]
+) -> None:
+    log = "".join(f"{json.dumps(event)}\n" for event in [*BEFORE, *SMOKE, *INTEGRATION])
+    (folder.path / "there").write_text(log if name == "events.jsonl" else '{"python": {"version": "9"}}')
+    if name != "events.jsonl":
+        folder.events.write_text(log, encoding="utf-8")
+    make(folder.path / name)
+    run = collect(device().device, plan(), folder, now=night(1))
+    assert _states(run)["smoke"] == ("not_expected" if name == "events.jsonl" else "complete")
+    assert run.environment.python != "9"
+
+
+def _failing(count: int, said: int) -> list[dict[str, object]]:
+    ids = [f"smoke/a.py::test_of_a_usual_length[{number}-float32]" for number in range(count)]
+    told = [
+        {**_test(name, "failed"), "message": f"AssertionError: {name} " + "m" * 400, "text": "t" * said} for name in ids
+    ]
+    listed = [_collected(*ids[first : first + 5_000]) for first in range(0, count, 5_000)]
+    return [*BEFORE, _start("smoke"), *listed, *told, _end("smoke", "failed", only_tests=True)]
+
+
+def test_where_too_many_fail_to_keep_all_that_they_say_each_still_fails(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ootci.stages.collect.event_log.MAX_TEXTS", 10_000)
+    run = _collect(folder, *_failing(100, 1_000))
+    assert (_states(run)["smoke"], run.suites[0].counts.failed) == ("complete", 100)
+    kept = [item for item in run.outcomes if item.text]
+    assert len(kept) == 6
+    assert {len(item.message or "") for item in run.outcomes if not item.text} == {SHORT_MESSAGE}
+
+
+def test_ids_that_fill_the_memory_are_a_report_that_is_cut(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ootci.stages.collect.event_log.MAX_NAMES", 40)
+    assert _states(_collect(folder, *BEFORE, *SMOKE, *INTEGRATION))["smoke"] == "truncated"
+
+
+@pytest.mark.deep
+def test_two_hundred_thousand_failing_tests_are_read_kept_and_judged(folder: RunFolder, tmp_path: Path) -> None:
+    run = _collect(folder, *_failing(200_000, 600))
+    assert (_states(run)["smoke"], run.suites[0].counts.failed) == ("complete", 200_000)
+    assert read(Run, folder.run).counts.failed == 200_000
+    history = History(tmp_path / "data")
+    history.append_plan(plan())
+    history.append_run(run)
+    (verdict,) = judge([device()], History(tmp_path / "data"), night(0) + timedelta(hours=2)).devices
+    assert verdict.verdict is VerdictName.SMOKE_BROKEN
+    assert verdict.counts.failed == 200_000

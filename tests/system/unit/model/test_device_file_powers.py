@@ -1,0 +1,127 @@
+"""What a device file cannot ask for: the machine, options of other programs, and text that deceives its reader."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from unit.samples import DEVICE_YAML
+
+from ootci.errors import DeviceFileInvalid, DeviceFileSyntax, InputError
+from ootci.model.device import load_device
+
+GOOD = DEVICE_YAML.format(name="dev")
+NEXT = GOOD.count("\n") + 1
+"""The line of what is appended to ``GOOD``."""
+
+
+def _fail(folder: Path, text: str, kind: type[InputError]) -> InputError:
+    """Load the text, which must fail, and return the error."""
+    (folder / "dev.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(kind) as caught:
+        load_device(folder / "dev.yaml")
+    assert "\n" not in caught.value.what
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--privileged -v /:/host",
+        "--privileged",
+        "-v /:/host",
+        "--volume=/:/host",
+        "--mount type=bind,source=/,target=/host",
+        "--network host",
+        "--pid=host",
+        "--userns=host",
+        "--device /dev/sda",
+        "--device=/dev/mem",
+        "--device /dev/../dev/sda",
+        "--device /etc",
+        "--cap-add ALL",
+        "--cap-add=SYS_ADMIN",
+        "--cap-add=cap_sys_module",
+        "--security-opt apparmor=unconfined",
+        "--env GITHUB_TOKEN",
+        "--env-file /etc/environment",
+        "--ipc container:other",
+        "--shm-size --privileged",
+        "--shm-size",
+        "--shm-size 8g; reboot",
+        "--hostname $(id)",
+        '--hostname "a b"',
+        "image command",
+    ],
+)
+def test_only_options_that_hand_in_a_card_are_given_to_a_container(tmp_path: Path, options: str) -> None:
+    text = f"{GOOD}runner: {{container: {{image: x, options: {options!r}}}}}\n"
+    error = _fail(tmp_path, text, DeviceFileInvalid)
+    assert error.what.startswith("`runner.container.options`: the ")
+    assert "not allowed" in error.what
+    assert error.where.endswith(f":{NEXT}")
+
+
+def test_the_options_that_vendors_need_are_allowed(tmp_path: Path) -> None:
+    options = (
+        "--device /dev/card0 --device=/dev/kfd:/dev/kfd:rw --gpus all --runtime=card --group-add video --shm-size 8g "
+        "--ulimit memlock=-1:-1 --ipc=host --cap-add=sys_nice --cap-add CAP_SYS_PTRACE --init --env A=b,c -e B=d "
+        "--security-opt seccomp=unconfined --user 1001:1001"
+    )
+    text = f"{GOOD}runner: {{container: {{image: x, options: {options!r}}}}}\n"
+    (tmp_path / "dev.yaml").write_text(text, encoding="utf-8")
+    container = load_device(tmp_path / "dev.yaml").device.runner.container
+    assert container is not None
+    assert container.options == options
+
+
+@pytest.mark.parametrize(
+    "volume",
+    ["/:/host", "//:/host", "/etc:/x", "/etc/:/x", "/opt/../etc:/x", "/var/run/docker.sock:/s", "/run/x.sock:/s"],
+)
+def test_no_volume_hands_the_machine_over(tmp_path: Path, volume: str) -> None:
+    text = f"{GOOD}runner: {{container: {{image: x, volumes: ['{volume}']}}}}\n"
+    assert "is not mounted into a container" in _fail(tmp_path, text, DeviceFileInvalid).what
+
+
+@pytest.mark.parametrize(
+    "found", ["t --index-url https://example.com", "t -r /etc/passwd", "t==1\\n--pre", "a b", "t[x"]
+)
+@pytest.mark.parametrize(
+    ("key", "before"),
+    [
+        ("plugin.package", GOOD.replace("path: dev", 'package: "%s"')),
+        ("plugin.distribution", GOOD.replace("torch-dev", '"%s"')),
+        ("plugin.requirements.0", f'{GOOD}  requirements: ["%s"]\n'),
+        ("build.requirements.0", f'{GOOD}build: {{requirements: ["%s"]}}\n'),
+    ],
+)
+def test_a_requirement_brings_no_option_of_pip(tmp_path: Path, before: str, key: str, found: str) -> None:
+    error = _fail(tmp_path, before % found, DeviceFileInvalid)
+    assert f"`{key}`: it is not a Python requirement" in error.what
+
+
+@pytest.mark.parametrize(
+    "address", ["fd::17", "ext::sh -c reboot", "::x", "rsync://a/b", "--upload-pack=x", "ftp://a/b"]
+)
+def test_a_plugin_is_fetched_from_addresses_only(tmp_path: Path, address: str) -> None:
+    text = GOOD.replace("path: dev", f"git: {{url: '{address}'}}")
+    assert "`plugin.git.url`: it is no address of a repository" in _fail(tmp_path, text, DeviceFileInvalid).what
+
+
+@pytest.mark.parametrize(
+    "address", ["https://a/b", "ssh://git@a/b.git", "git@a:b/c.git", "/srv/plugin", "../plugin", "file:///srv/plugin"]
+)
+def test_every_usual_address_of_a_repository_is_one(tmp_path: Path, address: str) -> None:
+    (tmp_path / "dev.yaml").write_text(GOOD.replace("path: dev", f"git: {{url: '{address}'}}"), encoding="utf-8")
+    git = load_device(tmp_path / "dev.yaml").device.plugin.git
+    assert git is not None
+    assert git.url == address
+
+
+@pytest.mark.parametrize("odd", ["\u202e", "\u2066", "\u200b", "\u200d", "\ufeff", "\u2028", "\u00ad", "\U000e0041"])
+@pytest.mark.parametrize("escaped", [True, False])
+def test_a_character_that_deceives_the_reader_is_refused(tmp_path: Path, odd: str, escaped: bool) -> None:
+    written = f"\\U{ord(odd):08x}" if escaped else odd
+    text = GOOD.replace("A device", f'"A {written}device"')
+    assert f"U+{ord(odd):04X}" in _fail(tmp_path, text, DeviceFileSyntax).what

@@ -9,8 +9,9 @@ from typing import Any
 
 from ootci.model.device.values import MEANINGS
 from ootci.model.schema import device_schema
-from ootci.stages.render.looks import PageMaker
-from ootci.stages.render.publish import File
+
+from ..looks import PageMaker
+from ..publish import File
 
 SHORTEST = """\
 name: mydevice

@@ -8,11 +8,11 @@ from ootci.model.capability import CapabilityState
 from ootci.model.outcome import Counts, OutcomeName
 from ootci.model.record import Record
 from ootci.model.run import CapabilityCounts
-from ootci.stages.render.links import device_path
-from ootci.stages.render.looks import PageMaker
-from ootci.stages.render.publish import File
-from ootci.stages.render.text import one_line
 
+from ..links import device_path
+from ..looks import PageMaker
+from ..publish import File
+from ..text import one_line
 from .published import Compact, api_file
 
 COLUMNS_LIMIT = 60

@@ -10,14 +10,14 @@ from ootci.model.cluster import Cause, Cluster
 from ootci.model.device import RegisteredDevice, Tier
 from ootci.model.record import Time
 from ootci.model.verdict import DeviceVerdict, Verdicts
-from ootci.stages.render.device_view import DevicePage
-from ootci.stages.render.links import cluster_path, device_path
-from ootci.stages.render.listed import Alike
-from ootci.stages.render.looks import PageMaker
-from ootci.stages.render.publish import File
-from ootci.stages.render.status import VERDICTS
-from ootci.stages.render.text import Excerpt, excerpt, one_line
 
+from ..device_view import DevicePage
+from ..links import cluster_path, device_path
+from ..listed import Alike
+from ..looks import PageMaker
+from ..publish import File
+from ..status import VERDICTS
+from ..text import Excerpt, excerpt, one_line
 from .gone import Names
 from .published import Published, api_file
 

@@ -11,13 +11,13 @@ from ootci.model.build import AnyStage, StageName
 from ootci.model.duration import duration
 from ootci.model.record import Record
 from ootci.model.verdict import DeviceVerdict, VerdictName
-from ootci.stages.render.chart import SMALL, Chart, from_lowest
-from ootci.stages.render.links import TRENDS, device_path, web_address
-from ootci.stages.render.looks import PageMaker
-from ootci.stages.render.publish import File
-from ootci.stages.render.trend_series import TrendSeries, number
-from ootci.stages.render.words import many
 
+from ..chart import SMALL, Chart, from_lowest
+from ..links import TRENDS, device_path, web_address
+from ..looks import PageMaker
+from ..publish import File
+from ..trend_series import TrendSeries, number
+from ..words import many
 from .published import Compact, api_file
 
 _TOP = "../../../"

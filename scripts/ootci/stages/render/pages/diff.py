@@ -13,10 +13,10 @@ from ootci.model.difference import CHANGE_OF, CLASSES
 from ootci.model.outcome import NOT_EXECUTED, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.verdict import FAILING, NEW_FAILURES, ChangeName
-from ootci.stages.render.device_view import RunPage
-from ootci.stages.render.status import CHANGES, OUTCOMES, Status
-from ootci.stages.render.text import one_line
 
+from ..device_view import RunPage
+from ..status import CHANGES, OUTCOMES, Status
+from ..text import one_line
 from .run_files import by_age
 
 OTHER = Status("other", "off", "never")

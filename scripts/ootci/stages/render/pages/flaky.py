@@ -8,10 +8,10 @@ from ootci.history.flakiness import LATELY, SAMPLE, TURNS, flaky_tests, nights_t
 from ootci.model.device import Device
 from ootci.model.plan import Plan
 from ootci.model.record import Record
-from ootci.stages.render.device_view import RunPage, by_nightly
-from ootci.stages.render.looks import PageMaker
-from ootci.stages.render.publish import File
 
+from ..device_view import RunPage, by_nightly
+from ..looks import PageMaker
+from ..publish import File
 from .published import Published, api_file
 
 RANKED = 250

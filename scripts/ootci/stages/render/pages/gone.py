@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from ootci.history.named import KEPT, NamedFailure, NamedFailures
 from ootci.model.device import Device
 from ootci.model.plan import Plan
-from ootci.stages.render.links import cluster_path, device_path, folder_name
-from ootci.stages.render.listed import NamedDevice
-from ootci.stages.render.stretches import Stretches, stretches
-from ootci.stages.render.text import one_line
-from ootci.stages.render.words import day, many
+
+from ..links import cluster_path, device_path, folder_name
+from ..listed import NamedDevice
+from ..stretches import Stretches, stretches
+from ..text import one_line
+from ..words import day, many
 
 PAGES = 3_000
 """So many names have a page, those seen last."""

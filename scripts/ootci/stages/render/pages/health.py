@@ -14,14 +14,14 @@ from ootci.model.device import Cadence, Device, RegisteredDevice, Tier
 from ootci.model.plan import Plan
 from ootci.model.record import Record, Time
 from ootci.model.verdict import DeviceVerdict, VerdictName, Verdicts
-from ootci.stages.render.facts import Fact
-from ootci.stages.render.front import in_order, verdict_of_each
-from ootci.stages.render.links import web_address
-from ootci.stages.render.looks import PageMaker
-from ootci.stages.render.publish import File
-from ootci.stages.render.text import one_line
-from ootci.stages.render.words import ago, many, moment
 
+from ..facts import Fact
+from ..front import in_order, verdict_of_each
+from ..links import web_address
+from ..looks import PageMaker
+from ..publish import File
+from ..text import one_line
+from ..words import ago, many, moment
 from .published import Published, api_file
 
 SCHEDULE = "schedule"

@@ -8,11 +8,12 @@ from datetime import date
 
 from ootci.model.device import KnownFailure, RegisteredDevice
 from ootci.model.verdict import ClaimReview, KnownFailureReview, Verdicts
-from ootci.stages.render.links import github_handle
-from ootci.stages.render.looks import PageMaker
-from ootci.stages.render.publish import File
-from ootci.stages.render.status import rank
-from ootci.stages.render.words import many
+
+from ..links import github_handle
+from ..looks import PageMaker
+from ..publish import File
+from ..status import rank
+from ..words import many
 
 LISTED = 200
 """Entries on the page, and as many claims; the others are counted."""

@@ -15,15 +15,15 @@ from ootci.model.plan import Plan
 from ootci.model.record import Record
 from ootci.model.spell import Spell
 from ootci.model.verdict import Change, DeviceVerdict, KnownFailureState
-from ootci.stages.render.changes import spell_of
-from ootci.stages.render.looks import PageMaker
-from ootci.stages.render.places import Places, TestFile, anchor, file_of
-from ootci.stages.render.publish import File
-from ootci.stages.render.status import OUTCOMES, Status
-from ootci.stages.render.stretches import LETTERS, signs, stretches
-from ootci.stages.render.text import one_line
-from ootci.stages.render.words import many
 
+from ..changes import spell_of
+from ..looks import PageMaker
+from ..places import Places, TestFile, anchor, file_of
+from ..publish import File
+from ..status import OUTCOMES, Status
+from ..stretches import LETTERS, signs, stretches
+from ..text import one_line
+from ..words import many
 from .published import Published, api_file
 
 ROWS = 400

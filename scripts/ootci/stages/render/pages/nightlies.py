@@ -13,14 +13,14 @@ from ootci.model.plan import Plan, PlannedRun
 from ootci.model.record import Record, Time
 from ootci.model.torch_build import TorchBuild, TorchRequest, commits_between
 from ootci.model.verdict import VerdictName, Verdicts
-from ootci.stages.render.device_view import RunPage, by_nightly
-from ootci.stages.render.facts import Fact, torch_view
-from ootci.stages.render.links import folder_name, pytorch_commit, web_address
-from ootci.stages.render.looks import PageMaker
-from ootci.stages.render.publish import File
-from ootci.stages.render.status import SEVERITY, VERDICTS, Status, shown
-from ootci.stages.render.text import one_line
 
+from ..device_view import RunPage, by_nightly
+from ..facts import Fact, torch_view
+from ..links import folder_name, pytorch_commit, web_address
+from ..looks import PageMaker
+from ..publish import File
+from ..status import SEVERITY, VERDICTS, Status, shown
+from ..text import one_line
 from .published import Compact, api_file
 
 NIGHTS_LISTED = 90

@@ -13,11 +13,11 @@ from ootci.history.operators import SUITE, Column, OperatorsOfRun, Tested
 from ootci.model.operator import OperatorState
 from ootci.model.record import Record
 from ootci.model.run import Run
-from ootci.stages.render.links import operators_path
-from ootci.stages.render.looks import PageMaker
-from ootci.stages.render.publish import File
-from ootci.stages.render.text import one_line
 
+from ..links import operators_path
+from ..looks import PageMaker
+from ..publish import File
+from ..text import one_line
 from .published import Compact, api_file
 
 ROWS_LIMIT = 1000

@@ -12,7 +12,8 @@ from ootci.model.outcome import Counts, PassRate
 from ootci.model.record import Record, Time
 from ootci.model.torch_build import TorchBuild, TorchRequest
 from ootci.model.verdict import Gate, Night, VerdictName
-from ootci.stages.render.publish import File
+
+from ..publish import File
 
 API_VERSION = "v1"
 API = f"api/{API_VERSION}"

@@ -10,12 +10,12 @@ from ootci.model.plan import Plan
 from ootci.model.record import Record
 from ootci.model.torch_build import Channel
 from ootci.model.verdict import VerdictName
-from ootci.stages.render.facts import contacts, plugin_source
-from ootci.stages.render.links import device_path, web_address
-from ootci.stages.render.looks import PageMaker
-from ootci.stages.render.publish import File
-from ootci.stages.render.status import VERDICTS
 
+from ..facts import contacts, plugin_source
+from ..links import device_path, web_address
+from ..looks import PageMaker
+from ..publish import File
+from ..status import VERDICTS
 from .published import Published, api_file
 
 _TOP = "../../"

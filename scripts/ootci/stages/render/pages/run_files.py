@@ -19,9 +19,9 @@ from ootci.model.plan import Plan
 from ootci.model.record import Record, Time
 from ootci.model.run import Environment, Run, SuiteReport
 from ootci.model.torch_build import TorchBuild, TorchRequest
-from ootci.stages.render.device_view import RunPage
-from ootci.stages.render.links import folder_name
 
+from ..device_view import RunPage
+from ..links import folder_name
 from .published import Compact, Published
 
 RUNS = "runs"

@@ -13,14 +13,14 @@ from ootci.history.reader import HistoryReader
 from ootci.history.stored import StoredRun
 from ootci.model.device import Device
 from ootci.model.plan import Plan
-from ootci.stages.render.changes import against
-from ootci.stages.render.device_view import RunPage, by_nightly, last_report
-from ootci.stages.render.facts import run_files, torch_view
-from ootci.stages.render.links import LATEST, device_path
-from ootci.stages.render.looks import PageMaker
-from ootci.stages.render.publish import File
-from ootci.stages.render.run_view import run_view
 
+from ..changes import against
+from ..device_view import RunPage, by_nightly, last_report
+from ..facts import run_files, torch_view
+from ..links import LATEST, device_path
+from ..looks import PageMaker
+from ..publish import File
+from ..run_view import run_view
 from .published import API
 from .run_files import by_age, run_file, run_path
 

@@ -9,9 +9,10 @@ from datetime import datetime, timedelta
 from ootci.history.trends import DAYS, TrendDay
 from ootci.model.duration import duration
 from ootci.model.outcome import PassRate
-from ootci.stages.render.chart import TINY, Axis, Chart, Series
-from ootci.stages.render.trend_series import TrendSeries, number
-from ootci.stages.render.words import day, many
+
+from ..chart import TINY, Axis, Chart, Series
+from ..trend_series import TrendSeries, number
+from ..words import day, many
 
 LOWEST_RATE = 0.95
 """A pass rate that never was lower is drawn from here, so that one failing test does not look like a collapse."""

@@ -146,14 +146,12 @@ def _problem(run: Run, plan: Plan, planned: PlannedRun, uploaded: int, now: date
 
 
 def reported_runs(workspace: Workspace, plan: Plan, say: Callable[[str], None]) -> dict[str, Run]:
-    """What was reported of a plan's devices, by device: of each its last attempt."""
-    runs: dict[str, Found] = {}
-    for found in _found(workspace, plan, say):
-        before = runs.get(found.run.device)
-        rank = (found.run.attempt, found.problem is None)
-        if before is None or rank > (before.run.attempt, before.problem is None):
-            runs[found.run.device] = found
-    return {device: found.run for device, found in runs.items()}
+    """What was reported of a plan's devices, by device: of each its last attempt.
+
+    A report that cannot be used is as good as none here: it tells nothing about what was proposed.
+    """
+    good = [found.run for found in _found(workspace, plan, say) if found.problem is None]
+    return {run.device: run for run in sorted(good, key=lambda run: run.attempt)}
 
 
 def append_workspace(workspace: Workspace, store: History, say: Callable[[str], None]) -> tuple[int, int]:

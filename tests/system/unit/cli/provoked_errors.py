@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from deliveries import event_file, pull_request
@@ -197,9 +196,10 @@ def _delivered_nothing(folder: Folder) -> Ran:
     return folder.call("plan", "--pull-request", "delivered", "--payload", folder.write("payload.json", "{}"))
 
 
-def _planned_of_the_future(folder: Folder) -> Ran:
-    late = datetime.now(timezone.utc) + timedelta(days=400)
-    write(plan().model_copy(update={"created_at": late}), folder.path / ".ootci" / "plan.json")
+def _planned_with_a_clock_set_back(folder: Folder) -> Ran:
+    write(plan(1), folder.path / ".ootci" / "plan.json")
+    folder.call("history", "append")
+    write(plan(0), folder.path / ".ootci" / "plan.json")
     return folder.call("history", "append")
 
 
@@ -267,7 +267,7 @@ PROVOCATIONS: dict[str, Provocation] = {
     "RELAY-002": _relay(known=False),
     "RELAY-003": _relay(*[Trouble(503)] * 20),
     "RELAY-004": _relay(Trouble(400)),
-    "HIST-007": _planned_of_the_future,
+    "HIST-007": _planned_with_a_clock_set_back,
     "NIGHT-001": _stale,
     "HUB-001": _github(LIMITED, TOKEN),
     "HUB-002": _github(None, "another"),

@@ -197,7 +197,9 @@ def test_judging_prints_a_line_for_each_device_and_no_control_character(ootci: T
         stage.model_copy(update={"reason": "\x1b[2Jgone\n::error::made up"}) if stage.name == "import" else stage
         for stage in record.stages
     ]
-    write(record.model_copy(update={"stages": tuple(stages)}), folder / ".ootci" / "runs" / "dev" / "run.json")
+    times = {"started_at": fresh.created_at, "finished_at": fresh.created_at}
+    made = record.model_copy(update={"stages": tuple(stages), **times})
+    write(made, folder / ".ootci" / "runs" / "dev" / "run.json")
     assert ootci("history", "append", cwd=folder).out == "runs appended: 1; there already: 0\n"
     ran = ootci("judge", cwd=folder)
     assert ran.code == 0

@@ -137,7 +137,7 @@ def test_a_wheel_of_it_can_be_given_and_nothing_else(ootci: Tool, folder: Path) 
 )
 def test_what_is_no_delivery_is_not_planned(ootci: Tool, folder: Path, delivery: dict[str, Any]) -> None:
     ran = _plan(ootci, folder, delivery)
-    assert (ran.code, "error RELAY-001" in ran.err, (folder / ".ootci").exists()) == (2, True, False)
+    assert (ran.code, "error RELAY-001" in ran.err, (folder / ".ootci" / "plan.json").exists()) == (2, True, False)
 
 
 def test_nothing_delivered_is_said(ootci: Tool, folder: Path) -> None:

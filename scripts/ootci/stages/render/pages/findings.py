@@ -12,8 +12,8 @@ from ootci.model.need import PROBED, Need, need_of
 from ootci.model.outcome import Outcome, OutcomeName
 from ootci.model.record import Record
 from ootci.model.run import Run
-from ootci.stages.render.text import one_line
 
+from ..text import one_line
 from .published import Published
 
 LIMIT = 10

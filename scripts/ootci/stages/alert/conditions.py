@@ -105,9 +105,12 @@ def _nights(verdicts: Verdicts) -> tuple[datetime, ...]:
 def _clusters(verdicts: Verdicts, remembered: Sequence[Remembered]) -> Iterator[Alert]:
     asked = {item.subject: item for item in remembered if item.condition is Condition.UPSTREAM}
     for cluster in verdicts.clusters:
-        if cluster.cause is Cause.UPSTREAM or cluster.signature.id in asked:
-            asked.pop(cluster.signature.id, None)
-            yield _cluster(cluster, verdicts)
+        # An issue keeps its name when the cluster has got another, or several have become one.
+        known = sorted(cluster.names & asked.keys(), key=lambda name: asked[name].seen)
+        if cluster.cause is Cause.UPSTREAM or known:
+            for name in known:
+                asked.pop(name)
+            yield _cluster(cluster, verdicts, known[0] if known else cluster.signature.id)
     for item in asked.values():
         good = _good_for(item.devices, verdicts)
         # Unless the tests of one of its devices ran, it may be there still.
@@ -124,10 +127,10 @@ def _clusters(verdicts: Verdicts, remembered: Sequence[Remembered]) -> Iterator[
         )
 
 
-def _cluster(cluster: Cluster, verdicts: Verdicts) -> Alert:
+def _cluster(cluster: Cluster, verdicts: Verdicts, subject: str) -> Alert:
     return Alert(
         condition=Condition.UPSTREAM,
-        subject=cluster.signature.id,
+        subject=subject,
         # What the vendors know of by now, or what nobody can tell of any more, fails all the same.
         standing=Standing.PRESENT if cluster.cause is Cause.UPSTREAM else Standing.WAITING,
         reason=cluster.reason,

@@ -86,9 +86,11 @@ class Score:
         self.pages[truth.verdict.value] += 1
         if said.verdict is truth.verdict:
             self.right[truth.verdict.value] += 1
-            self.since += said.since == world.planned_at(truth.since)
-            if said.since != world.planned_at(truth.since):
-                self.mistakes.append(f"night {night.number}: {said.device} since {said.since}, not night {truth.since}")
+            self.since += said.verdict_since == world.planned_at(truth.since)
+            if said.verdict_since != world.planned_at(truth.since):
+                self.mistakes.append(
+                    f"night {night.number}: {said.device} since {said.verdict_since}, not night {truth.since}"
+                )
         else:
             self.mistakes.append(
                 f"night {night.number}: {said.device} is {said.verdict.value}, not {truth.verdict.value}: {said.reason}"

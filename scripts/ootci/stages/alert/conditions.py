@@ -111,9 +111,12 @@ def _nights(verdicts: Verdicts) -> tuple[datetime, ...]:
 def _clusters(verdicts: Verdicts, remembered: Sequence[Remembered]) -> Iterator[Alert]:
     asked = {item.subject: item for item in remembered if item.condition is Condition.UPSTREAM}
     for cluster in verdicts.clusters:
-        if cluster.cause is Cause.UPSTREAM or cluster.signature.id in asked:
-            asked.pop(cluster.signature.id, None)
-            yield _cluster(cluster, verdicts)
+        # An issue keeps its name when the cluster has got another, or several have become one.
+        known = sorted(cluster.names & asked.keys(), key=lambda name: asked[name].seen)
+        if cluster.cause is Cause.UPSTREAM or known:
+            for name in known:
+                asked.pop(name)
+            yield _cluster(cluster, verdicts, known[0] if known else cluster.signature.id)
     for item in asked.values():
         good = _good_for(item.devices, verdicts)
         # Unless the tests of one of its devices ran, it may be there still.
@@ -130,10 +133,10 @@ def _clusters(verdicts: Verdicts, remembered: Sequence[Remembered]) -> Iterator[
         )
 
 
-def _cluster(cluster: Cluster, verdicts: Verdicts) -> Alert:
+def _cluster(cluster: Cluster, verdicts: Verdicts, subject: str) -> Alert:
     return Alert(
         condition=Condition.UPSTREAM,
-        subject=cluster.signature.id,
+        subject=subject,
         # What the vendors know of by now, or what nobody can tell of any more, fails all the same.
         standing=Standing.PRESENT if cluster.cause is Cause.UPSTREAM else Standing.WAITING,
         reason=cluster.reason,
@@ -148,7 +151,9 @@ def _cluster(cluster: Cluster, verdicts: Verdicts) -> Alert:
 def _good_for(devices: Sequence[str], verdicts: Verdicts) -> tuple[datetime, ...]:
     """The nights on which the tests of any of these devices ran."""
     histories = [item.history for item in verdicts.devices if item.device in devices]
-    return tuple(sorted({night.date for row in histories for night in row if night.verdict in _TESTS_RAN}))
+    return tuple(
+        sorted({night.date for row in histories for night in row if night.verdict in _TESTS_RAN and not night.fallback})
+    )
 
 
 def _device(condition: Condition, item: DeviceVerdict, verdicts: Verdicts) -> Alert:
@@ -164,14 +169,22 @@ def _device(condition: Condition, item: DeviceVerdict, verdicts: Verdicts) -> Al
         reason=item.reason,
         plan_id=newest.plan_id if newest else verdicts.plan_id,
         date=date,
-        began=_row(item.history, _SHOWN_BY[condition], _DISPROVED_BY[condition], date)[0] if shown else date,
+        began=_began(condition, item, date) if shown else date,
         is_new=shown and condition is Condition.BROKEN and item.new_failures > 0,
         devices=(item.device,),
         good=_row(item.history, _DISPROVED_BY[condition], _SHOWN_BY[condition]),
     )
 
 
+def _began(condition: Condition, item: DeviceVerdict, date: datetime) -> datetime:
+    if condition is Condition.BROKEN and item.broken_since is not None:
+        return item.broken_since
+    return _row(item.history, _SHOWN_BY[condition], _DISPROVED_BY[condition], date)[0]
+
+
 def _standing(condition: Condition, item: DeviceVerdict, verdicts: Verdicts) -> Standing:
+    if item.is_fallback:
+        return Standing.UNKNOWN
     if item.verdict in _SHOWN_BY[condition]:
         early = item.nights < PATIENCE.get(item.verdict, 0)
         waits = early or (condition is Condition.BROKEN and _is_upstreams(item, verdicts))
@@ -198,9 +211,11 @@ def _kind(verdict: VerdictName) -> str:
 def _row(
     nights: Sequence[Night], wanted: frozenset[VerdictName], ends: frozenset[VerdictName], *default: datetime
 ) -> tuple[datetime, ...]:
-    """The newest row of nights of the wanted verdicts, oldest first; what says neither interrupts it not."""
+    """The newest row of nights of the wanted verdicts, oldest first; what says neither does not interrupt it."""
     row: list[datetime] = []
     for night in reversed(nights):
+        if night.fallback:
+            continue
         if night.verdict in ends:
             break
         if night.verdict in wanted:

@@ -7,19 +7,21 @@ from itertools import islice
 
 from packaging.version import InvalidVersion, Version
 
-from ootci.history.base import as_planned, base_of
-from ootci.history.claims import known_ids
+from ootci.history.base import as_planned
 from ootci.history.compare import newly_failing
+from ootci.history.run_file import signatures_of
 from ootci.history.store import History
 from ootci.history.stored import StoredRun, stored
-from ootci.model.device import RegisteredDevice
+from ootci.model.device import RegisteredDevice, Tier
 from ootci.model.plan import Plan
-from ootci.model.pull_request import BLOCKING_EFFECTS, Effect, EffectName, PullRequestGate
+from ootci.model.pull_request import WITHOUT_RESULT, Effect, EffectName, PullRequestGate
 from ootci.model.run import Run
 from ootci.model.verdict import VerdictName
 
-from .gate import names_of
-from .night import Judged, judge_night
+from .course import Known
+from .gate import answer_of, names_of, too_few
+from .night import Judged
+from .witnesses import Witnesses
 
 NIGHTS = 30
 """So many nights of a device are looked through for the last complete report of each suite."""
@@ -57,44 +59,68 @@ def judge_pull_request(
         _effect(plan, planned.device, runs.get(planned.device), history, planned.device in gating)
         for planned in plan.runs
     )
-    closed = [item for item in effects if item.gates and item.effect in BLOCKING_EFFECTS]
-    overridden = {item.device: overrides[item.device] for item in closed if item.device in overrides}
-    blocking = [item for item in closed if item.device not in overridden]
     asked = [item for item in effects if item.gates]
-    if not effects:
-        reason = "no device is tested on it"
-    elif not asked:
-        reason = "no gating device takes part in it"
-    elif blocking:
-        reason = f"{len(blocking)} of {names_of(len(asked))} say no: " + ", ".join(
-            f"{item.device} ({item.effect.value.replace('_', ' ')})" for item in blocking
-        )
-    else:
-        reason = f"none of {names_of(len(asked))} is newly broken"
+    wanted = [item for item in asked if item.effect is not EffectName.NOT_WORSE]
+    overridden = {item.device: overrides[item.device] for item in wanted if item.device in overrides}
+    asked = [item for item in asked if item.device not in overridden]
+    silent = {item.device: item.reason for item in asked if item.effect in WITHOUT_RESULT}
+    blocking = [item for item in asked if item.effect is EffectName.NEWLY_BROKEN]
+    references = [item.device.name for item in registry if item.device.tier is Tier.REFERENCE]
+    missing = next((name for name in references if name in silent), None)
+    # Where only advisory devices take part, and none was left out by hand, there is nobody who could block it.
+    nobody = not any(item.gates for item in effects)
+    answer = answer_of(len(asked), len(asked) - len(silent), len(blocking), reference=missing is None)
     return PullRequestGate(
-        may_merge=not blocking,
-        reason=reason,
+        answer="yes" if nobody else answer,
+        reason=_reason(effects, asked, blocking, silent, missing),
         blocking=tuple(item.device for item in blocking),
+        without_result=silent,
         overridden=overridden,
         devices=effects,
     )
 
 
+def _reason(
+    effects: Sequence[Effect],
+    asked: Sequence[Effect],
+    blocking: Sequence[Effect],
+    silent: Mapping[str, str],
+    missing: str | None,
+) -> str:
+    without = "".join(f"; {name}: {why}" for name, why in silent.items())
+    if not effects:
+        return "no device is tested on it"
+    if not asked:
+        return "no gating device takes part in it"
+    if missing is not None:
+        return f"the reference device {missing} has no result: {silent[missing]}"
+    results = len(asked) - len(silent)
+    if not results or 2 * results < len(asked):
+        return f"{too_few(results, len(asked))}{without}"
+    if blocking:
+        names = ", ".join(item.device for item in blocking)
+        return f"{len(blocking)} of {names_of(len(asked))} newly broken: {names}{without}"
+    return f"none of {names_of(results)} is newly broken{without}"
+
+
 def _effect(plan: Plan, device: str, reported: Run | None, history: History, gates: bool) -> Effect:
     nights = _nights(history, device, reported)
-    base: StoredRun | None = None
-    for _, night in reversed(nights):
-        base = base_of(base, night)
-    run = as_planned(plan, stored(reported, history.tests) if reported else None)
-    judged = judge_night(device, plan, run, base, ever=True)
+    known, nobody = Known(), Witnesses((), history, ())
+    before: Judged | None = None
+    for planned, night in reversed(nights):
+        before = known.judge(planned, night, device, nobody, ever=True)
+        known.add(night, before)
+    run = as_planned(plan, stored(reported, history.tests, signatures_of(reported)) if reported else None)
+    judged = known.judge(plan, run, device, nobody, ever=True)
     if run is None:
         return Effect(device=device, effect=EffectName.NO_DATA, gates=gates, verdict=judged.verdict, reason="no report")
-    known = known_ids(plan, run)
-    new = newly_failing(base, run, known)
+    base, excuses = known.before, judged.excuses
+    new = newly_failing(base, run, excuses.all)
     failing = [item for item in run.failures if item.suite in run.head.required_suites]
-    flaky = sum(item.is_flaky and item.id not in known for item in failing)
-    covered = sum(item.id in known for item in failing)
-    effect, reason = _meaning(judged, len(new), base, nights[0] if nights else None, device)
+    firm = [item.id for item in failing if not item.is_flaky and item.id not in excuses.all]
+    covered = sum(item.id in excuses.known for item in failing)
+    flaky = sum(item.is_flaky or item.id in excuses.flaky for item in failing if item.id not in excuses.known)
+    effect, reason = _meaning(judged, len(new), base, before)
     return Effect(
         device=device,
         effect=effect,
@@ -102,7 +128,7 @@ def _effect(plan: Plan, device: str, reported: Run | None, history: History, gat
         reason=reason,
         newly_failing=len(new),
         first=tuple(item.id for item in new[:NAMED]),
-        still_failing=len(failing) - len(new) - flaky - covered,
+        still_failing=len(firm) - len(new),
         known=covered,
         flaky=flaky,
         gates=gates,
@@ -123,7 +149,7 @@ def _nights(history: History, device: str, reported: Run | None) -> list[tuple[P
     for run, *_ in islice(history.attempts_by_nightly(device), NIGHTS):
         plan = plans[run.head.plan_id]
         planned = as_planned(plan, run)
-        if planned is not None and _release(run.head) == _release(reported):
+        if planned is not None and run.head.channel is not None and _release(run.head) == _release(reported):
             found.append((plan, planned))
     return found
 
@@ -136,14 +162,11 @@ def _release(run: Run | None) -> tuple[int, ...] | None:
         return None
 
 
-def _meaning(
-    judged: Judged, new: int, base: StoredRun | None, newest: tuple[Plan, StoredRun] | None, device: str
-) -> tuple[EffectName, str]:
+def _meaning(judged: Judged, new: int, base: StoredRun | None, before: Judged | None) -> tuple[EffectName, str]:
     if judged.verdict is VerdictName.INFRA:
         return EffectName.INFRA, judged.reason
-    if base is None or newest is None:
+    if base is None or before is None:
         return EffectName.NO_DATA, "no nightly on the same base has a complete report to hold it against"
-    before = judge_night(device, newest[0], newest[1], None, ever=True)
     if judged.verdict in _TOO_EARLY and judged.verdict is before.verdict and not new:
         return EffectName.BROKEN_BEFORE, f"as on the newest nightly: {judged.reason}"
     if new or judged.verdict in _TOO_EARLY or judged.verdict is VerdictName.LOST_TESTS:

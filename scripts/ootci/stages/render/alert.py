@@ -118,7 +118,7 @@ class AlertTexts:
             sheet.add(f"Look at [its runs]({self._runs_url}): whether it is switched off, waits, or fails, and where.")
 
     def _cluster(self, sheet: Sheet, alert: Alert) -> None:
-        cluster = next((item for item in self._verdicts.clusters if item.signature.id == alert.subject), None)
+        cluster = next((item for item in self._verdicts.clusters if alert.subject in item.names), None)
         if cluster is None:
             return
         sheet.add(f"### {marked(CAUSES[cluster.cause])}", "", f"{safe(cluster.reason)}.", "")
@@ -164,7 +164,7 @@ class AlertTexts:
         device = self._devices.get(item.device)
         yield "Tier", device.tier.value if device else "-"
         if item.since is not None:
-            yield "Since", day(item.since) + (f", {many(item.nights, 'night')}" if item.nights else "")
+            yield "Since", day(item.since) + (f", {many(item.nights_since, 'night')}" if item.nights_since else "")
         if item.broke_at is not None:
             yield "Stage", item.broke_at
         yield "Passed", f"{item.pass_rate} executed tests of required suites"

@@ -222,7 +222,7 @@ class _Pages:
         yield from registry_page(self._pages, self._registry, next(reversed(self._plans.values()), None))
         yield add_page(self._pages)
         yield self._pages.show("diff/index.html", "diff.html", page=diff_page(self._newest))
-        yield self._pages.show("method/index.html", "method.html", page=method_page())
+        yield self._pages.show("method/index.html", "method.html", page=method_page(self._verdicts.gate_record))
         made = (self._pages, self._registry, self._verdicts)
         yield from health_page(*made, tuple(self._plans.values()), self._reports, self._paths)
         yield self._pages.show("404.html", "404.html", **with_style(self._looks / STATIC / "style.css"))

@@ -91,7 +91,7 @@ class Clusters:
         ]
         self._shown = verdicts.clusters[:SHOWN]
         self._wanted = {one_line(name) for cluster in self._shown for part in cluster.devices for name in part.first}
-        self.names = frozenset(cluster.signature.id for cluster in self._shown)
+        self.names = frozenset(name for cluster in self._shown for name in cluster.names)
         """The ids of the signatures that have a page."""
 
     @property
@@ -181,14 +181,16 @@ class Clusters:
                 for test in map(one_line, part.first)
                 if test in told[part.device].texts
             )
-            yield maker.show(
-                cluster_path(cluster.signature.id),
-                "cluster.html",
-                page=cluster,
-                reported=told,
-                evidence=next(evidence, None),
-                nights=gone.nights(cluster.signature.id),
-            )
+            found = next(evidence, None)
+            for name in sorted(cluster.names):
+                yield maker.show(
+                    cluster_path(name),
+                    "cluster.html",
+                    page=cluster,
+                    reported=told,
+                    evidence=found,
+                    nights=gone.nights(cluster.signature.id),
+                )
 
     def _heading(self, rows: Sequence[Cluster]) -> str:
         if any(len(row.devices) > 1 for row in rows):

@@ -11,6 +11,8 @@ from ootci.history.stored import StoredRun, stored
 from ootci.model.plan import Plan
 from ootci.model.run import Run
 
+from .world import Night
+
 
 class Memory(History):
     """A history that stays in memory, as it is asked for everything on each night."""
@@ -23,6 +25,13 @@ class Memory(History):
     def append_plan(self, plan: Plan) -> bool:
         self._nightlies.append(plan)
         return True
+
+    def take(self, night: Night) -> None:
+        """Add what a night brings; a nightly in the future of an earlier night is withdrawn by now."""
+        today = [plan for plan in self._nightlies if plan.created_at <= night.now]
+        self._nightlies = [*today, night.plan, *([night.future] if night.future else [])]
+        for run in night.arrivals:
+            self.append_run(run)
 
     def plans(self) -> tuple[Plan, ...]:
         return tuple(self._nightlies)

@@ -45,6 +45,8 @@ class Expected:
         changes: for each of both, by its number, the tests that it changed and how, by id.
         blames: for each piece of news, whose fault it is as far as the reports can tell.
         failing: ids of all tests that really fail.
+        broken_by: numbers of the events that break it.
+        good: so many nights in a row, up to this one, it was not broken; nights that tell nothing are left out.
         stands_in: whether a release was tested instead of the nightly.
         rows: of what fails for a reason, by a test: the night on which it passed last, if it ever did, and the one on
             which it failed first.
@@ -60,6 +62,8 @@ class Expected:
     changes: dict[int, dict[str, ChangeName]] = field(default_factory=dict)
     blames: dict[int, Blame] = field(default_factory=dict)
     failing: frozenset[str] = frozenset()
+    broken_by: frozenset[int] = frozenset()
+    good: int = 0
     stands_in: bool = False
     rows: dict[int, tuple[int | None, int]] = field(default_factory=dict)
 
@@ -183,7 +187,10 @@ class Truth:
             broken_since = before.broken_since
         if not told.stands_in and broken_since is None and told.verdict in BROKEN:
             broken_since = new.night
-        return replace(new, expected=replace(told, verdict_since=verdict_since, broken_since=broken_since))
+        good = before.good if before is not None and told.verdict not in BROKEN else 0
+        good += told.verdict in _ENDS and not told.stands_in
+        dated = replace(told, verdict_since=verdict_since, broken_since=broken_since, good=good)
+        return replace(new, expected=dated)
 
     def _night(self, condition: Condition, known: _Known, *, by: int) -> tuple[Expected, _Known]:
         blank = Expected(condition.device, VerdictName.OK, condition.night)
@@ -203,7 +210,8 @@ class Truth:
             built = verdict is VerdictName.IMPORT_BROKEN
             news = () if known.stop == condition.stop.number or verdict is VerdictName.INFRA else (condition.stop,)
             blames = {event.number: self._blame(event, condition, known.base, built=built) for event in news}
-            told = replace(blank, verdict=verdict, news=news, blames=blames)
+            by_it = frozenset({condition.stop.number} if verdict in BROKEN else ())
+            told = replace(blank, verdict=verdict, news=news, blames=blames, broken_by=by_it)
             return told, replace(after, stop=condition.stop.number)
         if condition.empty is not None:
             return replace(blank, verdict=VerdictName.NO_DATA), after
@@ -261,6 +269,7 @@ class Truth:
             mended=mended,
             changes={event.number: self._changes(event, condition, known.base) for event in (*news, *mended)},
             blames={event.number: self._blame(event, condition, known.base) for event in news},
+            broken_by=frozenset(event.number for event in unknown),
             failing=frozenset(ids[test] for test, event in condition.causes.items() if event.kind not in _CHANCE),
             rows={
                 event.tests[0]: self._row(event, condition.device, night, by)

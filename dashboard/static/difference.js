@@ -43,6 +43,9 @@ function testsOf(run, tables) {
 function worse(a, b, tests, rules) {
   const news = tests.filter((test) => rules.new_failures.includes(test.change) && test.required && !test.known);
   const said = news.length ? [`${news.length} ${news.length === 1 ? "test fails" : "tests fail"} in B and did not fail in A`] : [];
+  const reported = new Set(b.suites.filter((suite) => suite.state === "complete").map((suite) => suite.suite));
+  const gone = tests.filter((test) => test.change === "disappeared" && test.required && reported.has(test.suite)).length;
+  if (gone) said.push(`${gone} ${gone === 1 ? "test of A is" : "tests of A are"} not in B`);
   const stages = new Map(a.stages.map((stage) => [stage.name, stage]));
   const cameThrough = (stage) => stage && (stage.status === "passed" || stage.only_tests);
   const broken = b.stages.filter(

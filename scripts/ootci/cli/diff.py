@@ -48,7 +48,8 @@ def diff(before: str, after: str, everything: bool, output_format: str, folders:
       PATH                      a run.json: anything with a / in it, or that ends in .json
 
     Exit code 1 when B is worse than A: a test of a required suite fails that did not fail in A and that its vendor
-    did not know to fail, or a stage broke, or a report is missing or broken off. Exit code 0 when it is not worse.
+    did not know to fail, or a test of one disappeared, or a stage broke, or a report is missing or broken off. Exit
+    code 0 when it is not worse.
     """
     history = History(folders.history)
     first, second = find_run(history, before), find_run(history, after)

@@ -162,7 +162,8 @@ def _gate_lines(gate: Gate) -> list[str]:
     """What is the matter with each device that blocks, and how to go on all the same."""
     lines = []
     for item in gate.blockers:
-        since = "new since the nightly before" if item.is_new else f"since {item.since:%Y-%m-%d}" if item.since else ""
+        since = f"since {item.broken_since:%Y-%m-%d}" if item.broken_since else ""
+        since = "new tonight" if item.is_new else since
         lines.append(f"- {item.device}: {item.verdict.value}{', ' + since if since else ''}: {one_line(item.reason)}")
         lines += _named(item.first, item.new_failures)
         if item.cause_reason is not None:

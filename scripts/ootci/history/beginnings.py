@@ -12,12 +12,13 @@ from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.signature import Signature
 from ootci.model.spell import Mark, Spell
+from ootci.model.torch_build import Channel
 
 from .clusters import Failing
-from .flakiness import LATELY, TURNS, count_turns
+from .excuses import Excuses
 from .signature import signature_of_stage
 from .spell import Seen, spell_of
-from .stored import StoredRun
+from .stored import Failure, StoredRun
 
 _INFRASTRUCTURE = (StageName.FETCH, StageName.CHECK)
 
@@ -35,6 +36,16 @@ class Reported:
     plan: Plan
     run: StoredRun | None
 
+    @property
+    def channel(self) -> Channel | None:
+        """The channel that was tested; None where nothing was, or where another torch stood in for the one wanted."""
+        return self.run.head.channel if self.run is not None else None
+
+    @property
+    def is_fallback(self) -> bool:
+        """Whether another torch stood in for the one wanted, so that the night is evidence of nothing."""
+        return self.run is not None and self.channel is None
+
     @cached_property
     def mark(self) -> Mark:
         """The night, with what was under test."""
@@ -51,20 +62,22 @@ class Reported:
         )
 
 
-def failing_of(nights: Sequence[Reported], known: Container[str]) -> tuple[Failing, ...]:
+def failing_of(nights: Sequence[Reported], excuses: Excuses) -> tuple[Failing, ...]:
     """What fails on the newest of a device's nights, each with the night on which that began.
 
-    Tests that fail because of a defect of PyTorch that the suites know are among them.
+    Tests that fail because of a defect of PyTorch that the suites know are among them. Only nights of one channel are
+    compared; nothing is told of a night on which another torch stood in for the one wanted.
 
     Args:
         nights: every night that concerned the device, oldest first.
-        known: ids of failing tests that the vendor's list covers that night.
+        excuses: what excuses tests that fail on the newest night.
 
     """
     run = nights[-1].run if nights else None
-    if run is None:
+    if run is None or run.head.channel is None:
         return ()
-    return (*_stages(nights, run), *_tests(nights, run, known))
+    comparable = [night for night in nights if night.run is None or night.channel is run.head.channel]
+    return (*_stages(comparable, run), *_tests(comparable, run, excuses))
 
 
 def _stages(nights: Sequence[Reported], run: StoredRun) -> Iterator[Failing]:
@@ -99,20 +112,24 @@ def _came_to(stage: StageResult | None) -> OutcomeName | None:
     return OutcomeName.PASSED if stage.status is StageStatus.PASSED or stage.only_tests else OutcomeName.FAILED
 
 
-def _tests(nights: Sequence[Reported], run: StoredRun, known: Container[str]) -> Iterator[Failing]:
+def _tests(nights: Sequence[Reported], run: StoredRun, excuses: Excuses) -> Iterator[Failing]:
     tonight = nights[-1].mark
     for item in run.failures:
         # A test that passed in the end fails on this night only.
         spell = spell_of(_seen(nights, item.id, FAILURES)) or Spell(first_failed=tonight)
-        is_new = spell.first_failed == tonight
-        lately = [night.run.result(item.id) for night in nights[-LATELY:-1] if night.run is not None]
-        by_chance = item.is_flaky or (is_new and count_turns(lately).turns >= TURNS)
-        settled = Cause.KNOWN if item.id in known else Cause.FLAKY if by_chance else None
-        yield Failing(run.head.device, item.id, item.signature, spell, settled)
+        yield Failing(run.head.device, item.id, item.signature, spell, _settled_cause(item, excuses))
     for row in run.with_outcomes((OutcomeName.XFAILED,)):
         expected = spell_of(_seen(nights, run.tests[row].id, (OutcomeName.XFAILED,)))
         if expected is not None and row in run.signatures:
             yield Failing(run.head.device, run.tests[row].id, run.signatures[row], expected, Cause.CORE_DEFECT)
+
+
+def _settled_cause(item: Failure, excuses: Excuses) -> Cause | None:
+    if item.id in excuses.known:
+        return Cause.KNOWN
+    if item.is_flaky or item.id in excuses.flaky:
+        return Cause.FLAKY
+    return Cause.INFRASTRUCTURE if item.id in excuses.unreachable else None
 
 
 def _seen(nights: Sequence[Reported], test_id: str, failing: Container[OutcomeName]) -> Iterator[Seen]:

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from datetime import date, timezone
 
 from ootci.model.device import KnownFailure, Unsupported
-from ootci.model.outcome import FAILURES, NOT_EXECUTED, Counts, OutcomeName
+from ootci.model.outcome import FAILURES, Counts, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import ReportState, Run
 from ootci.model.verdict import ClaimReview, ClaimState, KnownFailureReview, KnownFailureState
 
 from .stored import StoredRun
+from .tables import Test
 
 NAMED = 5
 """Passing tests that a review names; the others are counted."""
@@ -131,19 +132,13 @@ def outdated(reviews: Sequence[KnownFailureReview], claims: Sequence[ClaimReview
     return text + (f"; declared unsupported, but works: {', '.join(works)}" if works else "")
 
 
-def disclaimed(plan: Plan, before: StoredRun | None, run: StoredRun, suite: str) -> int:
-    """Tests of a suite that were executed in the run before and are now declared unsupported, so not lost."""
-    claimed = _claimed(plan, run)
-    if before is None or not claimed:
-        return 0
-    found = [run.tests[row] for row in run.with_outcomes((OutcomeName.UNSUPPORTED,))]
-    return sum(
-        test.suite == suite
-        and test.capability in claimed
-        and (outcome := before.result(test.id)[0]) is not None
-        and outcome not in NOT_EXECUTED
-        for test in found
-    )
+def accepts_loss(plan: Plan, run: StoredRun, test: Test) -> bool:
+    """Whether the device file of the night accepts that a test does not run: in words, or with its capability."""
+    planned = plan.expected(run.head.device)
+    if planned is None:
+        return False
+    in_words = any(entry.accepts(test.id, night_of(plan)) for entry in planned.lost_tests)
+    return in_words or test.capability in _claimed(plan, run)
 
 
 def refused(plan: Plan, run: StoredRun, suite: str) -> list[str]:

@@ -12,11 +12,14 @@ from .states import changed_rows
 from .stored import Failure, StoredRun
 
 
-def changes_between(before: StoredRun | None, after: StoredRun, known: Container[str] = ()) -> tuple[Change, ...]:
+def changes_between(
+    before: StoredRun | None, after: StoredRun, known: Container[str] = (), lost: Iterable[str] = ()
+) -> tuple[Change, ...]:
     """Every test whose outcome is worth showing, by id, and after them those that disappeared.
 
-    Tests of advisory suites are included. Without a run before, only failures are listed, as new failures. Failing
-    tests whose ids are in ``known`` are marked so. Flaky tests are left out: they are no change, but counted.
+    Tests of advisory suites are included, and those in ``lost``, which disappeared on an earlier night. Without a run
+    before, only failures are listed, as new failures. Failing tests whose ids are in ``known`` are marked so. Flaky
+    tests are left out: they are no change, but counted.
     """
     rows = {*_changed(before, after), *(item.row for item in after.failures)}
     old, now = _settled(before, rows), _outcomes(after, rows)
@@ -33,10 +36,11 @@ def changes_between(before: StoredRun | None, after: StoredRun, known: Container
         if test_id not in flaky and (before is not None or outcome in FAILURES)
         if (change := CHANGE_OF[old.get(test_id), outcome]) is not None
     ]
+    gone_tonight = {test_id: outcome for test_id, outcome in old.items() if test_id not in now}
+    earlier = {test_id: None for test_id in lost if after.result(test_id)[0] is None}
     gone = [
         Change(id=test_id, change=ChangeName.DISAPPEARED, before=outcome)
-        for test_id, outcome in sorted(old.items())
-        if test_id not in now
+        for test_id, outcome in sorted({**earlier, **gone_tonight}.items())
     ]
     return (*changes, *gone)
 

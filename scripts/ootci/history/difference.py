@@ -9,7 +9,7 @@ from ootci.model.difference import CHANGE_OF, FLAKY, Difference, RunFacts, TestD
 from ootci.model.outcome import NOT_EXECUTED, Outcome
 from ootci.model.run import ReportState, Run
 from ootci.model.torch_build import commits_between
-from ootci.model.verdict import FAILING, NEW_FAILURES
+from ootci.model.verdict import FAILING, NEW_FAILURES, ChangeName
 
 
 def difference(before: Run, after: Run, known: Container[str] = ()) -> Difference:
@@ -70,6 +70,10 @@ def _worse(before: Run, after: Run, tests: list[TestDifference]) -> Iterator[str
     new = sum(item.change in NEW_FAILURES and item.required and not item.known for item in tests)
     if new:
         yield f"{new} {'test fails' if new == 1 else 'tests fail'} in B and did not fail in A"
+    reported = {report.suite for report in after.suites if report.state is ReportState.COMPLETE}
+    gone = sum(item.change is ChangeName.DISAPPEARED and item.required and item.suite in reported for item in tests)
+    if gone:
+        yield f"{gone} {'test of A is' if gone == 1 else 'tests of A are'} not in B"
     stages = {stage.name: stage for stage in before.stages}
     broken = [stage for stage in after.stages if _broke(stage) and _came_through(stages.get(stage.name))]
     for stage in broken:

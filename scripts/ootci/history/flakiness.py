@@ -24,6 +24,8 @@ from .stored import StoredRun
 
 TURNS = 2
 """A test with so many turns of late is flaky: when it fails anew, that is no regression."""
+IMPROBABLE = 0.001
+"""A flaky test that fails on so many nights in a row that chance would do so less often is broken."""
 LATELY = 30
 """The newest nights that are looked at."""
 SAMPLE = 10
@@ -115,6 +117,27 @@ def count_turns(results: Iterable[tuple[OutcomeName | None, bool]]) -> Turns:
         elif outcome in AS_THEY_SHOULD:
             turns, sample, failing = turns + failing, sample + 1, False
     return Turns(turns, again, failed, sample)
+
+
+def fails_by_chance(results: Sequence[tuple[OutcomeName | None, bool]]) -> bool:
+    """Whether a test that fails tonight, also when it was run again, is flaky by its record.
+
+    It is asked on every night of the row of failures: it is flaky as long as so long a row is not improbable.
+
+    Args:
+        results: of each night before, oldest first, the first outcome, and whether it passed when it was run again.
+
+    """
+    told = [(outcome in FAILURES, again) for outcome, again in results if outcome in FAILURES | AS_THEY_SHOULD]
+    row = 1
+    while told and told[-1] == (True, False):
+        told.pop()
+        row += 1
+    found = count_turns(results)
+    if found.turns < TURNS and not (found.again and found.sample >= SAMPLE):
+        return False
+    failed = sum(is_failure for is_failure, _ in told)
+    return ((failed + 1) / (len(told) + 2)) ** row >= IMPROBABLE
 
 
 def _counted(nights: Sequence[StoredRun], test_id: str) -> FlakyTest | None:

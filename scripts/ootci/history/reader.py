@@ -95,6 +95,16 @@ class HistoryReader:
         night = self.night(key.plan_id, f"{key.plan_id}-{key.device}")
         return self._reader.read(run_file(night, key.device, key.attempt))
 
+    def counting_run(self, device: str, plan_id: str) -> StoredRun | None:
+        """The last attempt of a device on one nightly; None where it reported none.
+
+        Raises:
+            HistoryCorrupt: it cannot be read back.
+
+        """
+        keys = [key for key in self._files(device) if key.plan_id == plan_id]
+        return self._reader.read(self._files(device)[max(keys, key=lambda key: key.attempt)]) if keys else None
+
     def attempts_by_nightly(self, device: str) -> Iterator[tuple[StoredRun, ...]]:
         """The attempts of each nightly that a device reported on, the last attempt first, of the newest nightly first.
 

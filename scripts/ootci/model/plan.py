@@ -8,7 +8,7 @@ from pydantic import Field
 
 from ootci.errors import NoSuchDevice
 from ootci.model.delivery import Commit, Ref, Repository
-from ootci.model.device import KnownFailure, Unsupported
+from ootci.model.device import KnownFailure, LostTests, Unsupported
 from ootci.model.record import Record, StageFile, Time
 from ootci.model.torch_build import TorchRequest
 
@@ -43,6 +43,8 @@ class PlannedRun(Record):
     """Time-out of the whole device job."""
     known_failures: tuple[KnownFailure, ...] = ()
     """Tests that the vendor knew to fail on that day; a night is always judged by the list of its own day."""
+    lost_tests: Annotated[tuple[LostTests, ...], Field(exclude_if=lambda entries: not entries)] = ()
+    """Tests whose loss the vendor accepted on that day."""
     failing_before: Annotated[tuple[str, ...] | None, Field(exclude_if=lambda ids: ids is None)] = None
     """Tests that failed when their suite last reported completely, capped in number: any other that fails is run again.
     Null when nothing was reported before."""

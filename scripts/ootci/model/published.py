@@ -55,8 +55,10 @@ class DeviceEntry(Record):
     """The verdict."""
     reason: str
     """One sentence."""
-    since: Time | None
+    verdict_since: Time | None
     """When the verdict began; null where that is not known."""
+    broken_since: Time | None
+    """The first night of the broken streak that lasts, whatever verdicts it had; null when the device is not broken."""
     nights: int
     """How many nights in a row it has had this verdict."""
     broke_at: AnyStage | None

@@ -14,7 +14,7 @@ from ootci.model.build import PluginBuild, StageResult
 from ootci.model.capability import CapabilityState
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.record import Record, Rows, StageFile, Time
-from ootci.model.torch_build import TorchBuild, TorchRequest
+from ootci.model.torch_build import Channel, TorchBuild, TorchRequest, is_release
 
 
 class ReportState(str, Enum):
@@ -230,6 +230,18 @@ class Run(StageFile):
     def required_suites(self) -> frozenset[str]:
         """Names of the suites that decide the verdict."""
         return frozenset(report.suite for report in self.suites if report.required)
+
+    @property
+    def channel(self) -> Channel | None:
+        """The channel whose nights the run can be compared with; None where another torch stood in for the one wanted.
+
+        A release that calls itself a nightly stands in for one, too.
+        """
+        request = self.torch_request
+        if request.channel is not request.wanted_channel:
+            return None
+        nightly = request.channel is Channel.NIGHTLY
+        return None if nightly and self.torch is not None and is_release(self.torch.version) else request.channel
 
     @property
     def stage_reached(self) -> str | None:

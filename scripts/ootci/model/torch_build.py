@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Annotated
 
+from packaging.version import InvalidVersion, Version
 from pydantic import Field, StringConstraints
 
 from ootci.model.commit import full_commit
@@ -72,6 +73,14 @@ class TorchBuild(Record):
     """``torch.__version__``."""
     git_version: str | None = None
     """``torch.version.git_version``, the commit of PyTorch that it was built from."""
+
+
+def is_release(version: str) -> bool:
+    """Whether a version is that of a release; not where nobody can read it."""
+    try:
+        return not Version(version).is_prerelease
+    except InvalidVersion:
+        return False
 
 
 def commits_between(before: TorchBuild | None, after: TorchBuild | None) -> str | None:

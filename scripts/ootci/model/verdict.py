@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import Enum
 from typing import Annotated, ClassVar
 
@@ -161,6 +162,9 @@ class Night(Record):
     """The verdict of that night."""
     run_id: str | None = None
     """The run that it was derived from; null when nothing was reported."""
+    fallback: Annotated[bool, Field(exclude_if=lambda found: not found)] = False
+    """Whether another torch stood in for the one wanted, so that the night is evidence of nothing; absent where none
+    did."""
 
 
 class DeviceVerdict(Record):
@@ -172,11 +176,16 @@ class DeviceVerdict(Record):
     """The verdict."""
     reason: str
     """One sentence that a maintainer understands."""
-    since: Time | None = None
-    """When it began: the first of the unbroken row of nights with this verdict, or the moment at which the newest night
-    became too old. Null when neither is known."""
+    verdict_since: Time | None = None
+    """The first of the unbroken row of nights with this verdict, or the moment at which the newest night became too
+    old. Null when neither is known."""
+    broken_since: Time | None = None
+    """The first night of the broken streak that lasts, whatever verdicts it had: only a night as expected on the same
+    channel ends one. Null when the device is not broken."""
     nights: int = 0
     """How many nights in a row it has had this verdict."""
+    is_new: Annotated[bool, Field(exclude_if=lambda new: not new)] = False
+    """Whether it broke on the newest nightly, and has reported before; absent where not."""
     broke_at: AnyStage | None = None
     """The stage where it broke; null when no stage did."""
     run_id: str | None = None
@@ -213,6 +222,24 @@ class DeviceVerdict(Record):
     history: tuple[Night, ...] = ()
     """Past nights, oldest first, the newest included."""
 
+    @property
+    def since(self) -> datetime | None:
+        """The date that is shown: since when it is broken, else since when it has its verdict."""
+        return self.broken_since or self.verdict_since
+
+    @property
+    def nights_since(self) -> int:
+        """How many nights there have been since then, of those in `history`; fallback nights are not counted."""
+        since = self.broken_since
+        if since is None:
+            return self.nights
+        return sum(night.date >= since and not night.fallback for night in self.history)
+
+    @property
+    def is_fallback(self) -> bool:
+        """Whether another torch stood in for the one wanted on its newest night."""
+        return bool(self.history) and self.history[-1].fallback
+
 
 class Blocker(Record):
     """A gating device that is not as expected."""
@@ -223,10 +250,10 @@ class Blocker(Record):
     """Its verdict."""
     reason: str
     """Why, one sentence."""
-    since: Time | None = None
-    """The first of the unbroken row of nights with this verdict."""
+    broken_since: Time | None = None
+    """The first night of the broken streak that lasts."""
     is_new: bool
-    """Whether the nightly before had another verdict, and the device has reported before."""
+    """Whether it broke on the newest nightly, and has reported before."""
     new_failures: int = 0
     """Tests that fail now and did not fail in the run before."""
     is_first: Annotated[bool, Field(exclude_if=lambda first: not first)] = False

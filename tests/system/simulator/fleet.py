@@ -13,6 +13,7 @@ from ootci.model.device import (
     GitSource,
     KnownFailure,
     Links,
+    LostTests,
     Paused,
     Plugin,
     RegisteredDevice,
@@ -137,6 +138,7 @@ def registered(
     paused: bool,
     known: tuple[KnownFailure, ...],
     given_up: Sequence[str] = (),
+    lost: tuple[LostTests, ...] = (),
 ) -> RegisteredDevice:
     """A device as its file says on some night.
 
@@ -146,6 +148,7 @@ def registered(
         paused: whether it is paused.
         known: its list of known failures.
         given_up: capabilities that it had once.
+        lost: its list of accepted losses.
 
     """
     where = f"https://github.com/example/torch-{maker.name}"
@@ -171,6 +174,7 @@ def registered(
             Suite.model_validate({"name": name, "min_tests": max(1, count // 3)}) for name, count in tests.items()
         ),
         known_failures=known,
+        lost_tests=lost,
         unsupported=(
             *(Unsupported(capability=which, reason=why) for which, why in maker.unsupported),
             *(Unsupported(capability=Capability(name), reason="It was given up.") for name in given_up),

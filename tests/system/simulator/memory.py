@@ -39,6 +39,10 @@ class Memory(History):
     def stored_runs(self, device: str) -> tuple[StoredRun, ...]:
         return tuple(self._kept.get(device, ()))
 
+    def counting_run(self, device: str, plan_id: str) -> StoredRun | None:
+        runs = [run for run in self._kept.get(device, ()) if run.head.plan_id == plan_id]
+        return max(runs, key=lambda run: run.head.attempt, default=None)
+
     def append_run(self, run: Run) -> bool:
         return self.append_stored(stored(run, self.tests, signatures_of(run)))
 

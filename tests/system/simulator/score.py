@@ -12,6 +12,7 @@ from ootci.model.cluster import Cause, Cluster
 from ootci.model.verdict import BROKEN, Change, ChangeName, DeviceVerdict, Gate, VerdictName, Verdicts
 
 from .event import JUDGING, Blame, Event, Kind
+from .fleet import Tier
 from .truth import Expected, Page, Shared
 from .world import Night, World
 
@@ -101,7 +102,9 @@ class Score:
         """Hold one night's page against the truth."""
         by_name = {item.device: item for item in said.devices}
         if not self.gate.add(right=answer_of(said.gate) == page.gate):
-            self._wrong(world, night, (), f"the gate says {answer_of(said.gate)}, not {page.gate}: {said.gate.reason}")
+            gating = tuple(place for place, maker in enumerate(world.makers) if maker.tier is not Tier.ADVISORY)
+            text = f"the gate says {answer_of(said.gate)}, not {page.gate}: {said.gate.reason}"
+            self._wrong(world, night, gating, text)
         self._begin(world, night)
         # What a page says of devices while its newest nightly is in the future is nobody's business.
         for truth in page.devices if night.future is None else ():
@@ -120,11 +123,11 @@ class Score:
                 self.trials.setdefault(event.number, (event.kind, []))
 
     def _wrong(self, world: World, night: Night, devices: Sequence[int], text: str) -> None:
-        """Note a mistake, also for each planted event that it may come from; no device means all."""
+        """Note a mistake, also for each planted event that it may come from."""
         mistake = f"night {night.number}: {text}"
         self.mistakes.append(mistake)
         for event in world.events:
-            mine = not devices or not set(devices).isdisjoint(event.devices)
+            mine = not set(devices).isdisjoint(event.devices)
             if event.kind in JUDGING and mine and event.first <= night.number <= _over(event):
                 self.trials.setdefault(event.number, (event.kind, []))[1].append(mistake)
 
@@ -135,7 +138,7 @@ class Score:
             self.right[truth.verdict.value] += 1
             wanted = (world.planned_at(truth.verdict_since), _date(world, truth.broken_since))
             for name, when in zip(("verdict_since", "broken_since"), wanted, strict=True):
-                found = getattr(said, name, getattr(said, "since", None))
+                found = getattr(said, name)
                 setattr(self, name, getattr(self, name) + (found == when))
                 if found != when:
                     self._wrong(world, night, devices, f"{said.device}: {name} {_day(found)}, not {_day(when)}")

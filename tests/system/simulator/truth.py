@@ -8,7 +8,7 @@ from functools import cache
 
 from ootci.model.build import StageName
 from ootci.model.outcome import FAILURES, OutcomeName
-from ootci.model.verdict import BROKEN, ChangeName, VerdictName
+from ootci.model.verdict import AS_EXPECTED, BROKEN, ChangeName, VerdictName
 
 from .condition import ABSENT, BREAKS, CODE, PASSED, Condition
 from .event import Acceptance, Blame, Event, Kind
@@ -25,7 +25,8 @@ _FEWER = (Kind.LOST_TESTS, Kind.REMOVED_TESTS, Kind.SKIPPED_TESTS)
 _CHANCE = (Kind.FLAKY, Kind.FLAKY_TWICE)
 _NO_NEWS = (*_CHANCE, Kind.REFUSED)
 """What makes tests fail and says nothing of PyTorch or the plugin."""
-_ENDS = (VerdictName.OK, VerdictName.KNOWN, VerdictName.UNSTABLE)
+_WELL = (VerdictName.OK, VerdictName.KNOWN, VerdictName.UNSTABLE)
+"""Verdicts of a device on which nothing is broken."""
 _RAN = frozenset(CODE[name] for name in (*FAILURES, OutcomeName.PASSED, OutcomeName.XFAILED, OutcomeName.XPASSED))
 _SILENT = (VerdictName.PAUSED, VerdictName.NEVER_RAN, VerdictName.NO_DATA, VerdictName.INFRA)
 """Verdicts of a device that has no result on a night."""
@@ -129,6 +130,7 @@ class _Past:
     night: int
     expected: Expected
     known: _Known
+    streak: int | None = None
 
 
 class Truth:
@@ -183,14 +185,15 @@ class Truth:
         verdict_since, broken_since = new.night, None
         if before is not None and before.verdict is told.verdict:
             verdict_since = before.verdict_since
-        if before is not None and (told.stands_in or told.verdict not in _ENDS):
-            broken_since = before.broken_since
+        if told.stands_in or told.verdict not in AS_EXPECTED:
+            broken_since = next((past.streak for past in reversed(strip)), None)
         if not told.stands_in and broken_since is None and told.verdict in BROKEN:
             broken_since = new.night
         good = before.good if before is not None and told.verdict not in BROKEN else 0
-        good += told.verdict in _ENDS and not told.stands_in
-        dated = replace(told, verdict_since=verdict_since, broken_since=broken_since, good=good)
-        return replace(new, expected=dated)
+        good += told.verdict in _WELL and not told.stands_in
+        shown = None if told.verdict is VerdictName.PAUSED else broken_since
+        dated = replace(told, verdict_since=verdict_since, broken_since=shown, good=good)
+        return replace(new, expected=dated, streak=broken_since)
 
     def _night(self, condition: Condition, known: _Known, *, by: int) -> tuple[Expected, _Known]:
         blank = Expected(condition.device, VerdictName.OK, condition.night)
@@ -280,6 +283,8 @@ class Truth:
 
     def _verdict(self, condition: Condition, unknown: list[Event], broken: list[Event], *, lost: bool) -> VerdictName:
         cases, kinds = self._world.cases, {event.kind for event in condition.causes.values()}
+        if Kind.REFUSED in kinds and not unknown:
+            return VerdictName.INFRA
         if any(cases[test].suite == "smoke" for event in unknown for test in event.tests):
             return VerdictName.SMOKE_BROKEN
         if broken:
@@ -288,8 +293,6 @@ class Truth:
             return VerdictName.LOST_TESTS
         if unknown:
             return VerdictName.FAILING
-        if Kind.REFUSED in kinds:
-            return VerdictName.INFRA
         if kinds.intersection(_CHANCE):
             return VerdictName.UNSTABLE
         return VerdictName.KNOWN if condition.failing else VerdictName.OK

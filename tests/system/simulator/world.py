@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 
-from ootci.model.device import KnownFailure, RegisteredDevice
+from ootci.model.device import KnownFailure, LostTests, RegisteredDevice
 from ootci.model.plan import LeftOut, Plan, PlannedRun, PlannedSuite, Trigger
 from ootci.model.run import Run
 
@@ -32,6 +32,9 @@ LOOKED_AT = 30
 """So many nights back a plan looks for what failed last."""
 FORGOTTEN = 30
 """So many nights an entry stays in the list that nobody needs."""
+
+TAKEN_AWAY = 10
+"""After so many nights an entry of lost tests is taken away again."""
 
 
 @dataclass(frozen=True)
@@ -137,12 +140,26 @@ class World:
             for event in mine
             if event.accepted and event.accepted[0] is Acceptance.FILE and night >= event.accepted[1]
         )
-        key = (device, paused, known, given_up)
+        lost = tuple(entry for event in mine for entry in self._accepted(event, device, night))
+        key = (device, paused, known, given_up, lost)
         if key not in self._registered:
             self._registered[key] = registered(
-                self.makers[device], tests=self._sizes, paused=paused, known=known, given_up=given_up
+                self.makers[device], tests=self._sizes, paused=paused, known=known, given_up=given_up, lost=lost
             )
         return self._registered[key]
+
+    def _accepted(self, event: Event, device: int, night: int) -> Iterator[LostTests]:
+        """The entries of lost tests that an event makes a vendor write, for as long as they are needed."""
+        in_words = event.accepted is not None and event.accepted[0] is Acceptance.WORDS
+        first = event.accepted[1] if event.accepted and in_words else event.first
+        if (in_words or event.kind is Kind.REMOVED_TESTS) and first <= night < first + TAKEN_AWAY:
+            for test in event.tests:
+                yield LostTests(
+                    id=self.test_ids[test],
+                    reason=f"{self.makers[device].display_name} does not need this any more.",
+                    added=self._day(first),
+                    expires=self._day(first + ENTRY_DAYS),
+                )
 
     def _entries(self, event: Event, device: int, night: int) -> Iterator[KnownFailure]:
         """The entries of known failures that an event makes a vendor write."""
@@ -188,6 +205,7 @@ class World:
                     timeout_minutes=device.limits.job_minutes,
                     known_failures=device.known_failures,
                     failing_before=self._failing_before(numbers[device.name], night),
+                    lost_tests=device.lost_tests,
                     unsupported=device.unsupported,
                 )
             )

@@ -1,7 +1,7 @@
 """The device file: one out-of-tree accelerator, as data. The only package that reads device YAML."""
 
 from .bad_range import LONGEST_RANGE, BadRange, bad_range
-from .claims import KnownFailure, Unsupported
+from .claims import KnownFailure, LostTests, Unsupported
 from .external import External
 from .keys import Cadence, Device, Links, Paused, PullRequests, RegisteredDevice, Tier, Variant
 from .plugin import BuildSettings, GitSource, Plugin, Torch
@@ -44,6 +44,7 @@ __all__ = [
     "KnownFailure",
     "Limits",
     "Links",
+    "LostTests",
     "Paused",
     "Plugin",
     "PullRequests",

@@ -1,4 +1,4 @@
-"""What a vendor says beforehand of tests that will not pass: known failures, and capabilities that are unsupported."""
+"""What a vendor says beforehand of tests: known failures, lost tests that are accepted, unsupported capabilities."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from typing import Annotated
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 from pydantic import AfterValidator, StringConstraints, model_validator
+from typing_extensions import Self
 
 from ootci.model.capability import Capability
 from ootci.model.record import Record
 
 from .values import Text, Url
 
+_UNLIKELY = ("zqxj", "test_zqxj.py::test_zqxj", "test_zqxj.py::TestZqxj::test_zqxj[zqxj]")
+"""Tests that no suite has: an entry that names them names every test."""
 LONGEST = timedelta(days=366)
-"""How long a known failure may be listed before somebody has to look at it again."""
+"""How long an entry may be listed before somebody has to look at it again."""
 
 
 def _torch_range(text: str) -> str:
@@ -35,11 +38,36 @@ TestGlob = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*/\S.*$", m
 TorchRange = Annotated[str, StringConstraints(max_length=100), AfterValidator(_torch_range)]
 
 
-class KnownFailure(Record):
-    """Tests that fail on the device and that the vendor knows of. They stay failures; the judge counts them apart."""
+class _Tests(Record):
+    """Some tests of one suite, by a pattern of their ids."""
 
     id: TestGlob
     """Test id, beginning with its suite. `*` stands for any text, `?` for one character, all else for itself."""
+
+    @property
+    def suite(self) -> str:
+        """The suite of its tests."""
+        return self.id.partition("/")[0]
+
+    @property
+    def prefix(self) -> str:
+        """What the ids of its tests begin with."""
+        return _compiled(self.id)[0]
+
+    @property
+    def covers_suite(self) -> bool:
+        """Whether it names no test in particular, so that it covers every test of its suite."""
+        return any(self.matches(f"{self.suite}/{test}") for test in _UNLIKELY)
+
+    def matches(self, test_id: str) -> bool:
+        """Whether a test is one of those meant."""
+        prefix, pattern = _compiled(self.id)
+        return test_id.startswith(prefix) and pattern.match(test_id) is not None
+
+
+class KnownFailure(_Tests):
+    """Tests that fail on the device and that the vendor knows of. They stay failures; the judge counts them apart."""
+
     reason: Text
     """Why they fail, one sentence."""
     issue: Url
@@ -52,28 +80,9 @@ class KnownFailure(Record):
     """Versions of torch on which it counts, such as `>=2.13`; all when absent. A nightly counts as its release."""
 
     @model_validator(mode="after")
-    def _for_a_time(self) -> KnownFailure:
-        if self.expires < self.added:
-            raise ValueError(f"it expires on {self.expires}, before it was added on {self.added}")
-        if self.expires - self.added > LONGEST:
-            latest = self.added + LONGEST
-            raise ValueError(f"it expires more than a year after it was added; {latest} is the latest day possible")
+    def _for_a_time(self) -> Self:
+        _require_time(self.added, self.expires)
         return self
-
-    @property
-    def suite(self) -> str:
-        """The suite of its tests."""
-        return self.id.partition("/")[0]
-
-    @property
-    def prefix(self) -> str:
-        """What the ids of its tests begin with."""
-        return _compiled(self.id)[0]
-
-    def matches(self, test_id: str) -> bool:
-        """Whether a test is one of those meant."""
-        prefix, pattern = _compiled(self.id)
-        return test_id.startswith(prefix) and pattern.match(test_id) is not None
 
     def expired(self, today: date) -> bool:
         """Whether its last day is over."""
@@ -82,6 +91,34 @@ class KnownFailure(Record):
     def is_about(self, torch_version: str | None) -> bool:
         """Whether it counts on a torch; never on one whose version nobody can read, unless it counts on all."""
         return self.torch is None or (torch_version is not None and _within(self.torch, torch_version))
+
+
+class LostTests(_Tests):
+    """Tests that no longer run, which the vendor accepts. Without an entry the device has the verdict LOST_TESTS."""
+
+    reason: Text
+    """Why they no longer run, one sentence."""
+    added: date
+    """Day on which the entry was written, such as 2026-11-21."""
+    expires: date
+    """Last day on which a loss is accepted, at most a year after `added`; a loss accepted by then stays accepted."""
+
+    @model_validator(mode="after")
+    def _for_a_time(self) -> Self:
+        _require_time(self.added, self.expires)
+        return self
+
+    def accepts(self, test_id: str, night: date) -> bool:
+        """Whether it accepts the loss of a test on that night."""
+        return self.added <= night <= self.expires and self.matches(test_id)
+
+
+def _require_time(added: date, expires: date) -> None:
+    if expires < added:
+        raise ValueError(f"it expires on {expires}, before it was added on {added}")
+    if expires - added > LONGEST:
+        latest = added + LONGEST
+        raise ValueError(f"it expires more than a year after it was added; {latest} is the latest day possible")
 
 
 class Unsupported(Record):

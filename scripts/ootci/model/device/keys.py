@@ -12,7 +12,7 @@ from pydantic import Field, StringConstraints, field_validator
 from ootci.model.record import Record
 
 from .bad_range import BadRanges
-from .claims import KnownFailure, Unsupported
+from .claims import KnownFailure, LostTests, Unsupported
 from .external import External
 from .plugin import BuildSettings, Plugin, Torch
 from .running import Check, Credentials, Limits, Runner, Suite
@@ -140,6 +140,8 @@ class Device(Record):
     """Time-outs."""
     known_failures: Annotated[tuple[KnownFailure, ...], Field(max_length=500)] = ()
     """Tests that the vendor knows to fail, for a time; more of them may stand in <name>/known_failures.yaml."""
+    lost_tests: Annotated[tuple[LostTests, ...], Field(max_length=100)] = ()
+    """Tests that are no longer run and whose loss is accepted, such as those of a file that was renamed."""
     unsupported: tuple[Unsupported, ...] = ()
     """Capabilities that the device does not have."""
     variants: Annotated[tuple[Variant, ...], Field(max_length=16)] = ()

@@ -188,7 +188,9 @@ def _cluster(cluster: Cluster, subject: str, verdicts: Verdicts) -> Alert:
 def _good_for(devices: Sequence[str], verdicts: Verdicts) -> tuple[datetime, ...]:
     """The nights on which the tests of any of these devices ran, and none of them was lost."""
     histories = [item.history for item in verdicts.devices if item.device in devices]
-    return tuple(sorted({night.date for row in histories for night in row if night.verdict in _TESTS_RAN}))
+    return tuple(
+        sorted({night.date for row in histories for night in row if night.verdict in _TESTS_RAN and not night.fallback})
+    )
 
 
 def _device(condition: Condition, item: DeviceVerdict, verdicts: Verdicts, issues: Mapping[str, Remembered]) -> Alert:
@@ -204,16 +206,24 @@ def _device(condition: Condition, item: DeviceVerdict, verdicts: Verdicts, issue
         reason=item.reason,
         plan_id=newest.plan_id if newest else verdicts.plan_id,
         date=date,
-        began=_row(item.history, _SHOWN_BY[condition], _DISPROVED_BY[condition], date)[0] if shown else date,
+        began=_began(condition, item, date) if shown else date,
         is_new=shown and condition is Condition.BROKEN and item.new_failures > 0,
         devices=(item.device,),
         good=_row(item.history, _DISPROVED_BY[condition], _SHOWN_BY[condition]),
     )
 
 
+def _began(condition: Condition, item: DeviceVerdict, date: datetime) -> datetime:
+    if condition is Condition.BROKEN and item.broken_since is not None:
+        return item.broken_since
+    return _row(item.history, _SHOWN_BY[condition], _DISPROVED_BY[condition], date)[0]
+
+
 def _standing(
     condition: Condition, item: DeviceVerdict, verdicts: Verdicts, issues: Mapping[str, Remembered]
 ) -> Standing:
+    if item.is_fallback:
+        return Standing.UNKNOWN
     if item.verdict in _SHOWN_BY[condition]:
         early = item.nights < PATIENCE.get(item.verdict, 0)
         waits = early or (condition is Condition.BROKEN and _is_told_with_others(item, verdicts, issues))
@@ -244,9 +254,11 @@ def _kind(verdict: VerdictName) -> str:
 def _row(
     nights: Sequence[Night], wanted: frozenset[VerdictName], ends: frozenset[VerdictName], *default: datetime
 ) -> tuple[datetime, ...]:
-    """The newest row of nights of the wanted verdicts, oldest first; what says neither interrupts it not."""
+    """The newest row of nights of the wanted verdicts, oldest first; what says neither does not interrupt it."""
     row: list[datetime] = []
     for night in reversed(nights):
+        if night.fallback:
+            continue
         if night.verdict in ends:
             break
         if night.verdict in wanted:

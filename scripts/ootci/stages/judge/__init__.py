@@ -2,8 +2,7 @@
 
 from .course import Courses
 from .gate import decide, override
-from .night import LOST_TOLERANCE
 from .pull_request import judge_pull_request
 from .stage import STALE_AFTER, judge
 
-__all__ = ["LOST_TOLERANCE", "STALE_AFTER", "Courses", "decide", "judge", "judge_pull_request", "override"]
+__all__ = ["STALE_AFTER", "Courses", "decide", "judge", "judge_pull_request", "override"]

@@ -6,12 +6,46 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ootci.history.base import as_planned, base_of, concerns
+from ootci.history.baseline import Baseline
 from ootci.history.beginnings import Reported
+from ootci.history.excuses import Excuses, Record
 from ootci.history.stored import StoredRun
 from ootci.model.plan import Plan
+from ootci.model.torch_build import Channel
 from ootci.model.verdict import Night
 
-from .night import Judged, judge_night
+from .night import Judged, Losses, judge_night
+from .witnesses import Witnesses
+
+
+@dataclass
+class Known:
+    """What is known of a device on one channel, from the nights before.
+
+    Attributes:
+        before: what the next night is compared with; None where nothing was reported before.
+        baseline: the tests that the next night is expected to run.
+        record: how its tests did of late.
+
+    """
+
+    before: StoredRun | None = None
+    baseline: Baseline = field(default_factory=Baseline)
+    record: Record = field(default_factory=Record)
+
+    def judge(self, plan: Plan, run: StoredRun | None, device: str, witnesses: Witnesses, *, ever: bool) -> Judged:
+        """The verdict on the night that follows; nothing is added."""
+        losses, excuses = Losses(), Excuses()
+        if run is not None:
+            losses = Losses.of(plan, run, self.baseline, witnesses)
+            excuses = self.record.excuses(plan, run, self.before)
+        return judge_night(device, plan, run, self.before, losses=losses, excuses=excuses, ever=ever)
+
+    def add(self, run: StoredRun, judged: Judged) -> None:
+        """Add the night that was judged."""
+        self.before = base_of(self.before, run)
+        self.baseline = self.baseline.after(run, judged.losses.accepted)
+        self.record.add(run)
 
 
 @dataclass
@@ -32,6 +66,9 @@ class Course:
     reported: list[Reported] = field(default_factory=list)
     before: StoredRun | None = None
     judged: Judged | None = None
+    _channel: Channel | None = None
+    _known: dict[Channel, Known] = field(default_factory=dict)
+    _witnessed: dict[tuple[str, str], int | None] = field(default_factory=dict)
     _ever: bool = False
     _plans: int = 0
     _last: str = ""
@@ -42,7 +79,7 @@ class Course:
         """What was reported on the newest night."""
         return self.reported[-1].run if self.reported else None
 
-    def go_on(self, plans: Sequence[Plan], runs: Sequence[StoredRun]) -> bool:
+    def go_on(self, plans: Sequence[Plan], runs: Sequence[StoredRun], witnesses: Witnesses) -> bool:
         """Judge the nights that are not judged yet; false where something was added to those that are.
 
         A history is only ever added to, so that counting shows whether anything was.
@@ -50,6 +87,7 @@ class Course:
         Args:
             plans: every nightly, oldest first.
             runs: every attempt of the device.
+            witnesses: the other devices.
 
         """
         new = plans[self._plans :]
@@ -63,21 +101,38 @@ class Course:
         last = plans[self._plans - 1].id if 0 < self._plans <= len(plans) else ""
         if self._plans and (old, last) != (self._runs, self._last):
             return False
+        if any(witnesses.attempt(*asked) != attempt for asked, attempt in self._witnessed.items()):
+            return False
         for plan in new:
             if concerns(plan, self.device):
-                self._judge(plan, latest.get(plan.id))
+                self._judge(plan, latest.get(plan.id), witnesses)
+        self._witnessed.update(witnesses.asked())
         self._plans, self._runs = len(plans), len(runs)
         self._last = plans[-1].id if plans else ""
         return True
 
-    def _judge(self, plan: Plan, reported: StoredRun | None) -> None:
-        if self.run is not None:
-            self.before = base_of(self.before, self.run)
+    def _judge(self, plan: Plan, reported: StoredRun | None, witnesses: Witnesses) -> None:
         run = as_planned(plan, reported)
-        self.judged = judge_night(self.device, plan, run, self.before, ever=self._ever)
-        self.reported.append(Reported(plan, run))
-        run_id = run.head.id if run else None
-        self.nights.append(Night(plan_id=plan.id, date=plan.created_at, verdict=self.judged.verdict, run_id=run_id))
+        night = Reported(plan, run)
+        if night.channel is not None:
+            self._channel = night.channel
+        # What stood in for the torch that was wanted is compared with nothing, and nothing is compared with it.
+        compared = None if night.is_fallback else self._channel
+        known = Known() if compared is None else self._known.setdefault(compared, Known())
+        self.before = known.before
+        self.judged = known.judge(plan, run, self.device, witnesses, ever=self._ever)
+        if run is not None and night.channel is not None:
+            known.add(run, self.judged)
+        self.reported.append(night)
+        self.nights.append(
+            Night(
+                plan_id=plan.id,
+                date=plan.created_at,
+                verdict=self.judged.verdict,
+                run_id=run.head.id if run else None,
+                fallback=night.is_fallback,
+            )
+        )
         self._ever = self._ever or run is not None
 
 
@@ -87,17 +142,18 @@ class Courses:
     def __init__(self) -> None:
         self._of: dict[str, Course] = {}
 
-    def of(self, device: str, plans: Sequence[Plan], runs: Sequence[StoredRun]) -> Course:
+    def of(self, device: str, plans: Sequence[Plan], runs: Sequence[StoredRun], witnesses: Witnesses) -> Course:
         """A device's nights up to the newest nightly, begun anew where a late report changes what is judged.
 
         Args:
             device: name of the device.
             plans: every nightly, oldest first.
             runs: every attempt of the device, oldest first.
+            witnesses: the other devices.
 
         """
         course = self._of.setdefault(device, Course(device))
-        if not course.go_on(plans, runs):
+        if not course.go_on(plans, runs, witnesses):
             course = self._of[device] = Course(device)
-            course.go_on(plans, runs)
+            course.go_on(plans, runs, witnesses)
         return course

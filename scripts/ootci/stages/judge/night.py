@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
-from ootci.history.claims import disclaimed, expired_ids, known_ids, refused
+from ootci.history.baseline import Baseline
+from ootci.history.claims import accepts_loss, expired_ids, refused
 from ootci.history.compare import new_failures
+from ootci.history.excuses import Excuses
 from ootci.history.stored import Failure, StoredRun
 from ootci.model.build import NOTHING_COLLECTED, StageName, StageResult, StageStatus
 from ootci.model.outcome import Counts
@@ -13,10 +16,47 @@ from ootci.model.plan import Plan
 from ootci.model.run import ReportState, Run
 from ootci.model.verdict import VerdictName
 
-LOST_TOLERANCE = 0
-"""How many fewer executed tests than in the run before are not yet lost tests."""
+from .witnesses import Witnesses
 
 _REPORT_LOST = (ReportState.MISSING, ReportState.EMPTY, ReportState.UNREADABLE)
+
+
+@dataclass(frozen=True)
+class Losses:
+    """The tests that a device was expected to run and did not.
+
+    Attributes:
+        accepted: rows of those whose loss is accepted.
+        lost: ids of the others, by suite.
+        expected: how many tests of each of these suites were expected.
+
+    """
+
+    accepted: frozenset[int] = frozenset()
+    lost: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    expected: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, plan: Plan, run: StoredRun, baseline: Baseline, witnesses: Witnesses) -> Losses:
+        """What a run lacks of its baseline."""
+        rows = baseline.lost(run)
+        in_words = {row for row in rows if accepts_loss(plan, run, run.tests[row])}
+        others = [row for row in rows if row not in in_words]
+        by_others = witnesses.accepted(plan, run, others) if others else frozenset()
+        lost: dict[str, list[str]] = {}
+        for row in others:
+            if row not in by_others:
+                lost.setdefault(run.tests[row].suite, []).append(run.tests[row].id)
+        return cls(
+            accepted=by_others | in_words,
+            lost={suite: tuple(sorted(ids)) for suite, ids in lost.items()},
+            expected={suite: baseline.size(run, suite) for suite in lost},
+        )
+
+    @property
+    def ids(self) -> Iterable[str]:
+        """The ids of the lost tests whose loss is not accepted."""
+        return (test_id for ids in self.lost.values() for test_id in ids)
 
 
 @dataclass(frozen=True)
@@ -27,16 +67,42 @@ class Judged:
         verdict: the verdict.
         reason: one sentence that a maintainer understands.
         broke_at: the stage where it broke, if one did.
+        losses: the tests that were expected and did not run.
+        excuses: what excuses failing tests.
+        failed: ids of the tests that failed for no known reason, and the stages that broke.
 
     """
 
     verdict: VerdictName
     reason: str
     broke_at: str | None = None
+    losses: Losses = field(default_factory=Losses)
+    excuses: Excuses = field(default_factory=Excuses)
+    failed: frozenset[str] = frozenset()
 
 
-def judge_night(device: str, plan: Plan, run: StoredRun | None, before: StoredRun | None, *, ever: bool) -> Judged:
-    """The verdict on one night, in the order of precedence; ``ever`` says whether the device reported before."""
+def judge_night(
+    device: str,
+    plan: Plan,
+    run: StoredRun | None,
+    before: StoredRun | None,
+    *,
+    losses: Losses,
+    excuses: Excuses,
+    ever: bool,
+) -> Judged:
+    """The verdict on one night, in the order of precedence.
+
+    Args:
+        device: name of the device.
+        plan: the night's plan.
+        run: what was reported; None when nothing was.
+        before: what it is compared with.
+        losses: the tests that were expected and did not run.
+        excuses: what excuses failing tests.
+        ever: whether the device reported before.
+
+    """
     paused = next((left for left in plan.left_out if left.device == device), None)
     if paused is not None:
         return Judged(VerdictName.PAUSED, paused.reason)
@@ -46,13 +112,20 @@ def judge_night(device: str, plan: Plan, run: StoredRun | None, before: StoredRu
         expected = plan.expected(device)
         elsewhere = f" that is new from {expected.external}" if expected and expected.external else ""
         return Judged(VerdictName.NO_DATA, f"the nightly expected a report{elsewhere} and got none")
-    failures = _Failures.of(plan, run)
+    failures = _Failures.of(plan, run, excuses)
+    judged = _judged(plan, run, before, failures, losses)
+    failed = frozenset(item.id for item in failures.unknown) or frozenset(filter(None, (judged.broke_at,)))
+    return replace(judged, losses=losses, excuses=excuses, failed=failed)
+
+
+def _judged(plan: Plan, run: StoredRun, before: StoredRun | None, failures: _Failures, losses: Losses) -> Judged:
     return (
         _no_data(run.head)
         or _stage_broken(run.head)
+        or _unreachable(failures)
         or _smoke_broken(plan, run, failures)
         or _regressed(before, run, failures)
-        or _lost_tests(plan, before, run)
+        or _lost_tests(run, losses)
         or _failing(run, failures)
         or _unstable(run, failures)
         or _nothing(run)
@@ -68,35 +141,47 @@ class _Failures:
     Attributes:
         unknown: those that nobody expected, in the run's order.
         known: ids of those that the vendor's list covers.
-        flaky: those that nobody expected and that passed when they were run again.
+        flaky: those that nobody expected and that passed when they were run again, or are flaky by their record.
+        unreachable: those that did not reach a host, for the first night.
         again: how many of the unknown were known until their entry expired.
-        excused_suites: suites with failures that are known or flaky.
+        excused_suites: suites with failures that are excused.
+        all_excused: ids of all excused failures.
 
     """
 
     unknown: tuple[Failure, ...]
     known: frozenset[str]
     flaky: tuple[Failure, ...]
+    unreachable: tuple[Failure, ...]
     again: int
     excused_suites: frozenset[str]
+    all_excused: frozenset[str]
 
     @classmethod
-    def of(cls, plan: Plan, run: StoredRun) -> _Failures:
+    def of(cls, plan: Plan, run: StoredRun, excuses: Excuses) -> _Failures:
         required = run.head.required_suites
-        known, expired = known_ids(plan, run), expired_ids(plan, run)
+        expired = expired_ids(plan, run)
         failing = [item for item in run.failures if item.suite in required]
-        others = [item for item in failing if item.id not in known]
-        unknown = tuple(item for item in others if not item.is_flaky)
-        flaky = tuple(item for item in others if item.is_flaky)
-        covered = frozenset(item.id for item in failing) & known
-        excused = frozenset(item.suite for item in failing if item.id in known or item.is_flaky)
-        return cls(unknown, covered, flaky, sum(item.id in expired for item in unknown), excused)
+        others = [item for item in failing if item.id not in excuses.known]
+        flaky = tuple(item for item in others if item.is_flaky or item.id in excuses.flaky)
+        firm = [item for item in others if item not in flaky]
+        unknown = tuple(item for item in firm if item.id not in excuses.unreachable)
+        return cls(
+            unknown=unknown,
+            known=frozenset(item.id for item in failing) & excuses.known,
+            flaky=flaky,
+            unreachable=tuple(item for item in firm if item.id in excuses.unreachable),
+            again=sum(item.id in expired for item in unknown),
+            excused_suites=frozenset(item.suite for item in failing if item not in unknown),
+            all_excused=excuses.all,
+        )
 
     @property
     def note(self) -> str:
         """What the reason of a verdict says besides; empty where nobody claimed anything."""
-        total = len(self.unknown) + len(self.known) + len(self.flaky)
+        total = len(self.unknown) + len(self.known) + len(self.flaky) + len(self.unreachable)
         known = f"; {len(self.known)} of {total} failures known" if self.known else ""
+        known += f"; {_tests(len(self.unreachable))} could not reach a host" if self.unreachable else ""
         return known + (f"; {self.again} known no longer, as the entry expired" if self.again else "")
 
 
@@ -133,6 +218,16 @@ def _stage_broken(run: Run) -> Judged | None:
     return None
 
 
+def _unreachable(failures: _Failures) -> Judged | None:
+    """Infrastructure, where nothing else failed; on the second night in a row such failures are like any other."""
+    if failures.unknown or not failures.unreachable:
+        return None
+    first = failures.unreachable[0]
+    said = f": {first.signature.text}" if first.signature is not None else ""
+    count = len(failures.unreachable)
+    return Judged(VerdictName.INFRA, f"{_tests(count)} could not reach a host, first {first.id}{said}", first.suite)
+
+
 def _smoke_broken(plan: Plan, run: StoredRun, failures: _Failures) -> Judged | None:
     if "smoke" not in run.head.required_suites:
         return None
@@ -140,6 +235,8 @@ def _smoke_broken(plan: Plan, run: StoredRun, failures: _Failures) -> Judged | N
     if of_smoke:
         text = f"{_tests(len(of_smoke))} of smoke failed, first {of_smoke[0].id}{failures.note}"
         return Judged(VerdictName.SMOKE_BROKEN, text, StageName.SMOKE)
+    if _none_passed(run, "smoke"):
+        return Judged(VerdictName.SMOKE_BROKEN, f"no test of smoke passed{failures.note}", StageName.SMOKE)
     if missing := refused(plan, run, "smoke"):
         text = f"{_tests(len(missing))} of smoke unsupported, first {missing[0]}"
         return Judged(VerdictName.SMOKE_BROKEN, text, StageName.SMOKE)
@@ -157,7 +254,7 @@ def _reported(run: StoredRun, suite: str) -> bool:
 
 
 def _regressed(before: StoredRun | None, run: StoredRun, failures: _Failures) -> Judged | None:
-    count = new_failures(before, run, failures.known)
+    count = new_failures(before, run, failures.all_excused)
     if before is None or count == 0:
         return None
     stage = _first_failing_stage(run.head, failures)
@@ -165,7 +262,13 @@ def _regressed(before: StoredRun | None, run: StoredRun, failures: _Failures) ->
     return Judged(VerdictName.REGRESSED, text, stage)
 
 
-def _lost_tests(plan: Plan, before: StoredRun | None, run: StoredRun) -> Judged | None:
+def _none_passed(run: StoredRun, suite: str) -> bool:
+    """Whether tests of a suite were executed and none passed, which no list of known failures makes right."""
+    counts = run.counts((suite,))
+    return bool(counts.executed) and not counts.passed and not counts.flaky
+
+
+def _lost_tests(run: StoredRun, losses: Losses) -> Judged | None:
     for report in run.head.suites:
         if not report.required:
             continue
@@ -179,12 +282,9 @@ def _lost_tests(plan: Plan, before: StoredRun | None, run: StoredRun) -> Judged 
         if report.state is ReportState.COMPLETE and report.counts.executed == 0:
             text = f"{report.suite}: none of {_tests(report.counts.total)} was executed"
             return Judged(VerdictName.LOST_TESTS, text, stage)
-        reported = before.head.suites if before else ()
-        had = next((old.counts.executed for old in reported if old.suite == report.suite), 0)
-        had -= disclaimed(plan, before, run, report.suite)
-        if report.counts.executed < had - LOST_TOLERANCE:
-            text = f"{report.suite}: {report.counts.executed} tests executed, {had} in the run before"
-            return Judged(VerdictName.LOST_TESTS, text, stage)
+        if lost := losses.lost.get(report.suite):
+            text = f"{report.suite}: {len(lost)} of {_tests(losses.expected[report.suite])} no longer run"
+            return Judged(VerdictName.LOST_TESTS, f"{text}, first {lost[0]}", stage)
     return None
 
 
@@ -194,6 +294,9 @@ def _failing(run: StoredRun, failures: _Failures) -> Judged | None:
         return Judged(VerdictName.FAILING, text, _first_failing_stage(run.head, failures))
     for stage in _failing_stages(run.head, failures):
         return Judged(VerdictName.FAILING, f"{stage.name}: {stage.reason or stage.status.value}", stage.name)
+    for suite in sorted(run.head.required_suites):
+        if _none_passed(run, suite):
+            return Judged(VerdictName.FAILING, f"no test of {suite} passed{failures.note}", suite)
     return None
 
 
@@ -201,7 +304,11 @@ def _unstable(run: StoredRun, failures: _Failures) -> Judged | None:
     if not failures.flaky:
         return None
     first = failures.flaky[0]
-    text = f"{_tests(len(failures.flaky))} failed and passed when run again, first {first.id}{failures.note}"
+    again = sum(item.is_flaky for item in failures.flaky)
+    parts = [f"{_tests(again)} failed and passed when run again"] if again else []
+    by_record = len(failures.flaky) - again
+    parts += [f"{_tests(by_record)} failed twice and {'is' if by_record == 1 else 'are'} flaky"] if by_record else []
+    text = f"{', '.join(parts)}, first {first.id}{failures.note}"
     stage = _stage(run.head, first.suite)
     return Judged(VerdictName.UNSTABLE, text, stage.name if stage else None)
 

@@ -7,9 +7,9 @@ from itertools import islice
 
 from packaging.version import InvalidVersion, Version
 
-from ootci.history.base import as_planned, base_of
-from ootci.history.claims import known_ids
+from ootci.history.base import as_planned
 from ootci.history.compare import newly_failing
+from ootci.history.run_file import signatures_of
 from ootci.history.store import History
 from ootci.history.stored import StoredRun, stored
 from ootci.model.device import RegisteredDevice
@@ -18,8 +18,10 @@ from ootci.model.pull_request import BLOCKING_EFFECTS, Effect, EffectName, PullR
 from ootci.model.run import Run
 from ootci.model.verdict import VerdictName
 
+from .course import Known
 from .gate import names_of
-from .night import Judged, judge_night
+from .night import Judged
+from .witnesses import Witnesses
 
 NIGHTS = 30
 """So many nights of a device are looked through for the last complete report of each suite."""
@@ -82,19 +84,22 @@ def judge_pull_request(
 
 def _effect(plan: Plan, device: str, reported: Run | None, history: History, gates: bool) -> Effect:
     nights = _nights(history, device, reported)
-    base: StoredRun | None = None
-    for _, night in reversed(nights):
-        base = base_of(base, night)
-    run = as_planned(plan, stored(reported, history.tests) if reported else None)
-    judged = judge_night(device, plan, run, base, ever=True)
+    known, nobody = Known(), Witnesses((), history, ())
+    before: Judged | None = None
+    for planned, night in reversed(nights):
+        before = known.judge(planned, night, device, nobody, ever=True)
+        known.add(night, before)
+    run = as_planned(plan, stored(reported, history.tests, signatures_of(reported)) if reported else None)
+    judged = known.judge(plan, run, device, nobody, ever=True)
     if run is None:
         return Effect(device=device, effect=EffectName.NO_DATA, gates=gates, verdict=judged.verdict, reason="no report")
-    known = known_ids(plan, run)
-    new = newly_failing(base, run, known)
+    base, excuses = known.before, judged.excuses
+    new = newly_failing(base, run, excuses.all)
     failing = [item for item in run.failures if item.suite in run.head.required_suites]
-    flaky = sum(item.is_flaky and item.id not in known for item in failing)
-    covered = sum(item.id in known for item in failing)
-    effect, reason = _meaning(judged, len(new), base, nights[0] if nights else None, device)
+    firm = [item.id for item in failing if not item.is_flaky and item.id not in excuses.all]
+    covered = sum(item.id in excuses.known for item in failing)
+    flaky = sum(item.is_flaky or item.id in excuses.flaky for item in failing if item.id not in excuses.known)
+    effect, reason = _meaning(judged, len(new), base, before)
     return Effect(
         device=device,
         effect=effect,
@@ -102,7 +107,7 @@ def _effect(plan: Plan, device: str, reported: Run | None, history: History, gat
         reason=reason,
         newly_failing=len(new),
         first=tuple(item.id for item in new[:NAMED]),
-        still_failing=len(failing) - len(new) - flaky - covered,
+        still_failing=len(firm) - len(new),
         known=covered,
         flaky=flaky,
         gates=gates,
@@ -123,7 +128,7 @@ def _nights(history: History, device: str, reported: Run | None) -> list[tuple[P
     for run, *_ in islice(history.attempts_by_nightly(device), NIGHTS):
         plan = plans[run.head.plan_id]
         planned = as_planned(plan, run)
-        if planned is not None and _release(run.head) == _release(reported):
+        if planned is not None and run.head.channel is not None and _release(run.head) == _release(reported):
             found.append((plan, planned))
     return found
 
@@ -136,14 +141,11 @@ def _release(run: Run | None) -> tuple[int, ...] | None:
         return None
 
 
-def _meaning(
-    judged: Judged, new: int, base: StoredRun | None, newest: tuple[Plan, StoredRun] | None, device: str
-) -> tuple[EffectName, str]:
+def _meaning(judged: Judged, new: int, base: StoredRun | None, before: Judged | None) -> tuple[EffectName, str]:
     if judged.verdict is VerdictName.INFRA:
         return EffectName.INFRA, judged.reason
-    if base is None or newest is None:
+    if base is None or before is None:
         return EffectName.NO_DATA, "no nightly on the same base has a complete report to hold it against"
-    before = judge_night(device, newest[0], newest[1], None, ever=True)
     if judged.verdict in _TOO_EARLY and judged.verdict is before.verdict and not new:
         return EffectName.BROKEN_BEFORE, f"as on the newest nightly: {judged.reason}"
     if new or judged.verdict in _TOO_EARLY or judged.verdict is VerdictName.LOST_TESTS:

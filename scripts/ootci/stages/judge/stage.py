@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from ootci.history.beginnings import failing_of
-from ootci.history.claims import known_ids, outdated, review_known, review_unsupported
+from ootci.history.claims import outdated, review_known, review_unsupported
 from ootci.history.clusters import Failing
 from ootci.history.compare import changes_between, new_failures
 from ootci.history.spell import spell_between
@@ -18,13 +18,14 @@ from ootci.history.stored import StoredRun
 from ootci.model.device import Cadence, Device, RegisteredDevice
 from ootci.model.plan import Plan
 from ootci.model.spell import Spell
-from ootci.model.verdict import AS_EXPECTED, DeviceVerdict, Night, VerdictName, Verdicts
+from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, Night, VerdictName, Verdicts
 
 from .course import Course, Courses
 from .gate import decide
 from .night import Judged, required_counts
 from .sentence import sentence
 from .together import since, together
+from .witnesses import Witnesses
 
 STALE_AFTER = Cadence.NIGHTLY.stale_after
 """When the newest nightly is older than this, the page is."""
@@ -47,11 +48,12 @@ def judge(
 
     """
     plans = history.plans()
+    witnesses = Witnesses(registry, history, plans)
     judged = []
     for item in registry:
         runs = history.stored_runs(item.device.name)
         # Unless somebody wants them, the nights of one device are forgotten before the next one is looked at.
-        course = (Courses() if courses is None else courses).of(item.device.name, plans, runs)
+        course = (Courses() if courses is None else courses).of(item.device.name, plans, runs, witnesses)
         judged.append(_device(item, course, runs, now, plans[-1] if plans else None))
     devices = tuple(verdict for verdict, _ in judged)
     newest = plans[-1] if plans else None
@@ -83,21 +85,36 @@ def _device(
     device, nights, run, before = item.device, course.nights, course.run, course.before
     asked_for = _ran_although_paused(item, newest)
     judged = _today(device, course.judged, nights, runs, now, asked_for=asked_for)
-    last = course.reported[-1].plan if course.reported else None
-    reviews, claims = review_known(last, device.name, run), review_unsupported(last, device.name, run)
-    known = known_ids(last, run)
+    last = course.reported[-1] if course.reported else None
+    is_fallback = last is not None and last.is_fallback
+    plan = last.plan if last else None
+    reviews, claims = review_known(plan, device.name, run), review_unsupported(plan, device.name, run)
+    found = course.judged or judged
+    excuses = found.excuses
     required = run.head.required_suites if run else frozenset()
     counts = required_counts(run)
     row = _row(nights, judged.verdict)
+    broken_since = None if judged.verdict is VerdictName.PAUSED else _broken_since(course)
+    is_first = run is not None and not is_fallback and (before is None or not before.rows())
     changed = _since_the_run_before(course)
-    failing = failing_of(course.reported, known)
-    changes, spells = since(changes_between(before, run, known) if run else (), failing)
+    failing = failing_of(course.reported, excuses)
+    compared = run if not is_fallback else None
+    differ = changes_between(before, compared, excuses.known, lost=found.losses.ids) if compared else ()
+    changes, spells = since(differ, failing)
     verdict = DeviceVerdict(
         device=device.name,
         verdict=judged.verdict,
         reason=judged.reason + (outdated(reviews, claims) if judged.verdict in AS_EXPECTED else ""),
-        since=_since(device, judged.verdict, row, nights),
-        nights=len(row),
+        verdict_since=_verdict_since(device, judged.verdict, row, nights),
+        broken_since=broken_since,
+        nights=sum(not night.fallback for night in row),
+        is_new=(
+            judged.verdict in BROKEN
+            and plan is not None
+            and plan is newest
+            and broken_since == plan.created_at
+            and not is_first
+        ),
         broke_at=judged.broke_at,
         run_id=run.head.id if run else None,
         reported_at=run.head.finished_at if run else None,
@@ -107,9 +124,9 @@ def _device(
         plugin_changed=changed.plugin_changed if changed else None,
         counts=counts,
         pass_rate=counts.pass_rate,
-        new_failures=new_failures(before, run, known) if run else 0,
-        is_first=run is not None and (before is None or not before.rows()),
-        known=sum(item.suite in required and item.id in known for item in run.failures) if run else 0,
+        new_failures=new_failures(before, compared, excuses.all) if compared else 0,
+        is_first=is_first,
+        known=sum(item.suite in required and item.id in excuses.known for item in run.failures) if run else 0,
         known_failures=reviews,
         unsupported=claims,
         changes=changes,
@@ -120,11 +137,12 @@ def _device(
 
 
 def _since_the_run_before(course: Course) -> Spell | None:
-    """What changed between the newest night and the last one before that has a report; None when either has none."""
-    before = next((item for item in reversed(course.reported[:-1]) if item.run is not None), None)
-    if course.run is None or before is None:
+    """What changed between the newest night and the last one before on the same channel; None when either has none."""
+    last = course.reported[-1] if course.reported else None
+    if last is None or last.channel is None:
         return None
-    return spell_between(before.mark, course.reported[-1].mark)
+    before = next((item for item in reversed(course.reported[:-1]) if item.channel is last.channel), None)
+    return spell_between(before.mark, last.mark) if before is not None else None
 
 
 def _ran_although_paused(item: RegisteredDevice, newest: Plan | None) -> bool:
@@ -161,16 +179,34 @@ def _today(
 
 
 def _row(nights: Sequence[Night], verdict: VerdictName) -> list[Night]:
-    """The unbroken row of newest nights with the verdict."""
+    """The unbroken row of newest nights with the verdict; fallback nights before the newest are passed over."""
     row: list[Night] = []
     for night in reversed(nights):
+        if night.fallback and night is not nights[-1]:
+            continue
         if night.verdict is not verdict:
             break
         row.insert(0, night)
     return row
 
 
-def _since(device: Device, verdict: VerdictName, row: Sequence[Night], nights: Sequence[Night]) -> datetime | None:
+def _broken_since(course: Course) -> datetime | None:
+    """The first night of the current broken streak: only a night as expected on the same channel ends one."""
+    channel = next((item.channel for item in reversed(course.reported) if item.channel is not None), None)
+    first = None
+    for night, reported in zip(reversed(course.nights), reversed(course.reported), strict=True):
+        if reported.run is not None and reported.channel is not channel:
+            continue
+        if night.verdict in AS_EXPECTED:
+            break
+        if night.verdict in BROKEN:
+            first = night.date
+    return first
+
+
+def _verdict_since(
+    device: Device, verdict: VerdictName, row: Sequence[Night], nights: Sequence[Night]
+) -> datetime | None:
     """When the verdict began; of a device that was paused after its newest night nobody knows."""
     if row:
         return row[0].date

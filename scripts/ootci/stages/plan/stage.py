@@ -156,6 +156,7 @@ def _planned(
         runner=device.runner.labels,
         timeout_minutes=device.limits.job_minutes,
         known_failures=device.known_failures,
+        lost_tests=device.lost_tests,
         failing_before=failing,
         unsupported=device.unsupported,
         # Who asks for a device by its name has it there.

@@ -156,7 +156,7 @@ class AlertTexts:
         device = self._devices.get(item.device)
         yield "Tier", device.tier.value if device else "-"
         if item.since is not None:
-            yield "Since", day(item.since) + (f", {many(item.nights, 'night')}" if item.nights else "")
+            yield "Since", day(item.since) + (f", {many(item.nights_since, 'night')}" if item.nights_since else "")
         if item.broke_at is not None:
             yield "Stage", item.broke_at
         yield "Passed", f"{item.pass_rate} executed tests of required suites"

@@ -112,7 +112,7 @@ def _blocker(item: Blocker, about: _About) -> tuple[str, ...]:
         about.tier(item.device),
         safe(item.reason),
         new_failures(item.new_failures, is_first=item.is_first),
-        "new" if item.is_new else day(item.since) if item.since else "-",
+        "new" if item.is_new else day(item.broken_since) if item.broken_since else "-",
     )
 
 

@@ -66,7 +66,7 @@ def badge(device: Device, verdict: DeviceVerdict) -> Badge:
     request = verdict.torch_request
     if request is not None and request.fallback_reason is not None:
         message += f" on {request.channel.value}"
-    if silent and verdict.since is not None:
+    if verdict.since is not None and (silent or verdict.broken_since is not None):
         message = f"{status.word} since {day(verdict.since)}"
     elif verdict.history:
         message += f" · {day(verdict.history[-1].date)}"

@@ -138,7 +138,7 @@ def device_page(
         status=VERDICTS[verdict.verdict],
         where=WHERE.get(verdict.verdict),
         since=day(verdict.since) if verdict.since else None,
-        nights_in_a_row=many(verdict.nights, "night") if verdict.nights else None,
+        nights_in_a_row=many(verdict.nights_since, "night") if verdict.nights_since else None,
         torch=torch_view(verdict.torch_request, verdict.torch) if verdict.torch_request else None,
         run=view,
         glance=glance(verdict, view, device.bad_ranges),

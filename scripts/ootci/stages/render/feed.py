@@ -20,6 +20,7 @@ from ootci.model.verdict import DeviceVerdict, VerdictName
 from .links import cluster_path, device_path, folder_name
 from .status import VERDICTS
 from .text import one_line
+from .words import day
 
 TAG = "tag:pytorch-integration-tests.invalid,2026:"
 ENTRIES = 50
@@ -86,7 +87,7 @@ def verdict_entries(device: Device, verdict: DeviceVerdict, pages: Mapping[str, 
             (before.verdict, night.verdict),
             night.plan_id,
             night.date,
-            f"Nightly {one_line(night.plan_id, 80)}. " + (one_line(verdict.reason) if in_force else ""),
+            f"Nightly {one_line(night.plan_id, 80)}. " + (_in_force(verdict, night.date) if in_force else ""),
             pages.get(night.plan_id),
         )
     if last is not None and last.verdict is not verdict.verdict:
@@ -94,6 +95,11 @@ def verdict_entries(device: Device, verdict: DeviceVerdict, pages: Mapping[str, 
         text = f"Since nightly {one_line(last.plan_id, 80)}. {one_line(verdict.reason)}"
         turn = (last.verdict, verdict.verdict)
         yield _turn(device, turn, last.plan_id, verdict.since or last.date, text, None)
+
+
+def _in_force(verdict: DeviceVerdict, date: datetime) -> str:
+    older = verdict.broken_since is not None and verdict.broken_since < date
+    return one_line(verdict.reason) + (f". Broken since {day(verdict.since)}" if older and verdict.since else "")
 
 
 def _turn(

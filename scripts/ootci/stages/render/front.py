@@ -158,7 +158,7 @@ def _row(
         counts=verdict.counts,
         torch=torch_view(verdict.torch_request, verdict.torch) if verdict.torch_request else None,
         since=day(verdict.since) if verdict.since else None,
-        nights=many(verdict.nights, "night") if verdict.nights else None,
+        nights=many(verdict.nights_since, "night") if verdict.nights_since else None,
         seconds=durations.get(device.name),
         age=ages.get(device.name),
         strip=strip(verdict, nightlies, device.bad_ranges),

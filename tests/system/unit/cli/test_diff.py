@@ -75,7 +75,10 @@ def test_each_direction_has_its_own_answer_and_a_run_is_not_worse_than_itself(oo
 def test_json_holds_every_test_and_says_the_same(ootci: Tool, folder: Path) -> None:
     ran = ootci("diff", "dev@previous", "dev@latest", "--format", "json", cwd=folder)
     found = json.loads(ran.out)
-    assert (ran.code, found["worse"]) == (1, ["25 tests fail in B and did not fail in A"])
+    assert (ran.code, found["worse"]) == (
+        1,
+        ["25 tests fail in B and did not fail in A", "1 test of A is not in B"],
+    )
     assert (len(found["tests"]), found["unchanged"]) == (27, 5)
     assert (found["before"]["id"], found["after"]["plan_id"]) == ("night000-dev", "night001")
 
@@ -97,11 +100,21 @@ def test_what_the_vendor_knew_does_not_count(ootci: Tool, folder: Path) -> None:
     (expected,) = planned.runs
     store = History(folder / "data")
     store.append_plan(planned.model_copy(update={"runs": (expected.model_copy(update={"known_failures": (known,)}),)}))
-    store.append_run(run(3, smoke={"t00": "failed"}, integration={"mended": "passed"}))
+    tests = {f"t{number:02}": "passed" for number in range(30)}
+    store.append_run(run(3, smoke={**tests, "t00": "failed"}, integration={"gone": "passed", "mended": "passed"}))
     ran = ootci("diff", "dev@night000", "dev@night003", cwd=folder)
     assert ran.code == 0
     assert "not counted: 1 test newly failing in B, known failures or of an advisory suite" in ran.out
     assert "smoke/test_x.py::t00  passed -> failed (known)" in ran.out
+
+
+def test_a_disappeared_test_alone_is_worse(ootci: Tool, folder: Path) -> None:
+    tests = {f"t{number:02}": "passed" for number in range(30)}
+    more = {"mended": "passed", "new": "passed", "newer": "passed"}
+    History(folder / "data").append_plan(plan(3))
+    History(folder / "data").append_run(run(3, smoke=tests, integration=more))
+    ran = ootci("diff", "dev@night000", "dev@night003", cwd=folder)
+    assert (ran.code, "B is worse than A:\n  1 test of A is not in B" in ran.out) == (1, True)
 
 
 def test_a_run_that_is_not_there_is_an_input_error(ootci: Tool, folder: Path) -> None:

@@ -196,7 +196,7 @@ def test_the_nightly_names_what_is_new_and_since_when(ootci: Tool, folder: Path)
     assert ran.code == 1
     assert ran.out.splitlines() == [
         "may one merge: no (2 of 2 gating devices not as expected: dev (REGRESSED), two (FAILING))",
-        "- dev: REGRESSED, new since the nightly before: 1 test newly failing since the run before",
+        "- dev: REGRESSED, since 2026-11-01: 1 test newly failing since the run before",
         "    integration/test_x.py::good",
         "    only this device: whether its plugin changed is not known, PyTorch did not",
         f"- two: FAILING, since {night(0):%Y-%m-%d}: 1 test failing, first integration/test_x.py::bad",

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from simulator.world import World
 
 from ootci.history.base import as_planned, concerns
+from ootci.history.store import History
 from ootci.history.stored import StoredRun, stored
 from ootci.history.tables import TestTable
 from ootci.model.outcome import OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import ReportState, Run
 from ootci.stages.judge.course import Course
+from ootci.stages.judge.witnesses import Witnesses
 
 NIGHTS, DEVICES = 45, range(3, 9)
 
 
-def test_a_night_is_compared_with_the_last_complete_report_of_each_suite() -> None:
+def test_a_night_is_compared_with_the_last_complete_report_of_each_suite(tmp_path: Path) -> None:
     world, table = World(5, nights=NIGHTS, tests=120), TestTable()
+    nobody = Witnesses((), History(tmp_path), ())
     plans = [world.plan(number) for number in range(NIGHTS)]
     compared = merged = 0
     for number in DEVICES:
@@ -27,7 +32,7 @@ def test_a_night_is_compared_with_the_last_complete_report_of_each_suite() -> No
         course = Course(device)
         for last in range(1, NIGHTS + 1):
             planned = {plan.id for plan in plans[:last]}
-            course.go_on(plans[:last], [run for run in runs if run.head.plan_id in planned])
+            course.go_on(plans[:last], [run for run in runs if run.head.plan_id in planned], nobody)
             if not course.nights or course.nights[-1].plan_id != plans[last - 1].id:
                 continue
             suites = expected[plans[last - 1].id]

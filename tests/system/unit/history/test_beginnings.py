@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -10,6 +10,7 @@ from unit.samples import night, plan, run
 
 from ootci.history.beginnings import Reported, failing_of
 from ootci.history.clusters import Failing
+from ootci.history.excuses import Excuses, Record
 from ootci.history.stored import stored
 from ootci.history.tables import TestTable
 from ootci.model.cluster import Cause
@@ -43,8 +44,23 @@ def _flaky(reported: Reported) -> Reported:
     return Reported(reported.plan, replace(reported.run, attempts={row: (OutcomeName.PASSED,)}))
 
 
+def _excuses(nights: Sequence[Reported], known: Sequence[str] = ()) -> Excuses:
+    """What excuses the newest night's failures, by the nights before and a list of known ones."""
+    record = Record()
+    for item in nights[:-1]:
+        if item.run is not None:
+            record.add(item.run)
+    newest = nights[-1] if nights else None
+    found = record.excuses(newest.plan, newest.run, None) if newest and newest.run is not None else Excuses()
+    return replace(found, known=frozenset(known))
+
+
+def _failing(nights: Sequence[Reported], known: Sequence[str] = ()) -> tuple[Failing, ...]:
+    return failing_of(nights, _excuses(nights, known))
+
+
 def _only(*tests: str | Mapping[str, str] | None, known: tuple[str, ...] = ()) -> Failing:
-    (found,) = failing_of(_nights(*tests), known)
+    (found,) = _failing(_nights(*tests), known)
     return found
 
 
@@ -74,7 +90,7 @@ def test_what_changed_in_between_is_told() -> None:
         commit = f"{number + 1:040x}"
         head = reported.run.head.model_copy(update={"torch": torch.model_copy(update={"git_version": commit})})
         nights[number] = Reported(reported.plan, replace(reported.run, head=head))
-    (found,) = failing_of(nights, ())
+    (found,) = _failing(nights)
     assert found.spell.torch_changed is True
     assert found.spell.plugin_changed is None
     assert found.spell.commits_url == f"https://github.com/pytorch/pytorch/compare/{1:040x}...{2:040x}"
@@ -82,10 +98,10 @@ def test_what_changed_in_between_is_told() -> None:
 
 def test_a_test_that_passed_in_the_end_is_flaky_and_has_passed() -> None:
     nights = _nights("passed", "failed", "failed")
-    (found,) = failing_of([*nights[:2], _flaky(nights[2])], ())
+    (found,) = _failing([*nights[:2], _flaky(nights[2])])
     assert (found.settled, found.spell.first_failed.plan_id) == (Cause.FLAKY, "night002")
     nights = _nights("passed", "failed", "failed")
-    (found,) = failing_of([nights[0], _flaky(nights[1]), nights[2]], ())
+    (found,) = _failing([nights[0], _flaky(nights[1]), nights[2]])
     assert found.settled is None
     assert found.spell.last_passed is not None
     assert found.spell.last_passed.plan_id == "night001"
@@ -100,18 +116,24 @@ def test_a_test_that_passed_in_the_end_is_flaky_and_has_passed() -> None:
         ("passed failed passed failed", None),
         ("passed failed failed passed failed", None),
         ("flaky passed failed", None),
-        ("passed failed passed failed passed failed failed", None),
+        ("passed failed passed failed passed failed failed", Cause.FLAKY),
+        ("passed failed passed failed passed failed" + 5 * " failed", Cause.FLAKY),
+        ("passed failed passed failed passed" + 15 * " passed" + 4 * " failed", None),
+        ("flaky" + 9 * " passed" + " failed failed", Cause.FLAKY),
+        ("flaky" + 20 * " passed" + " failed failed failed", None),
         ("flaky flaky" + 30 * " passed" + " failed", None),
         ("flaky flaky" + 26 * " passed" + " failed", Cause.FLAKY),
         ("failed skipped failed not_run passed failed", None),
     ],
 )
-def test_a_test_that_fails_and_passes_by_turns_fails_by_chance_at_first(tests: str, settled: Cause | None) -> None:
+def test_a_test_that_fails_and_passes_by_turns_fails_by_chance_on_every_night_of_a_row_that_chance_explains(
+    tests: str, settled: Cause | None
+) -> None:
     nights = _nights(*("failed" if name == "flaky" else name for name in tests.split()))
     nights = [_flaky(item) if name == "flaky" else item for name, item in zip(tests.split(), nights, strict=True)]
-    (found,) = failing_of(nights, ())
+    (found,) = _failing(nights)
     assert found.settled is settled
-    (found,) = failing_of(nights, (TWO,))
+    (found,) = _failing(nights, (TWO,))
     assert found.settled is Cause.KNOWN
 
 
@@ -139,7 +161,7 @@ def test_what_fails_as_expected_is_a_core_defect_since_it_does() -> None:
 )
 def test_a_stage_that_broke_fails_as_well(stage: str, settled: Cause | None) -> None:
     broken = {number: {stage: "failed"} for number in (1, 2)}
-    found = failing_of(_nights("passed", "passed", "passed", stages=broken), ())
+    found = _failing(_nights("passed", "passed", "passed", stages=broken))
     assert [(item.test_id, item.settled, item.spell.first_failed.plan_id) for item in found] == [
         (stage, settled, "night001")
     ]
@@ -152,9 +174,9 @@ def test_a_stage_in_which_tests_failed_did_not_break() -> None:
     assert reported.run is not None
     stages = [stage.model_copy(update={"only_tests": True}) for stage in reported.run.head.stages]
     head = reported.run.head.model_copy(update={"stages": tuple(stages)})
-    assert failing_of([Reported(reported.plan, replace(reported.run, head=head))], ()) == ()
+    assert _failing([Reported(reported.plan, replace(reported.run, head=head))]) == ()
 
 
 @pytest.mark.parametrize("tests", [[], [None], ["failed", None], ["failed", "passed"], ["failed", "skipped"]])
 def test_what_did_not_report_or_passed_does_not_fail(tests: list[str | None]) -> None:
-    assert failing_of(_nights(*tests), ()) == ()
+    assert _failing(_nights(*tests)) == ()

@@ -42,12 +42,34 @@ def test_every_test_of_either_run_is_counted_once(before: dict[str, str], after:
 
 
 @given(_OUTCOMES, _OUTCOMES)
-def test_b_is_worse_for_its_tests_exactly_when_one_newly_fails(before: dict[str, str], after: dict[str, str]) -> None:
+def test_b_is_worse_for_its_tests_exactly_when_one_newly_fails_or_disappeared(
+    before: dict[str, str], after: dict[str, str]
+) -> None:
     failures = {outcome.value for outcome in FAILURES}
     newly = sum(value in failures and before.get(name) not in failures for name, value in after.items())
+    gone = len(before.keys() - after.keys())
     found = difference(run(0, smoke=before, integration={}), run(1, smoke=after, integration={}))
     assert sum(item.change in NEW_FAILURES for item in found.tests) == newly
-    assert [text.split()[0] for text in found.worse] == ([str(newly)] if newly else [])
+    assert [text.split()[0] for text in found.worse] == [str(count) for count in (newly, gone) if count]
+
+
+@pytest.mark.parametrize(
+    ("smoke", "suites", "worse"),
+    [
+        ({"a": "passed", "c": "passed", "d": "passed"}, {}, ("1 test of A is not in B",)),
+        ({"a": "passed"}, {"state": "truncated", "detail": "cut"}, None),
+        ({"a": "passed"}, {"required": False}, ()),
+    ],
+    ids=["one-lost-two-new", "cut-report", "advisory"],
+)
+def test_a_disappeared_test_is_worse(
+    smoke: dict[str, str], suites: dict[str, object], worse: tuple[str, ...] | None
+) -> None:
+    before = run(0, smoke={"a": "passed", "b": "passed"}, reports={"smoke": {"required": "required" not in suites}})
+    found = difference(before, run(1, smoke=smoke, reports={"smoke": suites}))
+    # A suite whose report is not whole is worse for that, and which tests it would have had is not known.
+    cut = ("the report of the suite smoke is truncated in B and complete in A: cut",)
+    assert found.worse == (cut if worse is None else worse)
 
 
 def test_nothing_is_worse_than_itself() -> None:
@@ -103,7 +125,8 @@ def test_what_no_class_holds_is_told_too() -> None:
     ],
 )
 def test_silence_is_worse(stages: dict[str, str], reports: dict[str, dict[str, object]], reasons: list[str]) -> None:
-    before, after = run(0), run(1, smoke={}, integration={}, stages=stages, reports=reports)
+    integration: dict[str, str] | None = {} if "integration" in reports else None
+    before, after = run(0), run(1, smoke={}, integration=integration, stages=stages, reports=reports)
     assert list(difference(before, after).worse) == reasons
     assert difference(after, before).worse == ()
 

@@ -233,19 +233,38 @@ def test_a_regression_is_against_the_last_run_that_was_tested(tmp_path: Path) ->
 def test_fewer_executed_tests_than_before_are_lost(tmp_path: Path) -> None:
     many = run(0, integration={"two": "passed", "three": "passed"})
     found = _one(tmp_path, plan(0), many, plan(1), run(1))
-    assert (found.verdict, found.reason) == (V.LOST_TESTS, "integration: 1 tests executed, 2 in the run before")
+    assert (found.verdict, found.reason) == (
+        V.LOST_TESTS,
+        "integration: 1 of 2 tests no longer run, first integration/test_x.py::three",
+    )
     skipped = run(2, integration={"two": "passed", "three": "skipped"})
     assert _one(tmp_path / "b", plan(0), many, plan(2), skipped).verdict is V.LOST_TESTS
 
 
-def test_since_and_nights_count_the_unbroken_row(tmp_path: Path) -> None:
+def test_a_verdict_and_a_broken_streak_have_dates_of_their_own(tmp_path: Path) -> None:
     bad = {"integration": {"two": "failed"}, "stages": {"integration": "failed"}}
     records: list[Plan | Run] = []
     for number in range(6):
         records += [plan(number), run(number) if number in (0, 3) else run(number, **bad)]  # type: ignore[arg-type]
     found = _one(tmp_path, *records)
     assert [item.verdict for item in found.history] == [V.OK, V.REGRESSED, V.FAILING, V.OK, V.REGRESSED, V.FAILING]
-    assert (found.nights, found.since) == (1, night(5))
+    assert (found.nights, found.verdict_since, found.broken_since) == (1, night(5), night(4))
+    assert (found.nights_since, found.is_new) == (2, False)
+    first = _one(tmp_path / "new", *records[:10])
+    assert (first.verdict_since, first.broken_since, first.is_new) == (night(4), night(4), True)
+
+
+def test_a_broken_streak_goes_on_over_nights_that_are_neither_broken_nor_as_expected(tmp_path: Path) -> None:
+    bad = {"integration": {"two": "failed"}, "stages": {"integration": "failed"}}
+    records: list[Plan | Run] = [plan(0), run(0), plan(1), run(1, **bad), plan(2)]  # type: ignore[arg-type]
+    silent = _one(tmp_path, *records)
+    assert (silent.verdict, silent.verdict_since, silent.broken_since) == (V.NO_DATA, night(2), night(1))
+    broken = _one(tmp_path, plan(3), run(3, stages={"build": "failed"}))
+    assert (broken.verdict, broken.verdict_since, broken.broken_since) == (V.BUILD_BROKEN, night(3), night(1))
+    infra = _one(tmp_path, plan(4), run(4, stages={"check": "failed"}), plan(5), run(5))
+    assert (infra.verdict, infra.verdict_since, infra.broken_since) == (V.OK, night(5), None)
+    alone = _one(tmp_path, plan(6), run(6, stages={"check": "failed"}))
+    assert (alone.verdict, alone.broken_since) == (V.INFRA, None)
 
 
 def test_the_latest_attempt_counts_and_the_others_are_kept(tmp_path: Path) -> None:
@@ -282,7 +301,10 @@ def test_each_suite_is_compared_with_its_own_last_whole_report(tmp_path: Path) -
     assert (found.verdict, found.new_failures) == (V.FAILING, 0)
     fewer = run(2, integration={"two": "passed"})
     lost = _one(tmp_path / "b", plan(0), good, plan(1), cut, plan(2), fewer)
-    assert (lost.verdict, lost.reason) == (V.LOST_TESTS, "integration: 1 tests executed, 2 in the run before")
+    assert (lost.verdict, lost.reason) == (
+        V.LOST_TESTS,
+        "integration: 1 of 2 tests no longer run, first integration/test_x.py::three",
+    )
 
 
 def test_a_pause_shows_its_reason_and_ends_with_the_next_nightly(tmp_path: Path) -> None:

@@ -92,7 +92,15 @@ class _Case:
 CASES = {
     "known": _Case(V.KNOWN, (_plan(0, [_entry()]), _run(two="failed", three="passed"))),
     "known-crash": _Case(V.KNOWN, (_plan(0, [_entry()]), _run(two="crashed", three="passed"))),
-    "known-in-smoke": _Case(V.KNOWN, (_plan(0, [_entry("smoke/*")]), _run(smoke={"one": "failed"}, two="passed"))),
+    "known-in-smoke": _Case(
+        V.KNOWN, (_plan(0, [_entry("smoke/*")]), _run(smoke={"one": "failed", "two": "passed"}, two="passed"))
+    ),
+    "known-in-all-of-smoke": _Case(
+        V.SMOKE_BROKEN, (_plan(0, [_entry("smoke/*")]), _run(smoke={"one": "failed"}, two="passed"))
+    ),
+    "known-in-all-of-a-suite": _Case(
+        V.FAILING, (_plan(0, [_entry("integration/*")]), _run(two="failed", three="failed"))
+    ),
     "known-in-smoke-and-refused": _Case(
         V.OK, (_plan(0, [_entry("smoke/*")]), _run(smoke={"one": "unsupported", "two": "passed"}, two="passed"))
     ),
@@ -101,19 +109,31 @@ CASES = {
         (_plan(0), _run(two="failed", three="passed"), _plan(1, [_entry()]), _run(1, two="failed", three="failed")),
     ),
     "known-from-the-first-night": _Case(
-        V.KNOWN, (_plan(0), _run(two="passed"), _plan(1, [_entry()]), _run(1, two="failed"))
+        V.KNOWN,
+        (
+            _plan(0),
+            _run(two="passed", three="passed"),
+            _plan(1, [_entry()]),
+            _run(1, two="failed", three="passed"),
+        ),
     ),
     "known-beside-failures": _Case(V.FAILING, (_plan(0, [_entry()]), _run(two="failed", three="failed"))),
     "known-and-the-stage-broke-besides": _Case(V.FAILING, (_plan(0, [_entry()]), _run(two="failed", only_tests=False))),
     "known-and-lost-tests": _Case(
         V.LOST_TESTS,
-        (_plan(0), _run(two="failed", three="passed"), _plan(1, [_entry()]), _run(1, two="failed")),
+        (
+            _plan(0),
+            _run(two="failed", three="passed", plain="passed"),
+            _plan(1, [_entry()]),
+            _run(1, two="failed", plain="passed"),
+        ),
     ),
     "expired": _Case(V.FAILING, (_plan(0, [_entry(expires="2026-10-31")]), _run(two="failed"))),
     "expired-beside-one-that-counts": _Case(
-        V.KNOWN, (_plan(0, [_entry(expires="2026-10-31"), _entry("integration/*")]), _run(two="failed"))
+        V.KNOWN,
+        (_plan(0, [_entry(expires="2026-10-31"), _entry("integration/*")]), _run(two="failed", three="passed")),
     ),
-    "on-the-last-day": _Case(V.KNOWN, (_plan(0, [_entry(expires="2026-11-01")]), _run(two="failed"))),
+    "on-the-last-day": _Case(V.KNOWN, (_plan(0, [_entry(expires="2026-11-01")]), _run(two="failed", three="passed"))),
     "passes": _Case(V.OK, (_plan(0, [_entry()]), _run(two="passed"))),
     "passes-in-part": _Case(V.KNOWN, (_plan(0, [_entry("integration/*")]), _run(two="failed", three="passed"))),
     "matches-no-test": _Case(V.OK, (_plan(0, [_entry("integration/test_x.py::gone")]), _run(two="passed"))),
@@ -125,7 +145,7 @@ CASES = {
         ),
     ),
     "of-another-torch": _Case(V.FAILING, (_plan(0, [_entry(torch="<2.14")]), _run(two="failed"))),
-    "of-this-torch": _Case(V.KNOWN, (_plan(0, [_entry(torch=">=2.14")]), _run(two="failed"))),
+    "of-this-torch": _Case(V.KNOWN, (_plan(0, [_entry(torch=">=2.14")]), _run(two="failed", three="passed"))),
     "skipped": _Case(V.OK, (_plan(0, [_entry()]), _run(two="skipped", three="passed"))),
     "silent": _Case(V.NO_DATA, (_plan(0), _run(two="failed"), _plan(1, [_entry()], [_claim()]))),
     "unsupported": _Case(
@@ -174,7 +194,7 @@ def test_no_golden_case_is_left_over() -> None:
 
 
 def test_a_night_is_judged_by_the_list_of_its_own_day() -> None:
-    bad = [_run(number, two="failed") for number in range(3)]
+    bad = [_run(number, two="failed", three="passed") for number in range(3)]
     first = [_plan(0, [_entry(expires="2026-11-02")]), bad[0], _plan(1, [_entry(expires="2026-11-02")]), bad[1]]
     assert [item.verdict for item in _judged(*first).history] == [V.KNOWN, V.KNOWN]
     # Removing an entry, or its expiry, changes tonight and no night before.

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
+from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.samples import plan, run
 
-from ootci.history.stored import StoredRun, stored
+from ootci.history.store import History
+from ootci.history.stored import stored
 from ootci.history.tables import TestTable
 from ootci.model.build import StageStatus
 from ootci.model.device import KnownFailure
@@ -22,7 +24,8 @@ from ootci.model.outcome import Attempt, Counts, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import ReportState, Run
 from ootci.model.verdict import VerdictName as V
-from ootci.stages.judge.night import judge_night
+from ootci.stages.judge.course import Known
+from ootci.stages.judge.witnesses import Witnesses
 
 FAILED = ("failed", "error", "crashed", "timed_out")
 NEVER_ENTERED = ("skipped", "unsupported", "not_run")
@@ -68,15 +71,19 @@ class Night:
         """Tests that were entered."""
         return sum(outcome not in NEVER_ENTERED for outcome, _ in self.suites[suite].values())
 
+    def none_passed(self, suite: str) -> bool:
+        """Whether tests were entered and none passed, not even when it was run again."""
+        came = self.suites[suite].values()
+        passed = any(outcome == "passed" or (outcome in FAILED and flaky) for outcome, flaky in came)
+        return self.executed(suite) > 0 and not passed
+
 
 def _lost(night: Night) -> bool:
     for suite in SUITES:
-        had = (night.before or {}).get(suite, {}).values()
-        if (
-            suite in night.cut
-            or night.executed(suite) == 0
-            or night.executed(suite) < sum(outcome not in NEVER_ENTERED for outcome, _ in had)
-        ):
+        had = (night.before or {}).get(suite, {})
+        gone = {name for name, (outcome, _) in had.items() if outcome not in NEVER_ENTERED}
+        gone -= {name for name, (outcome, _) in night.suites[suite].items() if outcome not in NEVER_ENTERED}
+        if suite in night.cut or night.executed(suite) == 0 or gone:
             return True
     return False
 
@@ -90,11 +97,12 @@ MEANING: dict[V, Callable[[Night], bool]] = {
     V.IMPORT_BROKEN: lambda night: "import" in night.stages,
     V.SMOKE_BROKEN: lambda night: (
         bool(night.for_good("smoke"))
+        or night.none_passed("smoke")
         or any(came[0] == "unsupported" and name[0] != "k" for name, came in night.suites["smoke"].items())
     ),
-    V.REGRESSED: lambda night: night.before is not None and night.news(),
+    V.REGRESSED: lambda night: bool(night.before and any(night.before.values())) and night.news(),
     V.LOST_TESTS: _lost,
-    V.FAILING: lambda night: any(night.for_good(suite) for suite in SUITES),
+    V.FAILING: lambda night: any(night.for_good(suite) or night.none_passed(suite) for suite in SUITES),
     V.UNSTABLE: lambda night: any(True in night.failing(suite).values() for suite in SUITES),
     V.KNOWN: lambda night: any(
         outcome in FAILED for tests in night.suites.values() for name, (outcome, _) in tests.items() if name[0] == "k"
@@ -185,11 +193,13 @@ def _plan(paused: bool) -> Plan:
 @given(_NIGHTS)
 def test_the_verdict_is_the_first_in_the_order_of_precedence_that_applies(night: Night) -> None:
     table = TestTable()
-    before: StoredRun | None = None
+    known = Known()
+    nobody = Witnesses((), History(Path("nowhere")), ())
     if night.before is not None:
         before = stored(_run(0, night.before, {}, frozenset()), table)
+        known.add(before, known.judge(plan(0), before, "dev", nobody, ever=False))
     found = stored(_run(1, night.suites, night.stages, night.cut), table) if night.reported else None
-    judged = judge_night("dev", _plan(night.paused), found, before, ever=night.ever)
+    judged = known.judge(_plan(night.paused), found, "dev", nobody, ever=night.ever)
     assert judged.verdict is next(verdict for verdict in V if MEANING[verdict](night))
     assert judged.reason
 

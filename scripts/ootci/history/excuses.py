@@ -1,0 +1,109 @@
+"""Which failing tests of a night are nobody's fault: known, flaky by their record, or without a connection."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from ootci.model.outcome import FAILURES
+from ootci.model.plan import Plan
+
+from .claims import known_ids
+from .flakiness import LATELY, fails_by_chance
+from .stored import Failure, StoredRun
+
+_UNREACHABLE = re.compile(
+    r"connection (?:refused|timed out)|connect ?timeout"
+    r"|name or service not known|name resolution|nodename nor servname|could not resolve|getaddrinfo"
+    r"|no route to host|(?:network|host) is (?:unreachable|down)"
+    r"|max retries exceeded|failed to establish a new connection"
+    r"|licen[cs]e (?:server|manager|checkout)|(?:cannot|could not|failed to|unable to) (?:reach|connect)",
+    re.IGNORECASE,
+)
+"""How failures read in which a host, a package index or a licence server was not reached."""
+
+
+@dataclass(frozen=True)
+class Excuses:
+    """Ids of a night's failing tests, by what excuses them.
+
+    Attributes:
+        known: those that the vendor's list covers.
+        flaky: those that failed when they were run again, too, and are flaky by the record of the last nights.
+        unreachable: those that did not reach a host, and did on the night before.
+
+    """
+
+    known: frozenset[str] = frozenset()
+    flaky: frozenset[str] = frozenset()
+    unreachable: frozenset[str] = frozenset()
+
+    @property
+    def all(self) -> frozenset[str]:
+        """All of them."""
+        return self.known | self.flaky | self.unreachable
+
+
+@dataclass
+class Record:
+    """How the tests of a device did on its newest nights, of one channel.
+
+    Attributes:
+        nights: the newest nights, oldest first.
+
+    """
+
+    nights: deque[StoredRun] = field(default_factory=lambda: deque(maxlen=LATELY - 1))
+    _turned: dict[int, int] = field(default_factory=dict)
+    _size: int = 0
+
+    def add(self, run: StoredRun) -> None:
+        """Add the night that follows."""
+        failed = self.nights[-1].failures if self.nights else ()
+        for row in (*(item.row for item in run.failures if item.is_flaky), *_passing_again(failed, run)):
+            self._turned[row] = self._size
+        self.nights.append(run)
+        self._size += 1
+
+    def excuses(self, plan: Plan, run: StoredRun, before: StoredRun | None) -> Excuses:
+        """What excuses the failing tests of the night that follows.
+
+        Args:
+            plan: its plan.
+            run: what was reported.
+            before: what it is compared with.
+
+        """
+        known = known_ids(plan, run)
+        others = [item for item in run.failures if not item.is_flaky and item.id not in known]
+        return Excuses(
+            known=known,
+            flaky=frozenset(item.id for item in others if self._is_flaky(item)),
+            unreachable=frozenset(item.id for item in others if _is_unreachable(item) and not _failed(before, item.id)),
+        )
+
+    def _is_flaky(self, failing: Failure) -> bool:
+        # Few tests ever turned; only those are looked at night by night.
+        if self._size - self._turned.get(failing.row, -LATELY) >= LATELY:
+            return False
+        return fails_by_chance([run.result(failing.id) for run in self.nights])
+
+
+def _passing_again(failed: tuple[Failure, ...], run: StoredRun) -> Iterator[int]:
+    return (item.row for item in failed if not item.is_flaky and run.outcome(item.row) not in FAILURES)
+
+
+def _is_unreachable(failing: Failure) -> bool:
+    return failing.signature is not None and _says_unreachable(failing.signature.text)
+
+
+@lru_cache(maxsize=4096)
+def _says_unreachable(text: str) -> bool:
+    return _UNREACHABLE.search(text) is not None
+
+
+def _failed(run: StoredRun | None, test_id: str) -> bool:
+    return run is not None and run.result(test_id)[0] in FAILURES

@@ -1,0 +1,88 @@
+"""Which lost tests nobody runs any more: evidence that the suite changed and not the device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ootci.history.base import as_planned
+from ootci.history.baseline import complete_suites, was_executed
+from ootci.history.flakiness import LATELY
+from ootci.history.reader import HistoryReader
+from ootci.history.stored import StoredRun
+from ootci.model.device import OURS, RegisteredDevice, Tier
+from ootci.model.plan import Plan
+
+SHARED = frozenset(OURS) - {"upstream"}
+"""The suites that are the same on every device; each device has its own list of PyTorch's tests."""
+
+
+class Witnesses:
+    """The devices whose reports tell whether a suite still has a test.
+
+    For most devices that is the reference device. It is never its own evidence: for its own loss, the other devices are
+    asked, and at least one of them must have lost the test, too.
+
+    Args:
+        registry: every registered device.
+        history: past nightlies and runs.
+        plans: every nightly, oldest first.
+
+    """
+
+    def __init__(self, registry: Sequence[RegisteredDevice], history: HistoryReader, plans: Sequence[Plan]) -> None:
+        self._references = [item.device.name for item in registry if item.device.tier is Tier.REFERENCE]
+        self._others = [item.device.name for item in registry if item.device.tier is not Tier.REFERENCE]
+        self._history = history
+        self._plans = plans
+        self._asked: dict[tuple[str, str], int | None] = {}
+        self._read: dict[tuple[str, str], StoredRun | None] = {}
+        self._place = {plan.id: place for place, plan in enumerate(plans)}
+
+    def asked(self) -> dict[tuple[str, str], int | None]:
+        """The reports, by device and nightly, that were asked about since this was asked last: their attempts."""
+        found, self._asked = self._asked, {}
+        return found
+
+    def attempt(self, device: str, plan_id: str) -> int | None:
+        """The last attempt of a device on a nightly."""
+        run = self._history.counting_run(device, plan_id)
+        return run.head.attempt if run is not None else None
+
+    def of(self, device: str) -> list[str]:
+        """Names of the devices that are asked about a device's loss."""
+        return self._others if device in self._references else self._references[:1]
+
+    def accepted(self, plan: Plan, run: StoredRun, rows: Iterable[int]) -> frozenset[int]:
+        """Those of a run's lost tests that the witnesses do not run either, by row.
+
+        A test that is still collected, and skipped, is accepted only where a witness skips it and did not before.
+        """
+        shared = [row for row in rows if run.tests[row].suite in SHARED]
+        witnesses = self._runs(run.head.device, plan) if shared else {}
+        return frozenset(row for row in shared if self._lack(run, row, plan, witnesses))
+
+    def _lack(self, run: StoredRun, row: int, plan: Plan, witnesses: dict[str, StoredRun]) -> bool:
+        test = run.tests[row]
+        asked = {name: found for name, found in witnesses.items() if test.suite in complete_suites(found)}
+        if not asked or any(was_executed(found, test.id) for found in asked.values()):
+            return False
+        collected = [run, *asked.values()]
+        if run.head.device not in self._references and all(found.result(test.id)[0] is None for found in collected):
+            return True
+        return any(self._ran_before(name, plan, test.id) for name in asked)
+
+    def _runs(self, device: str, plan: Plan) -> dict[str, StoredRun]:
+        found = {name: self._run(name, plan) for name in self.of(device)}
+        return {name: run for name, run in found.items() if run is not None and run.head.channel is not None}
+
+    def _run(self, device: str, plan: Plan) -> StoredRun | None:
+        if (device, plan.id) not in self._read:
+            self._read[device, plan.id] = as_planned(plan, self._history.counting_run(device, plan.id))
+        run = self._read[device, plan.id]
+        self._asked[device, plan.id] = run.head.attempt if run is not None else None
+        return run
+
+    def _ran_before(self, device: str, plan: Plan, test_id: str) -> bool:
+        place = self._place[plan.id]
+        earlier = (self._run(device, before) for before in reversed(self._plans[max(0, place - LATELY) : place]))
+        return any(run is not None and was_executed(run, test_id) for run in earlier)

@@ -1,0 +1,260 @@
+"""The baseline: lost tests stay lost until they are back or the loss is accepted, on nights of one channel."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+from unit.samples import device, night, outcomes, plan, run
+
+from ootci.history.store import History
+from ootci.model.capability import Capability
+from ootci.model.device import LostTests, RegisteredDevice, Unsupported
+from ootci.model.outcome import Counts
+from ootci.model.plan import Plan, PlannedSuite
+from ootci.model.run import Run
+from ootci.model.torch_build import Channel, TorchBuild, TorchRequest
+from ootci.model.verdict import ChangeName, DeviceVerdict, VerdictName, Verdicts
+from ootci.stages.judge import judge
+
+V = VerdictName
+REFERENCE = device("ref", tier="reference")
+
+
+def _names(*spans: range, file: str = "t") -> dict[str, str]:
+    return {f"{file}{number:03d}": "passed" for span in spans for number in span}
+
+
+def _judge(tmp_path: Path, *records: Plan | Run, registry: Sequence[RegisteredDevice] = (device(),)) -> Verdicts:
+    history = History(tmp_path / "data")
+    newest = night(0)
+    for record in records:
+        if isinstance(record, Plan):
+            history.append_plan(record)
+            newest = max(newest, record.created_at)
+        else:
+            history.append_run(record)
+    return judge(tuple(registry), history, newest + timedelta(hours=1))
+
+
+def _strip(verdicts: Verdicts, name: str = "dev") -> list[VerdictName]:
+    return [item.verdict for item in _of(verdicts, name).history]
+
+
+def _of(verdicts: Verdicts, name: str = "dev") -> DeviceVerdict:
+    return next(item for item in verdicts.devices if item.device == name)
+
+
+FULL = _names(range(300))
+SHRUNKEN = {
+    "by-88": (_names(range(212)), 88),
+    "by-one": (_names(range(1, 300)), 1),
+    "by-a-renamed-file": ({**_names(range(290)), **_names(range(290, 300), file="renamed")}, 10),
+    "ten-lost-fifteen-new": (_names(range(10, 315)), 10),
+    "skipped": ({**FULL, "t000": "skipped"}, 1),
+}
+
+
+@pytest.mark.parametrize("case", SHRUNKEN)
+def test_lost_tests_stay_lost_every_night_until_they_are_back(tmp_path: Path, case: str) -> None:
+    left, count = SHRUNKEN[case]
+    records: list[Plan | Run] = [plan(0), run(0, integration=FULL)]
+    for number in range(1, 4):
+        records += [plan(number), run(number, integration=left)]
+    found = _judge(tmp_path, *records)
+    assert _strip(found) == [V.OK, V.LOST_TESTS, V.LOST_TESTS, V.LOST_TESTS]
+    assert _of(found).reason.startswith(f"integration: {count} of {len({**FULL, **left})} tests no longer run, first ")
+    if case != "skipped":
+        gone = [item.id for item in _of(found).changes if item.change is ChangeName.DISAPPEARED]
+        assert len(gone) == count
+    back = _judge(tmp_path, plan(4), run(4, integration={**left, **FULL}))
+    assert _strip(back)[-1] is V.OK
+
+
+def test_new_tests_join_the_baseline_and_a_cut_report_takes_none_away(tmp_path: Path) -> None:
+    cut = run(2, integration={}, reports={"integration": {"state": "truncated", "detail": "cut"}})
+    records = (plan(0), run(0), plan(1), run(1, integration=_names(range(3))), plan(2), cut, plan(3), run(3))
+    found = _judge(tmp_path, *records)
+    # Night 1 lost the test `two`, and brought three others.
+    assert _strip(found) == [V.OK, V.LOST_TESTS, V.LOST_TESTS, V.LOST_TESTS]
+    assert _of(found).reason.startswith("integration: 3 of 4 tests")
+
+
+def test_the_reference_accepts_a_loss_on_the_night_on_which_it_lacks_the_tests_too(tmp_path: Path) -> None:
+    both, less = _names(range(5)), _names(range(3))
+    names = ("dev", "ref")
+    found = _judge(
+        tmp_path,
+        *(plan(0, names), run(0, integration=both), run(0, "ref", integration=both)),
+        # The reference still has them: a loss.
+        *(plan(1, names), run(1, integration=less), run(1, "ref", integration=both)),
+        # The reference does not report: nobody accepts anything.
+        *(plan(2, names), run(2, integration=less)),
+        *(plan(3, names), run(3, integration=less), run(3, "ref", integration=less)),
+        *(plan(4, names), run(4, integration=less), run(4, "ref", integration=both)),
+        registry=(device(), REFERENCE),
+    )
+    assert _strip(found) == [V.OK, V.LOST_TESTS, V.LOST_TESTS, V.OK, V.OK]
+
+
+def test_a_cut_report_of_the_reference_accepts_nothing(tmp_path: Path) -> None:
+    names, less = ("dev", "ref"), _names(range(3))
+    cut = run(1, "ref", integration=less, reports={"integration": {"state": "truncated", "detail": "cut"}})
+    first = (plan(0, names), run(0, integration=FULL), run(0, "ref", integration=FULL))
+    found = _judge(tmp_path, *first, plan(1, names), run(1, integration=less), cut, registry=(device(), REFERENCE))
+    assert _of(found).verdict is V.LOST_TESTS
+
+
+def test_the_reference_does_not_accept_its_own_loss(tmp_path: Path) -> None:
+    names, less = ("dev", "ref"), _names(range(3))
+    first = (plan(0, names), run(0, integration=FULL), run(0, "ref", integration=FULL))
+    again = (plan(1, names), run(1, integration=FULL), run(1, "ref", integration=less))
+    found = _judge(tmp_path, *first, *again, registry=(device(), REFERENCE))
+    assert (_of(found).verdict, _of(found, "ref").verdict) == (V.OK, V.LOST_TESTS)
+
+
+def test_the_reference_s_loss_is_accepted_when_another_device_lost_the_same_tests(tmp_path: Path) -> None:
+    names, less = ("dev", "ref"), {**_names(range(1)), **_names(range(1, 3), file="renamed")}
+    first = (plan(0, names), run(0, integration=FULL), run(0, "ref", integration=FULL))
+    again = (plan(1, names), run(1, integration=less), run(1, "ref", integration=less))
+    found = _judge(tmp_path, *first, *again, registry=(device(), REFERENCE))
+    assert (_of(found).verdict, _of(found, "ref").verdict) == (V.OK, V.OK)
+
+
+def _own(record: Run) -> Run:
+    """The run with a suite that the vendor brings in place of integration."""
+    items = tuple(
+        item.model_copy(update={"suite": "mine", "id": item.id.replace("integration/", "mine/")})
+        if item.suite == "integration"
+        else item
+        for item in record.outcomes
+    )
+    suites = tuple(
+        report.model_copy(update={"suite": "mine"}) if report.suite == "integration" else report
+        for report in record.suites
+    )
+    return record.model_copy(update={"outcomes": items, "suites": suites})
+
+
+def test_of_a_suite_that_the_vendor_brings_the_reference_accepts_no_loss(tmp_path: Path) -> None:
+    names, suites = ("dev", "ref"), (PlannedSuite(name="smoke"), PlannedSuite(name="mine"))
+    stages = {"integration": "not_run"}
+    records: list[Plan | Run] = []
+    for number, tests in enumerate((_names(range(5)), _names(range(3)))):
+        records += [plan(number, names, suites=suites)]
+        records += [_own(run(number, name, integration=tests, stages=stages)) for name in names]
+    found = _judge(tmp_path, *records, registry=(device(), REFERENCE))
+    assert _of(found).verdict is V.LOST_TESTS
+
+
+def _planned(number: int, **values: object) -> Plan:
+    made = plan(number)
+    return made.model_copy(update={"runs": tuple(item.model_copy(update=values) for item in made.runs)})
+
+
+def test_the_device_file_that_runs_a_suite_no_longer_accepts_its_loss(tmp_path: Path) -> None:
+    smoke = (PlannedSuite(name="smoke"),)
+    less = run(1, stages={"integration": "not_run"})
+    less = less.model_copy(update={"suites": less.suites[:1], "outcomes": less.outcomes[:1]})
+    assert _strip(_judge(tmp_path, plan(0), run(0), plan(1, suites=smoke), less)) == [V.OK, V.OK]
+
+
+@pytest.mark.parametrize(("declared", "verdict"), [(True, V.OK), (False, V.LOST_TESTS)])
+def test_a_capability_that_is_declared_unsupported_accepts_the_loss_of_its_tests(
+    tmp_path: Path, declared: bool, verdict: VerdictName
+) -> None:
+    def with_streams(record: Run, outcome: str) -> Run:
+        more = [item.model_copy(update={"capability": "streams_events"}) for item in outcomes("integration", s=outcome)]
+        counts = Counts.of([*record.outcomes[1:], *more])
+        suites = (record.suites[0], record.suites[1].model_copy(update={"counts": counts}))
+        return record.model_copy(update={"outcomes": (*record.outcomes, *more), "suites": suites})
+
+    claim = (Unsupported(capability=Capability("streams_events"), reason="none"),) if declared else ()
+    records = (plan(0), with_streams(run(0), "passed"), _planned(1, unsupported=claim))
+    assert _of(_judge(tmp_path, *records, with_streams(run(1), "unsupported"))).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("entry", "verdict"),
+    [
+        ({}, V.OK),
+        ({"id": "integration/test_y.py::*"}, V.LOST_TESTS),
+        ({"expires": "2026-11-01", "added": "2026-10-01"}, V.LOST_TESTS),
+    ],
+    ids=["accepted", "of-others", "expired"],
+)
+def test_the_device_file_accepts_a_loss_in_words_for_a_time(
+    tmp_path: Path, entry: Mapping[str, str], verdict: VerdictName
+) -> None:
+    values = {"id": "integration/test_x.py::*", "reason": "split", "added": "2026-11-02", "expires": "2026-11-02"}
+    accepted = LostTests.model_validate_json(json.dumps({**values, **entry}))
+    less = _names(range(3))
+    records: list[Plan | Run] = [plan(0), run(0, integration=FULL)]
+    records += [_planned(1, lost_tests=(accepted,)), run(1, integration=less)]
+    assert _of(_judge(tmp_path, *records)).verdict is verdict
+    # What was accepted once stays accepted when the entry is gone; what was not is still lost.
+    assert _of(_judge(tmp_path, plan(2), run(2, integration=less))).verdict is verdict
+    assert accepted.added <= date(2026, 11, 2)
+
+
+def _fallback(record: Run) -> Run:
+    """The run on a release that stood in for the nightly."""
+    request = TorchRequest(
+        wanted="nightly",
+        wanted_channel=Channel.NIGHTLY,
+        channel=Channel.RELEASE,
+        version="2.13.0+cpu",
+        fallback_reason="the index cannot be reached",
+    )
+    return record.model_copy(update={"torch_request": request, "torch": TorchBuild(version="2.13.0+cpu")})
+
+
+BAD: dict[str, object] = {"integration": {"two": "failed"}, "stages": {"integration": "failed"}}
+
+
+def test_a_fallback_night_does_not_break(tmp_path: Path) -> None:
+    bad = _fallback(run(1, **BAD))  # type: ignore[arg-type]
+    found = _judge(tmp_path, plan(0), run(0), plan(1), bad)
+    assert _of(found).verdict is not V.REGRESSED
+    assert (_of(found).new_failures, _of(found).broken_since, found.clusters) == (0, None, ())
+    after = _of(_judge(tmp_path, plan(2), run(2)))
+    assert (after.verdict, after.verdict_since, after.nights) == (V.OK, night(0), 2)
+
+
+def test_a_fallback_night_does_not_fix_and_enters_no_range(tmp_path: Path) -> None:
+    records: list[Plan | Run] = [plan(0), run(0), plan(1), run(1, **BAD), plan(2), _fallback(run(2))]  # type: ignore[arg-type]
+    tonight = _of(_judge(tmp_path, *records))
+    assert tonight.broken_since == night(1)
+    found = _of(_judge(tmp_path, plan(3), run(3, **BAD)))  # type: ignore[arg-type]
+    assert (found.verdict, found.broken_since, found.new_failures) == (V.FAILING, night(1), 0)
+    (spell,) = found.spells
+    assert spell.last_passed is not None
+    assert (spell.last_passed.date, spell.first_failed.date) == (night(0), night(1))
+
+
+def test_a_fallback_night_loses_no_tests_and_brings_none_back(tmp_path: Path) -> None:
+    less = _names(range(3))
+    records: list[Plan | Run] = [plan(0), run(0, integration=FULL), plan(1), _fallback(run(1, integration=less))]
+    assert _of(_judge(tmp_path, *records)).verdict is V.OK
+    found = _judge(tmp_path, plan(2), run(2, integration=less), plan(3), _fallback(run(3, integration=FULL)))
+    found = _judge(tmp_path, plan(4), run(4, integration=less))
+    assert _strip(found)[2::2] == [V.LOST_TESTS, V.LOST_TESTS]
+    assert _of(found).broken_since == night(2)
+
+
+def test_a_release_under_the_name_of_a_nightly_is_a_fallback_too(tmp_path: Path) -> None:
+    odd = run(1, **BAD).model_copy(update={"torch": TorchBuild(version="2.13.0+cpu")})  # type: ignore[arg-type]
+    found = _of(_judge(tmp_path, plan(0), run(0), plan(1), odd))
+    assert (found.broken_since, found.history[-1].fallback) == (None, True)
+
+
+def test_a_device_that_changes_to_releases_begins_anew(tmp_path: Path) -> None:
+    release = TorchRequest(wanted="release", wanted_channel=Channel.RELEASE, channel=Channel.RELEASE)
+    update = {"torch_request": release, "torch": TorchBuild(version="2.13.0+cpu")}
+    bad = run(1, **BAD).model_copy(update=update)  # type: ignore[arg-type]
+    found = _of(_judge(tmp_path, plan(0), run(0), plan(1), bad))
+    assert (found.verdict, found.is_first) == (V.FAILING, True)
+    assert [item.last_passed for item in found.spells] == [None]

@@ -25,7 +25,7 @@ from ootci.model.run import Run
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import Gate
 from ootci.stages.judge import Courses, judge
-from ootci.stages.test.again import MAX_AGAIN
+from ootci.stages.test.again import LAST, MAX_AGAIN
 
 NAMES = ("reference", "alder", "borealis", "cobalt", "dune")
 """The gating devices, the reference first."""
@@ -102,14 +102,23 @@ class Device:
         failed = shaken.union(broken)
         new = failed - self._failed_before
         again = new if len(new) <= MAX_AGAIN else frozenset()
-        passed = {test for test in sorted(again) if test not in broken and self._random.random() >= CHANCE}
+        later = {test: self._again(is_broken=test in broken) for test in sorted(again)}
+        passed = {test for test, outcomes in later.items() if outcomes[-1] is OutcomeName.PASSED}
         self._failed_before = frozenset(failed - passed)
         states = bytearray(self._stored.states)
         for test in failed:
             states[self._rows[test]] = state_of(OutcomeName.FAILED, None)
-        attempts = {self._rows[test]: (OutcomeName.PASSED if test in passed else OutcomeName.FAILED,) for test in again}
+        attempts = {self._rows[test]: outcomes for test, outcomes in later.items()}
         head = self._head(number, len(failed), len(passed))
         return replace(self._stored, head=head, states=bytes(states), attempts=attempts)
+
+    def _again(self, *, is_broken: bool) -> tuple[OutcomeName, ...]:
+        """The later attempts of a test, up to the first that passes."""
+        found: list[OutcomeName] = []
+        while len(found) < LAST - 1 and OutcomeName.PASSED not in found:
+            fails = is_broken or self._random.random() < CHANCE
+            found.append(OutcomeName.FAILED if fails else OutcomeName.PASSED)
+        return tuple(found)
 
     def _head(self, number: int, failed: int, flaky: int) -> Run:
         smoke, integration = self._stored.head.suites

@@ -10,7 +10,7 @@ import click
 
 from ootci.cli.options import folder_options, format_option
 from ootci.cli.show import append, note, one_line, show, table
-from ootci.errors import EXIT_DEVICE, EXIT_FINE, BadOption
+from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, BadOption
 from ootci.flows.context import Folders, clock
 from ootci.flows.reports import reported_runs
 from ootci.history.store import History
@@ -19,8 +19,8 @@ from ootci.model.plan import Plan
 from ootci.model.pull_request import PullRequestGate
 from ootci.model.record import read, write
 from ootci.model.verdict import Gate, Verdicts
-from ootci.stages.judge import decide, judge, judge_pull_request, override
-from ootci.stages.render import nightly_answer, pull_request_answer, site_address
+from ootci.stages.judge import decide, judge, judge_pull_request
+from ootci.stages.render import nightly_answer, pull_request_answer, site_address, spoken
 
 
 @click.command("judge", short_help="Derive every verdict.")
@@ -59,7 +59,7 @@ def _verdicts_text(verdicts: Verdicts, markdown: bool) -> str:
     "overrides",
     multiple=True,
     metavar="DEVICE=REASON",
-    help="Let a device not block, for a reason that is told with the answer; may be given more than once.",
+    help="Do not ask this device, for a reason that is told with the answer; may be given more than once.",
 )
 @click.option(
     "--summary",
@@ -70,10 +70,15 @@ def _verdicts_text(verdicts: Verdicts, markdown: bool) -> str:
 @click.option(
     "--github-output",
     type=click.Path(path_type=Path),
-    help="Append the answer to this file: may-merge, and the verdict of a single device that was asked for.",
+    help="Append the answer to this file, and the verdict of a single device that was asked for.",
 )
 @click.option("--address", metavar="URL", help="Where the site is published: in markdown, devices link to their pages.")
-@click.option("--exit-zero", is_flag=True, help="Exit 0 also when one may not merge: the answer that is given says so.")
+@click.option(
+    "--torch",
+    metavar="VERSION",
+    help="Ask about this torch, a version or a commit or how it begins: the newest nightly may be of another.",
+)
+@click.option("--exit-zero", is_flag=True, help="Exit 0 whatever the answer is.")
 @format_option
 @folder_options("devices", "work", "history")
 def gate(
@@ -83,34 +88,41 @@ def gate(
     summary: Path | None,
     github_output: Path | None,
     address: str | None,
+    torch: str | None,
     exit_zero: bool,
     output_format: str,
     folders: Folders,
 ) -> None:
-    """Say whether one may merge. Exit code 1 when one may not.
+    """Say whether one may merge: yes (exit code 0), no (1) or cannot_say (3).
 
-    Without --pull-request it reads verdicts.json: every gating device has to be as expected, or those that are asked
-    for, which may also not be paused. With it, no gating device that takes part
-    may be newly broken, other than by tests that its vendor knows to fail, or that passed when they were run again.
+    Without --pull-request it reads verdicts.json: no gating device, or none of those that are asked for, may be broken.
+    With it, no gating device that takes part may be newly broken, other than by tests that its vendor knows to fail, or
+    that are flaky.
 
-    It fails closed: a gating device of which nothing is known blocks, and so does broken infrastructure.
+    A gating device without a result neither blocks nor vouches, and is named. The answer is cannot_say when fewer than
+    half of the gating devices have a result, when the reference device has none, and when the newest nightly is stale,
+    dated in the future, or of another torch than the one asked about.
     """
     wanted = _parsed(overrides)
+    if torch and pull_request:
+        raise BadOption(
+            "a pull request is of one torch", where="--torch", fix="leave it out: the runs that are judged name theirs"
+        )
     if only and pull_request:
         raise BadOption(
             "a pull request is not asked for single devices", where="--device", fix="plan it with the devices you want"
         )
-    decision, verdicts = (_of_runs(folders, wanted), {}) if pull_request else _of_nightly(folders, only, wanted)
+    decision, verdicts = (_of_runs(folders, wanted), {}) if pull_request else _of_nightly(folders, only, wanted, torch)
     if github_output is not None:
-        outputs = [f"may-merge={str(decision.may_merge).lower()}\n"]
+        outputs = [f"answer={decision.answer}\n"]
         outputs += [f"verdict={verdicts.get(name, '')}\n" for name in only[:1]]
         append("".join(outputs), github_output)
     for name in sorted(set(wanted) - set(decision.overridden)):
-        note(f"--override {name}: it does not block, so there is nothing to override")
+        note(f"--override {name}: it has a result and does not block, so there is nothing to override")
     if summary is not None:
         append(_text(decision, folders, address, markdown=True), summary)
     show(decision, output_format, lambda markdown: _text(decision, folders, address, markdown=markdown))
-    sys.exit(EXIT_FINE if decision.may_merge or exit_zero else EXIT_DEVICE)
+    sys.exit(EXIT_FINE if exit_zero else EXITS[decision.answer])
 
 
 def _text(decision: Gate | PullRequestGate, folders: Folders, address: str | None, *, markdown: bool) -> str:
@@ -120,8 +132,11 @@ def _text(decision: Gate | PullRequestGate, folders: Folders, address: str | Non
             return pull_request_answer(decision, folders.registry(), address)
         return nightly_answer(decision, folders.registry(), address)
     lines = _pull_request_lines(decision) if isinstance(decision, PullRequestGate) else _gate_lines(decision)
-    word = "yes" if decision.may_merge else "no"
-    return "\n".join([f"may one merge: {word} ({one_line(decision.reason)})", *lines])
+    return "\n".join([f"may one merge: {spoken(decision.answer)} ({one_line(decision.reason)})", *lines])
+
+
+EXITS = {"yes": EXIT_FINE, "no": EXIT_DEVICE, "cannot_say": EXIT_INFRASTRUCTURE}
+"""The exit code of each answer."""
 
 
 def _parsed(overrides: tuple[str, ...]) -> dict[str, str]:
@@ -138,16 +153,31 @@ def _parsed(overrides: tuple[str, ...]) -> dict[str, str]:
     return parsed
 
 
-def _of_nightly(folders: Folders, only: tuple[str, ...], overrides: dict[str, str]) -> tuple[Gate, dict[str, str]]:
+def _of_nightly(
+    folders: Folders, only: tuple[str, ...], overrides: dict[str, str], torch: str | None
+) -> tuple[Gate, dict[str, str]]:
     """The answer, and the verdict of each device."""
     verdicts = read(Verdicts, folders.workspace.verdicts)
     gate, found = verdicts.gate, {item.device: item.verdict.value for item in verdicts.devices}
-    if only:
+    doubt = gate.doubt
+    if doubt is None and verdicts.stale_at is not None and clock() > verdicts.stale_at:
+        doubt = f"the newest nightly was to be followed by another before {verdicts.stale_at:%Y-%m-%d %H:%M} UTC"
+    if only or overrides or torch or doubt:
         registry = folders.registry()
         for name in only:
             find_device(registry, name)
-        gate = decide(registry, verdicts.devices, verdicts.clusters, only)
-    return override(gate, overrides), found
+        gate = decide(
+            registry,
+            verdicts.devices,
+            verdicts.clusters,
+            plan_id=verdicts.plan_id,
+            doubt=doubt,
+            only=only,
+            alone=gate.alone,
+            overrides=overrides,
+            torch=torch,
+        )
+    return gate, found
 
 
 def _of_runs(folders: Folders, overrides: dict[str, str]) -> PullRequestGate:
@@ -190,7 +220,7 @@ def _named(first: Sequence[str], total: int) -> list[str]:
 
 
 def _overrides(blocking: Sequence[str], overridden: Mapping[str, str]) -> list[str]:
-    lines = [f"- {name} does not block, overridden: {one_line(reason)}" for name, reason in overridden.items()]
+    lines = [f"- {name} is not asked, overridden: {one_line(reason)}" for name, reason in overridden.items()]
     if blocking:
         lines.append(f"to go on all the same: {' '.join(f'--override {name}=REASON' for name in blocking)}")
     return lines

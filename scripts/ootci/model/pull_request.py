@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Annotated
 
 from pydantic import Field
 
 from ootci.model.record import Record
-from ootci.model.verdict import VerdictName
+from ootci.model.verdict import Answer, VerdictName
 
 
 class EffectName(str, Enum):
@@ -25,8 +26,8 @@ class EffectName(str, Enum):
     """Whatever fails failed on the newest nightly, is known to the vendor, or passed when it was run again."""
 
 
-BLOCKING_EFFECTS = frozenset({EffectName.NEWLY_BROKEN, EffectName.INFRA, EffectName.NO_DATA})
-"""Effects that close the gate. Who was broken before is no reason to refuse a pull request that has not broken it."""
+WITHOUT_RESULT = frozenset({EffectName.INFRA, EffectName.NO_DATA, EffectName.BROKEN_BEFORE})
+"""Effects that tell nothing of the pull request: such a device neither blocks it nor vouches for it."""
 
 
 class Effect(Record):
@@ -63,13 +64,15 @@ class Effect(Record):
 class PullRequestGate(Record):
     """May one merge the pull request?"""
 
-    may_merge: bool
-    """False as soon as one gating device is newly broken, or nothing is known of it."""
+    answer: Answer
+    """`no` as soon as one gating device is newly broken; `cannot_say` where too few of them have a result."""
     reason: str
     """One sentence."""
     blocking: tuple[str, ...] = ()
     """Names of the devices that block."""
+    without_result: Annotated[dict[str, str], Field(exclude_if=lambda names: not names)] = Field(default_factory=dict)
+    """Why nothing is known of the pull request on a gating device, by name; absent where all have a result."""
     overridden: dict[str, str] = Field(default_factory=dict)
-    """Why a device that would block does not, by name, as whoever asked said."""
+    """Why a device is not asked, by name, as whoever asked said."""
     devices: tuple[Effect, ...]
     """One per device that the pull request's plan expects."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import Enum
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -242,7 +242,7 @@ class DeviceVerdict(Record):
 
 
 class Blocker(Record):
-    """A gating device that is not as expected."""
+    """A gating device that is broken."""
 
     device: str
     """Name of the device."""
@@ -266,27 +266,57 @@ class Blocker(Record):
     """Why, one sentence."""
 
 
+Answer = Literal["yes", "no", "cannot_say"]
+"""What the gate answers. `no` is only said of what is real; `cannot_say` where too little is known of tonight."""
+
+
 class Gate(Record):
     """May one merge?"""
 
-    may_merge: bool
-    """False as soon as one gating device is not as expected."""
+    answer: Answer
+    """`no` as soon as one gating device with a result is broken; `cannot_say` where too few of them have one."""
     blocking: tuple[str, ...] = ()
     """Names of the devices that block."""
     blockers: tuple[Blocker, ...] = ()
     """What is the matter with each of them."""
+    without_result: Annotated[dict[str, str], Field(exclude_if=lambda names: not names)] = Field(default_factory=dict)
+    """Why a gating device has no result on the newest nightly, by name: such a device neither blocks nor vouches.
+    Absent where all have one."""
+    doubt: Annotated[str | None, Field(exclude_if=lambda why: why is None)] = None
+    """Why the newest nightly is not about tonight's torch, so that nobody can say; absent where it is."""
     overridden: dict[str, str] = Field(default_factory=dict)
-    """Why a device that would block does not, by name, as whoever asked said."""
+    """Why a device is not asked, by name, as whoever asked said."""
     reason: str
     """One sentence."""
     alone: Annotated[tuple[str, ...], Field(exclude_if=lambda names: not names)] = ()
     """The devices that somebody chose for a run on their own machine: nothing is said of any other. Absent where every
     gating device was asked."""
 
+
+class GateRecord(Record):
+    """How right the gate was, by the history: its answers on past nightlies, with the devices that gate today."""
+
+    nights: int = 0
+    """Nightlies that it would have answered on."""
+    yes: int = 0
+    """How often it said yes."""
+    no: int = 0
+    """How often it said no."""
+    cannot_say: int = 0
+    """How often nobody could say."""
+    alarms: int = 0
+    """Nights on which it said no for a failure that its device did not have on the night before."""
+    repeated: int = 0
+    """Alarms whose failure was seen again on the next night: real breaks."""
+    not_repeated: int = 0
+    """Alarms whose failure was not seen again on the next night; it may have been fixed or reverted."""
+    false_alarms: int = 0
+    """Those of them where the same build of torch passed on the next night, so that nothing was fixed in PyTorch."""
+
     @property
-    def says_nothing(self) -> bool:
-        """Whether no gating device was asked, so that this is no answer about merging."""
-        return bool(self.alone) and not self.may_merge and not self.blocking and not self.overridden
+    def open(self) -> int:
+        """Alarms after which no night has followed that would tell."""
+        return self.alarms - self.repeated - self.not_repeated
 
 
 class Verdicts(StageFile):
@@ -309,6 +339,8 @@ class Verdicts(StageFile):
     """The one sentence of the front page."""
     gate: Gate
     """May one merge?"""
+    gate_record: GateRecord = GateRecord()
+    """How right the gate was."""
     clusters: tuple[Cluster, ...] = ()
     """What fails on the newest nightly, by what it says: every failing test and broken stage of every device is in
     exactly one. New ones come first, then those of the most devices."""

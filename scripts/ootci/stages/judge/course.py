@@ -14,6 +14,8 @@ from ootci.model.plan import Plan
 from ootci.model.torch_build import Channel
 from ootci.model.verdict import Night
 
+from .gate import VOUCHING, has_result
+from .gate_record import Told
 from .night import Judged, Losses, judge_night
 from .witnesses import Witnesses
 
@@ -58,6 +60,7 @@ class Course:
         reported: what was expected and what was reported on each of them.
         before: what the newest of them was compared with.
         judged: what came of the newest of them.
+        told: what those of them told the gate that had a result, by nightly.
 
     """
 
@@ -66,6 +69,9 @@ class Course:
     reported: list[Reported] = field(default_factory=list)
     before: StoredRun | None = None
     judged: Judged | None = None
+    told: dict[str, Told] = field(default_factory=dict)
+    _failed: frozenset[str] = frozenset()
+    _fresh: frozenset[str] = frozenset()
     _channel: Channel | None = None
     _known: dict[Channel, Known] = field(default_factory=dict)
     _witnessed: dict[tuple[str, str], int | None] = field(default_factory=dict)
@@ -133,7 +139,16 @@ class Course:
                 fallback=night.is_fallback,
             )
         )
+        if run is not None and has_result(self.judged.verdict, run.head.id, fallback=night.is_fallback):
+            self._tell(plan, run, self.judged)
         self._ever = self._ever or run is not None
+
+    def _tell(self, plan: Plan, run: StoredRun, judged: Judged) -> None:
+        fresh = judged.failed - self._failed
+        torch = run.head.torch.git_version if run.head.torch else None
+        blocks = judged.verdict not in VOUCHING
+        self.told[plan.id] = Told(blocks, bool(fresh), bool(judged.failed & self._fresh), torch)
+        self._fresh, self._failed = fresh, judged.failed
 
 
 class Courses:

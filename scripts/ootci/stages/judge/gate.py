@@ -1,102 +1,169 @@
-"""May one merge?"""
+"""May one merge? Yes, no, or nobody can say."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
 from ootci.model.cluster import Cluster
-from ootci.model.device import RegisteredDevice
-from ootci.model.verdict import AS_EXPECTED, NEW_FAILURES, Blocker, DeviceVerdict, Gate
+from ootci.model.device import RegisteredDevice, Tier
+from ootci.model.verdict import AS_EXPECTED, NEW_FAILURES, Answer, Blocker, DeviceVerdict, Gate, VerdictName
 
 NAMED = 5
 """Newly failing tests that the gate names of each device; the others are counted."""
+
+NO_RESULT = frozenset({VerdictName.PAUSED, VerdictName.NEVER_RAN, VerdictName.INFRA})
+"""Verdicts that tell nothing about PyTorch."""
+VOUCHING = AS_EXPECTED | {VerdictName.UNSTABLE}
+"""Verdicts that are a yes: a test that passed when it was run again, or is flaky by its record, blocks nothing."""
 
 
 def decide(
     registry: Sequence[RegisteredDevice],
     devices: Sequence[DeviceVerdict],
     clusters: Sequence[Cluster] = (),
-    only: Collection[str] = (),
     *,
+    plan_id: str | None,
+    doubt: str | None = None,
+    only: Collection[str] = (),
     alone: tuple[str, ...] = (),
+    overrides: Mapping[str, str] | None = None,
+    torch: str | None = None,
 ) -> Gate:
-    """Fails closed: whatever is not as expected on a gating device blocks, silence included.
+    """Whether one may merge, as the newest nightly says.
 
     Args:
         registry: every registered device.
         devices: their verdicts.
         clusters: what fails, by what it says.
-        only: these devices are asked for and no others, and each blocks whatever its tier is, also when it is paused.
+        plan_id: the newest nightly; None when there has been none.
+        doubt: why the newest nightly cannot be trusted to be about tonight, where it cannot.
+        only: these devices are asked for and no others, whatever their tier is.
         alone: of a run on somebody's own machine, the devices that it was of, where some were chosen: the gate says
             nothing of the others, of which such a run knows nothing.
+        overrides: why a device shall not be asked, by name.
+        torch: the version or commit of the torch that is asked about, or how it begins.
 
     """
-    gating = {item.device.name for item in registry if item.device.gates and item.device.paused is None}
-    gating = set(only) or gating
+    gating = [item.device.name for item in registry if item.device.gates and item.device.paused is None]
+    asked = sorted(only) or [name for name in gating if not alone or name in alone]
+    judged = {item.device: item for item in devices}
+    silent = {name: why for name in asked if (why := _no_result(judged.get(name), plan_id)) is not None}
+    blocking = [judged[name] for name in asked if name not in silent and judged[name].verdict not in VOUCHING]
+    wanted = {item.device for item in blocking} | silent.keys()
+    overridden = {name: reason for name, reason in (overrides or {}).items() if name in wanted}
+    asked = [name for name in asked if name not in overridden]
+    silent = {name: why for name, why in silent.items() if name not in overridden}
+    blocking = [item for item in blocking if item.device not in overridden]
+    references = [item.device.name for item in registry if item.device.tier is Tier.REFERENCE]
+    missing = next((name for name in references if name in silent and not only), None)
+    results = [judged[name] for name in asked if name not in silent]
+    answer = answer_of(len(asked), len(results), len(blocking), reference=missing is None)
+    reason = _reason(results, blocking, silent, missing)
+    doubt = "no nightly has run yet" if plan_id is None else doubt
+    if said := doubt or _other_torch(results, torch):
+        answer, reason = "cannot_say", said
     if alone and not only:
-        return _of_these(registry, devices, clusters, gating, alone)
-    blocking = [item for item in devices if item.device in gating and item.verdict not in AS_EXPECTED]
-    if unknown := sorted(set(only) - {item.device for item in devices}):
-        return Gate(may_merge=False, reason=f"nothing is known of {', '.join(unknown)}")
-    if not gating:
-        return Gate(may_merge=False, reason="no gating device is registered, so nothing speaks for merging")
-    if not blocking:
-        return Gate(may_merge=True, reason=f"{len(gating)} of {_asked(gating, only)} as expected")
-    names = ", ".join(f"{item.device} ({item.verdict.value})" for item in blocking)
+        reason += _alone(alone, [name for name in gating if name not in alone])
+    if overridden:
+        reason += f"; overridden: {', '.join(sorted(overridden))}"
     advisory = {
         item.device.name: tuple(f"{suite.name}/" for suite in item.device.suites if not suite.required)
         for item in registry
     }
     return Gate(
-        may_merge=False,
+        answer=answer,
+        reason=reason,
         blocking=tuple(item.device for item in blocking),
-        blockers=tuple(_blocker(item, clusters, advisory[item.device]) for item in blocking),
-        reason=f"{len(blocking)} of {_asked(gating, only)} not as expected: {names}",
+        blockers=tuple(_blocker(item, clusters, advisory.get(item.device, ())) for item in blocking),
+        without_result=silent,
+        doubt=doubt,
+        overridden=overridden,
+        alone=alone,
     )
 
 
-def _of_these(
-    registry: Sequence[RegisteredDevice],
-    devices: Sequence[DeviceVerdict],
-    clusters: Sequence[Cluster],
-    gating: Collection[str],
-    alone: tuple[str, ...],
-) -> Gate:
-    """What a run of chosen devices on somebody's own machine says; without a gating device among them, nothing."""
-    asked, silent = sorted(set(alone) & set(gating)), sorted(set(gating) - set(alone))
-    run = f"this run on one machine was of {', '.join(alone)} alone"
-    left = f"{', '.join(silent)} did not take part" if silent else ""
+def has_result(verdict: VerdictName, run_id: str | None, *, fallback: bool) -> bool:
+    """Whether a night of a device tells something about PyTorch. A report without a test does: they were lost."""
+    return not fallback and verdict not in NO_RESULT and (verdict is not VerdictName.NO_DATA or run_id is not None)
+
+
+def _no_result(item: DeviceVerdict | None, plan_id: str | None) -> str | None:
+    """Why a device tells nothing of the newest nightly; None where it does."""
+    if item is None:
+        return "nothing is known of it"
+    if item.is_fallback:
+        said = item.torch_request.deviation if item.torch_request else None
+        return f"tested on {said}" if said else "tested on another torch than the one wanted"
+    newest = item.history[-1] if item.history else None
+    if newest is None or not has_result(item.verdict, newest.run_id, fallback=newest.fallback):
+        return item.reason
+    if newest.plan_id != plan_id:
+        return f"not in the newest nightly, last in {newest.plan_id}"
+    return None
+
+
+def answer_of(asked: int, results: int, blocking: int, *, reference: bool) -> Answer:
+    """The answer of a nightly that nobody doubts.
+
+    Args:
+        asked: how many devices are asked.
+        results: how many of them have a result.
+        blocking: how many of those are broken.
+        reference: whether no reference device is without a result.
+
+    """
+    if not results or 2 * results < asked or not reference:
+        return "cannot_say"
+    return "no" if blocking else "yes"
+
+
+def _reason(
+    results: Sequence[DeviceVerdict],
+    blocking: Sequence[DeviceVerdict],
+    silent: Mapping[str, str],
+    missing: str | None,
+) -> str:
+    """Why the answer is as it is."""
+    asked = len(results) + len(silent)
+    without = "".join(f"; {name}: {why}" for name, why in silent.items())
     if not asked:
-        reason = f"{run}, which {'gates' if len(alone) == 1 else 'gate'} nothing" + (f"; {left}" if left else "")
-        return Gate(may_merge=False, reason=reason, alone=alone)
-    found = decide(registry, devices, clusters, asked)
-    return found.model_copy(update={"alone": alone, "reason": f"{found.reason}; {run}" + (f": {left}" if left else "")})
+        return "no gating device is asked, so nothing speaks for merging"
+    if missing is not None:
+        return f"the reference device {missing} has no result: {silent[missing]}"
+    if not results or 2 * len(results) < asked:
+        return f"{too_few(len(results), asked)}{without}"
+    if blocking:
+        names = ", ".join(f"{item.device} ({item.verdict.value})" for item in blocking)
+        return f"{len(blocking)} of {names_of(asked)} not as expected: {names}{without}"
+    unstable = sum(item.verdict is VerdictName.UNSTABLE for item in results)
+    flaky = f", {unstable} of them with flaky tests" if unstable else ""
+    return f"{len(results)} of {names_of(asked)} as expected{flaky}{without}"
 
 
-def override(gate: Gate, overrides: Mapping[str, str]) -> Gate:
-    """The gate with devices that shall not block, as somebody decided who gives a reason, by name."""
-    overridden = {name: overrides[name] for name in gate.blocking if name in overrides}
-    left = tuple(name for name in gate.blocking if name not in overridden)
-    if not overridden:
-        return gate
-    return gate.model_copy(
-        update={
-            "may_merge": not left,
-            "blocking": left,
-            "blockers": tuple(item for item in gate.blockers if item.device in left),
-            "overridden": overridden,
-            "reason": f"{gate.reason}; overridden: {', '.join(sorted(overridden))}",
-        }
-    )
+def _other_torch(results: Sequence[DeviceVerdict], torch: str | None) -> str | None:
+    """Why the results are not about the torch that is asked about; None where they are."""
+    for item in results if torch else ():
+        found = (item.torch.version, item.torch.git_version or "") if item.torch else ()
+        if not any(text.startswith(torch or "") for text in found):
+            tested = item.torch.version if item.torch else "none"
+            return f"the newest nightly is of another torch than {torch}: {item.device} tested {tested}"
+    return None
+
+
+def _alone(alone: Sequence[str], silent: Sequence[str]) -> str:
+    left = f": {', '.join(silent)} did not take part" if silent else ""
+    return f"; this run on one machine was of {', '.join(alone)} alone{left}"
+
+
+def too_few(results: int, asked: int) -> str:
+    """That fewer than half of the devices have a result."""
+    count = f"{results} of" if results else "none of"
+    return f"{count} {names_of(asked)} {'have' if results > 1 else 'has'} a result"
 
 
 def names_of(count: int) -> str:
     """How many gating devices there are, in words."""
     return f"{count} gating device" if count == 1 else f"{count} gating devices"
-
-
-def _asked(gating: Collection[str], only: Collection[str]) -> str:
-    return names_of(len(gating)).replace("gating ", "") if only else names_of(len(gating))
 
 
 def _blocker(item: DeviceVerdict, clusters: Sequence[Cluster], advisory: tuple[str, ...]) -> Blocker:

@@ -14,7 +14,7 @@ from ootci.model.build import NOTHING_COLLECTED, StageName, StageResult, StageSt
 from ootci.model.outcome import Counts
 from ootci.model.plan import Plan
 from ootci.model.run import ReportState, Run
-from ootci.model.verdict import VerdictName
+from ootci.model.verdict import BROKEN, VerdictName
 
 from .witnesses import Witnesses
 
@@ -69,7 +69,7 @@ class Judged:
         broke_at: the stage where it broke, if one did.
         losses: the tests that were expected and did not run.
         excuses: what excuses failing tests.
-        failed: ids of the tests that failed for no known reason, and the stages that broke.
+        failed: ids of the tests that failed without an excuse or were lost; where there are none, the stage that broke.
 
     """
 
@@ -114,7 +114,9 @@ def judge_night(
         return Judged(VerdictName.NO_DATA, f"the nightly expected a report{elsewhere} and got none")
     failures = _Failures.of(plan, run, excuses)
     judged = _judged(plan, run, before, failures, losses)
-    failed = frozenset(item.id for item in failures.unknown) or frozenset(filter(None, (judged.broke_at,)))
+    failed = frozenset(item.id for item in failures.unknown) | frozenset(losses.ids)
+    if not failed and judged.verdict in BROKEN:
+        failed = frozenset((judged.broke_at or judged.verdict.value,))
     return replace(judged, losses=losses, excuses=excuses, failed=failed)
 
 

@@ -12,14 +12,14 @@ from ootci.history.compare import newly_failing
 from ootci.history.run_file import signatures_of
 from ootci.history.store import History
 from ootci.history.stored import StoredRun, stored
-from ootci.model.device import RegisteredDevice
+from ootci.model.device import RegisteredDevice, Tier
 from ootci.model.plan import Plan
-from ootci.model.pull_request import BLOCKING_EFFECTS, Effect, EffectName, PullRequestGate
+from ootci.model.pull_request import WITHOUT_RESULT, Effect, EffectName, PullRequestGate
 from ootci.model.run import Run
 from ootci.model.verdict import VerdictName
 
 from .course import Known
-from .gate import names_of
+from .gate import answer_of, names_of, too_few
 from .night import Judged
 from .witnesses import Witnesses
 
@@ -59,27 +59,45 @@ def judge_pull_request(
         _effect(plan, planned.device, runs.get(planned.device), history, planned.device in gating)
         for planned in plan.runs
     )
-    closed = [item for item in effects if item.gates and item.effect in BLOCKING_EFFECTS]
-    overridden = {item.device: overrides[item.device] for item in closed if item.device in overrides}
-    blocking = [item for item in closed if item.device not in overridden]
     asked = [item for item in effects if item.gates]
-    if not effects:
-        reason = "no device is tested on it"
-    elif not asked:
-        reason = "no gating device takes part in it"
-    elif blocking:
-        reason = f"{len(blocking)} of {names_of(len(asked))} say no: " + ", ".join(
-            f"{item.device} ({item.effect.value.replace('_', ' ')})" for item in blocking
-        )
-    else:
-        reason = f"none of {names_of(len(asked))} is newly broken"
+    wanted = [item for item in asked if item.effect is not EffectName.NOT_WORSE]
+    overridden = {item.device: overrides[item.device] for item in wanted if item.device in overrides}
+    asked = [item for item in asked if item.device not in overridden]
+    silent = {item.device: item.reason for item in asked if item.effect in WITHOUT_RESULT}
+    blocking = [item for item in asked if item.effect is EffectName.NEWLY_BROKEN]
+    references = [item.device.name for item in registry if item.device.tier is Tier.REFERENCE]
+    missing = next((name for name in references if name in silent), None)
     return PullRequestGate(
-        may_merge=not blocking,
-        reason=reason,
+        answer=answer_of(len(asked), len(asked) - len(silent), len(blocking), reference=missing is None),
+        reason=_reason(effects, asked, blocking, silent, missing),
         blocking=tuple(item.device for item in blocking),
+        without_result=silent,
         overridden=overridden,
         devices=effects,
     )
+
+
+def _reason(
+    effects: Sequence[Effect],
+    asked: Sequence[Effect],
+    blocking: Sequence[Effect],
+    silent: Mapping[str, str],
+    missing: str | None,
+) -> str:
+    without = "".join(f"; {name}: {why}" for name, why in silent.items())
+    if not effects:
+        return "no device is tested on it"
+    if not asked:
+        return "no gating device takes part in it"
+    if missing is not None:
+        return f"the reference device {missing} has no result: {silent[missing]}"
+    results = len(asked) - len(silent)
+    if not results or 2 * results < len(asked):
+        return f"{too_few(results, len(asked))}{without}"
+    if blocking:
+        names = ", ".join(item.device for item in blocking)
+        return f"{len(blocking)} of {names_of(len(asked))} newly broken: {names}{without}"
+    return f"none of {names_of(results)} is newly broken{without}"
 
 
 def _effect(plan: Plan, device: str, reported: Run | None, history: History, gates: bool) -> Effect:

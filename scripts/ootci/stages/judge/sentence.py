@@ -2,51 +2,77 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from ootci.model.cluster import Cause, Cluster
 from ootci.model.plan import Plan
 from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, VerdictName
 
+GOOD, UPSTREAM, NEW, FIRST, MORE, BEFORE = "as expected", "upstream", "new", "first", "more", "before"
+FALLBACK = "fallback"
+_WORDS = {
+    NEW: "newly broken",
+    FIRST: "failing since the first run",
+    MORE: "broken before, with new failures",
+    BEFORE: "broken before",
+    "UNSTABLE": "with flaky tests",
+    FALLBACK: "tested on another torch than the one wanted",
+    "NO_DATA": "silent",
+    "INFRA": "without working infrastructure",
+    "NEVER_RAN": "never ran",
+    "PAUSED": "paused",
+}
+"""What is said of each number but the first two, in order."""
+
+
+def headline_numbers(devices: Sequence[DeviceVerdict], clusters: Sequence[Cluster] = ()) -> Counter[str]:
+    """How many devices there are of each kind: every device is counted exactly once."""
+    alike = {
+        part.device
+        for cluster in clusters
+        if cluster.is_new and cluster.cause is Cause.UPSTREAM
+        for part in cluster.devices
+        if part.new
+    }
+    return Counter(_kind(item, alike) for item in devices)
+
+
+def _kind(item: DeviceVerdict, alike: set[str]) -> str:
+    if item.verdict is VerdictName.PAUSED:
+        return str(item.verdict.value)
+    if item.is_fallback:
+        return FALLBACK
+    if item.verdict in AS_EXPECTED:
+        return GOOD
+    if item.verdict not in BROKEN:
+        return str(item.verdict.value)
+    if item.device in alike:
+        return UPSTREAM
+    if item.is_new or item.is_first:
+        return NEW if item.is_new else FIRST
+    return MORE if item.new_failures else BEFORE
+
 
 def sentence(devices: Sequence[DeviceVerdict], newest: Plan | None, clusters: Sequence[Cluster] = ()) -> str:
-    """The one sentence of the front page."""
+    """The one sentence of the front page; its numbers add up to that of the devices."""
     if newest is None:
         return f"No nightly has run yet; {_devices(len(devices))} registered."
-    active = [item for item in devices if item.verdict is not VerdictName.PAUSED]
-    good = sum(item.verdict in AS_EXPECTED for item in active)
-    parts = [f"Nightly {_nightly_name(devices, newest)}: {good} of {_devices(len(active))} as expected"]
-    broken = [item for item in active if item.verdict in BROKEN and item.nights == 1]
-    newly, first = sum(not item.is_first for item in broken), sum(item.is_first for item in broken)
-    if newly:
-        parts.append(f"{newly} newly broken")
-    if first:
-        parts.append(f"{first} failing since the first run")
-    parts += _upstream(clusters)
-    for verdict, text in (
-        (VerdictName.NO_DATA, "silent"),
-        (VerdictName.INFRA, "without working infrastructure"),
-        (VerdictName.NEVER_RAN, "never ran"),
-    ):
-        count = sum(item.verdict is verdict for item in active)
-        if count:
-            parts.append(f"{count} {text}")
-    paused = len(devices) - len(active)
-    if paused:
-        parts.append(f"{paused} paused")
+    numbers = headline_numbers(devices, clusters)
+    active = len(devices) - numbers["PAUSED"]
+    parts = [f"Nightly {_nightly_name(devices, newest)}: {numbers[GOOD]} of {_devices(active)} as expected"]
+    if numbers[UPSTREAM]:
+        parts.append(_upstream(numbers[UPSTREAM], clusters))
+    parts += [f"{numbers[kind]} {words}" for kind, words in _WORDS.items() if numbers[kind]]
     return " · ".join(parts) + "."
 
 
-def _upstream(clusters: Sequence[Cluster]) -> list[str]:
+def _upstream(count: int, clusters: Sequence[Cluster]) -> str:
     """Is it us? Devices with failures that began this nightly and are probably PyTorch's."""
     found = [item for item in clusters if item.is_new and item.cause is Cause.UPSTREAM]
-    broken = {part.device for item in found for part in item.devices if part.new}
-    if not broken:
-        return []
     commits = sorted({item.commits for item in found if item.commits})
     where = f", {commits[0]}" if len(commits) == 1 else ""
-    who = "the reference" if len(broken) == 1 else _devices(len(broken))
-    return [f"{who} broke{' alike' if len(broken) > 1 else ''}, probably upstream{where}"]
+    return f"{_devices(count)} broke{' alike' if count > 1 else ''}, probably upstream{where}"
 
 
 def _devices(count: int) -> str:

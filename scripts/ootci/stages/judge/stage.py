@@ -6,7 +6,7 @@ Nights are judged in order, each with what was known by then, so that a verdict 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from ootci.history.beginnings import failing_of
 from ootci.history.claims import outdated, review_known, review_unsupported
@@ -22,6 +22,7 @@ from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, Night, Verdi
 
 from .course import Course, Courses
 from .gate import decide
+from .gate_record import gate_record
 from .night import Judged, required_counts
 from .sentence import sentence
 from .together import since, together
@@ -30,6 +31,8 @@ from .witnesses import Witnesses
 STALE_AFTER = Cadence.NIGHTLY.stale_after
 """When the newest nightly is older than this, the page is."""
 STRIP_NIGHTS = 90
+TOLERANCE = timedelta(hours=1)
+"""By how much the clock of who planned a nightly may be ahead."""
 
 
 def judge(
@@ -47,14 +50,16 @@ def judge(
         HistoryCorrupt: a record of the history cannot be read back.
 
     """
-    plans = history.plans()
+    known = history.plans()
+    plans = [plan for plan in known if plan.created_at <= now + TOLERANCE]
     witnesses = Witnesses(registry, history, plans)
-    judged = []
+    judged, told = [], {}
     for item in registry:
         runs = history.stored_runs(item.device.name)
         # Unless somebody wants them, the nights of one device are forgotten before the next one is looked at.
         course = (Courses() if courses is None else courses).of(item.device.name, plans, runs, witnesses)
         judged.append(_device(item, course, runs, now, plans[-1] if plans else None))
+        told[item.device.name] = course.told
     devices = tuple(verdict for verdict, _ in judged)
     newest = plans[-1] if plans else None
     clusters = together(registry, newest, {verdict.device: failing for verdict, failing in judged})
@@ -65,10 +70,27 @@ def judge(
         stale_reason=_stale(newest, now),
         stale_at=newest.created_at + STALE_AFTER if newest else None,
         summary=sentence(devices, newest, clusters),
-        gate=decide(registry, devices, clusters, alone=newest.alone if newest else ()),
+        gate=decide(
+            registry,
+            devices,
+            clusters,
+            plan_id=newest.id if newest else None,
+            doubt=_future(known, now) or _stale(newest, now),
+            alone=newest.alone if newest else (),
+        ),
+        gate_record=gate_record(registry, plans, told),
         clusters=clusters,
         devices=devices,
     )
+
+
+def _future(plans: Sequence[Plan], now: datetime) -> str | None:
+    """Why nothing is sure while a nightly is dated in the future; such a nightly is judged when its time has come."""
+    ahead = [plan for plan in plans if plan.created_at > now + TOLERANCE]
+    if not ahead:
+        return None
+    last = ahead[-1]
+    return f"the nightly {last.id} is dated {last.created_at:%Y-%m-%d}, in the future: withdraw it"
 
 
 def _stale(newest: Plan | None, now: datetime) -> str | None:

@@ -10,6 +10,7 @@ from .documentation import require_documentation
 from .permalinks import site_address
 from .review import review_answer, review_lines
 from .summary import step_summary
+from .words import spoken
 
 if TYPE_CHECKING:
     from .site import render
@@ -24,6 +25,7 @@ __all__ = [
     "review_answer",
     "review_lines",
     "site_address",
+    "spoken",
     "step_summary",
 ]
 

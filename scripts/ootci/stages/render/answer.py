@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from ootci.model.device import RegisteredDevice
 from ootci.model.pull_request import Effect, PullRequestGate
-from ootci.model.verdict import Blocker, Gate
+from ootci.model.verdict import Answer, Blocker, Gate
 
 from .failures import reproduce
 from .markdown import MARKS, Sheet, marked, safe
-from .status import EFFECTS, VERDICTS
-from .words import day, many, new_failures
+from .status import EFFECTS, GATE, VERDICTS
+from .words import day, many, new_failures, spoken
 
 LIMIT_BYTES = 60_000
 """A comment on GitHub holds 65,536 characters; whoever posts it may add a line of their own."""
@@ -41,7 +41,7 @@ def nightly_answer(gate: Gate, registry: Sequence[RegisteredDevice], address: st
 
     """
     about = _About(registry, address)
-    sheet = _sheet(gate.may_merge, gate.reason)
+    sheet = _sheet(gate.answer, gate.reason)
     if gate.blockers:
         sheet.table(
             ("Verdict", "Device", "Tier", "Reason", "New failures", "Since"),
@@ -69,7 +69,7 @@ def pull_request_answer(gate: PullRequestGate, registry: Sequence[RegisteredDevi
 
     """
     about = _About(registry, address)
-    sheet = _sheet(gate.may_merge, gate.reason)
+    sheet = _sheet(gate.answer, gate.reason)
     if gate.devices:
         sheet.table(
             ("Effect", "Device", "Tier", "Reason", "New failures", "As before", "Known", "Flaky", "Held against"),
@@ -98,10 +98,9 @@ class _About:
         return known.tier.value if known else "-"
 
 
-def _sheet(may_merge: bool, reason: str) -> Sheet:
+def _sheet(answer: Answer, reason: str) -> Sheet:
     sheet = Sheet(LIMIT_BYTES)
-    mark, answer = (MARKS["good"], "yes") if may_merge else (MARKS["bad"], "no")
-    sheet.add(f"### {mark} May one merge: {answer}", "", safe(reason), "")
+    sheet.add(f"### {MARKS[GATE[answer].tone]} May one merge: {spoken(answer)}", "", safe(reason), "")
     return sheet
 
 
@@ -154,6 +153,6 @@ def _details(item: _NewFailures) -> Iterator[str]:
 
 def _overridden(sheet: Sheet, overridden: Mapping[str, str]) -> None:
     sheet.groups(
-        ([f"\n{safe(name)} does not block, overridden: {safe(reason)}"] for name, reason in overridden.items()),
+        ([f"\n{safe(name)} is not asked, overridden: {safe(reason)}"] for name, reason in overridden.items()),
         "device",
     )

@@ -11,7 +11,7 @@ from ootci.model.verdict import DeviceVerdict, Gate, VerdictName, Verdicts
 
 from .facts import TorchView, torch_view
 from .nights import Strip, last_nightlies, strip
-from .status import SEVERITY, VERDICTS, WHERE, Status
+from .status import GATE, SEVERITY, VERDICTS, WHERE, Status
 from .text import one_line
 from .words import day, many
 
@@ -103,9 +103,7 @@ def front_page(
 
 
 def _gate(gate: Gate) -> Status:
-    if gate.says_nothing:
-        return Status("Says nothing about merging", "off", "never")
-    return Status("May merge", "good", "check") if gate.may_merge else Status("Do not merge", "bad", "cross")
+    return GATE[gate.answer]
 
 
 def verdict_of_each(registry: Sequence[RegisteredDevice], verdicts: Verdicts) -> dict[str, DeviceVerdict]:

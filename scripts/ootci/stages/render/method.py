@@ -13,7 +13,7 @@ from ootci.history.not_passing import NIGHTS
 from ootci.history.trends import DAYS, RESIZED
 from ootci.model.device import LONGEST_RANGE
 from ootci.model.outcome import OutcomeName
-from ootci.model.verdict import ChangeName, VerdictName
+from ootci.model.verdict import ChangeName, GateRecord, VerdictName
 
 from .feed import ENTRIES
 from .status import CHANGES, OUTCOMES, VERDICTS, Status
@@ -31,6 +31,7 @@ class Meaning:
 class MethodPage:
     """Everything that the method page lists."""
 
+    gate: GateRecord
     verdicts: tuple[Meaning, ...]
     outcomes: tuple[Meaning, ...]
     changes: tuple[Meaning, ...]
@@ -58,14 +59,14 @@ VERDICT_MEANINGS: Mapping[VerdictName, str] = MappingProxyType(
             "Silence is never success."
         ),
         VerdictName.INFRA: (
-            "Torch or the plugin could not be fetched, or the check found the hardware missing or ill. "
-            "The plugin is not blamed."
+            "Torch or the plugin could not be fetched, or the check found the hardware missing or ill, or tests failed "
+            "only because they could not reach a host and did so for the first night. The plugin is not blamed."
         ),
         VerdictName.BUILD_BROKEN: "The plugin does not build against this torch.",
         VerdictName.IMPORT_BROKEN: "`import torch` fails, or does not make the device known, once the plugin is there.",
         VerdictName.SMOKE_BROKEN: (
-            "A test of the suite smoke fails, or is unsupported although the device file does not say so, or the suite "
-            "ended before any test reported."
+            "A test of the suite smoke fails, or is unsupported although the device file does not say so, or none of "
+            "its tests passes, or the suite ended before any test reported."
         ),
         VerdictName.REGRESSED: (
             "At least one test of a required suite fails that did not fail, or was not there, in the run before. "
@@ -73,13 +74,17 @@ VERDICT_MEANINGS: Mapping[VerdictName, str] = MappingProxyType(
         ),
         VerdictName.LOST_TESTS: (
             "A required suite's report is missing, unreadable or cut off; or it collected fewer tests than the device "
-            "file demands, or executed none; or it executed fewer tests than the run before."
+            "file demands, or executed none; or tests that ran on an earlier night no longer run: on every night until "
+            "they are back, or the reference device lacks them, too, or the device file accepts the loss."
         ),
         VerdictName.FAILING: (
             "Tests of required suites fail, and all of them failed in the run before, too, or there is no run before; "
-            "or a required suite did not come to its end."
+            "or a required suite did not come to its end, or no test of it passed."
         ),
-        VerdictName.UNSTABLE: "Every failure that nobody expected passed when it was run again in the same run.",
+        VerdictName.UNSTABLE: (
+            "Every failure that nobody expected passed when it was run again in the same run, or is of a test that is "
+            "flaky by the record of the last nights."
+        ),
         VerdictName.KNOWN: "Only tests fail that the vendor knows to fail, by an entry that counts on that night.",
         VerdictName.OK: "Every required suite reported completely, and no test of theirs failed.",
     }
@@ -113,9 +118,10 @@ CHANGE_MEANINGS: Mapping[ChangeName, str] = MappingProxyType(
 )
 
 
-def method_page() -> MethodPage:
-    """Every word in the order in which it is shown elsewhere."""
+def method_page(gate: GateRecord) -> MethodPage:
+    """Every word in the order in which it is shown elsewhere, and how right the gate was."""
     return MethodPage(
+        gate=gate,
         verdicts=tuple(Meaning(VERDICTS[name], VERDICT_MEANINGS[name]) for name in VerdictName),
         outcomes=tuple(Meaning(OUTCOMES[name], OUTCOME_MEANINGS[name]) for name in OutcomeName),
         changes=tuple(Meaning(status, CHANGE_MEANINGS[name]) for name, status in CHANGES.items()),

@@ -258,7 +258,7 @@ class _Pages:
         yield f"{API}/registry.json", registry_file(self._registry, registered)
         yield self._pages.show("devices/add/index.html", "add.html", page=add_page())
         yield self._pages.show("diff/index.html", "diff.html", page=diff_page(self._newest))
-        yield self._pages.show("method/index.html", "method.html", page=method_page())
+        yield self._pages.show("method/index.html", "method.html", page=method_page(self._verdicts.gate_record))
         health = health_page(self._registry, self._verdicts, tuple(self._plans.values()), self._reports, self._paths)
         yield self._pages.show("health/index.html", "health.html", page=health, kept=KEPT)
         yield f"{API}/health.json", health_file(self._verdicts, health)

@@ -10,7 +10,7 @@ from ootci.model.build import StageStatus
 from ootci.model.cluster import Cause
 from ootci.model.outcome import OutcomeName
 from ootci.model.pull_request import EffectName
-from ootci.model.verdict import ChangeName, ClaimState, KnownFailureState, VerdictName
+from ootci.model.verdict import Answer, ChangeName, ClaimState, KnownFailureState, VerdictName
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,14 @@ VERDICTS: Mapping[VerdictName, Status] = MappingProxyType(
         VerdictName.UNSTABLE: Status("UNSTABLE", "warn", "wave"),
         VerdictName.KNOWN: Status("KNOWN", "good", "known"),
         VerdictName.OK: Status("OK", "good", "check"),
+    }
+)
+
+GATE: Mapping[Answer, Status] = MappingProxyType(
+    {
+        "yes": Status("May merge", "good", "check"),
+        "no": Status("Do not merge", "bad", "cross"),
+        "cannot_say": Status("Cannot say", "off", "never"),
     }
 )
 

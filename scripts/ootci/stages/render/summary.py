@@ -7,7 +7,7 @@ from ootci.model.verdict import Verdicts
 
 from .front import DeviceRow, front_page
 from .markdown import Sheet, marked, safe
-from .words import moment, new_failures
+from .words import moment, new_failures, spoken
 
 LIMIT_BYTES = 256 * 1024
 """A quarter of what GitHub takes for a step, so that other steps' summaries fit beside it."""
@@ -22,12 +22,11 @@ def step_summary(verdicts: Verdicts, registry: tuple[RegisteredDevice, ...]) -> 
     did not fit are counted.
     """
     page = front_page(registry, verdicts, {})
-    answer = "yes" if verdicts.gate.may_merge else "no"
     sheet = Sheet(LIMIT_BYTES, f"\nJudged {moment(verdicts.judged_at)}.")
     sheet.add(
         f"## {safe(verdicts.summary)}",
         "",
-        f"**May one merge: {answer}.** {safe(verdicts.gate.reason)}",
+        f"**May one merge: {spoken(verdicts.gate.answer)}.** {safe(verdicts.gate.reason)}",
         "",
         *([f"> ❌ **Not fresh:** {safe(verdicts.stale_reason)}\n"] if verdicts.stale_reason else []),
     )

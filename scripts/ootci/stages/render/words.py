@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from functools import lru_cache
 
+from ootci.model.verdict import Answer
+
 
 def moment(value: datetime) -> str:
     """A time to the minute: ``2026-11-21 04:10 UTC``."""
@@ -48,6 +50,11 @@ def many(count: int, one: str, more: str | None = None) -> str:
 def new_failures(count: int, *, is_first: bool) -> str:
     """How many tests fail anew; in a first run, where that is no news, it says so."""
     return f"{count:,} (first run)" if count and is_first else f"{count:,}"
+
+
+def spoken(answer: Answer) -> str:
+    """The gate's answer: ``yes``, ``no``, ``cannot say``."""
+    return answer.replace("_", " ")
 
 
 def changed(value: bool | None) -> str:

@@ -13,7 +13,7 @@ from unit.samples import DEVICE_YAML, build, night, plan, run
 
 from ootci import __version__
 from ootci.model.record import write
-from ootci.model.verdict import Gate, Verdicts
+from ootci.model.verdict import Answer, Gate, Verdicts
 
 from commands import OFFLINE, Tool, run_command  # isort: skip
 
@@ -193,15 +193,20 @@ def test_a_rerun_of_a_whole_workflow_is_a_plan_of_its_own(ootci: Tool, folder: P
     assert ids == ["99", "99-2"]
 
 
-@pytest.mark.parametrize(("may", "code", "word"), [(True, 0, "yes"), (False, 1, "no")])
-def test_the_gate_answers_in_every_format(ootci: Tool, folder: Path, may: bool, code: int, word: str) -> None:
-    _verdicts(folder, Gate(may_merge=may, reason="because"))
+@pytest.mark.parametrize(
+    ("answer", "code", "mark", "word"),
+    [("yes", 0, "✅", "yes"), ("no", 1, "❌", "no"), ("cannot_say", 3, "⚪", "cannot say")],
+)
+def test_the_gate_answers_in_every_format(
+    ootci: Tool, folder: Path, answer: Answer, code: int, mark: str, word: str
+) -> None:
+    _verdicts(folder, Gate(answer=answer, reason="because"))
     text = ootci("gate", cwd=folder)
     assert (text.code, text.out) == (code, f"may one merge: {word} (because)\n")
     machine = ootci("gate", "--format", "json", cwd=folder)
-    assert (machine.code, json.loads(machine.out)["may_merge"]) == (code, may)
+    assert (machine.code, json.loads(machine.out)["answer"]) == (code, answer)
     markdown = ootci("gate", "--format", "markdown", cwd=folder)
-    assert markdown.out == f"### {'✅' if may else '❌'} May one merge: {word}\n\nbecause\n"
+    assert markdown.out == f"### {mark} May one merge: {word}\n\nbecause\n"
 
 
 def test_a_damaged_history_is_infrastructure(ootci: Tool, folder: Path) -> None:

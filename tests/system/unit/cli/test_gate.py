@@ -23,6 +23,11 @@ USUAL = {"good": "passed", "bad": "failed"}
 """What the suite integration comes to every night."""
 
 
+@pytest.fixture(autouse=True)
+def _in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ootci.cli.judge.clock", lambda: night(3))
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Two gating devices and an advisory one after three nights, and a pull request that changed nothing."""
@@ -68,13 +73,13 @@ def test_what_is_newly_failing_closes_the_gate_and_is_named(ootci: Tool, folder:
     code, out, _ = _ask(ootci, folder)
     assert code == 1
     lines = out.splitlines()
-    assert lines[0] == "may one merge: no (1 of 2 gating devices say no: two (newly broken))"
+    assert lines[0] == "may one merge: no (1 of 2 gating devices newly broken: two)"
     assert lines[2].startswith("- two: newly broken, 1 failing as before: 31 tests newly failing since the run before")
     assert lines[3] == "    integration/test_x.py::good"
     assert lines[23] == "    and 11 more"
     assert lines[-1] == "to go on all the same: --override two=REASON"
     found = json.loads(_ask(ootci, folder, "--format", "json")[1])
-    assert (found["may_merge"], found["blocking"]) == (False, ["two"])
+    assert (found["answer"], found["blocking"]) == ("no", ["two"])
     assert [found["devices"][1][key] for key in ("newly_failing", "still_failing", "effect")] == [31, 1, "newly_broken"]
 
 
@@ -98,10 +103,10 @@ def test_where_only_advisory_devices_take_part_nobody_closes_it_but_who_asks_for
     write(plan(9, NAMES[2:]), folder / ".ootci" / "plan.json")
     _report(folder, run(9, "three", smoke={"one": "failed"}, integration=USUAL))
     code, out, _ = _ask(ootci, folder)
-    assert (code, out.splitlines()[0]) == (0, "may one merge: yes (no gating device takes part in it)")
+    assert (code, out.splitlines()[0]) == (3, "may one merge: cannot say (no gating device takes part in it)")
     code, out, _ = _ask(ootci, folder, "--devices", "devices/three.yaml")
     assert code == 1
-    assert out.startswith("may one merge: no (1 of 1 gating device")
+    assert out.startswith("may one merge: no (1 of 1 gating device newly broken: three)")
 
 
 def test_flaky_tests_are_told_apart(ootci: Tool, folder: Path) -> None:
@@ -118,7 +123,9 @@ def test_flaky_tests_are_told_apart(ootci: Tool, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("what", "word"), [("gone", "no data"), ("bad", "no data"), ("infra", "infra"), ("another", "no data")]
 )
-def test_it_fails_closed(ootci: Tool, folder: Path, what: str, word: str) -> None:
+def test_a_device_without_a_result_is_named_and_half_of_them_are_needed(
+    ootci: Tool, folder: Path, what: str, word: str
+) -> None:
     path = folder / ".ootci" / "runs" / "dev" / "run.json"
     if what == "gone":
         path.unlink()
@@ -129,13 +136,33 @@ def test_it_fails_closed(ootci: Tool, folder: Path, what: str, word: str) -> Non
     else:
         write(run(9, "two", integration=USUAL), path)
     code, out, err = _ask(ootci, folder)
-    assert (code, "Traceback" in err) == (1, False)
-    assert f"1 of 2 gating devices say no: dev ({word})" in out
+    assert (code, "Traceback" in err) == (0, False)
+    assert out.startswith("may one merge: yes (none of 1 gating device is newly broken; dev: ")
+    assert f"- dev: {word}" in out
+    (folder / ".ootci" / "runs" / "two" / "run.json").unlink()
+    code, out, _ = _ask(ootci, folder)
+    assert (code, out.startswith("may one merge: cannot say (none of 2 gating devices has a result; dev: ")) == (
+        3,
+        True,
+    )
+    assert _ask(ootci, folder, "--override", "dev=x", "--override", "two=y")[0] == 3
+    assert "is not asked, overridden: x" in _ask(ootci, folder, "--override", "dev=x")[1]
+
+
+def test_without_the_reference_nothing_is_known_of_a_pull_request(ootci: Tool, folder: Path) -> None:
+    path = folder / "devices" / "dev.yaml"
+    path.write_text(path.read_text(encoding="utf-8").replace("tier: gating", "tier: reference"), encoding="utf-8")
+    (folder / ".ootci" / "runs" / "dev" / "run.json").unlink()
+    code, out, _ = _ask(ootci, folder)
+    assert (code, out.splitlines()[0]) == (
+        3,
+        "may one merge: cannot say (the reference device dev has no result: no report)",
+    )
 
 
 def test_without_a_nightly_nothing_is_known(ootci: Tool, folder: Path) -> None:
     code, out, _ = _ask(ootci, folder, "--history", str(folder / "none"))
-    assert (code, "2 of 2 gating devices say no: dev (no data), two (no data)" in out) == (1, True)
+    assert (code, "cannot say (none of 2 gating devices has a result; dev: no nightly" in out) == (3, True)
     assert "no nightly on the same base has a complete report to hold it against" in out
 
 
@@ -165,21 +192,21 @@ def test_who_was_broken_before_neither_closes_nor_speaks_for_it(ootci: Tool, fol
     code, out, _ = _ask(ootci, folder)
     assert (code, "- dev: broken before: as on the newest nightly: build: build failed" in out) == (0, True)
     _report(folder, run(9, "two", **broken))  # type: ignore[arg-type]
-    assert "two (newly broken)" in _ask(ootci, folder)[1]
+    assert "newly broken: two; dev: as on the newest nightly" in _ask(ootci, folder)[1]
 
 
 def test_an_answer_can_be_handed_on_without_a_failure(ootci: Tool, folder: Path) -> None:
     _report(folder, run(9, "dev", integration={**USUAL, "good": "failed"}))
     assert _ask(ootci, folder, "--exit-zero", "--github-output", "told.txt")[0] == 0
-    assert (folder / "told.txt").read_text(encoding="utf-8") == "may-merge=false\n"
+    assert (folder / "told.txt").read_text(encoding="utf-8") == "answer=no\n"
 
 
 def test_an_override_needs_a_reason_and_is_told(ootci: Tool, folder: Path) -> None:
     _report(folder, run(9, "dev", integration={**USUAL, "good": "failed"}))
     code, out, err = _ask(ootci, folder, "--override", "dev=see #1", "--override", "two=x")
     assert code == 0
-    assert "- dev does not block, overridden: see #1" in out
-    assert err == "--override two: it does not block, so there is nothing to override\n"
+    assert "- dev is not asked, overridden: see #1" in out
+    assert err == "--override two: it has a result and does not block, so there is nothing to override\n"
     for wrong in ("dev", "dev=", "=x"):
         code, _, err = _ask(ootci, folder, "--override", wrong)
         assert (code, "names no device or gives no reason" in err) == (2, True)
@@ -202,9 +229,26 @@ def test_the_nightly_names_what_is_new_and_since_when(ootci: Tool, folder: Path)
         f"- two: FAILING, since {night(0):%Y-%m-%d}: 1 test failing, first integration/test_x.py::bad",
         "to go on all the same: --override dev=REASON --override two=REASON",
     ]
+    one = ootci("gate", "--override", "dev=x", cwd=folder)
+    assert (one.code, "1 of 1 gating device not as expected: two (FAILING); overridden: dev" in one.out) == (1, True)
     both = ootci("gate", "--override", "dev=x", "--override", "two=y", cwd=folder)
-    assert both.code == 0
-    assert "overridden: dev, two" in both.out
+    assert (both.code, "overridden: dev, two" in both.out) == (3, True)
+    torch = ootci("gate", "--torch", "2.15", cwd=folder)
+    assert (torch.code, "of another torch than 2.15" in torch.out) == (3, True)
+
+
+def test_verdicts_of_a_nightly_that_was_not_followed_are_no_answer(
+    ootci: Tool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry = load_registry(folder / "devices")
+    write(judge(registry, History(folder / "data"), night(2)), folder / ".ootci" / "verdicts.json")
+    assert ootci("gate", cwd=folder).code == 1
+    monkeypatch.setattr("ootci.cli.judge.clock", lambda: night(9))
+    late = ootci("gate", cwd=folder)
+    assert (late.code, late.out.splitlines()[0].startswith("may one merge: cannot say (the newest nightly")) == (
+        3,
+        True,
+    )
 
 
 def test_a_device_that_is_asked_for_decides_alone_whatever_its_tier_is(ootci: Tool, folder: Path) -> None:
@@ -215,22 +259,25 @@ def test_a_device_that_is_asked_for_decides_alone_whatever_its_tier_is(ootci: To
     registry = load_registry(folder / "devices")
     write(judge(registry, History(folder / "data"), night(3)), folder / ".ootci" / "verdicts.json")
     for name, code, said in (
-        ("two", 0, "yes (1 of 1 device as expected)"),
-        ("three", 1, "no (1 of 1 device not as expected: three (REGRESSED))"),
+        ("two", 0, "yes (1 of 1 gating device as expected)"),
+        ("three", 1, "no (1 of 1 gating device not as expected: three (REGRESSED))"),
     ):
         ran = ootci("gate", "--device", name, "--github-output", f"{name}.txt", cwd=folder)
         assert (ran.code, ran.out.splitlines()[0]) == (code, f"may one merge: {said}")
     told = [(folder / f"{name}.txt").read_text(encoding="utf-8") for name in ("two", "three")]
-    assert told == ["may-merge=true\nverdict=OK\n", "may-merge=false\nverdict=REGRESSED\n"]
+    assert told == ["answer=yes\nverdict=OK\n", "answer=no\nverdict=REGRESSED\n"]
     assert ootci("gate", "--device", "nobody", cwd=folder).code == 2
     assert ootci("gate", "--device", "two", "--pull-request", cwd=folder).code == 2
 
 
-def test_a_device_that_the_judge_did_not_know_closes_the_gate(ootci: Tool, folder: Path) -> None:
+def test_of_a_device_that_the_judge_did_not_know_nobody_can_say(ootci: Tool, folder: Path) -> None:
     registry = load_registry(folder / "devices")
     write(judge(registry[:1], History(folder / "data"), night(3)), folder / ".ootci" / "verdicts.json")
     ran = ootci("gate", "--device", "two", cwd=folder)
-    assert (ran.code, ran.out) == (1, "may one merge: no (nothing is known of two)\n")
+    assert (ran.code, ran.out) == (
+        3,
+        "may one merge: cannot say (none of 1 gating device has a result; two: nothing is known of it)\n",
+    )
 
 
 def test_the_answer_in_markdown_is_added_to_a_summary_and_links_where_the_site_is_known(

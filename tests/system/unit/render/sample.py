@@ -37,7 +37,7 @@ from ootci.model.device import (
 from ootci.model.outcome import Counts
 from ootci.model.plan import LeftOut, Plan, PlannedRun, PlannedSuite, Trigger
 from ootci.model.run import Run
-from ootci.model.verdict import DeviceVerdict, Gate, Night, VerdictName, Verdicts
+from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, Gate, Night, VerdictName, Verdicts
 
 NOW = datetime(2026, 11, 21, 5, 2, 30, tzinfo=timezone.utc)
 STALE_AT = datetime(2026, 11, 22, 16, 10, tzinfo=timezone.utc)
@@ -266,7 +266,8 @@ def _verdict(invented: Invented, runs: dict[int, Run]) -> DeviceVerdict:
         device=invented.name,
         verdict=verdict,
         reason=REASONS.get(verdict) or f"{last.counts.passed} of {last.counts.executed} tests passed",
-        since=nights[row].date,
+        verdict_since=nights[row].date,
+        broken_since=_broken_since(nights),
         nights=len(nights) - row,
         broke_at=BROKE_AT.get(verdict),
         run_id=last.id if last else None,
@@ -282,6 +283,15 @@ def _verdict(invented: Invented, runs: dict[int, Run]) -> DeviceVerdict:
     )
 
 
+def _broken_since(nights: tuple[Night, ...]) -> datetime | None:
+    first = None
+    for night in reversed(nights):
+        if night.verdict in AS_EXPECTED:
+            break
+        first = night.date if night.verdict in BROKEN else first
+    return first
+
+
 def _verdicts(devices: tuple[DeviceVerdict, ...]) -> Verdicts:
     return Verdicts(
         judged_at=NOW,
@@ -291,7 +301,7 @@ def _verdicts(devices: tuple[DeviceVerdict, ...]) -> Verdicts:
         summary=f"Nightly {NOW:%Y-%m-%d} on torch 2.15.0.dev20261120+cpu ({SHA[:7]}): 4 of 14 devices as expected"
         " · 3 newly broken · 1 silent · 1 without working infrastructure · 1 never ran · 1 paused.",
         gate=Gate(
-            may_merge=False,
+            answer="no",
             blocking=("borealis", "dune"),
             reason="2 of 4 gating devices not as expected: borealis (REGRESSED), dune (BUILD_BROKEN)",
         ),

@@ -31,14 +31,16 @@ def effect(device: str, **fields: object) -> Effect:
 
 def answer(*effects: Effect) -> PullRequestGate:
     blocking = tuple(item.device for item in effects if item.effect is EffectName.NEWLY_BROKEN)
-    return PullRequestGate(may_merge=not blocking, reason="1 of 2 say no", blocking=blocking, devices=effects)
+    return PullRequestGate(
+        answer="no" if blocking else "yes", reason="1 of 2 say no", blocking=blocking, devices=effects
+    )
 
 
 def blocked(**fields: object) -> Gate:
     """The gate that one device blocks."""
     usual = {"device": "x", "reason": "3 tests newly failing", "new_failures": 3, "first": FIRST[:2]}
     blocker = Blocker.model_validate(usual | fields)
-    return Gate(may_merge=False, blocking=("x",), blockers=(blocker,), reason="1 of 1 not as expected")
+    return Gate(answer="no", blocking=("x",), blockers=(blocker,), reason="1 of 1 not as expected")
 
 
 def rows(markdown: str) -> list[list[str]]:
@@ -76,7 +78,7 @@ def test_one_may_merge_and_an_override_is_told(sampled: Sample) -> None:
     text = pull_request_answer(gate, sampled.registry)
     assert text.startswith("### ✅ May one merge: yes\n")
     assert "<details>" not in text
-    assert "b does not block, overridden: broken by &#35;12345" in text
+    assert "b is not asked, overridden: broken by &#35;12345" in text
 
 
 def test_the_nightly_says_whose_it_probably_is(sampled: Sample) -> None:

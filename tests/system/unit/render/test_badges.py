@@ -40,7 +40,8 @@ def test_the_picture_says_in_words_and_by_date_what_it_shows(sampled: Sample, si
         assert picture.get("aria-labelledby") == title.get("id")
         assert title.text == f"{item.device.display_name} on {endpoint['label']}: {endpoint['message']}"
         assert endpoint["message"].startswith(VERDICTS[verdict.verdict].word)
-        date = verdict.since if verdict.verdict is VerdictName.NO_DATA else verdict.history[-1].date
+        since = verdict.since if verdict.verdict is VerdictName.NO_DATA else verdict.broken_since
+        date = since or verdict.history[-1].date
         assert date is not None
         assert f"{date:%Y-%m-%d}" in endpoint["message"]
         assert [text.text for text in picture.iter(f"{SVG}text")] == [endpoint["label"], endpoint["message"]]

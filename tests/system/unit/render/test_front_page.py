@@ -127,7 +127,7 @@ def test_before_the_first_nightly_every_device_has_its_row(sampled: Sample, tmp_
     verdicts = Verdicts(
         judged_at=sampled.verdicts.judged_at,
         summary="No nightly has run yet; 15 devices are registered.",
-        gate=Gate(may_merge=False, reason="nothing has run"),
+        gate=Gate(answer="cannot_say", reason="nothing has run"),
         devices=(),
     )
     render(sampled.registry, History(tmp_path / "none"), verdicts, tmp_path / "site")

@@ -21,14 +21,14 @@ def test_what_the_judge_says_stands_on_the_pages(sampled: Sample, tmp_path: Path
         word = item.verdict.value.replace("_", " ")
         assert front.one("tr", id=item.device).find("td", class_="verdict")[0].text == word
         assert read(tmp_path / "site" / "d" / item.device / "index.html").one("h2", id="verdict").text == word
-    assert verdicts.gate.may_merge is False
+    assert verdicts.gate.answer == "no"
     assert "**May one merge: no.**" in step_summary(verdicts, sampled.registry)
 
 
 def test_a_device_that_fell_silent_tells_since_when_and_counts_no_nights(sampled: Sample, tmp_path: Path) -> None:
     verdicts = judge(sampled.registry, sampled.history, NOW + timedelta(days=5))
     render(sampled.registry, sampled.history, verdicts, tmp_path / "site")
-    silent = [item for item in verdicts.devices if item.since is not None and not item.nights]
+    silent = [item for item in verdicts.devices if item.since and not item.nights and not item.broken_since]
     assert silent
     for item in silent:
         since = f"{item.since:%Y-%m-%d}"

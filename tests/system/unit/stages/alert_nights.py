@@ -45,7 +45,7 @@ def verdicts(
         planned_at=day(count - 1) if count else None,
         stale_reason=stale,
         summary="",
-        gate=Gate(may_merge=True, reason=""),
+        gate=Gate(answer="yes", reason=""),
         clusters=tuple(clusters),
         devices=tuple(_device(name, letters) for name, letters in nights.items()),
     )

@@ -152,7 +152,7 @@ def test_an_old_report_is_no_data(tmp_path: Path) -> None:
     assert late.devices[0].verdict is V.NO_DATA
     assert (late.devices[0].since, late.devices[0].nights) == (night(0) + STALE_AFTER, 0)
     assert late.stale_reason is not None
-    assert not late.gate.may_merge
+    assert late.gate.answer == "cannot_say"
 
 
 def test_a_silent_device_is_without_data_since_its_first_silent_night_also_when_that_is_old(tmp_path: Path) -> None:
@@ -325,7 +325,7 @@ def test_a_paused_device_that_was_asked_for_by_name_has_the_verdict_of_its_run(t
     paused = device(paused={"reason": "no runner"})
     _judge(tmp_path, plan(0), run(0, stages={"import": "failed"}), devices=(paused,))
     found = _judge(tmp_path, devices=(paused, device("two")), now=night(0))
-    assert (found.devices[0].verdict, found.gate.blocking) == (V.IMPORT_BROKEN, ("two",))
+    assert (found.devices[0].verdict, list(found.gate.without_result)) == (V.IMPORT_BROKEN, ["two"])
     _judge(tmp_path, plan(1, (), {"dev": "no runner"}), devices=(paused,))
     assert _judge(tmp_path, devices=(paused,), now=night(1)).devices[0].verdict is V.PAUSED
 
@@ -333,23 +333,23 @@ def test_a_paused_device_that_was_asked_for_by_name_has_the_verdict_of_its_run(t
 def test_a_paused_device_neither_blocks_nor_counts(tmp_path: Path) -> None:
     devices = (device(), device("two", paused={"reason": "being moved"}))
     found = _judge(tmp_path, plan(0), run(0), devices=devices)
-    assert found.gate.may_merge
+    assert found.gate.answer == "yes"
     assert found.summary.endswith(": 1 of 1 device as expected · 1 paused.")
 
 
-@pytest.mark.parametrize("verdict", [verdict for verdict in BAD if verdict is not V.OK])
-def test_the_gate_blocks_for_whatever_is_not_as_expected(tmp_path: Path, verdict: VerdictName) -> None:
+@pytest.mark.parametrize("verdict", [verdict for verdict in BAD if verdict not in (V.OK, V.INFRA)])
+def test_the_gate_blocks_for_whatever_is_broken(tmp_path: Path, verdict: VerdictName) -> None:
     gate = _judge(tmp_path, plan(0), BAD[verdict]).gate
-    assert (gate.may_merge, gate.blocking) == (False, ("dev",))
+    assert (gate.answer, gate.blocking) == ("no", ("dev",))
     assert gate.reason == f"1 of 1 gating device not as expected: dev ({verdict.value})"
 
 
-def test_the_gate_is_closed_for_silence_and_for_nobody(tmp_path: Path) -> None:
-    assert _judge(tmp_path / "a").gate.blocking == ("dev",)
+def test_silence_and_nobody_are_never_a_yes(tmp_path: Path) -> None:
     nobody = _judge(tmp_path / "b", plan(0), run(0), devices=(device(tier="advisory"),)).gate
-    assert not nobody.may_merge
-    assert nobody.blocking == ()
-    assert not _judge(tmp_path / "c", devices=(device(paused={"reason": "x"}),)).gate.may_merge
+    paused = _judge(tmp_path / "c", devices=(device(paused={"reason": "x"}),)).gate
+    infra = _judge(tmp_path / "d", plan(0), BAD[V.INFRA]).gate
+    for gate in (_judge(tmp_path / "a").gate, nobody, paused, infra, _judge(tmp_path / "e", plan(0)).gate):
+        assert (gate.answer, gate.blocking) == ("cannot_say", ())
 
 
 def test_the_gate_opens_for_reference_and_gating_devices_only(tmp_path: Path) -> None:
@@ -357,7 +357,7 @@ def test_the_gate_opens_for_reference_and_gating_devices_only(tmp_path: Path) ->
     names = ("ref", "dev", "adv")
     bad = run(0, "adv", stages={"build": "failed"})
     found = _judge(tmp_path, plan(0, names), run(0, "ref"), run(0), bad, devices=devices)
-    assert found.gate.may_merge
+    assert found.gate.answer == "yes"
     assert found.gate.reason == "2 of 2 gating devices as expected"
     assert [item.device for item in found.devices] == ["ref", "dev", "adv"]
 

@@ -50,25 +50,30 @@ def _alone(*names: str, event: str = "local", left: tuple[str, ...] = ()) -> Pla
 
 
 @pytest.mark.parametrize(
-    ("event", "says_nothing", "reason"),
+    ("event", "reason"),
     [
-        ("local", True, "this run on one machine was of mine alone, which gates nothing; ref did not take part"),
-        ("workflow_dispatch", False, "1 of 1 gating device not as expected: ref (NEVER_RAN)"),
+        (
+            "local",
+            "no gating device is asked, so nothing speaks for merging"
+            "; this run on one machine was of mine alone: ref did not take part",
+        ),
+        (
+            "workflow_dispatch",
+            "the reference device ref has no result: registered, but no nightly has run it yet",
+        ),
     ],
 )
-def test_a_run_of_one_device_on_a_laptop_says_nothing_of_others(
-    tmp_path: Path, event: str, says_nothing: bool, reason: str
-) -> None:
+def test_a_run_of_one_device_on_a_laptop_says_nothing_of_others(tmp_path: Path, event: str, reason: str) -> None:
     registry = (device("mine", tier="advisory"), device("ref", tier="reference"))
     gate = _judge(tmp_path, _alone("mine", event=event, left=("ref",)), run(0, "mine"), registry=registry).gate
-    assert (gate.may_merge, gate.says_nothing, gate.reason) == (False, says_nothing, reason)
+    assert (gate.answer, gate.reason) == ("cannot_say", reason)
 
 
 def test_a_gating_device_that_takes_part_on_a_laptop_is_asked_alone(tmp_path: Path) -> None:
     registry = (device("mine"), device("ref", tier="reference"))
     planned = _alone("mine", left=("ref",))
     good = _judge(tmp_path / "good", planned, run(0, "mine"), registry=registry).gate
-    assert (good.may_merge, good.alone) == (True, ("mine",))
+    assert (good.answer, good.alone) == ("yes", ("mine",))
     assert good.reason.endswith("; this run on one machine was of mine alone: ref did not take part")
     bad = _judge(tmp_path / "bad", planned, run(0, "mine", smoke={"one": "failed"}), registry=registry).gate
-    assert (bad.may_merge, bad.says_nothing, bad.blocking) == (False, False, ("mine",))
+    assert (bad.answer, bad.blocking) == ("no", ("mine",))

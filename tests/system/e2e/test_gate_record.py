@@ -23,7 +23,6 @@ from ootci.model.build import StageStatus
 from ootci.model.outcome import Counts, OutcomeName
 from ootci.model.run import Run
 from ootci.model.torch_build import TorchBuild
-from ootci.model.verdict import Gate
 from ootci.stages.judge import Courses, judge
 from ootci.stages.test.again import LAST, MAX_AGAIN
 
@@ -153,11 +152,10 @@ def play(seed: int, nights: int, folder: Path, record: Record) -> None:
         for place, item in enumerate(devices):
             history.append_stored(item.report(number, tests if place == which else ()))
         gate = judge(registry, history, night(number) + timedelta(hours=1), courses).gate
-        answer = answer_of(gate)
-        (record.broken if tests else record.sound)[answer] += 1
-        if answer != ("no" if tests else "yes"):
+        (record.broken if tests else record.sound)[gate.answer] += 1
+        if gate.answer != ("no" if tests else "yes"):
             what = f"{len(tests)} tests of {NAMES[which]} broke" if tests else "nothing broke"
-            record.mistakes.append(f"seed {seed}, night {number}: {what}, {answer}: {gate.reason}")
+            record.mistakes.append(f"seed {seed}, night {number}: {what}, {gate.answer}: {gate.reason}")
 
 
 def _breaks(random: Random, devices: list[Device]) -> Iterator[tuple[int, frozenset[int]]]:
@@ -168,10 +166,6 @@ def _breaks(random: Random, devices: list[Device]) -> Iterator[tuple[int, frozen
         sound = sorted(set(range(TESTS)) - devices[place].flaky)
         yield place, frozenset(range(TESTS) if size == TESTS else random.sample(sound, size))
         turn += 1
-
-
-def answer_of(gate: Gate) -> str:
-    return str(getattr(gate, "answer", "yes" if gate.may_merge else "no"))
 
 
 def interval(found: int, total: int) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from ootci.model.cluster import Cause, Cluster
-from ootci.model.verdict import BROKEN, Change, ChangeName, DeviceVerdict, Gate, VerdictName, Verdicts
+from ootci.model.verdict import BROKEN, Change, ChangeName, DeviceVerdict, VerdictName, Verdicts
 
 from .event import JUDGING, Blame, Event, Kind
 from .fleet import Tier
@@ -101,9 +101,9 @@ class Score:
     def add(self, world: World, night: Night, page: Page, said: Verdicts) -> None:
         """Hold one night's page against the truth."""
         by_name = {item.device: item for item in said.devices}
-        if not self.gate.add(right=answer_of(said.gate) == page.gate):
+        if not self.gate.add(right=said.gate.answer == page.gate):
             gating = tuple(place for place, maker in enumerate(world.makers) if maker.tier is not Tier.ADVISORY)
-            text = f"the gate says {answer_of(said.gate)}, not {page.gate}: {said.gate.reason}"
+            text = f"the gate says {said.gate.answer}, not {page.gate}: {said.gate.reason}"
             self._wrong(world, night, gating, text)
         self._begin(world, night)
         # What a page says of devices while its newest nightly is in the future is nobody's business.
@@ -149,7 +149,9 @@ class Score:
         well = (VerdictName.OK, VerdictName.KNOWN, VerdictName.UNSTABLE)
         self.missed_alarms += truth.verdict in BROKEN and said.verdict in well
         meant = {test for changes in truth.changes.values() for test in changes}
-        alarms = {item.id for item in said.changes if item.change in ALARMS and not item.known}
+        # Those that are told apart as flaky, or as a host that is not reached, are not counted.
+        told = said.changes if said.new_failures else ()
+        alarms = {item.id for item in told if item.change in ALARMS and not item.known}
         self.false_changes += len(alarms - meant - truth.failing)
 
     def _add_rows(self, world: World, night: Night, truth: Expected, said: DeviceVerdict) -> None:
@@ -279,11 +281,6 @@ class Score:
             for number, (kind, wrong) in sorted(self.trials.items())
             if wrong
         ]
-
-
-def answer_of(gate: Gate) -> str:
-    """The gate's answer."""
-    return str(getattr(gate, "answer", "yes" if gate.may_merge else "no"))
 
 
 def _over(event: Event) -> int:

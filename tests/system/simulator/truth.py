@@ -48,6 +48,7 @@ class Expected:
         failing: ids of all tests that really fail.
         broken_by: numbers of the events that break it.
         good: so many nights in a row, up to this one, it was not broken; nights that tell nothing are left out.
+        empty: whether the report was there and a suite in it without any test.
         stands_in: whether a release was tested instead of the nightly.
         rows: of what fails for a reason, by a test: the night on which it passed last, if it ever did, and the one on
             which it failed first.
@@ -65,6 +66,7 @@ class Expected:
     failing: frozenset[str] = frozenset()
     broken_by: frozenset[int] = frozenset()
     good: int = 0
+    empty: bool = False
     stands_in: bool = False
     rows: dict[int, tuple[int | None, int]] = field(default_factory=dict)
 
@@ -217,7 +219,7 @@ class Truth:
             told = replace(blank, verdict=verdict, news=news, blames=blames, broken_by=by_it)
             return told, replace(after, stop=condition.stop.number)
         if condition.empty is not None:
-            return replace(blank, verdict=VerdictName.NO_DATA), after
+            return replace(blank, verdict=VerdictName.NO_DATA, empty=True), after
         baseline = known.baseline - self._accepted(condition, known.baseline, by)
         expected = self._tests(condition, replace(known, baseline=baseline), blank, by)
         return expected, after if condition.cut else self._seen(condition, replace(after, baseline=baseline))
@@ -361,11 +363,12 @@ class Truth:
         makers = self._world.makers
         gating = [item for item in devices if makers[item.device].tier in (Tier.REFERENCE, Tier.GATING)]
         asked = [item for item in gating if item.verdict is not VerdictName.PAUSED]
-        told = [item for item in asked if item.verdict not in _SILENT and not item.stands_in]
+        told = [item for item in asked if not item.stands_in and (item.empty or item.verdict not in _SILENT)]
         reference = any(makers[item.device].tier is Tier.REFERENCE for item in told)
         if self._world.meets(Kind.FUTURE, night) or not reference or 2 * len(told) < len(asked):
             return "cannot_say"
-        return "no" if any(item.verdict in BROKEN for item in told) else "yes"
+        # A report without tests lost all of them.
+        return "no" if any(item.empty or item.verdict in BROKEN for item in told) else "yes"
 
 
 def _arrived(condition: Condition, by: int) -> bool:

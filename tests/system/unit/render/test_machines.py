@@ -105,7 +105,18 @@ def test_devices_say_what_the_verdicts_say(sampled: Sample, site: Path) -> None:
     verdicts = {item["device"]: item for item in content(site / "verdicts.json")["devices"]}
     for item in listed:
         said = verdicts[item["device"]]
-        for key in ("verdict", "reason", "verdict_since", "broken_since", "nights", "counts", "pass_rate", "torch", "run_id", "new_failures"):
+        for key in (
+            "verdict",
+            "reason",
+            "verdict_since",
+            "broken_since",
+            "nights",
+            "counts",
+            "pass_rate",
+            "torch",
+            "run_id",
+            "new_failures",
+        ):
             assert item[key] == said[key], key
         assert bool(item["run_page"]) == bool(said["run_id"])
 

@@ -67,6 +67,8 @@ class Alert(Record):
     """Whether something fails on that nightly that did not before."""
     devices: tuple[str, ...] = ()
     """The devices that it concerns."""
+    cluster: str | None = None
+    """Of failures of several devices, the id of the signature that they have on that nightly."""
     tests: tuple[str, ...] = ()
     """Of failures of several devices, the first tests or stages that fail."""
     good: tuple[Time, ...] = ()

@@ -181,6 +181,7 @@ def _cluster(cluster: Cluster, subject: str, verdicts: Verdicts) -> Alert:
         began=cluster.since.date,
         is_new=cluster.is_new,
         devices=tuple(item.device for item in cluster.devices),
+        cluster=cluster.signature.id,
         tests=_tests(cluster),
     )
 

@@ -110,7 +110,7 @@ class AlertTexts:
             sheet.add(f"Look at [its runs]({self._runs_url}): whether it is switched off, waits, or fails, and where.")
 
     def _cluster(self, sheet: Sheet, alert: Alert) -> None:
-        cluster = next((item for item in self._verdicts.clusters if item.signature.id == alert.subject), None)
+        cluster = next((item for item in self._verdicts.clusters if item.signature.id == alert.cluster), None)
         if cluster is None:
             return
         sheet.add(f"### {marked(CAUSES[cluster.cause])}", "", f"{safe(cluster.reason)}.", "")

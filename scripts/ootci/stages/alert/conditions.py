@@ -53,8 +53,10 @@ def conditions(verdicts: Verdicts, remembered: Sequence[Remembered] = ()) -> tup
 
     """
     stale = _stale(verdicts)
-    issues = _issues_of_clusters(verdicts, remembered)
-    found = [stale, *_clusters(verdicts, issues, remembered)]
+    # Of two issues of one key the newer one is closed.
+    told = list({item.key: item for item in reversed(remembered) if item.condition is Condition.UPSTREAM}.values())
+    issues = _issues_of_clusters(verdicts, told)
+    found = [stale, *_clusters(verdicts, issues, told)]
     found += [_device(condition, item, verdicts, issues) for condition in _SHOWN_BY for item in verdicts.devices]
     known = {item.device for item in verdicts.devices}
     found += [_gone(item, verdicts) for item in remembered if item.condition in _SHOWN_BY and item.subject not in known]
@@ -109,12 +111,12 @@ def _nights(verdicts: Verdicts) -> tuple[datetime, ...]:
     return tuple(sorted(dates | ({verdicts.planned_at} if verdicts.planned_at else set())))
 
 
-def _issues_of_clusters(verdicts: Verdicts, remembered: Sequence[Remembered]) -> dict[str, Remembered]:
+def _issues_of_clusters(verdicts: Verdicts, told: Sequence[Remembered]) -> dict[str, Remembered]:
     """The issue that each cluster has already, by the id of the cluster's signature.
 
     The signature of a cluster is that of some of its failures. On another night it may be another's.
     """
-    left = [item for item in remembered if item.condition is Condition.UPSTREAM and item.duplicate_of is None]
+    left = list(told)
     found: dict[str, Remembered] = {}
     for is_same in (_has_signature, _goes_on):
         for cluster in verdicts.clusters:
@@ -143,16 +145,14 @@ def _tests(cluster: Cluster) -> tuple[str, ...]:
     return tuple(sorted({test for part in cluster.devices for test in part.first})[:NAMED])
 
 
-def _clusters(
-    verdicts: Verdicts, issues: Mapping[str, Remembered], remembered: Sequence[Remembered]
-) -> Iterator[Alert]:
+def _clusters(verdicts: Verdicts, issues: Mapping[str, Remembered], told: Sequence[Remembered]) -> Iterator[Alert]:
     for cluster in verdicts.clusters:
         if cluster.cause is Cause.UPSTREAM or cluster.signature.id in issues:
             issue = issues.get(cluster.signature.id)
             yield _cluster(cluster, issue.subject if issue else cluster.signature.id, verdicts)
     there = {item.subject for item in issues.values()}
-    for item in remembered:
-        if item.condition is not Condition.UPSTREAM or item.subject in there:
+    for item in told:
+        if item.subject in there:
             continue
         good = _good_for(item.devices, verdicts)
         # Unless the tests of one of its devices ran, it may be there still; so it may where its tests fail in others.

@@ -106,8 +106,7 @@ class Score:
             text = f"the gate says {said.gate.answer}, not {page.gate}: {said.gate.reason}"
             self._wrong(world, night, gating, text)
         self._begin(world, night)
-        # What a page says of devices while its newest nightly is in the future is nobody's business.
-        for truth in page.devices if night.future is None else ():
+        for truth in page.devices:
             name = world.makers[truth.device].name
             clusters = [item for item in said.clusters if any(part.device == name for part in item.devices)]
             self._add_page(world, night, truth, by_name[name])

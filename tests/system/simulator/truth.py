@@ -159,8 +159,7 @@ class Truth:
                 for device in range(len(self._world.makers))
                 if self._at(device, night).registered
             )
-            shared = () if self._world.meets(Kind.FUTURE, night) else tuple(self._shared(night))
-            yield Page(devices, shared, self._gate(devices, night))
+            yield Page(devices, tuple(self._shared(night)), self._gate(devices, night))
 
     def _forget(self, strips: list[list[_Past]], night: int) -> None:
         """Begin a strip anew where a late report changed what was known; the reference's report concerns every one."""

@@ -1,4 +1,4 @@
-"""Whose a failure probably is: the same on several devices, with what changed on each of them as the control."""
+"""Whose a failure probably is: alike on several devices, with what changed on each of them as the control."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ootci.model.cluster import Cause
-from ootci.model.spell import Spell
+from ootci.model.spell import Mark, Spell
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Source:
 
     Attributes:
         device: name of the device.
-        is_reference: whether it is the control.
+        is_reference: whether it is the reference device.
         package: distribution of its plugin; None where that is not known.
         source: repository, folder or package that the plugin comes from; None where that is not known.
 
@@ -43,7 +43,7 @@ class Began:
 
     Attributes:
         source: the device.
-        spells: of its tests that began to fail so on one nightly, and had passed before.
+        spells: of its tests that began to fail so, and had passed before.
 
     """
 
@@ -61,10 +61,14 @@ class Began:
         return any_of(spell.torch_changed for spell in self.spells)
 
     @property
+    def first_failed(self) -> Mark:
+        """The first night on which it failed."""
+        return min((spell.first_failed for spell in self.spells), key=lambda mark: mark.date)
+
+    @property
     def torch(self) -> str | None:
         """The PyTorch that it began with."""
-        mark = self.spells[0].first_failed
-        return mark.torch_commit or mark.torch_version
+        return self.first_failed.torch_commit or self.first_failed.torch_version
 
 
 @dataclass(frozen=True)
@@ -96,25 +100,45 @@ _ALONE: dict[tuple[bool | None, bool | None], Cause] = {
 """Whose a failure of one plugin is, by whether the plugin and PyTorch changed; not known otherwise."""
 
 
-def blame(began: Sequence[Began]) -> Blamed:
-    """Whose the same failure is that began on one nightly on these devices, at least one."""
+def blame(began: Sequence[Began], *, others: bool = False) -> Blamed:
+    """Whose a failure is that began on these devices, at least one, in ranges that have a night in common.
+
+    Args:
+        began: the devices.
+        others: whether the same test or stage fails on other devices, too, since an overlapping night.
+
+    """
     # Where PyTorch stayed as it was, it did nothing.
     witnesses = [item for item in began if item.torch_changed is not False]
-    groups = [tuple(item for item in witnesses if item.torch == torch) for torch in {item.torch for item in witnesses}]
-    together = max(groups, key=lambda group: (plugins(group), group[0].torch or ""), default=())
+    together = max(_with_one_torch(witnesses), key=lambda group: (plugins(group), group[0].torch or ""), default=())
     if plugins(together) > 1:
         return Blamed(Cause.UPSTREAM, _together(together), together)
-    for item in witnesses:
-        if item.source.is_reference and item.torch_changed and item.plugin_changed is False:
-            reason = f"the reference {item.source.device} broke, and its plugin did not change: probably upstream"
-            return Blamed(Cause.UPSTREAM, reason, (item,))
     if plugins(began) > 1:
         reason = f"{plugins(began)} independent plugins broke on the same nightly, but not with the same new PyTorch"
         return Blamed(Cause.UNKNOWN, reason, tuple(began))
-    who = "only this device" if len(began) == 1 else f"only the {len(began)} devices of one plugin"
     plugin, torch = any_of(item.plugin_changed for item in began), any_of(item.torch_changed for item in began)
-    changed = f"{_PLUGIN[plugin]}, {_TORCH[torch]}"
-    return Blamed(_ALONE.get((plugin, torch), Cause.UNKNOWN), f"{who}: {changed}", tuple(began))
+    cause = _ALONE.get((plugin, torch), Cause.UNKNOWN)
+    if any(item.source.is_reference for item in began) and cause is not Cause.PLUGIN:
+        # The reference is never its own evidence.
+        return Blamed(Cause.UNKNOWN, "only the reference device; PyTorch or the reference: unclear", tuple(began))
+    who = "only this device" if len(began) == 1 else f"only the {len(began)} devices of one plugin"
+    if others:
+        who = "on other devices it fails with another error, or is known or flaky"
+    return Blamed(cause, f"{who}: {_PLUGIN[plugin]}, {_TORCH[torch]}", tuple(began))
+
+
+def _with_one_torch(began: Sequence[Began]) -> list[tuple[Began, ...]]:
+    """The devices that may have broken with the same new PyTorch.
+
+    A device that was silent on the first night began later, and with a later PyTorch: it may have broken with any.
+    """
+    first = min((item.first_failed.date for item in began), default=None)
+    early = [item for item in began if item.first_failed.date == first]
+    late = [item for item in began if item.first_failed.date != first]
+    return [
+        tuple(item for item in began if item in late or item.torch == torch)
+        for torch in sorted({item.torch for item in early}, key=str)
+    ]
 
 
 def plugins(began: Iterable[Began]) -> int:
@@ -138,4 +162,4 @@ def _together(began: Sequence[Began]) -> str:
     names = ", ".join(sorted(item.source.device for item in began if item.plugin_changed is not False))
     control = f"; the plugins of {names} changed too, or may have" if names else ", and none of them changed"
     reference = ", the reference among them" if any(item.source.is_reference for item in began) else ""
-    return f"{count} independent plugins broke alike on one nightly{reference}: probably upstream{control}"
+    return f"{count} independent plugins broke alike{reference}: probably upstream{control}"

@@ -1,12 +1,15 @@
-"""Failures of one night that have the same name, as clusters across all devices."""
+"""Failures of one night that are alike, as clusters across all devices."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from itertools import combinations
 
 from ootci.history.cause import Began, Blamed, Source, any_of, blame, plugins
+from ootci.history.spell import spell_between
 from ootci.model.cluster import Cause, Cluster, ClusterDevice
 from ootci.model.signature import Signature
 from ootci.model.spell import Mark, Spell
@@ -57,6 +60,9 @@ _SETTLED = {
 def clusters_of(plan_id: str, sources: Sequence[Source], failing: Iterable[Failing]) -> tuple[Cluster, ...]:
     """Every failure of a night in exactly one cluster; what began this night first, then what most devices share.
 
+    Failures are alike when they have one name, or when the same test or stage began to fail on several devices in
+    overlapping ranges of nights, whatever each vendor's error says.
+
     Args:
         plan_id: the night.
         sources: every device that the nightly expected.
@@ -64,22 +70,63 @@ def clusters_of(plan_id: str, sources: Sequence[Source], failing: Iterable[Faili
 
     """
     by_device = {source.device: source for source in sources}
-    by_name: dict[Signature, list[Failing]] = defaultdict(list)
+    by_test: dict[str, list[Failing]] = defaultdict(list)
     for item in failing:
-        by_name[item.name].append(item)
-    found = [_cluster(plan_id, name, by_device, items) for name, items in by_name.items()]
+        by_test[item.test_id].append(item)
+    found = [_cluster(plan_id, by_device, items, by_test) for items in _alike(by_test)]
     return tuple(
         sorted(found, key=lambda item: (not item.is_new, -len(item.devices), -item.tests, item.signature.text))
     )
 
 
-def _cluster(plan_id: str, signature: Signature, sources: dict[str, Source], failing: Sequence[Failing]) -> Cluster:
+def _alike(by_test: Mapping[str, Sequence[Failing]]) -> list[list[Failing]]:
+    failing = [item for items in by_test.values() for item in items]
+    same: dict[Signature, Signature] = {item.name: item.name for item in failing}
+
+    def root(name: Signature) -> Signature:
+        while same[name] != name:
+            name = same[name]
+        return name
+
+    for items in by_test.values():
+        unexpected = [item for item in items if item.settled is None]
+        for one, other in combinations(unexpected, 2):
+            if one.device != other.device and one.name != other.name and _began_alike(one, other):
+                same[root(one.name)] = root(other.name)
+    groups: dict[Signature, list[Failing]] = defaultdict(list)
+    for item in failing:
+        groups[root(item.name)].append(item)
+    return list(groups.values())
+
+
+def _began_alike(one: Failing, other: Failing) -> bool:
+    """Whether failures of one test or stage with different errors may have one cause."""
+    # A stage can break in many ways: where a plugin changed, another error is evidence of another cause.
+    is_stage = "/" not in one.test_id
+    changed = one.spell.plugin_changed or other.spell.plugin_changed
+    return _overlap(one.spell, other.spell) and not (is_stage and changed)
+
+
+def _overlap(one: Spell, other: Spell) -> bool:
+    """Whether two failures may have begun on the same night."""
+    passed = [spell.last_passed.date for spell in (one, other) if spell.last_passed is not None]
+    return not passed or max(passed) < min(one.first_failed.date, other.first_failed.date)
+
+
+def _cluster(
+    plan_id: str,
+    sources: dict[str, Source],
+    failing: Sequence[Failing],
+    by_test: Mapping[str, Sequence[Failing]],
+) -> Cluster:
     unexpected = [item for item in failing if item.settled is None]
-    blamed = _settled(len(sources), failing) if not unexpected else _blamed(sources, unexpected)
-    spells = [spell for item in blamed.began for spell in item.spells] or [item.spell for item in unexpected or failing]
-    spell = _narrowest(spells)
+    blamed = _settled(len(sources), failing) if not unexpected else _blamed(sources, failing, by_test)
+    spells = [spell for item in blamed.began for spell in item.spells]
+    spell = _tightest(spells) if spells else None
+    signature, *others = _names(unexpected or failing, failing)
     return Cluster(
         signature=signature,
+        also=tuple(others),
         plan_id=plan_id,
         cause=blamed.cause,
         reason=blamed.reason,
@@ -87,13 +134,26 @@ def _cluster(plan_id: str, signature: Signature, sources: dict[str, Source], fai
             _device(plan_id, sources.get(name, Source(name)), [item for item in failing if item.device == name])
             for name in sorted({item.device for item in failing})
         ),
-        since=spell.first_failed,
-        commits=spell.commits if blamed.began else None,
-        commits_url=spell.commits_url if blamed.began else None,
+        since=spell.first_failed if spell else max((it.spell.first_failed for it in unexpected or failing), key=_when),
+        commits=spell.commits if spell else None,
+        commits_url=spell.commits_url if spell else None,
     )
 
 
+def _names(named: Sequence[Failing], failing: Sequence[Failing]) -> list[Signature]:
+    """The names of a cluster: first the one that began first, so that it stays when a device joins."""
+    devices = {item.name: {other.device for other in failing if other.name == item.name} for item in failing}
+    began = {
+        item.name: min(_when(it.spell.first_failed)[:2] for it in failing if it.name == item.name) for item in named
+    }
+    last = max(began.values())
+    return sorted(devices, key=lambda name: (name not in began, began.get(name, last), -len(devices[name]), name.text))
+
+
 def _device(plan_id: str, source: Source, failing: Sequence[Failing]) -> ClusterDevice:
+    first = min(
+        (item.spell for item in failing), key=lambda spell: (_when(spell.first_failed), _when(spell.last_passed))
+    )
     return ClusterDevice(
         device=source.device,
         is_reference=source.is_reference,
@@ -101,7 +161,8 @@ def _device(plan_id: str, source: Source, failing: Sequence[Failing]) -> Cluster
         new=sum(item.settled is None and item.spell.first_failed.plan_id == plan_id for item in failing),
         first=tuple(sorted(item.test_id for item in failing)[:NAMED]),
         plugin_changed=any_of(item.spell.plugin_changed for item in failing),
-        since=min((item.spell.first_failed for item in failing), key=_when),
+        since=first.first_failed,
+        last_passed=first.last_passed,
     )
 
 
@@ -112,21 +173,46 @@ def _settled(devices: int, failing: Sequence[Failing]) -> Blamed:
     return Blamed(cause, _SETTLED[cause].format(devices=which), ())
 
 
-def _blamed(sources: dict[str, Source], unexpected: Sequence[Failing]) -> Blamed:
-    """The cause that the last nightly shows on which it began, several plugins at once before one alone."""
-    nights: dict[str, list[Failing]] = defaultdict(list)
-    for item in unexpected:
-        if item.spell.last_passed is not None:
-            nights[item.spell.first_failed.plan_id].append(item)
-    if not nights:
+def _blamed(sources: dict[str, Source], failing: Sequence[Failing], by_test: Mapping[str, Sequence[Failing]]) -> Blamed:
+    """The cause that the last night shows on which it began, several plugins at once before one alone."""
+    unexpected = [item for item in failing if item.settled is None and item.spell.last_passed is not None]
+    # That a vendor knows of it by now does not mean that it did not begin there with a new PyTorch.
+    doubtful = [item.spell for item in unexpected if item.spell.torch_changed is not False]
+    evidence = unexpected + [
+        item
+        for item in failing
+        if item.settled is Cause.KNOWN
+        and item.spell.last_passed is not None
+        and any(_overlap(item.spell, spell) for spell in doubtful)
+    ]
+    if not unexpected:
         return Blamed(Cause.UNKNOWN, "it has never passed, so nothing is known of how it began", ())
-    began = [_began(sources, items) for items in nights.values()]
-    last = max(began, key=lambda group: (plugins(group) > 1, _when(group[0].spells[0].first_failed)))
-    return blame(last)
+    nights = sorted({item.spell.first_failed.date for item in evidence})
+    groups = [[item for item in evidence if _may_have_begun(item.spell, night)] for night in nights]
+    # A group of which another has all members, and more, is no explanation of its own.
+    ids = [frozenset(map(id, group)) for group in groups]
+    chosen = [
+        _began(sources, group)
+        for group, members in zip(groups, ids, strict=True)
+        if any(item.settled is None for item in group) and not any(members < others for others in ids)
+    ]
+    last = max(chosen, key=lambda group: (plugins(group) > 1, max(_when(item.first_failed) for item in group)))
+    named = {item.source.device for item in last}
+    others = any(
+        other.device not in named and _overlap(other.spell, item.spell)
+        for item in failing
+        if item.device in named
+        for other in by_test[item.test_id]
+    )
+    return blame(last, others=others)
+
+
+def _may_have_begun(spell: Spell, night: datetime) -> bool:
+    return spell.last_passed is not None and spell.last_passed.date < night <= spell.first_failed.date
 
 
 def _began(sources: dict[str, Source], failing: Sequence[Failing]) -> list[Began]:
-    """How it began on one nightly, device by device."""
+    """How it began, device by device."""
     devices = sorted({item.device for item in failing})
     return [
         Began(
@@ -137,11 +223,10 @@ def _began(sources: dict[str, Source], failing: Sequence[Failing]) -> list[Began
     ]
 
 
-def _narrowest(spells: Sequence[Spell]) -> Spell:
-    """Of the rows that began last the one that passed last, so that the fewest commits lie in between."""
-    last = max((spell.first_failed for spell in spells), key=_when).plan_id
-    began_last = [spell for spell in spells if spell.first_failed.plan_id == last]
-    return max(began_last, key=lambda spell: (_when(spell.last_passed), _when(spell.first_failed)))
+def _tightest(spells: Sequence[Spell]) -> Spell:
+    """The tightest range that is within all of these, which have a night in common: the fewest commits lie in it."""
+    passed = max((spell.last_passed for spell in spells), key=_when)
+    return spell_between(passed, min((spell.first_failed for spell in spells), key=_when))
 
 
 def _when(mark: Mark | None) -> tuple[object, ...]:

@@ -1,8 +1,11 @@
-"""Failures of one night that have the same name, whichever devices they are of, and whose they probably are."""
+"""Failures of one night that are alike, whichever devices they are of, and whose they probably are."""
 
 from __future__ import annotations
 
 from enum import Enum
+from typing import Annotated
+
+from pydantic import Field
 
 from ootci.model.record import Record
 from ootci.model.signature import Signature
@@ -13,8 +16,7 @@ class Cause(str, Enum):
     """Whose a failure probably is."""
 
     UPSTREAM = "upstream"
-    """PyTorch: independent plugins began to fail alike on one nightly, or the reference did without a change of its
-    own."""
+    """PyTorch: independent plugins began to fail alike in overlapping ranges of nights."""
     SUSPECTED_UPSTREAM = "suspected_upstream"
     """PyTorch is suspected and nothing shows it: one plugin began to fail when PyTorch changed and it did not."""
     PLUGIN = "plugin"
@@ -48,13 +50,17 @@ class ClusterDevice(Record):
     """Whether its plugin changed when they began to fail; null where that cannot be told."""
     since: Mark
     """The night on which the first of them began to fail."""
+    last_passed: Annotated[Mark | None, Field(exclude_if=lambda mark: mark is None)] = None
+    """The last night before on which that one passed; absent where it never did."""
 
 
 class Cluster(Record):
-    """Failures of one night that have the same name."""
+    """Failures of one night that are alike: of one name, or of one test or stage since overlapping ranges of nights."""
 
     signature: Signature
-    """Their name."""
+    """Their name: that of those that began first."""
+    also: Annotated[tuple[Signature, ...], Field(exclude_if=lambda names: not names)] = ()
+    """The other names that they have, such as each vendor's own text of one error; absent where there are none."""
     plan_id: str
     """The nightly."""
     cause: Cause
@@ -64,11 +70,16 @@ class Cluster(Record):
     devices: tuple[ClusterDevice, ...]
     """The devices, by name."""
     since: Mark
-    """The nightly that the cause was derived from: where what nobody expected began last."""
+    """The end of the tightest range that its members' ranges allow."""
     commits: str | None = None
     """The fewest of PyTorch's commits that it can come from, as ``abc1234...def5678``; null where there are none."""
     commits_url: str | None = None
     """The page that lists them."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The ids of all its names."""
+        return frozenset(item.id for item in (self.signature, *self.also))
 
     @property
     def is_new(self) -> bool:

@@ -114,7 +114,7 @@ def _nights(verdicts: Verdicts) -> tuple[datetime, ...]:
 def _issues_of_clusters(verdicts: Verdicts, told: Sequence[Remembered]) -> dict[str, Remembered]:
     """The issue that each cluster has already, by the id of the cluster's signature.
 
-    The signature of a cluster is that of some of its failures. On another night it may be another's.
+    An issue has one of the cluster's names, or, where the device that says it so is silent tonight, some of its tests.
     """
     left = list(told)
     found: dict[str, Remembered] = {}
@@ -122,13 +122,14 @@ def _issues_of_clusters(verdicts: Verdicts, told: Sequence[Remembered]) -> dict[
         for cluster in verdicts.clusters:
             same = [item for item in left if is_same(item, cluster)]
             if same and cluster.signature.id not in found:
-                found[cluster.signature.id] = max(same, key=lambda item: len(set(item.devices) & _devices(cluster)))
-                left.remove(found[cluster.signature.id])
+                nearest = max(same, key=lambda item: (not item.closed, len(set(item.devices) & _devices(cluster))))
+                found[cluster.signature.id] = nearest
+                left.remove(nearest)
     return found
 
 
 def _has_signature(item: Remembered, cluster: Cluster) -> bool:
-    return item.subject == cluster.signature.id
+    return item.subject in cluster.names
 
 
 def _goes_on(item: Remembered, cluster: Cluster) -> bool:

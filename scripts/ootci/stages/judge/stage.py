@@ -25,7 +25,7 @@ from .gate import decide
 from .gate_record import gate_record
 from .night import Judged, required_counts
 from .sentence import sentence
-from .together import since, together
+from .together import named_by_cluster, since, together
 from .witnesses import Witnesses
 
 STALE_AFTER = Cadence.NIGHTLY.stale_after
@@ -60,9 +60,9 @@ def judge(
         course = (Courses() if courses is None else courses).of(item.device.name, plans, runs, witnesses)
         judged.append(_device(item, course, runs, now, plans[-1] if plans else None))
         told[item.device.name] = course.told
-    devices = tuple(verdict for verdict, _ in judged)
     newest = plans[-1] if plans else None
     clusters = together(registry, newest, {verdict.device: failing for verdict, failing in judged})
+    devices = named_by_cluster((verdict for verdict, _ in judged), clusters)
     return Verdicts(
         judged_at=now,
         plan_id=newest.id if newest else None,

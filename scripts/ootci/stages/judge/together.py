@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ootci.history.cause import Source
@@ -11,7 +11,7 @@ from ootci.model.cluster import Cluster
 from ootci.model.device import Device, RegisteredDevice, Tier
 from ootci.model.plan import Plan
 from ootci.model.spell import Spell
-from ootci.model.verdict import Change
+from ootci.model.verdict import Change, DeviceVerdict
 
 
 def together(
@@ -50,3 +50,21 @@ def since(changes: Sequence[Change], failing: Sequence[Failing]) -> tuple[tuple[
         for change in changes
     )
     return tuple(named), tuple(spells)
+
+
+def named_by_cluster(verdicts: Iterable[DeviceVerdict], clusters: Sequence[Cluster]) -> tuple[DeviceVerdict, ...]:
+    """The verdicts with each failing test under the name of its cluster, which may have several."""
+    names = {other.id: cluster.signature.id for cluster in clusters for other in cluster.also}
+    return tuple(
+        verdict.model_copy(
+            update={
+                "changes": tuple(
+                    replace(change, signature=names[change.signature]) if change.signature in names else change
+                    for change in verdict.changes
+                )
+            }
+        )
+        if names
+        else verdict
+        for verdict in verdicts
+    )

@@ -74,6 +74,7 @@ class PartRow:
     new: int
     plugin_changed: str
     since: str
+    last_passed: str | None
     since_href: str | None
     torch: str | None
     shown: tuple[ListedTest, ...]
@@ -95,9 +96,10 @@ class Evidence:
 
 @dataclass(frozen=True)
 class ClusterPage:
-    """Everything that a cluster's page shows; ``name`` is the id of its signature."""
+    """Everything that a cluster's page shows; ``name`` is the id of its signature, ``also`` has other addresses."""
 
     name: str
+    also: tuple[str, ...]
     row: ClusterRow
     parts: tuple[PartRow, ...]
     evidence: Evidence | None
@@ -188,8 +190,8 @@ class Clusters:
 
     @property
     def names(self) -> Container[str]:
-        """The ids of the signatures that have a page."""
-        return self._rows
+        """The ids of the signatures that have a page, which a cluster with several has under each of them."""
+        return frozenset(name for cluster in self._shown for name in cluster.names)
 
     def of_stage(self, verdict: DeviceVerdict) -> Alike | None:
         """The cluster of the stage at which a device broke; None where tests failed, or nothing."""
@@ -239,7 +241,8 @@ class Clusters:
             ),
             None,
         )
-        return ClusterPage(cluster.signature.id, self._rows[cluster.signature.id], parts, evidence)
+        also = tuple(cluster_path(other.id) for other in cluster.also)
+        return ClusterPage(cluster.signature.id, also, self._rows[cluster.signature.id], parts, evidence)
 
     def _part(self, part: ClusterDevice, reported: Reported) -> PartRow:
         names = ((one_line(name), self._place(name)) for name in part.first)
@@ -250,6 +253,7 @@ class Clusters:
             new=part.new,
             plugin_changed=changed(part.plugin_changed),
             since=day(part.since.date),
+            last_passed=day(part.last_passed.date) if part.last_passed else None,
             since_href=reported.runs.get(part.since.plan_id),
             torch=one_line(part.since.torch_version, 60) if part.since.torch_version else None,
             shown=tuple(ListedTest(name, reported.places.get(name), nights) for name, nights in names),

@@ -224,7 +224,8 @@ class _Pages:
             "c/index.html", "clusters.html", page=self._clusters.listed, gone=names.lately(), names=names
         )
         for cluster in self._clusters.pages(self._reported):
-            yield self._pages.show(cluster.row.page, "cluster.html", page=cluster, nights=names.nights(cluster.name))
+            for path in (cluster.row.page, *cluster.also):
+                yield self._pages.show(path, "cluster.html", page=cluster, nights=names.nights(cluster.name))
         for gone in names.pages():
             yield self._pages.show(gone.page, "gone.html", page=gone)
         flaky = flaky_page(self._flaky)

@@ -65,14 +65,15 @@ def _only(*items: Failing) -> Cluster:
 @pytest.mark.parametrize(
     ("items", "cause", "words"),
     [
-        ([failing("oak"), failing("elm")], Cause.UPSTREAM, "one nightly: probably upstream, and none of them changed"),
+        ([failing("oak"), failing("elm")], Cause.UPSTREAM, "broke alike: probably upstream, and none of them changed"),
         ([failing("oak", _spell(plugin=True)), failing("elm")], Cause.UPSTREAM, "the plugins of oak changed too"),
         ([failing("oak", _spell(plugin=None)), failing("elm")], Cause.UPSTREAM, "oak changed too, or may have"),
         ([failing("oak"), failing("ref", _spell(plugin=True))], Cause.UPSTREAM, "the reference among them"),
         ([failing("oak", _spell(torch=None)), failing("elm", _spell(torch=None))], Cause.UPSTREAM, "2 independent"),
-        ([failing("ref")], Cause.UPSTREAM, "the reference ref broke, and its plugin did not change"),
-        ([failing("ref", _spell(plugin=True))], Cause.UNKNOWN, "only this device: its plugin changed, PyTorch changed"),
-        ([failing("ref", _spell(torch=False))], Cause.UNKNOWN, "its plugin did not change, PyTorch did not"),
+        ([failing("ref")], Cause.UNKNOWN, "only the reference device; PyTorch or the reference: unclear"),
+        ([failing("ref", _spell(plugin=True))], Cause.UNKNOWN, "only the reference device; PyTorch or the reference"),
+        ([failing("ref", _spell(torch=False))], Cause.UNKNOWN, "only the reference device"),
+        ([failing("ref", _spell(plugin=True, torch=False))], Cause.PLUGIN, "its plugin changed, PyTorch did not"),
         ([failing("oak")], Cause.SUSPECTED_UPSTREAM, "only this device: its plugin did not change, PyTorch changed"),
         ([failing("oak", _spell(plugin=True, torch=False))], Cause.PLUGIN, "its plugin changed, PyTorch did not"),
         ([failing("oak", _spell(plugin=True))], Cause.UNKNOWN, "its plugin changed, PyTorch changed"),
@@ -86,7 +87,8 @@ def _only(*items: Failing) -> Cluster:
         ([failing("oak"), failing("elm", _spell(began=TONIGHT - 2))], Cause.SUSPECTED_UPSTREAM, "only this device"),
         ([failing("nobody"), failing("oak")], Cause.UPSTREAM, "2 independent plugins"),
         ([failing("oak", Spell(first_failed=_mark(TONIGHT, 1, 1)))], Cause.UNKNOWN, "never passed"),
-        ([failing("oak", settled=Cause.KNOWN), failing("elm")], Cause.SUSPECTED_UPSTREAM, "only this device"),
+        ([failing("oak", settled=Cause.KNOWN), failing("elm")], Cause.UPSTREAM, "2 independent plugins"),
+        ([failing("oak", settled=Cause.FLAKY), failing("elm")], Cause.SUSPECTED_UPSTREAM, "on other devices"),
         ([failing("oak", settled=Cause.KNOWN)], Cause.KNOWN, "known to the vendor, on one device"),
         ([failing("oak", settled=Cause.FLAKY), failing("elm", settled=Cause.KNOWN)], Cause.KNOWN, "on 2 devices"),
         ([failing("oak", settled=Cause.FLAKY)], Cause.FLAKY, "fails and passes by turns"),
@@ -137,6 +139,61 @@ def test_failures_that_said_nothing_meet_in_their_test() -> None:
     assert [len(item.devices) for item in found] == [2, 2]
 
 
+def _clusters(*items: Failing) -> tuple[Cluster, ...]:
+    return clusters_of(f"night{TONIGHT:03d}", SOURCES, items)
+
+
+TESTS = ("a/b.py::c", "a/b.py::d")
+TEXTS = {name: Signature.of(f"{name.title()}Error: that {name} cannot do") for name in ("oak", "fir", "ash")}
+
+
+def test_three_vendors_with_their_own_texts_for_the_same_tests_are_one_cluster() -> None:
+    items = [failing(name, test=test, name=text) for name, text in TEXTS.items() for test in TESTS]
+    (cluster,) = _clusters(*items)
+    assert (cluster.cause, cluster.tests, [item.device for item in cluster.devices]) == (
+        Cause.UPSTREAM,
+        6,
+        ["ash", "fir", "oak"],
+    )
+    assert cluster.names == {text.id for text in TEXTS.values()}
+
+
+def test_the_name_of_a_cluster_stays_when_a_device_joins_a_night_later() -> None:
+    first = _only(failing("oak", _spell(began=TONIGHT - 1), name=TEXTS["oak"]))
+    late = [failing("ash", _spell(began=TONIGHT, passed=TONIGHT - 2), name=TEXTS["ash"], test=test) for test in TESTS]
+    joined = _only(failing("oak", _spell(began=TONIGHT - 1), name=TEXTS["oak"]), *late)
+    assert joined.signature == first.signature
+
+
+def test_other_tests_or_other_nights_are_no_evidence() -> None:
+    one = failing("oak", test=TESTS[0], name=TEXTS["oak"])
+    assert len(_clusters(one, failing("ash", test=TESTS[1], name=TEXTS["ash"]))) == 2
+    assert len(_clusters(one, failing("ash", _spell(began=TONIGHT - 1), test=TESTS[0], name=TEXTS["ash"]))) == 2
+
+
+def test_a_stage_that_broke_otherwise_where_a_plugin_changed_is_not_called_the_same_and_not_only_here() -> None:
+    mine = failing("oak", _spell(plugin=True, torch=False), test="build", name=TEXTS["oak"])
+    clusters = _clusters(mine, failing("ash", test="build", name=TEXTS["ash"]))
+    causes = {item.signature: (item.cause, item.reason) for item in clusters}
+    assert causes[TEXTS["oak"]][0] is Cause.PLUGIN
+    assert "only this device" not in causes[TEXTS["oak"]][1] + causes[TEXTS["ash"]][1]
+    alike = _clusters(failing("oak", test="build", name=TEXTS["oak"]), failing("ash", test="build", name=TEXTS["ash"]))
+    assert [item.cause for item in alike] == [Cause.UPSTREAM]
+
+
+def test_a_device_that_was_silent_on_the_first_night_belongs_to_it_and_the_range_is_the_tightest() -> None:
+    silent = _spell(began=TONIGHT, passed=TONIGHT - 2)
+    cluster = _only(failing("oak", _spell(began=TONIGHT - 1, passed=TONIGHT - 3)), failing("fir", silent))
+    assert cluster.cause is Cause.UPSTREAM
+    assert cluster.commits_url == f"https://github.com/pytorch/pytorch/compare/{TONIGHT - 2:040x}...{TONIGHT - 1:040x}"
+    assert cluster.since.plan_id == f"night{TONIGHT - 1:03d}"
+    ranges = {it.device: (it.last_passed and it.last_passed.plan_id, it.since.plan_id) for it in cluster.devices}
+    assert ranges == {
+        "oak": (f"night{TONIGHT - 3:03d}", f"night{TONIGHT - 1:03d}"),
+        "fir": (f"night{TONIGHT - 2:03d}", f"night{TONIGHT:03d}"),
+    }
+
+
 _SPELLS = st.builds(
     _spell,
     torch=st.sampled_from([True, False, None]),
@@ -170,7 +227,7 @@ def test_every_failure_is_in_exactly_one_cluster_and_order_does_not_matter(
         inside = [
             device
             for cluster in found
-            if item.signature is None or cluster.signature == item.signature
+            if item.name.id in cluster.names
             for device in cluster.devices
             if device.device == item.device and item.test_id in device.first
         ]
@@ -183,7 +240,7 @@ def test_every_failure_is_in_exactly_one_cluster_and_order_does_not_matter(
 def test_nobody_blames_torch_where_it_stayed_as_it_was(items: list[Failing]) -> None:
     for cluster in clusters_of("night009", SOURCES, items):
         tests = {test for device in cluster.devices for test in device.first}
-        named = [item for item in items if item.signature in (cluster.signature, None) and item.test_id in tests]
+        named = [item for item in items if item.name.id in cluster.names and item.test_id in tests]
         mine = [item for item in named if item.settled is None]
         if cluster.cause in (Cause.UPSTREAM, Cause.SUSPECTED_UPSTREAM) and mine:
             assert any(item.spell.torch_changed is not False and item.spell.last_passed for item in mine)

@@ -14,7 +14,7 @@ from ootci.model.cluster import Cause
 from ootci.model.outcome import FAILURES
 from ootci.model.run import Run
 from ootci.model.torch_build import TorchBuild
-from ootci.model.verdict import Verdicts
+from ootci.model.verdict import VerdictName, Verdicts
 from ootci.stages.judge import judge
 
 NAMES = ("oak", "elm", "ref")
@@ -99,8 +99,9 @@ def test_what_is_not_new_or_of_one_device_is_not_in_the_sentence(tmp_path: Path)
     again = _night(2, oak=_run(2, "oak", "failed"), elm=_run(2, "elm", "failed"))
     assert "upstream" not in _judged(tmp_path / "a", *broken, again).summary
     assert "upstream" not in _judged(tmp_path / "b", _night(0), _night(1, oak=_run(1, "oak", "failed"))).summary
-    reference = _judged(tmp_path / "c", _night(0), _night(1, ref=_run(1, "ref", "failed"))).summary
-    assert " · the reference broke, probably upstream, 1111111...2222222" in reference
+    reference = _judged(tmp_path / "c", _night(0), _night(1, ref=_run(1, "ref", "failed")))
+    assert ("upstream" in reference.summary, reference.clusters[0].cause) == (False, Cause.UNKNOWN)
+    assert reference.clusters[0].reason == "only the reference device; PyTorch or the reference: unclear"
 
 
 @pytest.mark.parametrize(
@@ -146,3 +147,64 @@ def test_of_a_device_that_was_silent_nothing_is_in_a_cluster(tmp_path: Path) -> 
 
 def test_without_a_nightly_there_is_no_cluster(tmp_path: Path) -> None:
     assert _judged(tmp_path).clusters == ()
+
+
+def test_one_fault_on_two_devices_one_of_which_was_silent_first_is_one_cluster_with_the_tighter_range(
+    tmp_path: Path,
+) -> None:
+    first = _night(1, oak=_run(1, "oak", "failed"))
+    del first["elm"]
+    second = _night(2, oak=_run(2, "oak", "failed"), elm=_run(2, "elm", "failed"))
+    (cluster,) = _judged(tmp_path, _night(0), first, second).clusters
+    assert (cluster.cause, cluster.commits) == (Cause.UPSTREAM, "1111111...2222222")
+    assert [(item.device, item.since.date) for item in cluster.devices] == [("elm", night(2)), ("oak", night(1))]
+
+
+def _saying(made: Run, message: str) -> Run:
+    outcomes = (item.model_copy(update={"message": message} if item.is_failure else {}) for item in made.outcomes)
+    return made.model_copy(update={"outcomes": tuple(outcomes)})
+
+
+def test_vendors_with_their_own_texts_for_the_same_test_share_a_cluster_that_each_of_them_names(tmp_path: Path) -> None:
+    texts = {name: f"{name.title()}Error: nothing like that on {name} chips" for name in ("oak", "elm")}
+    tonight = {name: _saying(_run(1, name, "failed"), text) for name, text in texts.items()}
+    said = _judged(tmp_path, _night(0), _night(1, **tonight))
+    (cluster,) = said.clusters
+    assert (cluster.cause, len(cluster.also)) == (Cause.UPSTREAM, 1)
+    assert {change.signature for item in said.devices for change in item.changes} == {cluster.signature.id}
+
+
+def test_a_refused_connection_is_infrastructure_for_a_night_and_a_failure_when_it_lasts(tmp_path: Path) -> None:
+    text = "ConnectionRefusedError: [Errno 111] Connection refused"
+    nights = [_night(0)] + [_night(number, oak=_saying(_run(number, "oak", "failed"), text)) for number in (1, 2)]
+    first = _judged(tmp_path / "a", *nights[:2])
+    oak = first.devices[0]
+    assert (oak.verdict, oak.new_failures, oak.broken_since) == (VerdictName.INFRA, 0, None)
+    assert oak.reason == f"1 test could not reach a host, first {TWO}: {text.replace('111', '<n>')}"
+    assert [item.cause for item in first.clusters] == [Cause.INFRASTRUCTURE]
+    second = _judged(tmp_path / "b", *nights)
+    assert (second.devices[0].verdict, second.devices[0].broken_since) == (VerdictName.FAILING, night(2))
+    assert [item.cause for item in second.clusters] == [Cause.SUSPECTED_UPSTREAM]
+
+
+def test_a_refused_connection_hides_no_other_failure(tmp_path: Path) -> None:
+    both = _saying(_run(1, "oak", "failed", smoke="failed"), "OSError: Could not resolve host: pypi.example.org")
+    wrong = {"message": "RuntimeError: wrong result"}
+    outcomes = (item.model_copy(update=wrong if item.suite == "smoke" else {}) for item in both.outcomes)
+    oak = both.model_copy(update={"outcomes": tuple(outcomes)})
+    said = _judged(tmp_path, _night(0), _night(1, oak=oak))
+    assert said.devices[0].verdict is VerdictName.SMOKE_BROKEN
+    assert said.devices[0].reason.endswith("; 1 test could not reach a host")
+    assert said.gate.blocking == ("oak",)
+
+
+def test_a_test_that_flaked_twice_in_a_row_is_nobody_s_regression(tmp_path: Path) -> None:
+    outcomes = ("passed", "failed", "passed", "passed", "failed", "passed", "passed", "failed", "failed")
+    nights = [
+        _night(number, oak=_run(number, "oak", outcome, smoke="passed")) for number, outcome in enumerate(outcomes)
+    ]
+    for count in (8, 9):
+        said = _judged(tmp_path / str(count), *nights[:count])
+        assert said.devices[0].new_failures == 0
+        assert [item.cause for item in said.clusters] == [Cause.FLAKY]
+        assert "regress" not in said.devices[0].reason

@@ -29,6 +29,8 @@ STAGES = {
     Kind.BUILD_BREAK_PLUGIN: ("build",),
     Kind.IMPORT_BREAK_UPSTREAM: ("import",),
     Kind.IMPORT_BREAK_PLUGIN: ("import",),
+    Kind.CUT_REPORT: ("integration",),
+    Kind.EMPTY_REPORT: ("integration",),
 }
 """The stages that break where no test does."""
 WIDTHS = (36, 9, 9, 9, 9, 9)
@@ -168,31 +170,26 @@ class Score:
     def _add_shared(self, world: World, night: Night, shared: Shared, clusters: Sequence[Cluster]) -> None:
         """Whether a failure of several devices is one cluster, with the tightest range that they allow."""
         names = {world.makers[device].name for device in shared.devices}
-        tests = {world.test_ids[test] for test in shared.event.tests}
-        mine = [
-            item
-            for item in clusters
-            if any(part.device in names and not tests.isdisjoint(part.first) for part in item.devices)
-        ]
         ends = [
             world.builds.torch(shared.devices[0], number).git_version or ""
             for number in (shared.last_passed, shared.first_failed)
             if number is not None
         ]
-        commits = "...".join(f"{commit:.7}" for commit in ends)
-        right = (
-            len(mine) == 1
-            and names <= {part.device for part in mine[0].devices}
-            and mine[0].since.plan_id == world.plan_id(shared.first_failed)
-            and mine[0].commits == (commits if len(ends) > 1 else None)
-            and "only this device" not in mine[0].reason
-        )
-        if not self.shared.add(right=right):
-            found = [(item.cause.value, len(item.devices), item.since.plan_id, item.commits) for item in mine]
-            what = (
-                f"{shared.event.kind.value} on {', '.join(sorted(names))} since night {shared.first_failed}, {commits}"
-            )
-            self._wrong(world, night, shared.devices, f"{what}: not one cluster with that range: {found}")
+        commits = "...".join(f"{commit:.7}" for commit in ends) if len(ends) > 1 else None
+        what = f"{shared.event.kind.value} on {', '.join(sorted(names))} since night {shared.first_failed}, {commits}"
+        for test in (world.test_ids[place] for place in shared.event.tests):
+            # A cluster names some of its tests only.
+            mine = [
+                item for item in clusters if any(part.device in names and test in part.first for part in item.devices)
+            ]
+            right = len(mine) == 1 and names <= {part.device for part in mine[0].devices}
+            if right and shared.alone:
+                since, reason = mine[0].since.plan_id, mine[0].reason
+                right = (since, mine[0].commits) == (world.plan_id(shared.first_failed), commits)
+                right &= "only this device" not in reason
+            if mine and not self.shared.add(right=right):
+                found = [(item.cause.value, len(item.devices), item.since.plan_id, item.commits) for item in mine]
+                self._wrong(world, night, shared.devices, f"{what}: {test}: not one cluster with that range: {found}")
 
     def _add_news(
         self, world: World, night: Night, truth: Expected, said: DeviceVerdict, clusters: Sequence[Cluster]
@@ -225,7 +222,8 @@ class Score:
         events = [event for event in world.events if truth.device in event.devices and event.on(night.number)]
         guilty = [event for event in events if event.blame is not Blame.NOBODY]
         at_fault = {world.test_ids[test] for event in guilty for test in event.tests}
-        at_fault |= {stage for event in guilty for stage in STAGES.get(event.kind, ())}
+        # Nobody can tell whether PyTorch or a plugin kept a suite from coming to its end, or from beginning.
+        at_fault |= {stage for event in events for stage in STAGES.get(event.kind, ())}
         for cluster in clusters:
             part = next(part for part in cluster.devices if part.device == name)
             if part.new and cluster.cause in CHARGES and at_fault.isdisjoint(part.first):

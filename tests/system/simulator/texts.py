@@ -53,7 +53,7 @@ class Words:
 
     def __init__(self, seed: int, event: Event, capability: str | None, device: str, cards: int, night: int) -> None:
         self._event = event
-        self._cause = _cause(event, capability, device)
+        self._cause = cause_of(event, capability, device)
         self._device = device
         random = Random(f"{seed}/words/{event.number}/{device}/{night}")  # noqa: S311 - nothing secret
         many = random.randrange(64, 4096)
@@ -161,7 +161,15 @@ class Words:
         return 20 + len(file) * 7 % 90 + (self._event.number + len(self._device) if "/torch" in f"/{file}" else 0)
 
 
-def _cause(event: Event, capability: str | None, device: str) -> Cause:
+def cause_of(event: Event, capability: str | None, device: str) -> Cause:
+    """What goes wrong in an event on a device.
+
+    Args:
+        event: the event.
+        capability: what its tests are about, if it has tests.
+        device: name of the device.
+
+    """
     causes = {Kind.FLAKY: FLAKY, Kind.REFUSED: NETWORK, Kind.OWN_WORDS: PLUGIN}.get(
         event.kind, UPSTREAM if event.blame is Blame.UPSTREAM else PLUGIN
     )

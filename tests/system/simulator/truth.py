@@ -10,9 +10,11 @@ from ootci.model.build import StageName
 from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.verdict import AS_EXPECTED, BROKEN, ChangeName, VerdictName
 
+from .causes import Cause
 from .condition import ABSENT, BREAKS, CODE, PASSED, Condition
 from .event import Acceptance, Blame, Event, Kind
 from .fleet import Tier
+from .texts import cause_of
 from .world import World
 
 _STOPPED = {
@@ -28,6 +30,8 @@ _NO_NEWS = (*_CHANCE, Kind.REFUSED)
 _WELL = (VerdictName.OK, VerdictName.KNOWN, VerdictName.UNSTABLE)
 """Verdicts of a device on which nothing is broken."""
 _RAN = frozenset(CODE[name] for name in (*FAILURES, OutcomeName.PASSED, OutcomeName.XFAILED, OutcomeName.XPASSED))
+UNSEEN = 3
+"""So many nights a failure may go unseen on a device that is silent."""
 _SILENT = (VerdictName.PAUSED, VerdictName.NEVER_RAN, VerdictName.NO_DATA, VerdictName.INFRA)
 """Verdicts of a device that has no result on a night."""
 
@@ -80,6 +84,7 @@ class Shared:
         devices: those that show it.
         last_passed: the last night on which one of them passed; None where none ever did.
         first_failed: the first night on which one of them failed, after which nobody passed.
+        alone: whether nothing else fails with the same error, or in the same tests, that it may be taken together with.
 
     """
 
@@ -87,6 +92,7 @@ class Shared:
     devices: tuple[int, ...]
     last_passed: int | None
     first_failed: int
+    alone: bool
 
 
 @dataclass(frozen=True)
@@ -237,7 +243,11 @@ class Truth:
         reference = self._at(0, night)
         complete = not (reference.stop or reference.cut or reference.empty or reference.fallback)
         if complete and _arrived(reference, by):
-            said |= {test for test in baseline if reference.codes[test] == ABSENT and self._is_witness(condition, test)}
+            said |= {
+                test
+                for test in baseline
+                if reference.codes[test] == condition.codes[test] == ABSENT and self._is_witness(condition, test)
+            }
         return frozenset(said)
 
     def _is_witness(self, condition: Condition, test: int) -> bool:
@@ -320,12 +330,22 @@ class Truth:
             return Blame.NOBODY
         if event.blame is Blame.UPSTREAM and len(event.devices) > 1:
             return Blame.UPSTREAM
+        before = base.night if base is not None else -1
+        if any(self._coincides(event, other, before, condition.night) for other in self._world.events):
+            return Blame.NOBODY
         if base is None or not built:
             return Blame.UNCLEAR
         device, nights = condition.device, (base.night, condition.night)
         torch = len({self._world.builds.torch(device, night).git_version for night in nights}) > 1
         plugin = len({self._world.builds.plugin(device, night).commit for night in nights}) > 1
         return {(True, False): Blame.SUSPECTED, (False, True): Blame.PLUGIN}.get((torch, plugin), Blame.UNCLEAR)
+
+    def _coincides(self, event: Event, other: Event, last_passed: int, night: int) -> bool:
+        """Whether another device began to fail in the same test or stage at about that time, which misleads anybody."""
+        stages = BREAKS.get(event.kind), BREAKS.get(other.kind)
+        same = not set(event.tests).isdisjoint(other.tests) or (stages[0] is not None and stages[0] is stages[1])
+        elsewhere = other.blame is not Blame.NOBODY and set(other.devices) != set(event.devices)
+        return same and elsewhere and last_passed - UNSEEN <= other.first <= night + UNSEEN
 
     def _changes(self, event: Event, condition: Condition, base: Condition | None) -> dict[str, ChangeName]:
         found: dict[str, ChangeName] = {}
@@ -343,7 +363,21 @@ class Truth:
                 rows = [self._row(event, device, night, night) for device in shown]
                 if len(rows) > 1:
                     passed = max((last for last, _ in rows if last is not None), default=None)
-                    yield Shared(event, tuple(shown), passed, min(first for _, first in rows))
+                    alone = not any(self._is_like(event, other) for other in self._failing(night))
+                    yield Shared(event, tuple(shown), passed, min(first for _, first in rows), alone)
+
+    def _failing(self, night: int) -> set[Event]:
+        """Everything that makes a test fail on a night."""
+        return {event for device in range(len(self._world.makers)) for event in self._at(device, night).causes.values()}
+
+    def _is_like(self, event: Event, other: Event) -> bool:
+        """Whether another event has an error, or a test, of an event."""
+        mine, others = self._errors(event), self._errors(other)
+        return event != other and (bool(mine & others) or not set(event.tests).isdisjoint(other.tests))
+
+    def _errors(self, event: Event) -> set[Cause]:
+        capability = self._world.cases[event.tests[0]].capability
+        return {cause_of(event, capability, self._world.makers[device].name) for device in event.devices}
 
     def _row(self, event: Event, device: int, night: int, by: int) -> tuple[int | None, int]:
         """The last night before an event on which its tests passed, None where they never did, and the first after."""

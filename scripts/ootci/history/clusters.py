@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -88,10 +88,12 @@ def _alike(by_test: Mapping[str, Sequence[Failing]]) -> list[list[Failing]]:
             name = same[name]
         return name
 
-    for items in by_test.values():
+    for test, items in by_test.items():
         unexpected = [item for item in items if item.settled is None]
+        if "/" not in test:
+            unexpected = _own_errors(unexpected)
         for one, other in combinations(unexpected, 2):
-            if one.device != other.device and one.name != other.name and _began_alike(one, other):
+            if one.device != other.device and one.name != other.name and _overlap(one.spell, other.spell):
                 same[root(one.name)] = root(other.name)
     groups: dict[Signature, list[Failing]] = defaultdict(list)
     for item in failing:
@@ -99,12 +101,14 @@ def _alike(by_test: Mapping[str, Sequence[Failing]]) -> list[list[Failing]]:
     return list(groups.values())
 
 
-def _began_alike(one: Failing, other: Failing) -> bool:
-    """Whether failures of one test or stage with different errors may have one cause."""
-    # A stage can break in many ways: where a plugin changed, another error is evidence of another cause.
-    is_stage = "/" not in one.test_id
-    changed = one.spell.plugin_changed or other.spell.plugin_changed
-    return _overlap(one.spell, other.spell) and not (is_stage and changed)
+def _own_errors(stages: Sequence[Failing]) -> list[Failing]:
+    """The devices of a stage that broke whose different errors may have one cause.
+
+    A stage can break in many ways. Where several devices share an error, another one is evidence of another cause, and
+    so it is where the plugin changed.
+    """
+    shared = Counter(item.name for item in stages)
+    return [item for item in stages if shared[item.name] == 1 and not item.spell.plugin_changed]
 
 
 def _overlap(one: Spell, other: Spell) -> bool:

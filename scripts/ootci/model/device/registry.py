@@ -17,6 +17,7 @@ from ootci.model.record import Record
 from ootci.model.strict_yaml import Document, read_document
 
 from .bad_range import BadRange
+from .claims import KnownFailure
 from .credentials import amiss
 from .keys import BadRangesFile, Device, KnownFailuresFile, RegisteredDevice, Tier
 from .sentences import invalid
@@ -117,8 +118,14 @@ def with_lists(found: DeviceFile) -> RegisteredDevice:
     """A device with the lists in its folder; raises as :func:`load_device`."""
     path, device = found.path, found.device
     listed = path.parent / device.name / KNOWN_FAILURES
+    for index, entry in enumerate(device.known_failures):
+        _require_tests(device, entry, found.place("known_failures", index))
     if listed.exists():
-        more, _ = _read(KnownFailuresFile, listed, "write the key `known_failures` with its list, as in a device file")
+        more, document = _read(
+            KnownFailuresFile, listed, "write the key `known_failures` with its list, as in a device file"
+        )
+        for index, entry in enumerate(more.known_failures):
+            _require_tests(device, entry, f"{listed.as_posix()}:{document.line_of(('known_failures', index))}")
         device = device.model_copy(update={"known_failures": (*device.known_failures, *more.known_failures)})
     if any(suite.name == "upstream" for suite in device.suites) and not upstream_list(path, device.name).is_file():
         raise DeviceFileInvalid(
@@ -129,6 +136,19 @@ def with_lists(found: DeviceFile) -> RegisteredDevice:
     parts = (path, listed, upstream_list(path, device.name))
     content = b"".join(part.read_bytes() for part in parts if part.is_file())
     return RegisteredDevice(device=device, path=path, sha256=hashlib.sha256(content).hexdigest())
+
+
+def _require_tests(device: Device, entry: KnownFailure, where: str) -> None:
+    """Refuse an entry that would make a whole suite say nothing, on a device that can block the gate."""
+    gates = device.gates or any(variant.tier in (Tier.REFERENCE, Tier.GATING) for variant in device.variants)
+    required = {suite.name for suite in device.suites if suite.required}
+    if gates and entry.suite in required and entry.covers_suite:
+        raise DeviceFileInvalid(
+            f"the known failure `{entry.id}` covers the whole suite `{entry.suite}`, which decides a gating device's "
+            "verdict",
+            where=where,
+            fix="name the tests that fail, or make the suite or the device advisory",
+        )
 
 
 def upstream_list(path: Path, name: str) -> Path:

@@ -179,6 +179,8 @@ def test_a_stage_that_broke_otherwise_where_a_plugin_changed_is_not_called_the_s
     assert "only this device" not in causes[TEXTS["oak"]][1] + causes[TEXTS["ash"]][1]
     alike = _clusters(failing("oak", test="build", name=TEXTS["oak"]), failing("ash", test="build", name=TEXTS["ash"]))
     assert [item.cause for item in alike] == [Cause.UPSTREAM]
+    shared = [failing(name, test="build") for name in ("oak", "fir", "ref")]
+    assert len(_clusters(*shared, failing("ash", test="build", name=TEXTS["ash"]))) == 2
 
 
 def test_a_device_that_was_silent_on_the_first_night_belongs_to_it_and_the_range_is_the_tightest() -> None:

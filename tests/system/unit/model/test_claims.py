@@ -152,6 +152,55 @@ def test_what_is_wrong_with_an_entry_is_said_with_its_line(
     assert error.fix
 
 
+@pytest.mark.parametrize(
+    ("glob", "refused"),
+    [
+        ("smoke/*", True),
+        ("smoke/**", True),
+        ("smoke/*::*", True),
+        ("smoke/test_*", True),
+        ("smoke/????*", True),
+        ("smoke/test_x.py::*", False),
+        ("smoke/*float64*", False),
+        ("integration/test_x.py::*[*]", False),
+        ("ops/*", False),
+    ],
+)
+@pytest.mark.parametrize("in_folder", [False, True])
+def test_an_entry_that_covers_a_required_suite_is_refused_on_a_gating_device(
+    tmp_path: Path, glob: str, refused: bool, in_folder: bool
+) -> None:
+    path, folder = tmp_path / "dev.yaml", tmp_path / "dev"
+    folder.mkdir()
+    (folder if in_folder else tmp_path).joinpath("known_failures.yaml").write_text(_listed(id=glob), encoding="utf-8")
+    text = GOOD if in_folder else GOOD + _listed(id=glob)
+    path.write_text(text, encoding="utf-8")
+    load_device(path)  # An advisory device blocks nobody.
+    for gating in ("tier: gating\n", "variants:\n  - name: new\n    tier: gating\n"):
+        path.write_text(text + gating, encoding="utf-8")
+        if not refused:
+            load_device(path)
+            continue
+        with pytest.raises(DeviceFileInvalid) as caught:
+            load_device(path)
+        assert f"the known failure `{glob}` covers the whole suite `smoke`" in caught.value.what
+        line = 2 if in_folder else 1 + NEXT
+        shown = "dev/known_failures.yaml" if in_folder else "dev.yaml"
+        assert caught.value.where == f"{(tmp_path / shown).as_posix()}:{line}"
+
+
+def test_a_loss_is_accepted_in_words_for_a_time(tmp_path: Path) -> None:
+    entry = "lost_tests:\n  - id: integration/test_x.py::*\n    reason: split\n    added: 2026-11-01\n"
+    (tmp_path / "dev.yaml").write_text(f"{GOOD}{entry}    expires: 2026-11-03\n", encoding="utf-8")
+    (found,) = load_device(tmp_path / "dev.yaml").device.lost_tests
+    days = [found.accepts("integration/test_x.py::two", date(2026, 11, number)) for number in range(1, 5)]
+    assert days == [True, True, True, False]
+    assert not found.accepts("integration/test_y.py::two", date(2026, 11, 2))
+    (tmp_path / "dev.yaml").write_text(f"{GOOD}{entry}    expires: 2026-10-03\n", encoding="utf-8")
+    with pytest.raises(DeviceFileInvalid, match="before it was added"):
+        load_device(tmp_path / "dev.yaml")
+
+
 def test_the_lists_of_file_and_folder_are_joined(tmp_path: Path) -> None:
     (tmp_path / "dev.yaml").write_text(GOOD + _listed(), encoding="utf-8")
     (tmp_path / "dev").mkdir()

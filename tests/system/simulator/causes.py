@@ -124,6 +124,13 @@ FLAKY = (
     Cause("RuntimeError: {device}: the watchdog of queue {small} did not answer"),
     Cause(_CLOSE),
 )
+OWN_WORDS = (
+    Cause("RuntimeError: {device}: {word} {small} rejected the descriptor of operand {card}"),
+    Cause("ValueError: the {word} compiler knows no layout for {some} elements"),
+    Cause("AssertionError: {device}: the hook of the {word} was not called"),
+    Cause("TypeError: {word}_launch() takes {small} arguments on {device}"),
+)
+"""For one thing that PyTorch broke: each plugin notices it elsewhere."""
 NETWORK = (
     Cause("ConnectionRefusedError: [Errno 111] Connection refused"),
     Cause(

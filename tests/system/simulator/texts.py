@@ -13,6 +13,7 @@ from .causes import (
     FETCH,
     FLAKY,
     NETWORK,
+    OWN_WORDS,
     PLUGIN,
     PLUGIN_BUILD,
     PLUGIN_IMPORT,
@@ -170,7 +171,7 @@ def cause_of(event: Event, capability: str | None, device: str) -> Cause:
         device: name of the device.
 
     """
-    causes = {Kind.FLAKY: FLAKY, Kind.REFUSED: NETWORK, Kind.OWN_WORDS: PLUGIN}.get(
+    causes = {Kind.FLAKY: FLAKY, Kind.REFUSED: NETWORK, Kind.OWN_WORDS: OWN_WORDS}.get(
         event.kind, UPSTREAM if event.blame is Blame.UPSTREAM else PLUGIN
     )
     fitting = [cause for cause in causes if capability in cause.about] or [cause for cause in causes if not cause.about]

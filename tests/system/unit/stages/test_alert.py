@@ -302,8 +302,9 @@ def test_a_device_that_has_failures_of_its_own_besides_has_its_own_issue() -> No
     assert keys[1:] == ["device-broken/a"]
 
 
-def test_known_and_flaky_failures_besides_make_no_issue_of_its_own() -> None:
-    both = [cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b"), cluster("flaky", Cause.FLAKY, 2, "a")]
+@pytest.mark.parametrize("cause", [Cause.KNOWN, Cause.FLAKY, Cause.CORE_DEFECT, Cause.INFRASTRUCTURE])
+def test_failures_besides_that_break_no_device_make_no_issue_of_its_own(cause: Cause) -> None:
+    both = [cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b"), cluster("another", cause, 2, "a")]
     assert len(decided(verdicts({"a": "or", "b": "or"}, clusters=both), ()).actions) == 1
 
 

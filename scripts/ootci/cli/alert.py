@@ -69,8 +69,8 @@ def alert(
     There is one issue for each condition of each device: it is broken, its machine does not work, it does not report.
     One more is for failures of several devices that are probably PyTorch's, and one for a nightly that does not run.
     With --deep-tests it is the one issue for this repository's own deep tests, closed by the first run that passes.
-    An issue is written anew every night, commented on when something new fails, closed after some good nights, and
-    opened again when it comes back. It mentions the maintainers whom the device file names.
+    An issue is written anew every night, closed with the only comment after some good nights, and opened again when it
+    comes back. It mentions the maintainers whom the device file names.
 
     Nothing is changed outside the main branch of the home repository, unless --apply is given. The home repository is
     the one that OOTCI_HOME names. GITHUB_TOKEN has to be allowed to write issues.

@@ -67,6 +67,10 @@ class Alert(Record):
     """Whether something fails on that nightly that did not before."""
     devices: tuple[str, ...] = ()
     """The devices that it concerns."""
+    cluster: str | None = None
+    """Of failures of several devices, the id of the signature that they have on that nightly."""
+    tests: tuple[str, ...] = ()
+    """Of failures of several devices, the first tests or stages that fail."""
     good: tuple[Time, ...] = ()
     """The nights, oldest first, that showed that it was not so, up to the newest."""
 
@@ -89,6 +93,8 @@ class Remembered(Record):
     """In which way it was so."""
     devices: tuple[str, ...] = ()
     """The devices that it concerned."""
+    tests: tuple[str, ...] = ()
+    """Of failures of several devices, the first tests or stages that failed."""
     closed: bool = False
     """Whether we closed it ourselves; a closed issue that does not say so was closed by hand."""
     dismissed: Time | None = None

@@ -137,7 +137,7 @@ def test_a_crash_or_a_hang_costs_that_test_only(
         deep("crash-then-pass", ["crashed", "passed"]),
         deep("crash-late", ["crashed", "passed", "crashed"]),
         ("crash-in-test", ["crashed", "crashed"]),
-        ("fails", ["failed", "failed"]),
+        ("fails", ["failed", "failed", "failed"]),
         ("passes", ["passed"]),
     ],
 )

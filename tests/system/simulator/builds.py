@@ -10,7 +10,7 @@ from random import Random
 from ootci.model.build import PluginBuild
 from ootci.model.torch_build import Channel, TorchBuild, TorchRequest
 
-from .event import Blame, Event
+from .event import Blame, Event, Kind
 from .fleet import Maker
 
 NO_NIGHTLY = 0.12
@@ -39,6 +39,7 @@ class Builds:
         ends = (0, nights - 1)
         self.fresh = frozenset(night for night in range(nights) if night in ends or random.random() >= NO_NIGHTLY)
         self._changed = [self._commits(maker, nights) for maker in makers]
+        self._fallbacks: set[tuple[int, int]] = set()
 
     def _commits(self, maker: Maker, nights: int) -> set[int]:
         random = Random(f"{self._seed}/commits/{maker.name}")  # noqa: S311 - nothing secret
@@ -52,6 +53,8 @@ class Builds:
         """
         for event in events:
             for device in event.devices:
+                if event.kind is Kind.FALLBACK:
+                    self._fallbacks |= {(device, night) for night in range(event.first, event.last + 1)}
                 if event.blame is Blame.PLUGIN:
                     self._changed[device] |= {event.first, event.last + 1}
                 elif event.blame is Blame.UPSTREAM and len(event.devices) == 1:
@@ -62,7 +65,7 @@ class Builds:
 
     def torch(self, device: int, night: int) -> TorchBuild:
         """The PyTorch that a device got."""
-        if self._makers[device].release:
+        if self._makers[device].release or (device, night) in self._fallbacks:
             return TorchBuild(version=f"{RELEASE}+cpu", git_version=_sha(f"{self._seed}/release"))
         built = self._night_of_torch(night)
         release = next(name for first, name in reversed(RELEASES) if built >= first)
@@ -74,12 +77,14 @@ class Builds:
 
     def request(self, device: int, night: int) -> TorchRequest:
         """The PyTorch that the plan wanted."""
-        channel = Channel.RELEASE if self._makers[device].release else Channel.NIGHTLY
+        wanted = Channel.RELEASE if self._makers[device].release else Channel.NIGHTLY
+        fallback = (device, night) in self._fallbacks
         return TorchRequest(
-            wanted=RELEASE if channel is Channel.RELEASE else channel.value,
-            wanted_channel=channel,
-            channel=channel,
+            wanted=RELEASE if wanted is Channel.RELEASE else wanted.value,
+            wanted_channel=wanted,
+            channel=Channel.RELEASE if fallback else wanted,
             version=self.torch(device, night).version,
+            fallback_reason="the index answered 503 (Service Unavailable)" if fallback else None,
         )
 
     def plugin(self, device: int, night: int) -> PluginBuild:

@@ -9,7 +9,7 @@ from ootci.model.outcome import OutcomeName
 
 from .catalogue import Case, later
 from .condition import PASSED
-from .event import Blame, Event, Kind
+from .event import Acceptance, Blame, Event, Kind
 from .fleet import Maker
 
 A_YEAR = 365
@@ -27,6 +27,7 @@ STANDING = frozenset(
         Kind.NEW_FAILING_TESTS,
         Kind.CORE_DEFECT,
         Kind.FLAKY,
+        Kind.FLAKY_TWICE,
         Kind.KNOWN,
         Kind.KNOWN_EXPIRES,
         Kind.KNOWN_PASSES,
@@ -81,6 +82,11 @@ class Calendar:
         self._busy = [set(range(maker.first_night(nights))) for maker in makers]
         self._occupied: list[list[tuple[int, int, frozenset[int]]]] = [[] for _ in makers]
         self._capabilities = sorted({case.capability for case in cases if case.suite != "smoke"})
+
+    @property
+    def gaps(self) -> frozenset[int]:
+        """The nights without a nightly."""
+        return frozenset(event.first for event in self.events if event.kind is Kind.GAP)
 
     def tries(self, a_year: float) -> Iterator[int]:
         """Try until so many things a year are planted, one in a try, or until the calendar seems to be full."""
@@ -178,9 +184,13 @@ class Calendar:
         known: tuple[int, int] | None = None,
         chance: float = 0.0,
         delay: int = 0,
+        instead: tuple[int, ...] = (),
+        flaked: tuple[int, ...] = (),
+        accepted: tuple[Acceptance, int] | None = None,
     ) -> None:
         """Plant an event."""
-        event = Event(len(self.events), kind, tuple(devices), first, last, tests, outcome, blame, known, chance, delay)
+        happens = (len(self.events), kind, tuple(devices), first, last, tests, outcome, blame)
+        event = Event(*happens, known, chance, delay, instead, flaked, accepted)
         self.events.append(event)
         whole = (0, self.nights) if kind in STANDING else (first, last)
         for device in event.devices:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -72,10 +72,15 @@ def later() -> tuple[Case, ...]:
     return _listed()[1]
 
 
-def renamed(case: Case) -> Case:
+def renamed(case: Case, name: str = "as_the_cpu_does") -> Case:
     """The same test under the name that it gets some day."""
     stem, bracket, parameters = case.id.partition("[")
-    return Case(f"{stem}_as_the_cpu_does{bracket}{parameters}", case.suite, case.capability, case.title)
+    return replace(case, id=f"{stem}_{name}{bracket}{parameters}")
+
+
+def in_another_file(case: Case, number: int) -> Case:
+    """The same test after its file was renamed."""
+    return replace(case, id=case.id.replace(".py::", f"_{number}.py::"))
 
 
 @cache

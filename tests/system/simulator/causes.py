@@ -121,8 +121,25 @@ PLUGIN = (
 FLAKY = (
     Cause("AssertionError: the event measured {difference} s, not about {ratio} s", about=("streams_events",)),
     Cause("RuntimeError: {device}: event {address} was not reached within 30 s"),
-    Cause("ConnectionResetError: [Errno 104] Connection reset by peer"),
+    Cause("RuntimeError: {device}: the watchdog of queue {small} did not answer"),
     Cause(_CLOSE),
+)
+OWN_WORDS = (
+    Cause("RuntimeError: {device}: {word} {small} rejected the descriptor of operand {card}"),
+    Cause("ValueError: the {word} compiler knows no layout for {some} elements"),
+    Cause("AssertionError: {device}: the hook of the {word} was not called"),
+    Cause("TypeError: {word}_launch() takes {small} arguments on {device}"),
+)
+"""For one thing that PyTorch broke: each plugin notices it elsewhere."""
+NETWORK = (
+    Cause("ConnectionRefusedError: [Errno 111] Connection refused"),
+    Cause(
+        "requests.exceptions.ConnectionError: HTTPSConnectionPool(host='mirror.{device}.example', port=443): Max "
+        "retries exceeded with url: /weights (Caused by NewConnectionError('Failed to establish a new connection: "
+        "[Errno 111] Connection refused'))"
+    ),
+    Cause("RuntimeError: {device}: the licence server licence.{device}.example:27000 cannot be reached: timed out"),
+    Cause("socket.gaierror: [Errno -3] Temporary failure in name resolution"),
 )
 UPSTREAM_BUILD = (
     "error: no member named 'getDefaultGenerator' in 'at::PrivateUse1HooksInterface'",

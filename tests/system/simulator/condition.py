@@ -10,7 +10,7 @@ from ootci.model.build import StageName
 from ootci.model.outcome import OutcomeName
 
 from .catalogue import Case
-from .event import FAILING, Event, Kind
+from .event import FAILING, Blame, Event, Kind
 from .fleet import Maker
 
 NAMES = tuple(OutcomeName)
@@ -31,8 +31,6 @@ BREAKS = {
 """The stage at which a device stops."""
 
 SKIPPED_SHARE = 0.015
-SECOND_PASSES = 0.85
-"""How often a flaky test that failed passes when it is run again."""
 CUT_AFTER = 0.6
 """How much of a suite is reported when its time is up."""
 
@@ -49,6 +47,7 @@ class Condition:
         cut: what ends a suite early, if anything does.
         empty: what keeps a suite from collecting any test, if anything does.
         retry: what makes the first attempt fail, if anything does.
+        fallback: what makes it test a release instead of the nightly, if anything does.
         failing: the events whose tests fail.
         codes: one byte a test: the outcome's place in ``tuple(OutcomeName)``, or ``ABSENT``.
         causes: the event behind each test that fails.
@@ -65,6 +64,7 @@ class Condition:
     cut: Event | None
     empty: Event | None
     retry: Event | None
+    fallback: Event | None
     failing: tuple[Event, ...]
     codes: bytes
     causes: Mapping[int, Event]
@@ -113,12 +113,16 @@ class Conditions:
         by_kind = {event.kind: event for event in events}
         registered = night >= self.joins(device)
         paused = Kind.PAUSED in by_kind
-        silent = paused or not registered or Kind.SILENT in by_kind or self._makers[device].joins is None
+        silent = paused or not registered or bool({Kind.SILENT, Kind.GAP} & set(by_kind))
+        silent |= self._makers[device].joins is None
         late = by_kind.get(Kind.LATE)
         stop = next((event for event in events if event.kind in BREAKS), None)
         codes = bytearray(self._bases[device])
-        failing, causes = self._apply(codes, self._of[device], night)
-        flaky = self._shake(codes, events, causes, device, night)
+        nightly = Kind.FALLBACK not in by_kind
+        # A release holds none of the commits that broke nightlies.
+        met = [event for event in self._of[device] if nightly or event.blame is not Blame.UPSTREAM]
+        failing, causes = self._apply(codes, met, night)
+        flaky = self._shake(codes, self._of[device], causes, device, night)
         cut, empty = by_kind.get(Kind.CUT_REPORT), by_kind.get(Kind.EMPTY_REPORT)
         self._shorten(codes, cut, empty)
         return Condition(
@@ -131,6 +135,7 @@ class Conditions:
             cut=cut,
             empty=empty,
             retry=by_kind.get(Kind.RETRY),
+            fallback=by_kind.get(Kind.FALLBACK),
             failing=failing,
             codes=bytes(codes),
             causes=causes,
@@ -151,8 +156,9 @@ class Conditions:
                 _set(codes, event.tests, PASSED)
             if not event.on(night):
                 continue
-            if event.kind is Kind.LOST_TESTS:
+            if event.kind in (Kind.LOST_TESTS, Kind.REMOVED_TESTS):
                 _set(codes, event.tests, ABSENT)
+                _set(codes, event.instead, PASSED)
             elif event.kind in (Kind.SKIPPED_TESTS, Kind.CORE_DEFECT):
                 _set(codes, [test for test in event.tests if codes[test] == PASSED], CODE[event.outcome])
             elif event.kind in FAILING:
@@ -165,18 +171,18 @@ class Conditions:
     def _shake(
         self, codes: bytearray, events: Sequence[Event], causes: dict[int, Event], device: int, night: int
     ) -> frozenset[int]:
-        shaky = [event for event in events if event.kind is Kind.FLAKY]
+        """Let flaky tests fail; those that pass when they are run again."""
         again: set[int] = set()
-        if not shaky:
-            return frozenset()
         random = Random(f"{self._seed}/flaky/{device}/{night}")  # noqa: S311 - nothing secret
-        for event in shaky:
-            for test in event.tests:
-                fails, passes = random.random() < event.chance, random.random() < SECOND_PASSES
-                if fails and codes[test] == PASSED:
+        for event in events:
+            if event.kind not in (Kind.FLAKY, Kind.FLAKY_TWICE):
+                continue
+            shaken = night in event.flaked or (event.on(night) and random.random() < event.chance)
+            for test in event.tests if shaken or (event.kind is Kind.FLAKY_TWICE and event.on(night)) else ():
+                if codes[test] == PASSED:
                     codes[test] = CODE[event.outcome]
                     causes[test] = event
-                    again |= {test} if passes else set()
+                    again |= {test} if shaken else set()
         return frozenset(again)
 
     def _shorten(self, codes: bytearray, cut: Event | None, empty: Event | None) -> None:

@@ -13,6 +13,10 @@ class Kind(str, Enum):
 
     UPSTREAM_REGRESSION = "upstream regression"
     """A PyTorch commit breaks tests on several devices."""
+    OWN_WORDS = "upstream regression, own words"
+    """A PyTorch commit breaks the same tests on several devices, and each plugin has an error of its own for it."""
+    SEEN_LATER = "upstream regression, seen later"
+    """A PyTorch commit breaks tests on several devices, one of which reports nothing on the first night."""
     UPSTREAM_ON_ONE = "upstream regression, one device"
     """A PyTorch commit breaks tests on one device, whose plugin did not change."""
     PLUGIN_REGRESSION = "plugin regression"
@@ -26,7 +30,9 @@ class Kind(str, Enum):
     SMOKE_BREAK_UPSTREAM = "smoke break, upstream"
     SMOKE_BREAK_PLUGIN = "smoke break, plugin"
     LOST_TESTS = "lost tests"
-    """Tests are no longer collected."""
+    """Tests are no longer collected on one device; others may be there instead."""
+    REMOVED_TESTS = "removed tests"
+    """The reference does not collect tests any more that another device lost before."""
     SKIPPED_TESTS = "tests skipped"
     """Tests are collected, and skipped without being declared unsupported."""
     CUT_REPORT = "cut report"
@@ -41,6 +47,16 @@ class Kind(str, Enum):
     """Nothing is reported at all."""
     LATE = "late report"
     """The report arrives nights later."""
+    DUPLICATE = "duplicate report"
+    """The report arrives twice."""
+    FALLBACK = "fallback release"
+    """The nightly cannot be had, and a release is tested instead: what nightlies broke passes, and other tests fail."""
+    GAP = "gap"
+    """There is no nightly at all."""
+    FUTURE = "nightly in the future"
+    """A nightly dated far ahead is in the history until somebody withdraws it."""
+    REFUSED = "connections refused"
+    """Tests of one device cannot reach a host, for one night."""
     RETRY = "retry"
     """The first attempt finds no card, the second one is well."""
     PAUSED = "paused"
@@ -53,7 +69,9 @@ class Kind(str, Enum):
     CORE_DEFECT = "core defect"
     """Tests fail because of PyTorch, and the suites know it: they are expected to fail, everywhere."""
     FLAKY = "flaky test"
-    """A test fails now and then for no reason."""
+    """A test fails now and then for no reason, and passes when it is run again."""
+    FLAKY_TWICE = "flaky test fails twice"
+    """A test that passed when it was run again on earlier nights fails on two nights in a row, also when run again."""
     KNOWN = "known failure"
     """Tests fail all the time, and the vendor keeps the entry alive."""
     KNOWN_EXPIRES = "known failure expires"
@@ -75,6 +93,17 @@ class Blame(str, Enum):
     """Nothing that PyTorch or a plugin did."""
 
 
+class Acceptance(str, Enum):
+    """How a loss of tests is accepted."""
+
+    REFERENCE = "reference"
+    """The reference does not collect them either."""
+    FILE = "file"
+    """The device file declares their capability unsupported."""
+    WORDS = "words"
+    """The device file says so."""
+
+
 @dataclass(frozen=True)
 class Event:
     """One thing that happens.
@@ -90,7 +119,10 @@ class Event:
         blame: whose fault it really is.
         known: the nights on which an entry of known failures counts, first and last.
         chance: of a flaky test, how often it fails.
-        delay: of a late report, how many nights later it arrives.
+        delay: of a late report, how many nights later it arrives; of a duplicate, how many nights later it does again.
+        instead: of lost tests, those that are there instead.
+        flaked: of a flaky test, earlier nights on which it failed and passed when it was run again.
+        accepted: of lost tests, how and on which night the loss is accepted; None where they come back.
 
     """
 
@@ -105,6 +137,9 @@ class Event:
     known: tuple[int, int] | None = None
     chance: float = 0.0
     delay: int = 0
+    instead: tuple[int, ...] = ()
+    flaked: tuple[int, ...] = ()
+    accepted: tuple[Acceptance, int] | None = None
 
     def on(self, night: int) -> bool:
         """Whether it happens on that night."""
@@ -118,6 +153,8 @@ class Event:
 FAILING = frozenset(
     {
         Kind.UPSTREAM_REGRESSION,
+        Kind.OWN_WORDS,
+        Kind.SEEN_LATER,
         Kind.UPSTREAM_ON_ONE,
         Kind.PLUGIN_REGRESSION,
         Kind.BEHIND_AN_OUTAGE,
@@ -127,6 +164,23 @@ FAILING = frozenset(
         Kind.KNOWN,
         Kind.KNOWN_EXPIRES,
         Kind.KNOWN_PASSES,
+        Kind.FALLBACK,
+        Kind.REFUSED,
     }
 )
 """Kinds with tests that fail every night."""
+JUDGING = frozenset(
+    {
+        Kind.LOST_TESTS,
+        Kind.OWN_WORDS,
+        Kind.SEEN_LATER,
+        Kind.LATE,
+        Kind.DUPLICATE,
+        Kind.FALLBACK,
+        Kind.GAP,
+        Kind.FUTURE,
+        Kind.REFUSED,
+        Kind.FLAKY_TWICE,
+    }
+)
+"""Kinds of which every single event has to be judged and dated rightly."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from ootci.model.device import (
     GitSource,
     KnownFailure,
     Links,
+    LostTests,
     Paused,
     Plugin,
     RegisteredDevice,
@@ -130,7 +132,13 @@ MAKERS = (
 
 
 def registered(
-    maker: Maker, *, tests: dict[str, int], paused: bool, known: tuple[KnownFailure, ...]
+    maker: Maker,
+    *,
+    tests: dict[str, int],
+    paused: bool,
+    known: tuple[KnownFailure, ...],
+    given_up: Sequence[str] = (),
+    lost: tuple[LostTests, ...] = (),
 ) -> RegisteredDevice:
     """A device as its file says on some night.
 
@@ -139,6 +147,8 @@ def registered(
         tests: how many tests each suite has.
         paused: whether it is paused.
         known: its list of known failures.
+        given_up: capabilities that it had once.
+        lost: its list of accepted losses.
 
     """
     where = f"https://github.com/example/torch-{maker.name}"
@@ -164,7 +174,11 @@ def registered(
             Suite.model_validate({"name": name, "min_tests": max(1, count // 3)}) for name, count in tests.items()
         ),
         known_failures=known,
-        unsupported=tuple(Unsupported(capability=which, reason=why) for which, why in maker.unsupported),
+        lost_tests=lost,
+        unsupported=(
+            *(Unsupported(capability=which, reason=why) for which, why in maker.unsupported),
+            *(Unsupported(capability=Capability(name), reason="It was given up.") for name in given_up),
+        ),
     )
     checksum = hashlib.sha256(device.model_dump_json().encode()).hexdigest()
     return RegisteredDevice(device=device, path=Path(f"devices/{maker.name}.yaml"), sha256=checksum)

@@ -11,6 +11,8 @@ from ootci.history.stored import StoredRun, stored
 from ootci.model.plan import Plan
 from ootci.model.run import Run
 
+from .world import Night
+
 
 class Memory(History):
     """A history that stays in memory, as it is asked for everything on each night."""
@@ -24,6 +26,13 @@ class Memory(History):
         self._nightlies.append(plan)
         return True
 
+    def take(self, night: Night) -> None:
+        """Add what a night brings; a nightly in the future of an earlier night is withdrawn by now."""
+        today = [plan for plan in self._nightlies if plan.created_at <= night.now]
+        self._nightlies = [*today, night.plan, *([night.future] if night.future else [])]
+        for run in night.arrivals:
+            self.append_run(run)
+
     def plans(self) -> tuple[Plan, ...]:
         return tuple(self._nightlies)
 
@@ -35,6 +44,9 @@ class Memory(History):
         return max(runs, key=lambda run: run.head.attempt, default=None)
 
     def append_run(self, run: Run) -> bool:
-        new = stored(run, self.tests, signatures_of(run))
-        insort(self._kept.setdefault(run.device, []), new, key=lambda run: run.head.started_at)
+        return self.append_stored(stored(run, self.tests, signatures_of(run)))
+
+    def append_stored(self, run: StoredRun) -> bool:
+        """Add a run as the history keeps it; what is delivered twice is kept twice, so that judges have to cope."""
+        insort(self._kept.setdefault(run.head.device, []), run, key=lambda kept: kept.head.started_at)
         return True

@@ -7,6 +7,7 @@ from ootci.model.outcome import OutcomeName
 from .calendar import Calendar
 from .catalogue import renamed
 from .event import FAILING, Blame, Kind
+from .trials import plant_trials, releases_inside, reports_come_twice_or_late
 
 _BREAKING = (OutcomeName.FAILED, OutcomeName.FAILED, OutcomeName.FAILED, OutcomeName.ERROR, OutcomeName.CRASHED)
 PLUGIN_ALONE = 0.4
@@ -19,13 +20,15 @@ def plant(calendar: Calendar) -> None:
     _expected_failures(calendar)
     _vendors_pause(calendar)
     _flaky_tests(calendar)
+    plant_trials(calendar)
     _pytorch_breaks_tests(calendar)
     _pytorch_breaks_plugins(calendar)
     _pytorch_breaks_one_device(calendar)
     _plugins_break_tests(calendar)
     _plugins_do_not_work(calendar)
     _regressions_behind_outages(calendar)
-    _tests_are_lost(calendar)
+    _tests_are_skipped(calendar)
+    releases_inside(calendar)
     _reports_go_wrong(calendar)
     _machines_fail(calendar)
 
@@ -207,24 +210,20 @@ def _regressions_behind_outages(calendar: Calendar) -> None:
         calendar.add(Kind.BEHIND_AN_OUTAGE, (device,), dark + 1, last, tests, blame=Blame.PLUGIN)
 
 
-def _tests_are_lost(calendar: Calendar) -> None:
-    for kind, a_year in ((Kind.LOST_TESTS, 8), (Kind.SKIPPED_TESTS, 5)):
-        for _ in calendar.tries(a_year):
-            first, last = calendar.span(1, 6)
-            device = calendar.random.choice(calendar.running)
-            if calendar.claim((device,), range(first, last + 1)):
-                tests = calendar.tests((device,), first, last, calendar.random.randint(3, 12))
-                calendar.add(kind, (device,), first, last, tests, OutcomeName.SKIPPED)
+def _tests_are_skipped(calendar: Calendar) -> None:
+    for _ in calendar.tries(5):
+        first, last = calendar.span(1, 6)
+        device = calendar.random.choice(calendar.running)
+        if calendar.claim((device,), range(first, last + 1)):
+            tests = calendar.tests((device,), first, last, calendar.random.randint(3, 12))
+            calendar.add(Kind.SKIPPED_TESTS, (device,), first, last, tests, OutcomeName.SKIPPED)
 
 
 def _reports_go_wrong(calendar: Calendar) -> None:
     _anywhere(calendar, Kind.CUT_REPORT, 10, 2)
     _anywhere(calendar, Kind.EMPTY_REPORT, 4, 2)
     _anywhere(calendar, Kind.RETRY, 25, 1)
-    for _ in calendar.tries(20):
-        night, device = calendar.night(), calendar.random.choice(calendar.running)
-        if calendar.claim((device,), (night,)):
-            calendar.add(Kind.LATE, (device,), night, night, delay=calendar.random.randint(1, 4))
+    reports_come_twice_or_late(calendar)
 
 
 def _machines_fail(calendar: Calendar) -> None:

@@ -12,6 +12,8 @@ from .causes import (
     CHECK,
     FETCH,
     FLAKY,
+    NETWORK,
+    OWN_WORDS,
     PLUGIN,
     PLUGIN_BUILD,
     PLUGIN_IMPORT,
@@ -52,7 +54,7 @@ class Words:
 
     def __init__(self, seed: int, event: Event, capability: str | None, device: str, cards: int, night: int) -> None:
         self._event = event
-        self._cause = _cause(event, capability)
+        self._cause = cause_of(event, capability, device)
         self._device = device
         random = Random(f"{seed}/words/{event.number}/{device}/{night}")  # noqa: S311 - nothing secret
         many = random.randrange(64, 4096)
@@ -160,10 +162,21 @@ class Words:
         return 20 + len(file) * 7 % 90 + (self._event.number + len(self._device) if "/torch" in f"/{file}" else 0)
 
 
-def _cause(event: Event, capability: str | None) -> Cause:
-    causes = FLAKY if event.kind is Kind.FLAKY else UPSTREAM if event.blame is Blame.UPSTREAM else PLUGIN
+def cause_of(event: Event, capability: str | None, device: str) -> Cause:
+    """What goes wrong in an event on a device.
+
+    Args:
+        event: the event.
+        capability: what its tests are about, if it has tests.
+        device: name of the device.
+
+    """
+    causes = {Kind.FLAKY: FLAKY, Kind.REFUSED: NETWORK, Kind.OWN_WORDS: OWN_WORDS}.get(
+        event.kind, UPSTREAM if event.blame is Blame.UPSTREAM else PLUGIN
+    )
     fitting = [cause for cause in causes if capability in cause.about] or [cause for cause in causes if not cause.about]
-    return fitting[event.number % len(fitting)]
+    own = event.devices.index(list(WORD_OF).index(device)) if event.kind is Kind.OWN_WORDS else 0
+    return fitting[(event.number + own) % len(fitting)]
 
 
 def _chosen(texts: Sequence[str], event: Event) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from ootci.model.build import StageName
-from ootci.model.outcome import FAILURES
-from ootci.model.verdict import ChangeName, VerdictName
+from ootci.model.outcome import FAILURES, OutcomeName
+from ootci.model.verdict import AS_EXPECTED, BROKEN, ChangeName, VerdictName
 
+from .causes import Cause
 from .condition import ABSENT, BREAKS, CODE, PASSED, Condition
-from .event import Blame, Event, Kind
+from .event import Acceptance, Blame, Event, Kind
+from .fleet import Tier
+from .texts import cause_of
 from .world import World
 
 _STOPPED = {
@@ -19,7 +23,17 @@ _STOPPED = {
     StageName.BUILD: VerdictName.BUILD_BROKEN,
     StageName.IMPORT: VerdictName.IMPORT_BROKEN,
 }
-_FEWER = (Kind.LOST_TESTS, Kind.SKIPPED_TESTS)
+_FEWER = (Kind.LOST_TESTS, Kind.REMOVED_TESTS, Kind.SKIPPED_TESTS)
+_CHANCE = (Kind.FLAKY, Kind.FLAKY_TWICE)
+_NO_NEWS = (*_CHANCE, Kind.REFUSED)
+"""What makes tests fail and says nothing of PyTorch or the plugin."""
+_WELL = (VerdictName.OK, VerdictName.KNOWN, VerdictName.UNSTABLE)
+"""Verdicts of a device on which nothing is broken."""
+_RAN = frozenset(CODE[name] for name in (*FAILURES, OutcomeName.PASSED, OutcomeName.XFAILED, OutcomeName.XPASSED))
+UNSEEN = 3
+"""So many nights a failure may go unseen on a device that is silent."""
+_SILENT = (VerdictName.PAUSED, VerdictName.NEVER_RAN, VerdictName.NO_DATA, VerdictName.INFRA)
+"""Verdicts of a device that has no result on a night."""
 
 
 @dataclass(frozen=True)
@@ -29,23 +43,72 @@ class Expected:
     Attributes:
         device: its place in the registry.
         verdict: its verdict.
-        since: the first night of the unbroken row of nights with that verdict.
+        verdict_since: the first night of the unbroken row of nights with that verdict.
+        broken_since: the first night of the row of nights on which it was broken; None where it is not.
         news: what has to be told on this very page, because it shows for the first time.
         mended: what is over, as this page shows for the first time.
         changes: for each of both, by its number, the tests that it changed and how, by id.
         blames: for each piece of news, whose fault it is as far as the reports can tell.
         failing: ids of all tests that really fail.
+        broken_by: numbers of the events that break it.
+        good: so many nights in a row, up to this one, it was not broken; nights that tell nothing are left out.
+        empty: whether the report was there and a suite in it without any test.
+        stands_in: whether a release was tested instead of the nightly.
+        rows: of what fails for a reason, by a test: the night on which it passed last, if it ever did, and the one on
+            which it failed first.
 
     """
 
     device: int
     verdict: VerdictName
-    since: int
+    verdict_since: int
+    broken_since: int | None = None
     news: tuple[Event, ...] = ()
     mended: tuple[Event, ...] = ()
     changes: dict[int, dict[str, ChangeName]] = field(default_factory=dict)
     blames: dict[int, Blame] = field(default_factory=dict)
     failing: frozenset[str] = frozenset()
+    broken_by: frozenset[int] = frozenset()
+    good: int = 0
+    empty: bool = False
+    stands_in: bool = False
+    rows: dict[int, tuple[int | None, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A failure that several devices show on a night, which has to be one cluster.
+
+    Attributes:
+        event: what happened.
+        devices: those that show it.
+        last_passed: the last night on which one of them passed; None where none ever did.
+        first_failed: the first night on which one of them failed, after which nobody passed.
+        alone: whether nothing else fails with the same error, or in the same tests, that it may be taken together with.
+
+    """
+
+    event: Event
+    devices: tuple[int, ...]
+    last_passed: int | None
+    first_failed: int
+    alone: bool
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the page of a night has to say.
+
+    Attributes:
+        devices: of every registered device.
+        shared: the failures of several devices.
+        gate: the gate's answer.
+
+    """
+
+    devices: tuple[Expected, ...]
+    shared: tuple[Shared, ...]
+    gate: str
 
 
 @dataclass(frozen=True)
@@ -55,6 +118,7 @@ class _Known:
     Attributes:
         reported: whether it ever reported.
         base: how it was when its suites last reported completely; None before.
+        baseline: the tests that should run.
         fewer: the events by which tests were lost, as seen then.
         stop: what stopped it on the night before, if anything did.
 
@@ -62,8 +126,19 @@ class _Known:
 
     reported: bool = False
     base: Condition | None = None
+    baseline: frozenset[int] = frozenset()
     fewer: frozenset[int] = frozenset()
     stop: int | None = None
+
+
+@dataclass(frozen=True)
+class _Past:
+    """A night of a device's strip."""
+
+    night: int
+    expected: Expected
+    known: _Known
+    streak: int | None = None
 
 
 class Truth:
@@ -77,61 +152,119 @@ class Truth:
     def __init__(self, world: World) -> None:
         self._world = world
         self._of = [[event for event in world.events if device in event.devices] for device in range(len(world.makers))]
+        self._at = cache(world.condition)
+        self._nights = [night for night in range(world.nights) if not world.meets(Kind.GAP, night)]
 
-    def pages(self) -> Iterator[tuple[Expected, ...]]:
-        """What the page of each night has to say, of every registered device."""
-        strips: list[list[tuple[Expected, _Known]]] = [[] for _ in self._world.makers]
-        for night in range(self._world.nights):
-            page = []
-            for device in range(len(self._world.makers)):
-                if self._world.condition(device, night).registered:
-                    page.append(self._device(device, night, strips[device]))
-            yield tuple(page)
+    def pages(self) -> Iterator[Page]:
+        """What the page of each nightly has to say."""
+        strips: list[list[_Past]] = [[] for _ in self._world.makers]
+        for night in self._nights:
+            self._forget(strips, night)
+            devices = tuple(
+                self._device(device, night, strips[device])
+                for device in range(len(self._world.makers))
+                if self._at(device, night).registered
+            )
+            yield Page(devices, tuple(self._shared(night)), self._gate(devices, night))
 
-    def _device(self, device: int, night: int, strip: list[tuple[Expected, _Known]]) -> Expected:
-        """Continue a device's strip of nights by one, and begin anew where a late report changed what was known."""
-        late = [
-            event.first for event in self._of[device] if event.kind is Kind.LATE and event.first + event.delay == night
-        ]
-        first = night - len(strip)
-        if late:
-            del strip[min(late) - first :]
-        for number in range(first + len(strip), night + 1):
-            known = strip[-1][1] if strip else _Known()
-            expected, known = self._night(self._world.condition(device, number), known, by=night)
-            if strip and strip[-1][0].verdict is expected.verdict:
-                expected = replace(expected, since=strip[-1][0].since)
-            strip.append((expected, known))
-        return strip[-1][0]
+    def _forget(self, strips: list[list[_Past]], night: int) -> None:
+        """Begin a strip anew where a late report changed what was known; the reference's report concerns every one."""
+        for event in self._world.events:
+            if event.kind is Kind.LATE and event.first + event.delay == night:
+                for strip in strips if 0 in event.devices else [strips[device] for device in event.devices]:
+                    strip[:] = [past for past in strip if past.night < event.first]
+
+    def _device(self, device: int, night: int, strip: list[_Past]) -> Expected:
+        """Continue a device's strip of nights up to one."""
+        done = strip[-1].night if strip else -1
+        for number in self._nights:
+            condition = self._at(device, number) if done < number <= night else None
+            if condition is not None and condition.registered:
+                known = strip[-1].known if strip else _Known()
+                expected, known = self._night(condition, known, by=night)
+                strip.append(self._dated(_Past(number, expected, known), strip))
+        return strip[-1].expected
+
+    def _dated(self, new: _Past, strip: list[_Past]) -> _Past:
+        """The night with its two dates; nights on which a release stood in are no part of any row."""
+        told = new.expected
+        before = next((past.expected for past in reversed(strip) if not past.expected.stands_in), None)
+        verdict_since, broken_since = new.night, None
+        if before is not None and before.verdict is told.verdict:
+            verdict_since = before.verdict_since
+        if told.stands_in or told.verdict not in AS_EXPECTED:
+            broken_since = next((past.streak for past in reversed(strip)), None)
+        if not told.stands_in and broken_since is None and told.verdict in BROKEN:
+            broken_since = new.night
+        good = before.good if before is not None and told.verdict not in BROKEN else 0
+        good += told.verdict in _WELL and not told.stands_in
+        shown = None if told.verdict is VerdictName.PAUSED else broken_since
+        dated = replace(told, verdict_since=verdict_since, broken_since=shown, good=good)
+        return replace(new, expected=dated, streak=broken_since)
 
     def _night(self, condition: Condition, known: _Known, *, by: int) -> tuple[Expected, _Known]:
         blank = Expected(condition.device, VerdictName.OK, condition.night)
         if condition.paused:
             return replace(blank, verdict=VerdictName.PAUSED), replace(known, stop=None)
-        if condition.arrives is None or condition.arrives > by:
+        if not _arrived(condition, by):
             silent = VerdictName.NO_DATA if known.reported else VerdictName.NEVER_RAN
             return replace(blank, verdict=silent), replace(known, stop=None)
+        if condition.fallback is not None:
+            # It is shown as if nothing had been reported before, and nothing is learnt from it.
+            shown = self._tests(condition, _Known(), blank, by)
+            verdict = replace(blank, verdict=shown.verdict, failing=shown.failing, stands_in=True)
+            return verdict, replace(known, reported=True)
         after = replace(known, reported=True, stop=None)
         if condition.stop is not None:
             verdict = _STOPPED[BREAKS[condition.stop.kind]]
             built = verdict is VerdictName.IMPORT_BROKEN
             news = () if known.stop == condition.stop.number or verdict is VerdictName.INFRA else (condition.stop,)
             blames = {event.number: self._blame(event, condition, known.base, built=built) for event in news}
-            told = replace(blank, verdict=verdict, news=news, blames=blames)
+            by_it = frozenset({condition.stop.number} if verdict in BROKEN else ())
+            told = replace(blank, verdict=verdict, news=news, blames=blames, broken_by=by_it)
             return told, replace(after, stop=condition.stop.number)
         if condition.empty is not None:
-            return replace(blank, verdict=VerdictName.NO_DATA), after
-        return self._tests(condition, known, blank), after if condition.cut else self._seen(condition, after)
+            return replace(blank, verdict=VerdictName.NO_DATA, empty=True), after
+        baseline = known.baseline - self._accepted(condition, known.baseline, by)
+        expected = self._tests(condition, replace(known, baseline=baseline), blank, by)
+        return expected, after if condition.cut else self._seen(condition, replace(after, baseline=baseline))
+
+    def _accepted(self, condition: Condition, baseline: frozenset[int], by: int) -> frozenset[int]:
+        """The tests whose loss is accepted on a night: by the device file, or because the reference lost them too."""
+        night = condition.night
+        said = {
+            test
+            for event in self._of[condition.device]
+            if event.kind is Kind.REMOVED_TESTS
+            or (event.accepted and event.accepted[0] is not Acceptance.REFERENCE and night >= event.accepted[1])
+            for test in event.tests
+            if event.on(night)
+        }
+        reference = self._at(0, night)
+        complete = not (reference.stop or reference.cut or reference.empty or reference.fallback)
+        if complete and _arrived(reference, by):
+            said |= {
+                test
+                for test in baseline
+                if reference.codes[test] == condition.codes[test] == ABSENT and self._is_witness(condition, test)
+            }
+        return frozenset(said)
+
+    def _is_witness(self, condition: Condition, test: int) -> bool:
+        """Whether the reference tells anything of a loss; its own loss is told by the test's having a new name only."""
+        renamed = any(event.kind is Kind.RENAME and test in event.tests for event in self._of[condition.device])
+        return condition.device != 0 or renamed
 
     def _seen(self, condition: Condition, after: _Known) -> _Known:
         fewer = [
             event.number for event in self._of[condition.device] if event.kind in _FEWER and event.on(condition.night)
         ]
-        return replace(after, base=condition, fewer=frozenset(fewer))
+        ran = frozenset(test for test, code in enumerate(condition.codes) if code in _RAN)
+        return replace(after, base=condition, baseline=after.baseline | ran, fewer=frozenset(fewer))
 
-    def _tests(self, condition: Condition, known: _Known, blank: Expected) -> Expected:
+    def _tests(self, condition: Condition, known: _Known, blank: Expected, by: int) -> Expected:
         night = condition.night
-        unknown = [event for event in condition.failing if not event.known_on(night)]
+        unknown = [event for event in condition.failing if not event.known_on(night) and event.kind not in _NO_NEWS]
         seen = {event.number for event in known.base.failing} if known.base else set()
         broken = [event for event in unknown if event.number not in seen]
         fewer = [
@@ -139,7 +272,8 @@ class Truth:
             for event in self._of[condition.device]
             if event.kind in _FEWER and event.on(night) and event.number not in known.fewer and known.base
         ]
-        verdict = self._verdict(condition, unknown, broken if known.base else [], fewer)
+        lost = any(condition.codes[test] not in _RAN for test in known.baseline)
+        verdict = self._verdict(condition, unknown, broken if known.base else [], lost=lost)
         news, mended = self._told(condition, known.base, (*broken, *fewer))
         ids = self._world.test_ids
         return replace(
@@ -149,22 +283,28 @@ class Truth:
             mended=mended,
             changes={event.number: self._changes(event, condition, known.base) for event in (*news, *mended)},
             blames={event.number: self._blame(event, condition, known.base) for event in news},
-            failing=frozenset(ids[test] for test, event in condition.causes.items() if event.kind is not Kind.FLAKY),
+            broken_by=frozenset(event.number for event in unknown),
+            failing=frozenset(ids[test] for test, event in condition.causes.items() if event.kind not in _CHANCE),
+            rows={
+                event.tests[0]: self._row(event, condition.device, night, by)
+                for event in unknown
+                if event.blame is not Blame.NOBODY and not condition.cut
+            },
         )
 
-    def _verdict(
-        self, condition: Condition, unknown: list[Event], broken: list[Event], fewer: list[Event]
-    ) -> VerdictName:
-        cases = self._world.cases
+    def _verdict(self, condition: Condition, unknown: list[Event], broken: list[Event], *, lost: bool) -> VerdictName:
+        cases, kinds = self._world.cases, {event.kind for event in condition.causes.values()}
+        if Kind.REFUSED in kinds and not unknown:
+            return VerdictName.INFRA
         if any(cases[test].suite == "smoke" for event in unknown for test in event.tests):
             return VerdictName.SMOKE_BROKEN
         if broken:
             return VerdictName.REGRESSED
-        if fewer or condition.cut:
+        if lost or condition.cut:
             return VerdictName.LOST_TESTS
         if unknown:
             return VerdictName.FAILING
-        if any(event.kind is Kind.FLAKY for event in condition.causes.values()):
+        if kinds.intersection(_CHANCE):
             return VerdictName.UNSTABLE
         return VerdictName.KNOWN if condition.failing else VerdictName.OK
 
@@ -190,12 +330,22 @@ class Truth:
             return Blame.NOBODY
         if event.blame is Blame.UPSTREAM and len(event.devices) > 1:
             return Blame.UPSTREAM
+        before = base.night if base is not None else -1
+        if any(self._coincides(event, other, before, condition.night) for other in self._world.events):
+            return Blame.NOBODY
         if base is None or not built:
             return Blame.UNCLEAR
         device, nights = condition.device, (base.night, condition.night)
         torch = len({self._world.builds.torch(device, night).git_version for night in nights}) > 1
         plugin = len({self._world.builds.plugin(device, night).commit for night in nights}) > 1
         return {(True, False): Blame.SUSPECTED, (False, True): Blame.PLUGIN}.get((torch, plugin), Blame.UNCLEAR)
+
+    def _coincides(self, event: Event, other: Event, last_passed: int, night: int) -> bool:
+        """Whether another device began to fail in the same test or stage at about that time, which misleads anybody."""
+        stages = BREAKS.get(event.kind), BREAKS.get(other.kind)
+        same = not set(event.tests).isdisjoint(other.tests) or (stages[0] is not None and stages[0] is stages[1])
+        elsewhere = other.blame is not Blame.NOBODY and set(other.devices) != set(event.devices)
+        return same and elsewhere and last_passed - UNSEEN <= other.first <= night + UNSEEN
 
     def _changes(self, event: Event, condition: Condition, base: Condition | None) -> dict[str, ChangeName]:
         found: dict[str, ChangeName] = {}
@@ -204,6 +354,58 @@ class Truth:
             if change is not None:
                 found[self._world.test_ids[test]] = change
         return found
+
+    def _shared(self, night: int) -> Iterator[Shared]:
+        """What PyTorch broke on several devices, and the nights between which it can have happened."""
+        for event in self._world.events:
+            if event.blame is Blame.UPSTREAM and event.tests and event.on(night):
+                shown = [device for device in event.devices if self._tells(event, device, night, night)]
+                rows = [self._row(event, device, night, night) for device in shown]
+                if len(rows) > 1:
+                    passed = max((last for last, _ in rows if last is not None), default=None)
+                    alone = not any(self._is_like(event, other) for other in self._failing(night))
+                    yield Shared(event, tuple(shown), passed, min(first for _, first in rows), alone)
+
+    def _failing(self, night: int) -> set[Event]:
+        """Everything that makes a test fail on a night."""
+        return {event for device in range(len(self._world.makers)) for event in self._at(device, night).causes.values()}
+
+    def _is_like(self, event: Event, other: Event) -> bool:
+        """Whether another event has an error, or a test, of an event."""
+        mine, others = self._errors(event), self._errors(other)
+        return event != other and (bool(mine & others) or not set(event.tests).isdisjoint(other.tests))
+
+    def _errors(self, event: Event) -> set[Cause]:
+        capability = self._world.cases[event.tests[0]].capability
+        return {cause_of(event, capability, self._world.makers[device].name) for device in event.devices}
+
+    def _row(self, event: Event, device: int, night: int, by: int) -> tuple[int | None, int]:
+        """The last night before an event on which its tests passed, None where they never did, and the first after."""
+        told = [number for number in self._nights if number <= night and self._tells(event, device, number, by)]
+        last = max((number for number in told if number < event.first), default=None)
+        return last, min(number for number in told if number >= event.first)
+
+    def _tells(self, event: Event, device: int, night: int, by: int) -> bool:
+        """Whether a device reported on a night what came of an event's first test."""
+        found = self._at(device, night)
+        ran = found.stop is None and found.fallback is None and _arrived(found, by)
+        return ran and found.codes[event.tests[0]] in _RAN
+
+    def _gate(self, devices: Collection[Expected], night: int) -> str:
+        """The gate's answer: the rule of design, of what the devices' verdicts have to be."""
+        makers = self._world.makers
+        gating = [item for item in devices if makers[item.device].tier in (Tier.REFERENCE, Tier.GATING)]
+        asked = [item for item in gating if item.verdict is not VerdictName.PAUSED]
+        told = [item for item in asked if not item.stands_in and (item.empty or item.verdict not in _SILENT)]
+        reference = any(makers[item.device].tier is Tier.REFERENCE for item in told)
+        if self._world.meets(Kind.FUTURE, night) or not reference or 2 * len(told) < len(asked):
+            return "cannot_say"
+        # A report without tests lost all of them.
+        return "no" if any(item.empty or item.verdict in BROKEN for item in told) else "yes"
+
+
+def _arrived(condition: Condition, by: int) -> bool:
+    return condition.arrives is not None and condition.arrives <= by
 
 
 _FAILED = frozenset(CODE[name] for name in FAILURES)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 
-from ootci.model.device import KnownFailure, RegisteredDevice
+from ootci.model.device import KnownFailure, LostTests, RegisteredDevice
 from ootci.model.plan import LeftOut, Plan, PlannedRun, PlannedSuite, Trigger
 from ootci.model.run import Run
 
@@ -16,10 +16,11 @@ from .builds import Builds
 from .calendar import Calendar
 from .catalogue import catalogue
 from .condition import Condition, Conditions, base
-from .event import Event, Kind
+from .event import Acceptance, Event, Kind
 from .fleet import MAKERS, registered
 from .planting import plant, plant_an_ending
 from .runs import Reporter
+from .trials import AHEAD
 
 START = datetime(2026, 1, 5, 4, 10, tzinfo=timezone.utc)
 PAGE_AFTER = timedelta(hours=5)
@@ -32,6 +33,9 @@ LOOKED_AT = 30
 FORGOTTEN = 30
 """So many nights an entry stays in the list that nobody needs."""
 
+TAKEN_AWAY = 10
+"""After so many nights an entry of lost tests is taken away again."""
+
 
 @dataclass(frozen=True)
 class Night:
@@ -43,6 +47,7 @@ class Night:
         registry: the registered devices.
         plan: what was expected.
         arrivals: the runs that reached the history since the night before's page, late ones first.
+        future: a nightly dated far ahead that is in the history until this page is made, if there is one.
 
     """
 
@@ -51,6 +56,7 @@ class Night:
     registry: tuple[RegisteredDevice, ...]
     plan: Plan
     arrivals: tuple[Run, ...]
+    future: Plan | None = None
 
 
 class World:
@@ -99,7 +105,7 @@ class World:
         self._conditions = Conditions(seed, self.makers, self.cases, bases, self.events, nights)
         self._reporter = Reporter(seed, start, self.makers, self.cases, self.builds)
         self._sizes = dict(Counter(case.suite for case in early))
-        self._registered: dict[tuple[int, bool, tuple[KnownFailure, ...]], RegisteredDevice] = {}
+        self._registered: dict[tuple[object, ...], RegisteredDevice] = {}
 
     def planned_at(self, night: int) -> datetime:
         """When a night was planned."""
@@ -129,10 +135,31 @@ class World:
         mine = [event for event in self.events if device in event.devices]
         paused = any(event.kind is Kind.PAUSED and event.on(night) for event in mine)
         known = tuple(entry for event in mine for entry in self._entries(event, device, night))
-        key = (device, paused, known)
+        given_up = tuple(
+            self.cases[event.tests[0]].capability
+            for event in mine
+            if event.accepted and event.accepted[0] is Acceptance.FILE and night >= event.accepted[1]
+        )
+        lost = tuple(entry for event in mine for entry in self._accepted(event, device, night))
+        key = (device, paused, known, given_up, lost)
         if key not in self._registered:
-            self._registered[key] = registered(self.makers[device], tests=self._sizes, paused=paused, known=known)
+            self._registered[key] = registered(
+                self.makers[device], tests=self._sizes, paused=paused, known=known, given_up=given_up, lost=lost
+            )
         return self._registered[key]
+
+    def _accepted(self, event: Event, device: int, night: int) -> Iterator[LostTests]:
+        """The entries of lost tests that an event makes a vendor write, for as long as they are needed."""
+        in_words = event.accepted is not None and event.accepted[0] is Acceptance.WORDS
+        first = event.accepted[1] if event.accepted and in_words else event.first
+        if (in_words or event.kind is Kind.REMOVED_TESTS) and first <= night < first + TAKEN_AWAY:
+            for test in event.tests:
+                yield LostTests(
+                    id=self.test_ids[test],
+                    reason=f"{self.makers[device].display_name} does not need this any more.",
+                    added=self._day(first),
+                    expires=self._day(first + ENTRY_DAYS),
+                )
 
     def _entries(self, event: Event, device: int, night: int) -> Iterator[KnownFailure]:
         """The entries of known failures that an event makes a vendor write."""
@@ -178,6 +205,7 @@ class World:
                     timeout_minutes=device.limits.job_minutes,
                     known_failures=device.known_failures,
                     failing_before=self._failing_before(numbers[device.name], night),
+                    lost_tests=device.lost_tests,
                     unsupported=device.unsupported,
                 )
             )
@@ -211,19 +239,29 @@ class World:
         late = [
             self.condition(event.devices[0], event.first)
             for event in self.events
-            if event.kind is Kind.LATE and event.first + event.delay == number
+            if event.kind in (Kind.LATE, Kind.DUPLICATE) and event.first + event.delay == number
         ]
         tonight = [self.condition(device, number) for device in range(len(self.makers))]
         on_time = [condition for condition in tonight if condition.arrives == number]
+        plan = self.plan(number)
+        ahead = plan.created_at + timedelta(days=AHEAD)
         return Night(
             number=number,
             now=self.planned_at(number) + PAGE_AFTER,
             registry=self.registry(number),
-            plan=self.plan(number),
+            plan=plan,
             arrivals=tuple(run for condition in (*late, *on_time) for run in self._reported(condition)),
+            future=plan.model_copy(update={"id": f"{plan.id}-ahead", "created_at": ahead})
+            if self.meets(Kind.FUTURE, number)
+            else None,
         )
 
+    def meets(self, kind: Kind, night: int) -> bool:
+        """Whether something of a kind that is the same for all devices happens on a night."""
+        return any(event.kind is kind and event.on(night) for event in self.events)
+
     def all_nights(self) -> Iterator[Night]:
-        """Every night in order, made when it is asked for."""
+        """Every night on which there is a nightly, in order, made when it is asked for."""
         for number in range(self.nights):
-            yield self.night(number)
+            if not self.meets(Kind.GAP, number):
+                yield self.night(number)

@@ -31,8 +31,14 @@ _DISPROVED_BY: Mapping[Condition, frozenset[VerdictName]] = MappingProxyType(
 )
 """Any other verdict says neither: a device that does not report may be broken still."""
 
-_TESTS_RAN = frozenset(VerdictName) - _UNSEEN - {VerdictName.INFRA, VerdictName.BUILD_BROKEN, VerdictName.IMPORT_BROKEN}
-_EXPECTED = frozenset({Cause.KNOWN, Cause.FLAKY, Cause.CORE_DEFECT})
+_TESTS_RAN = (
+    frozenset(VerdictName)
+    - _UNSEEN
+    - {VerdictName.INFRA, VerdictName.BUILD_BROKEN, VerdictName.IMPORT_BROKEN, VerdictName.LOST_TESTS}
+)
+NAMED = 20
+"""Tests by which failures of several devices are found again."""
+_EXPECTED = frozenset({Cause.KNOWN, Cause.FLAKY, Cause.CORE_DEFECT, Cause.INFRASTRUCTURE})
 """Causes of failures that break no device."""
 
 
@@ -47,8 +53,11 @@ def conditions(verdicts: Verdicts, remembered: Sequence[Remembered] = ()) -> tup
 
     """
     stale = _stale(verdicts, remembered)
-    found = [stale, *_clusters(verdicts, remembered)]
-    found += [_device(condition, item, verdicts) for condition in _SHOWN_BY for item in verdicts.devices]
+    # Of two issues of one key the newer one is closed.
+    told = list({item.key: item for item in reversed(remembered) if item.condition is Condition.UPSTREAM}.values())
+    issues = _issues_of_clusters(verdicts, told)
+    found = [stale, *_clusters(verdicts, issues, told)]
+    found += [_device(condition, item, verdicts, issues) for condition in _SHOWN_BY for item in verdicts.devices]
     known = {item.device for item in verdicts.devices}
     found += [_gone(item, verdicts) for item in remembered if item.condition in _SHOWN_BY and item.subject not in known]
     if stale.standing is not Standing.ABSENT:
@@ -108,23 +117,57 @@ def _nights(verdicts: Verdicts) -> tuple[datetime, ...]:
     return tuple(sorted(dates | ({verdicts.planned_at} if verdicts.planned_at else set())))
 
 
-def _clusters(verdicts: Verdicts, remembered: Sequence[Remembered]) -> Iterator[Alert]:
-    asked = {item.subject: item for item in remembered if item.condition is Condition.UPSTREAM}
+def _issues_of_clusters(verdicts: Verdicts, told: Sequence[Remembered]) -> dict[str, Remembered]:
+    """The issue that each cluster has already, by the id of the cluster's signature.
+
+    An issue has one of the cluster's names, or, where the device that says it so is silent tonight, some of its tests.
+    """
+    left = list(told)
+    found: dict[str, Remembered] = {}
+    for is_same in (_has_signature, _goes_on):
+        for cluster in verdicts.clusters:
+            same = [item for item in left if is_same(item, cluster)]
+            if same and cluster.signature.id not in found:
+                nearest = max(same, key=lambda item: (not item.closed, len(set(item.devices) & _devices(cluster))))
+                found[cluster.signature.id] = nearest
+                left.remove(nearest)
+    return found
+
+
+def _has_signature(item: Remembered, cluster: Cluster) -> bool:
+    return item.subject in cluster.names
+
+
+def _goes_on(item: Remembered, cluster: Cluster) -> bool:
+    """Whether an issue is about failures of a cluster, by tests and devices that both have."""
+    is_older = not item.closed and cluster.since.date <= item.seen
+    return is_older and not set(item.tests).isdisjoint(_tests(cluster)) and bool(set(item.devices) & _devices(cluster))
+
+
+def _devices(cluster: Cluster) -> set[str]:
+    return {part.device for part in cluster.devices}
+
+
+def _tests(cluster: Cluster) -> tuple[str, ...]:
+    return tuple(sorted({test for part in cluster.devices for test in part.first})[:NAMED])
+
+
+def _clusters(verdicts: Verdicts, issues: Mapping[str, Remembered], told: Sequence[Remembered]) -> Iterator[Alert]:
     for cluster in verdicts.clusters:
-        # An issue keeps its name when the cluster has got another, or several have become one.
-        known = sorted(cluster.names & asked.keys(), key=lambda name: asked[name].seen)
-        if cluster.cause is Cause.UPSTREAM or known:
-            for name in known:
-                asked.pop(name)
-            yield _cluster(cluster, verdicts, known[0] if known else cluster.signature.id)
-    for item in asked.values():
+        if cluster.cause is Cause.UPSTREAM or cluster.signature.id in issues:
+            issue = issues.get(cluster.signature.id)
+            yield _cluster(cluster, issue.subject if issue else cluster.signature.id, verdicts)
+    there = {item.subject for item in issues.values()}
+    for item in told:
+        if item.subject in there:
+            continue
         good = _good_for(item.devices, verdicts)
-        # Unless the tests of one of its devices ran, it may be there still.
-        standing = Standing.ABSENT if good and good[-1] == verdicts.planned_at else Standing.UNKNOWN
+        # Unless the tests of one of its devices ran, it may be there still; so it may where its tests fail in others.
+        seen = good and good[-1] == verdicts.planned_at and not any(_goes_on(item, one) for one in verdicts.clusters)
         yield Alert(
             condition=Condition.UPSTREAM,
             subject=item.subject,
-            standing=standing,
+            standing=Standing.ABSENT if seen else Standing.UNKNOWN,
             plan_id=verdicts.plan_id,
             date=verdicts.planned_at or verdicts.judged_at,
             began=item.seen,
@@ -133,7 +176,7 @@ def _clusters(verdicts: Verdicts, remembered: Sequence[Remembered]) -> Iterator[
         )
 
 
-def _cluster(cluster: Cluster, verdicts: Verdicts, subject: str) -> Alert:
+def _cluster(cluster: Cluster, subject: str, verdicts: Verdicts) -> Alert:
     return Alert(
         condition=Condition.UPSTREAM,
         subject=subject,
@@ -145,21 +188,23 @@ def _cluster(cluster: Cluster, verdicts: Verdicts, subject: str) -> Alert:
         began=cluster.since.date,
         is_new=cluster.is_new,
         devices=tuple(item.device for item in cluster.devices),
+        cluster=cluster.signature.id,
+        tests=_tests(cluster),
     )
 
 
 def _good_for(devices: Sequence[str], verdicts: Verdicts) -> tuple[datetime, ...]:
-    """The nights on which the tests of any of these devices ran."""
+    """The nights on which the tests of any of these devices ran, and none of them was lost."""
     histories = [item.history for item in verdicts.devices if item.device in devices]
     return tuple(
         sorted({night.date for row in histories for night in row if night.verdict in _TESTS_RAN and not night.fallback})
     )
 
 
-def _device(condition: Condition, item: DeviceVerdict, verdicts: Verdicts) -> Alert:
+def _device(condition: Condition, item: DeviceVerdict, verdicts: Verdicts, issues: Mapping[str, Remembered]) -> Alert:
     newest = item.history[-1] if item.history else None
     date = newest.date if newest else verdicts.planned_at or verdicts.judged_at
-    standing = _standing(condition, item, verdicts)
+    standing = _standing(condition, item, verdicts, issues)
     shown = standing in (Standing.PRESENT, Standing.WAITING)
     return Alert(
         condition=condition,
@@ -182,25 +227,31 @@ def _began(condition: Condition, item: DeviceVerdict, date: datetime) -> datetim
     return _row(item.history, _SHOWN_BY[condition], _DISPROVED_BY[condition], date)[0]
 
 
-def _standing(condition: Condition, item: DeviceVerdict, verdicts: Verdicts) -> Standing:
+def _standing(
+    condition: Condition, item: DeviceVerdict, verdicts: Verdicts, issues: Mapping[str, Remembered]
+) -> Standing:
     if item.is_fallback:
         return Standing.UNKNOWN
     if item.verdict in _SHOWN_BY[condition]:
         early = item.nights < PATIENCE.get(item.verdict, 0)
-        waits = early or (condition is Condition.BROKEN and _is_upstreams(item, verdicts))
+        waits = early or (condition is Condition.BROKEN and _is_told_with_others(item, verdicts, issues))
         return Standing.WAITING if waits else Standing.PRESENT
     return Standing.ABSENT if item.verdict in _DISPROVED_BY[condition] else Standing.UNKNOWN
 
 
-def _is_upstreams(item: DeviceVerdict, verdicts: Verdicts) -> bool:
+def _is_told_with_others(item: DeviceVerdict, verdicts: Verdicts, issues: Mapping[str, Remembered]) -> bool:
     """Whether everything that breaks a device is probably PyTorch's: its maintainers could mend nothing.
 
-    Of a device that the newest nightly left out the clusters say nothing; its own night has told it already.
+    Of a device that the newest nightly left out the clusters say nothing; its own night has told it already. What was
+    PyTorch's stays so when the other devices are mended first.
     """
     if item.history and item.history[-1].plan_id != verdicts.plan_id:
         return True
-    parts = {cluster.cause for cluster in verdicts.clusters for part in cluster.devices if part.device == item.device}
-    return parts - _EXPECTED == {Cause.UPSTREAM}
+    mine = [cluster for cluster in verdicts.clusters if item.device in _devices(cluster)]
+    broken = [cluster for cluster in mine if cluster.cause not in _EXPECTED]
+    told = [cluster for cluster in broken if cluster.cause is Cause.UPSTREAM or cluster.signature.id in issues]
+    # No cluster holds lost tests.
+    return bool(broken) and told == broken and item.verdict is not VerdictName.LOST_TESTS
 
 
 def _kind(verdict: VerdictName) -> str:

@@ -1,6 +1,8 @@
 """From what the verdicts show and the issues that there are to what has to be done: a pure function.
 
 Done once, it leaves nothing to do: decided again on the issues as they are then, the answer is empty.
+
+A comment notifies people, so there is one: when an issue is closed. All that happens before changes the issue's text.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from datetime import timedelta
 from typing import Protocol
 
 from ootci.adapters.github_issues import Issue
-from ootci.model.alert import Alert, Remembered, Standing
+from ootci.model.alert import Alert, Condition, Remembered, Standing
 
 from .action import Act, Action, Decision
 from .marker import marked_body, remembered_in
@@ -50,7 +52,7 @@ class Writer(Protocol):
         """Text of an issue, after so many good nights."""
 
     def comment(self, alert: Alert, why: str) -> str:
-        """What is said of a change."""
+        """What is said when an issue is closed."""
 
 
 def decide(alerts: Sequence[Alert], issues: Sequence[Issue], writer: Writer, rules: Rules | None = None) -> Decision:
@@ -73,6 +75,8 @@ def decide(alerts: Sequence[Alert], issues: Sequence[Issue], writer: Writer, rul
     made = 0
     for alert in alerts:
         oldest = kept.get(alert.key, [None])[0]
+        if oldest is None and alert.condition is Condition.UPSTREAM and alert.standing is Standing.PRESENT:
+            oldest = _of_one_device(alert, alerts, kept)
         if oldest is not None:
             found = _for_issue(alert, oldest, writer, rules)
             actions += [found] if isinstance(found, Action) else []
@@ -89,6 +93,15 @@ def decide(alerts: Sequence[Alert], issues: Sequence[Issue], writer: Writer, rul
 class _Kept:
     issue: Issue
     remembered: Remembered
+
+
+def _of_one_device(alert: Alert, alerts: Sequence[Alert], kept: dict[str, list[_Kept]]) -> _Kept | None:
+    """The open issue of the device that first showed what several show now; it becomes the issue of them all."""
+    for one in alerts:
+        mine = one.condition is Condition.BROKEN and one.standing is Standing.WAITING and one.subject in alert.devices
+        if mine and one.began >= alert.began and one.key in kept and kept[one.key][0].issue.is_open:
+            return kept.pop(one.key)[0]
+    return None
 
 
 def _duplicates(kept: dict[str, list[_Kept]]) -> list[Action]:
@@ -112,7 +125,9 @@ def _new(alert: Alert, writer: Writer) -> Action:
 def _told(alert: Alert) -> Remembered:
     """What an issue remembers that has told of the alert."""
     seen = max(alert.date, alert.began)
-    return Remembered(key=alert.key, plan_id=alert.plan_id, seen=seen, kind=alert.kind, devices=alert.devices)
+    return Remembered(
+        key=alert.key, plan_id=alert.plan_id, seen=seen, kind=alert.kind, devices=alert.devices, tests=alert.tests
+    )
 
 
 def _for_issue(alert: Alert, kept: _Kept, writer: Writer, rules: Rules) -> Action | str | None:
@@ -147,15 +162,12 @@ def _rewritten(alert: Alert, kept: _Kept, writer: Writer, news: str | None) -> A
     title, body = writer.title(alert), marked_body(_told(alert), writer.body(alert, 0))
     if (kept.issue.title, kept.issue.body.rstrip()) == (title, body):
         return None
-    said = writer.comment(alert, news) if news and not kept.issue.locked else None
-    why = news or "it is still so"
-    return Action(Act.REWRITE, alert.key, title, body, why, kept.issue.number, said)
+    return Action(Act.REWRITE, alert.key, title, body, news or "it is still so", kept.issue.number)
 
 
 def _reopened(alert: Alert, kept: _Kept, writer: Writer, why: str) -> Action:
     body = marked_body(_told(alert), writer.body(alert, 0))
-    said = None if kept.issue.locked else writer.comment(alert, why)
-    return Action(Act.REOPEN, alert.key, writer.title(alert), body, why, kept.issue.number, said)
+    return Action(Act.REOPEN, alert.key, writer.title(alert), body, why, kept.issue.number)
 
 
 def _closed_by_hand(alert: Alert, kept: _Kept, writer: Writer, rules: Rules, news: str | None) -> Action | str | None:

@@ -94,16 +94,8 @@ class AlertTexts:
         return sheet.text()
 
     def comment(self, alert: Alert, why: str) -> str:
-        """What is said of a change: why, and what is the matter now."""
-        bad = alert.standing in (Standing.PRESENT, Standing.WAITING)
-        sheet = Sheet(LIMIT_BYTES)
-        sheet.add(f"{MARKS['bad' if bad else 'good']} {safe(why[:1].upper() + why[1:])}.", "")
-        if bad:
-            sheet.add(f"{safe(alert.reason)}.", "")
-            self._mention(sheet, alert)
-            self._new_failures(sheet, alert)
-        sheet.add(self._nightly(alert))
-        return sheet.text()
+        """What is said when an issue is closed."""
+        return f"{MARKS['good']} {safe(why[:1].upper() + why[1:])}.\n\n{self._nightly(alert)}"
 
     def _stale(self, sheet: Sheet, alert: Alert) -> None:
         sheet.add(f"### {MARKS['bad']} The nightly does not run", "", f"As of now {safe(alert.reason)}.", "")
@@ -118,7 +110,7 @@ class AlertTexts:
             sheet.add(f"Look at [its runs]({self._runs_url}): whether it is switched off, waits, or fails, and where.")
 
     def _cluster(self, sheet: Sheet, alert: Alert) -> None:
-        cluster = next((item for item in self._verdicts.clusters if alert.subject in item.names), None)
+        cluster = next((item for item in self._verdicts.clusters if item.signature.id == alert.cluster), None)
         if cluster is None:
             return
         sheet.add(f"### {marked(CAUSES[cluster.cause])}", "", f"{safe(cluster.reason)}.", "")
@@ -258,10 +250,9 @@ class DeepTestTexts:
         return sheet.text()
 
     def comment(self, alert: Alert, why: str) -> str:
-        """What is said of a change."""
+        """What is said when the issue is closed."""
         sheet = Sheet(LIMIT_BYTES)
-        mark = MARKS["good" if alert.standing is Standing.ABSENT else "bad"]
-        sheet.add(f"{mark} {safe(why[:1].upper() + why[1:])}.", "")
+        sheet.add(f"{MARKS['good']} {safe(why[:1].upper() + why[1:])}.", "")
         self._seen(sheet, alert)
         return sheet.text()
 

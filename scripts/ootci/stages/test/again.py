@@ -1,5 +1,6 @@
-"""Second attempts: a test that newly fails is run once more in a fresh process, and both attempts are kept.
+"""Later attempts: a test that newly fails is run up to twice more in a fresh process, and all attempts are kept.
 
+Two attempts are too few to tell chance: of 150 tests that flake at 2 %, one fails twice on every seventeenth night.
 The first attempt stays the outcome. A test that crashed is run again alone; when it passes alone, the tests before it
 are searched for the one that leaves the crash behind, and what is found is the test's third attempt.
 """
@@ -7,7 +8,7 @@ are searched for the one that leaves the crash behind, and what is found is the 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -22,14 +23,18 @@ from .supervisor import Supervisor, supervise
 
 MAX_AGAIN = 20
 """More new failures than this are no flakes but a broken device, and nothing is run again."""
+LAST = 3
+"""The last attempt of a test; one that crashed or hung is not run a third time."""
 SEARCH = 3
 """The attempt of a test for which its culprit is searched."""
 SEARCH_RUNS = 12
 SEARCH_SECONDS = 180.0
 """What finding the culprits of a suite may cost at most."""
 
+_COULD_BE_CHANCE = (OutcomeName.FAILED, OutcomeName.ERROR)
 
-class SecondAttempts:
+
+class LaterAttempts:
     """Runs the newly failing tests of a suite again.
 
     Args:
@@ -75,13 +80,20 @@ class SecondAttempts:
             return frozenset()
         self._say(f"{len(new)} test(s) fail that did not fail before, and are run again")
         crashed = [test for test in new if first.ended[test] is OutcomeName.CRASHED]
+        left = [test for test in new if test not in crashed]
         seen: dict[str, OutcomeName] = {}
-        for tests in ([test for test in new if test not in crashed], *([test] for test in crashed)):
-            if tests and time.monotonic() < self._deadline:
-                seen |= self._supervise(replace(self._run, attempt=2), tests).ended
+        for tests in (left, *([test] for test in crashed)):
+            seen |= self._again(tests, attempt=2)
+        seen |= self._again([test for test in left if seen.get(test) in _COULD_BE_CHANCE], attempt=LAST)
         flaky = {test for test in new if seen.get(test) is OutcomeName.PASSED}
         self._search_until = min(self._deadline, time.monotonic() + SEARCH_SECONDS)
         return frozenset(flaky - {test for test in crashed if test in flaky and self._has_culprit(first, test)})
+
+    def _again(self, tests: Sequence[str], attempt: int) -> Mapping[str, OutcomeName]:
+        """What comes of tests in a fresh process; of none where there are none, or no time is left."""
+        if not tests or time.monotonic() >= self._deadline:
+            return {}
+        return self._supervise(replace(self._run, attempt=attempt), tests).ended
 
     def _has_culprit(self, first: SuiteEnd, test: str) -> bool:
         """Whether the test, which passed alone, crashes again after tests that ran before it."""

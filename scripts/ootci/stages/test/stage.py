@@ -18,7 +18,7 @@ from ootci.model.event import StageEnd, StageStart, append_event
 from ootci.model.plan import PlannedRun
 from ootci.model.workspace import RunFolder
 
-from .again import SecondAttempts
+from .again import LaterAttempts
 from .finish import Finish, cut
 from .own_suite import run_own_suite
 from .questions import Questions
@@ -97,7 +97,7 @@ class _Stages:
         end = supervise(supervisors, asked.progress)
         flaky = 0
         if end.reason is None:
-            again = SecondAttempts(
+            again = LaterAttempts(
                 run,
                 is_expected=self.is_expected,
                 deadline=supervisors[0].deadline,

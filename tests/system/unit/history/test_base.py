@@ -55,9 +55,10 @@ def by_nightly(plans: list[Plan], device: str, counting: dict[str, StoredRun]) -
     latest: dict[str, StoredRun] = {}
     found = {}
     for plan in plans:
-        found[plan.id] = dict(latest)
         run = as_planned(plan, counting.get(plan.id))
-        if run is None or not concerns(plan, device):
+        stands_in = run is not None and run.head.channel is None
+        found[plan.id] = {} if stands_in else dict(latest)
+        if run is None or stands_in or not concerns(plan, device):
             continue
         complete = [report.suite for report in run.head.suites if report.state is ReportState.COMPLETE]
         taken = complete if latest else [report.suite for report in run.head.suites] if complete else []

@@ -76,8 +76,8 @@ def test_a_judge_that_names_no_tests_is_wrong_about_them(pages: Pages) -> None:
 
 
 def test_a_judge_that_says_since_when_a_night_late_is_wrong(pages: Pages) -> None:
-    score = _score(pages, lambda page: _each_device(page, verdict_since=page.judged_at))
-    assert score.since == 0
+    score = _score(pages, lambda page: _each_device(page, verdict_since=page.judged_at, broken_since=page.judged_at))
+    assert (score.verdict_since, score.broken_since) == (0, 0)
 
 
 @pytest.mark.parametrize("cause", [Cause.UNKNOWN, Cause.PLUGIN])

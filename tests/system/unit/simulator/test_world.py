@@ -51,7 +51,8 @@ def test_what_it_writes_is_read_back_and_taken_by_the_history(world: World, tmp_
         assert history.append_plan(night.plan)
         for run in night.arrivals:
             assert parse(Run, run.to_json().encode(), where="run.json") == run
-            assert history.append_run(run)
+            # Reports of other nights arrive, too, whose nightlies are not in this history.
+            assert run.plan_id != night.plan.id or history.append_run(run)
         for item in night.registry:
             assert Device.model_validate_json(item.device.model_dump_json(), strict=True) == item.device
 
@@ -87,13 +88,14 @@ def test_everything_that_can_happen_happens_in_a_year() -> None:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_last_page_may_show_every_verdict(seed: int) -> None:
     *_, page = Truth(World(seed, nights=90, ending=True)).pages()
-    assert {expected.verdict for expected in page} >= set(VerdictName) - {VerdictName.KNOWN}
+    assert {expected.verdict for expected in page.devices} >= set(VerdictName) - {VerdictName.KNOWN}
 
 
 @pytest.mark.parametrize("nights", [20, 60])
 def test_a_short_world_is_a_whole_one(nights: int) -> None:
     world = World(5, nights=nights, tests=120, devices=6)
-    assert [night.number for night in world.all_nights()] == list(range(nights))
+    numbers = [night.number for night in world.all_nights()]
+    assert numbers == [number for number in range(nights) if not world.meets(Kind.GAP, number)]
 
 
 def _failures(world: World, event: Event) -> dict[str, list[tuple[str, Outcome]]]:
@@ -128,7 +130,9 @@ def test_what_pytorch_broke_is_told_in_other_words_on_each_device_and_has_one_si
 def test_what_pytorch_broke_in_a_build_or_an_import_has_one_signature(seed: int) -> None:
     world = World(seed)
     for event in world.events:
-        if event.kind in (Kind.BUILD_BREAK_UPSTREAM, Kind.IMPORT_BREAK_UPSTREAM):
+        if event.kind in (Kind.BUILD_BREAK_UPSTREAM, Kind.IMPORT_BREAK_UPSTREAM) and not world.meets(
+            Kind.GAP, event.first
+        ):
             signatures = set()
             for device in event.devices:
                 run = world.runs(device, event.first)[-1]

@@ -1,4 +1,4 @@
-"""Second attempts: only what newly fails is run again, and no attempt hides another."""
+"""Later attempts: only what newly fails is run again, and no attempt hides another."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from unit.stages.smoke_run import Played, clock, fake_python, smoke_run
 from ootci.adapters.terminal import Progress
 from ootci.model import event
 from ootci.stages.test import again
-from ootci.stages.test.again import SecondAttempts
+from ootci.stages.test.again import LaterAttempts
 from ootci.stages.test.supervisor import Supervisor, supervise
 
 
 @dataclass(frozen=True)
 class PlayedAgain(Played):
-    """A suite with second attempts."""
+    """A suite with later attempts."""
 
     flaky: frozenset[str]
 
@@ -39,7 +39,7 @@ Play = Callable[..., PlayedAgain]
 
 @pytest.fixture
 def play(tmp_path: Path) -> Play:
-    """Play a suite, and then what the processes of the second attempts do."""
+    """Play a suite, and then what the processes of the later attempts do."""
     python = fake_python(tmp_path)
 
     def call(*scripts: list[str], before: frozenset[str] = frozenset(), seconds: float = 60) -> PlayedAgain:
@@ -49,7 +49,7 @@ def play(tmp_path: Path) -> Play:
         progress = Progress(quiet=True)
         one = Supervisor(run, clock=clock)
         first = supervise([one], progress)
-        two = SecondAttempts(
+        two = LaterAttempts(
             run,
             is_expected=before.__contains__,
             deadline=time.monotonic() + seconds,
@@ -83,10 +83,25 @@ def test_a_test_that_fails_and_then_passes_is_flaky_and_stays_failed(play: Play)
     assert played.asked(1) == ["b"]
 
 
-def test_a_test_that_fails_twice_is_no_flake(play: Play) -> None:
-    played = play(_tests("a b", b="failed"), _second("b", "error"))
+def test_a_test_that_fails_three_times_is_no_flake(play: Play) -> None:
+    played = play(_tests("a b", b="failed"), _second("b", "error"), _second("b", "failed"))
     assert played.flaky == frozenset()
-    assert [end.outcome.value for end in played.later["b"]] == ["error"]
+    assert [end.outcome.value for end in played.later["b"]] == ["error", "failed"]
+    assert "--attempt 3" in played.starts[2]
+
+
+def test_a_test_that_passes_at_the_third_attempt_is_flaky(play: Play) -> None:
+    played = play(_tests("a b c", b="failed", c="failed"), [*_tests("b c", c="failed")], _second("c", "passed"))
+    assert played.flaky == {"b", "c"}
+    assert played.asked(2) == ["c"]
+    assert [end.outcome.value for end in played.later["c"]] == ["failed", "passed"]
+
+
+def test_a_test_that_dies_is_run_again_only_once(play: Play) -> None:
+    """What hangs or crashes takes time, and may leave the device in a state that fails others."""
+    played = play(["collect a", "start a", "crash"], ["collect a", "start a", "crash"])
+    assert played.flaky == frozenset()
+    assert [end.outcome.value for end in played.later["a"]] == ["crashed"]
 
 
 def test_what_failed_before_is_not_run_again(play: Play) -> None:

@@ -13,7 +13,7 @@ from ootci.stages.judge import Courses, judge
 
 
 def test_every_page_of_an_invented_month_is_the_same(tmp_path: Path) -> None:
-    world, history, courses = World(1, nights=30, tests=120, devices=6), History(tmp_path), Courses()
+    world, history, courses = World(3, nights=30, tests=120, devices=6), History(tmp_path), Courses()
     late = [event for event in world.events if event.kind is Kind.LATE and event.first + event.delay < world.nights]
     assert late
     for page in world.all_nights():

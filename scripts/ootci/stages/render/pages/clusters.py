@@ -108,7 +108,7 @@ class Clusters:
         return {
             name: Alike(len(item.devices) - 1, cluster_path(name) if name in self.names else None)
             for item in self._verdicts.clusters
-            for name in (item.signature.id,)
+            for name in item.names
         }
 
     def of_stage(self, verdict: DeviceVerdict) -> Alike | None:

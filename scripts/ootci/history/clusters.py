@@ -84,8 +84,10 @@ def _alike(by_test: Mapping[str, Sequence[Failing]]) -> list[list[Failing]]:
     same: dict[Signature, Signature] = {item.name: item.name for item in failing}
 
     def root(name: Signature) -> Signature:
-        while same[name] != name:
-            name = same[name]
+        while (above := same[name]) != name:
+            # Names come closer to their root each time, or ten thousand of one cluster would take minutes.
+            same[name] = same[above]
+            name = above
         return name
 
     for test, items in by_test.items():
@@ -146,10 +148,14 @@ def _cluster(
 
 def _names(named: Sequence[Failing], failing: Sequence[Failing]) -> list[Signature]:
     """The names of a cluster: first the one that began first, so that it stays when a device joins."""
-    devices = {item.name: {other.device for other in failing if other.name == item.name} for item in failing}
-    began = {
-        item.name: min(_when(it.spell.first_failed)[:2] for it in failing if it.name == item.name) for item in named
-    }
+    chosen = {item.name for item in named}
+    devices: dict[Signature, set[str]] = defaultdict(set)
+    began: dict[Signature, tuple[object, ...]] = {}
+    for item in failing:
+        devices[item.name].add(item.device)
+        if item.name in chosen:
+            when = _when(item.spell.first_failed)[:2]
+            began[item.name] = min(began.get(item.name, when), when)
     last = max(began.values())
     return sorted(devices, key=lambda name: (name not in began, began.get(name, last), -len(devices[name]), name.text))
 

@@ -344,5 +344,7 @@ class Verdicts(StageFile):
     clusters: tuple[Cluster, ...] = ()
     """What fails on the newest nightly, by what it says: every failing test and broken stage of every device is in
     exactly one. New ones come first, then those of the most devices."""
+    more_clusters: Annotated[int, Field(exclude_if=lambda count: not count)] = 0
+    """How many clusters there are besides, of which nothing is kept; absent where there are none."""
     devices: tuple[DeviceVerdict, ...]
     """One per device file, in registry order; a device that never reported is here too."""

@@ -163,7 +163,8 @@ def _clusters(verdicts: Verdicts, issues: Mapping[str, Remembered], told: Sequen
             continue
         good = _good_for(item.devices, verdicts)
         # Unless the tests of one of its devices ran, it may be there still; so it may where its tests fail in others.
-        seen = good and good[-1] == verdicts.planned_at and not any(_goes_on(item, one) for one in verdicts.clusters)
+        goes_on = verdicts.more_clusters > 0 or any(_goes_on(item, one) for one in verdicts.clusters)
+        seen = good and good[-1] == verdicts.planned_at and not goes_on
         yield Alert(
             condition=Condition.UPSTREAM,
             subject=item.subject,

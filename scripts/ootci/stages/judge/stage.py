@@ -25,7 +25,7 @@ from .gate import decide
 from .gate_record import gate_record
 from .night import Judged, required_counts
 from .sentence import sentence
-from .together import named_by_cluster, since, together
+from .together import CLUSTERS, kept, named_by_cluster, since, together
 from .witnesses import Witnesses
 
 STALE_AFTER = Cadence.NIGHTLY.stale_after
@@ -79,7 +79,8 @@ def judge(
             alone=newest.alone if newest else (),
         ),
         gate_record=gate_record(registry, plans, told),
-        clusters=clusters,
+        clusters=kept(clusters),
+        more_clusters=max(0, len(clusters) - CLUSTERS),
         devices=devices,
     )
 

@@ -13,6 +13,11 @@ from ootci.model.plan import Plan
 from ootci.model.spell import Spell
 from ootci.model.verdict import Change, DeviceVerdict
 
+CLUSTERS = 1_000
+"""Clusters that verdicts.json has; the others are counted. A night with more of them has nothing in common."""
+NAMES = 20
+"""Names besides its first that a cluster has there."""
+
 
 def together(
     registry: Sequence[RegisteredDevice], newest: Plan | None, failing: Mapping[str, Sequence[Failing]]
@@ -50,6 +55,14 @@ def since(changes: Sequence[Change], failing: Sequence[Failing]) -> tuple[tuple[
         for change in changes
     )
     return tuple(named), tuple(spells)
+
+
+def kept(clusters: Sequence[Cluster]) -> tuple[Cluster, ...]:
+    """The first of the clusters, each with the first of its names: what a device says is bounded by nothing else."""
+    return tuple(
+        cluster.model_copy(update={"also": cluster.also[:NAMES]}) if len(cluster.also) > NAMES else cluster
+        for cluster in clusters[:CLUSTERS]
+    )
 
 
 def named_by_cluster(verdicts: Iterable[DeviceVerdict], clusters: Sequence[Cluster]) -> tuple[DeviceVerdict, ...]:

@@ -18,7 +18,7 @@ from ootci.model.ids import MAX_ID
 from ootci.model.outcome import MAX_ID_LENGTH
 from ootci.model.record import read, write
 from ootci.model.run import Run
-from ootci.model.verdict import VerdictName
+from ootci.model.verdict import VerdictName, Verdicts
 from ootci.model.workspace import RunFolder
 from ootci.stages.collect import collect
 from ootci.stages.collect.event_log import SHORT_MESSAGE
@@ -315,6 +315,10 @@ def test_two_hundred_thousand_failing_tests_are_read_kept_and_judged(folder: Run
     history = History(tmp_path / "data")
     history.append_plan(plan())
     history.append_run(run)
-    (verdict,) = judge([device()], History(tmp_path / "data"), night(0) + timedelta(hours=2)).devices
+    write(judge([device()], History(tmp_path / "data"), night(0) + timedelta(hours=2)), tmp_path / "verdicts.json")
+    # The gate and the pages read it.
+    verdicts = read(Verdicts, tmp_path / "verdicts.json")
+    (verdict,) = verdicts.devices
     assert verdict.verdict is VerdictName.SMOKE_BROKEN
     assert verdict.counts.failed == 200_000
+    assert len(verdicts.clusters) + verdicts.more_clusters == 200_000

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import count, repeat
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ from ootci.model.outcome import FAILURES
 from ootci.model.run import Run
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import VerdictName, Verdicts
-from ootci.stages.judge import judge
+from ootci.stages.judge import judge, together
+from ootci.stages.judge.together import CLUSTERS
 
 NAMES = ("oak", "elm", "ref")
 REGISTRY = (device("oak"), device("elm"), device("ref", tier="reference"))
@@ -208,3 +210,26 @@ def test_a_test_that_flaked_twice_in_a_row_is_nobody_s_regression(tmp_path: Path
         assert said.devices[0].new_failures == 0
         assert [item.cause for item in said.clusters] == [Cause.FLAKY]
         assert "regress" not in said.devices[0].reason
+
+
+def _very_many(number: int, name: str, said: Iterator[str]) -> Run:
+    made = run(number, name, integration={f"t{test}": "failed" for test in range(CLUSTERS + 5)})
+    return made.model_copy(
+        update={
+            "outcomes": tuple(
+                item.model_copy(update={"message": next(said)}) if item.outcome in FAILURES else item
+                for item in made.outcomes
+            )
+        }
+    )
+
+
+def test_of_very_many_clusters_and_names_the_first_are_kept_and_the_others_counted(tmp_path: Path) -> None:
+    before = {name: _run(0, name) for name in NAMES}
+    each = (f"RuntimeError: {'x' * (test // 26)}{chr(97 + test % 26)}" for test in count())
+    runs = {"elm": _very_many(1, "elm", each)}
+    verdicts = _judged(tmp_path / "alone", before, runs)
+    assert (len(verdicts.clusters), verdicts.more_clusters) == (CLUSTERS, 5)
+    runs["oak"] = _very_many(1, "oak", repeat("OSError: the same of all"))
+    (cluster,) = _judged(tmp_path / "both", before, runs).clusters
+    assert (len(cluster.also), cluster.tests) == (together.NAMES, 2 * (CLUSTERS + 5))

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
+
+from pydantic import Field
 
 from ootci.model.cluster import Cause, Cluster
 from ootci.model.device import RegisteredDevice, Tier
@@ -36,6 +39,8 @@ class ClustersFile(Published):
     """The newest nightly; null when there has been none."""
     clusters: tuple[Cluster, ...]
     """New ones first, then those of the most devices."""
+    more: Annotated[int, Field(exclude_if=lambda count: not count)] = 0
+    """How many there are besides; absent where there are none."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +173,12 @@ class Clusters:
     def pages(self, maker: PageMaker, reported: Mapping[str, Reported], gone: Names) -> Iterator[File]:
         """The list, its file, and a page for each cluster that is listed; ``reported`` is by device."""
         verdicts = self._verdicts
-        file = ClustersFile(judged_at=verdicts.judged_at, plan_id=verdicts.plan_id, clusters=verdicts.clusters)
+        file = ClustersFile(
+            judged_at=verdicts.judged_at,
+            plan_id=verdicts.plan_id,
+            clusters=verdicts.clusters,
+            more=verdicts.more_clusters,
+        )
         yield maker.show(
             "c/index.html", "clusters.html", page=file, shown_clusters=SHOWN, gone=gone.lately(), names=gone
         )

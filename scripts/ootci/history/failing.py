@@ -27,6 +27,9 @@ def failing_before(newest_first: Iterable[StoredRun]) -> tuple[str, ...] | None:
     wanted: set[str] | None = None
     failing: list[str] = []
     for run in islice(newest_first, MAX_RUNS):
+        # What failed on a torch that stood in for the one wanted is no evidence about that one.
+        if run.head.channel is None:
+            continue
         wanted = {report.suite for report in run.head.suites} if wanted is None else wanted
         complete = {report.suite for report in run.head.suites if report.state is ReportState.COMPLETE} - seen
         failing += [item.id for item in run.failures if item.suite in complete and not item.is_flaky]

@@ -94,7 +94,7 @@ def _near(history: History, device: str, test: str) -> str:
 def _says(run: StoredRun, test: str) -> bool | None:
     """Whether the test passed; None where the run is not on a nightly or came to no clear result."""
     outcome, is_flaky = run.result(test)
-    if is_flaky or run.head.torch_request.channel is not Channel.NIGHTLY:
+    if is_flaky or run.head.channel is not Channel.NIGHTLY:
         return None
     if outcome in FAILURES:
         return False

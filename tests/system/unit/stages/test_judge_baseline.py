@@ -11,6 +11,7 @@ import pytest
 from unit.samples import device, night, outcomes, plan, run
 
 from ootci.history.store import History
+from ootci.model.alert import Alert, Condition, Standing
 from ootci.model.capability import Capability
 from ootci.model.device import LostTests, RegisteredDevice, Unsupported
 from ootci.model.outcome import Counts
@@ -18,6 +19,7 @@ from ootci.model.plan import Plan, PlannedSuite
 from ootci.model.run import Run
 from ootci.model.torch_build import Channel, TorchBuild, TorchRequest
 from ootci.model.verdict import ChangeName, DeviceVerdict, VerdictName, Verdicts
+from ootci.stages.alert import conditions
 from ootci.stages.judge import judge
 
 V = VerdictName
@@ -243,6 +245,19 @@ def test_a_fallback_night_loses_no_tests_and_brings_none_back(tmp_path: Path) ->
     found = _judge(tmp_path, plan(4), run(4, integration=less))
     assert _strip(found)[2::2] == [V.LOST_TESTS, V.LOST_TESTS]
     assert _of(found).broken_since == night(2)
+
+
+def test_a_fallback_night_opens_closes_and_ages_no_issue(tmp_path: Path) -> None:
+    def alert(verdicts: Verdicts) -> Alert:
+        return next(item for item in conditions(verdicts) if item.condition is Condition.BROKEN)
+
+    bad = _fallback(run(1, **BAD))  # type: ignore[arg-type]
+    assert alert(_judge(tmp_path / "a", plan(0), run(0), plan(1), bad)).standing is Standing.UNKNOWN
+    broken = (plan(0), run(0), plan(1), run(1, **BAD))  # type: ignore[arg-type]
+    found = alert(_judge(tmp_path / "b", *broken, plan(2), _fallback(run(2)), plan(3), _fallback(run(3))))
+    assert (found.standing, found.good) == (Standing.UNKNOWN, ())
+    after = alert(_judge(tmp_path / "b", plan(4), run(4, **BAD)))  # type: ignore[arg-type]
+    assert (after.standing, after.began) == (Standing.PRESENT, night(1))
 
 
 def test_a_release_under_the_name_of_a_nightly_is_a_fallback_too(tmp_path: Path) -> None:

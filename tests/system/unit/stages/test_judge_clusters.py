@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import count, repeat
+from itertools import repeat
 from pathlib import Path
 
 import pytest
@@ -226,7 +226,7 @@ def _very_many(number: int, name: str, said: Iterator[str]) -> Run:
 
 def test_of_very_many_clusters_and_names_the_first_are_kept_and_the_others_counted(tmp_path: Path) -> None:
     before = {name: _run(0, name) for name in NAMES}
-    each = (f"RuntimeError: {'x' * (test // 26)}{chr(97 + test % 26)}" for test in count())
+    each = (f"RuntimeError: {'x' * (test // 26)}{chr(97 + test % 26)}" for test in range(CLUSTERS + 5))
     runs = {"elm": _very_many(1, "elm", each)}
     verdicts = _judged(tmp_path / "alone", before, runs)
     assert (len(verdicts.clusters), verdicts.more_clusters) == (CLUSTERS, 5)

@@ -18,6 +18,7 @@ from ootci.model.outcome import FAILURES, Attempt, Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.record import parse
 from ootci.model.run import Run
+from ootci.model.torch_build import Channel
 from ootci.model.verdict import AS_EXPECTED, ChangeName, DeviceVerdict, VerdictName, Verdicts
 from ootci.stages.judge import judge
 from ootci.stages.render import render
@@ -95,6 +96,11 @@ def test_the_plan_is_told_of_what_failed_for_good_only(tmp_path: Path) -> None:
     history = History(tmp_path)
     for number in range(3):
         history.append_plan(plan(number))
+    assert failing_before(history.newest_stored("dev")) is None
+    history.append_plan(plan(9))
+    instead = run(9, smoke={"one": "failed"})
+    release = instead.torch_request.model_copy(update={"channel": Channel.RELEASE})
+    history.append_run(instead.model_copy(update={"torch_request": release}))
     assert failing_before(history.newest_stored("dev")) is None
     history.append_run(run(0, smoke={"one": "error"}, integration={"two": "failed"}))
     assert failing_before(history.newest_stored("dev")) == (TWO, "smoke/test_x.py::one")

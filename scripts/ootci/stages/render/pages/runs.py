@@ -77,7 +77,8 @@ class RunPages:
             else:
                 yield self._old_page(page)
             # Attempts are in order, and the one that counts is the last of its nightly.
-            if page.latest and plan is not None and concerns(plan, self._named.name):
+            counts = page.latest and plan is not None and concerns(plan, self._named.name)
+            if plan is not None and counts and page.run.channel is not None:
                 base = base_of(base, as_planned(plan, page.stored) or page.stored)
 
     def _page(self, page: RunPage, plan: Plan | None, base: StoredRun | None, *, is_last: bool) -> Iterator[File]:

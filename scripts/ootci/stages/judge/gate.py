@@ -66,15 +66,11 @@ def decide(
         reason += _alone(alone, [name for name in gating if name not in alone])
     if overridden:
         reason += f"; overridden: {', '.join(sorted(overridden))}"
-    advisory = {
-        item.device.name: tuple(f"{suite.name}/" for suite in item.device.suites if not suite.required)
-        for item in registry
-    }
     return Gate(
         answer=answer,
         reason=reason,
         blocking=tuple(item.device for item in blocking),
-        blockers=tuple(_blocker(item, clusters, advisory.get(item.device, ())) for item in blocking),
+        blockers=_blockers(registry, blocking, clusters),
         without_result=silent,
         doubt=doubt,
         overridden=overridden,
@@ -164,6 +160,16 @@ def too_few(results: int, asked: int) -> str:
 def names_of(count: int) -> str:
     """How many gating devices there are, in words."""
     return f"{count} gating device" if count == 1 else f"{count} gating devices"
+
+
+def _blockers(
+    registry: Sequence[RegisteredDevice], blocking: Sequence[DeviceVerdict], clusters: Sequence[Cluster]
+) -> tuple[Blocker, ...]:
+    advisory = {
+        item.device.name: tuple(f"{suite.name}/" for suite in item.device.suites if not suite.required)
+        for item in registry
+    }
+    return tuple(_blocker(item, clusters, advisory.get(item.device, ())) for item in blocking)
 
 
 def _blocker(item: DeviceVerdict, clusters: Sequence[Cluster], advisory: tuple[str, ...]) -> Blocker:

@@ -68,7 +68,7 @@ def judge_pull_request(
     references = [item.device.name for item in registry if item.device.tier is Tier.REFERENCE]
     missing = next((name for name in references if name in silent), None)
     # Where only advisory devices take part, and none was left out by hand, there is nobody who could block it.
-    nobody = bool(effects) and not any(item.gates for item in effects)
+    nobody = not any(item.gates for item in effects)
     answer = answer_of(len(asked), len(asked) - len(silent), len(blocking), reference=missing is None)
     return PullRequestGate(
         answer="yes" if nobody else answer,

@@ -267,7 +267,7 @@ def _verdict(invented: Invented, runs: dict[int, Run]) -> DeviceVerdict:
         verdict=verdict,
         reason=REASONS.get(verdict) or f"{last.counts.passed} of {last.counts.executed} tests passed",
         verdict_since=nights[row].date,
-        broken_since=_broken_since(nights),
+        broken_since=None if verdict is V.PAUSED else _broken_since(nights),
         nights=len(nights) - row,
         broke_at=BROKE_AT.get(verdict),
         run_id=last.id if last else None,

@@ -16,7 +16,7 @@ class Kind(str, Enum):
     OWN_WORDS = "upstream regression, own words"
     """A PyTorch commit breaks the same tests on several devices, and each plugin has an error of its own for it."""
     SEEN_LATER = "upstream regression, seen later"
-    """A PyTorch commit breaks tests on several devices, one of which reports nothing on the first night."""
+    """A PyTorch commit breaks tests on several devices, some of which report nothing on the first night."""
     UPSTREAM_ON_ONE = "upstream regression, one device"
     """A PyTorch commit breaks tests on one device, whose plugin did not change."""
     PLUGIN_REGRESSION = "plugin regression"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
@@ -231,23 +230,6 @@ class Score:
                 text = f"{name}: {cluster.cause.value}, falsely: {part.first[0]}"
                 self._wrong(world, night, (truth.device,), text)
 
-    def numbers(self) -> dict[str, dict[str, int]]:
-        """Every number; of all but those under ``wrong``, more is better."""
-        found = {kind: _numbers(tally) for kind, tally in sorted(self.kinds.items())}
-        pages = {name: self.right[name] for name in sorted(self.pages)}
-        return {
-            **found,
-            "over": _numbers(self.mended),
-            "pages": {**pages, "verdict_since": self.verdict_since, "broken_since": self.broken_since},
-            "dated": {"rows": self.rows.right, "shared": self.shared.right, "gate": self.gate.right},
-            "wrong": {
-                "false alarms": self.false_alarms,
-                "missed alarms": self.missed_alarms,
-                "false changes": self.false_changes,
-                "false blame": self.false_blame,
-            },
-        }
-
     def table(self) -> str:
         """All of it, for people."""
         rows = [_row("what was to be told", "told", "verdict", "tests", "blame", "of")]
@@ -297,22 +279,6 @@ def _day(when: datetime | None) -> str:
     return "never" if when is None else f"{when:%Y-%m-%d}"
 
 
-def worse(now: dict[str, dict[str, int]], best: dict[str, dict[str, int]]) -> list[str]:
-    """Every number that is worse than it was, in words."""
-    found = []
-    for group, numbers in best.items():
-        for name, value in numbers.items():
-            is_now = now.get(group, {}).get(name, 0)
-            if (is_now > value) if group == "wrong" else (is_now < value):
-                found.append(f"{group}, {name}: {is_now}, was {value}")
-    return found
-
-
-def text_of(numbers: dict[str, dict[str, int]]) -> str:
-    """The numbers as they are kept."""
-    return json.dumps(numbers, indent=1) + "\n"
-
-
 def blame_of(said: DeviceVerdict, clusters: Sequence[Cluster], event: Event, tests: Container[str]) -> Blame | None:
     """Whom a page blames for an event; None when it blames nobody, or several.
 
@@ -337,10 +303,6 @@ def _breaks(cluster: Cluster, device: str, stages: Container[str]) -> bool:
 def _changed(said: Sequence[Change], expected: dict[str, ChangeName]) -> bool:
     found = {item.id: item.change for item in said}
     return all(found.get(test) is change for test, change in expected.items())
-
-
-def _numbers(tally: Tally) -> dict[str, int]:
-    return {"told": tally.told, "verdict": tally.verdict, "tests": tally.changes, "blame": tally.blame}
 
 
 def _row(*cells: object) -> str:

@@ -101,7 +101,8 @@ def _upstream_in_disguise(calendar: Calendar) -> None:
             calendar.reserve(devices, (first, first + 1, last + 1))
             calendar.add(kind, devices, first, last, tests, blame=Blame.UPSTREAM)
             if kind is Kind.SEEN_LATER:
-                calendar.add(Kind.SILENT, (calendar.random.choice(devices),), first, first)
+                for device in calendar.random.sample(devices, calendar.random.choice((1, 2))):
+                    calendar.add(Kind.SILENT, (device,), first, first)
 
 
 def _flaky_tests_fail_twice(calendar: Calendar) -> None:

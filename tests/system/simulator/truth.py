@@ -328,7 +328,8 @@ class Truth:
         """Whose fault something is, from what changed since it was well; ``built`` says whether the plugin is known."""
         if event.blame is Blame.NOBODY:
             return Blame.NOBODY
-        if event.blame is Blame.UPSTREAM and len(event.devices) > 1:
+        shown = [device for device in event.devices if self._arrived_on(device, condition.night)]
+        if event.blame is Blame.UPSTREAM and len(shown) > 1:
             return Blame.UPSTREAM
         before = base.night if base is not None else -1
         if any(self._coincides(event, other, before, condition.night) for other in self._world.events):
@@ -339,6 +340,9 @@ class Truth:
         torch = len({self._world.builds.torch(device, night).git_version for night in nights}) > 1
         plugin = len({self._world.builds.plugin(device, night).commit for night in nights}) > 1
         return {(True, False): Blame.SUSPECTED, (False, True): Blame.PLUGIN}.get((torch, plugin), Blame.UNCLEAR)
+
+    def _arrived_on(self, device: int, night: int) -> bool:
+        return _arrived(self._at(device, night), night)
 
     def _coincides(self, event: Event, other: Event, last_passed: int, night: int) -> bool:
         """Whether another device began to fail in the same test or stage at about that time, which misleads anybody."""

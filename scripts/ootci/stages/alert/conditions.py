@@ -250,7 +250,8 @@ def _is_told_with_others(item: DeviceVerdict, verdicts: Verdicts, issues: Mappin
         return True
     mine = [cluster for cluster in verdicts.clusters if item.device in _devices(cluster)]
     broken = [cluster for cluster in mine if cluster.cause not in _EXPECTED]
-    told = [cluster for cluster in broken if cluster.cause is Cause.UPSTREAM or cluster.signature.id in issues]
+    open_now = {name for name, issue in issues.items() if not issue.closed}
+    told = [cluster for cluster in broken if cluster.cause is Cause.UPSTREAM or cluster.signature.id in open_now]
     # No cluster holds lost tests.
     return bool(broken) and told == broken and item.verdict is not VerdictName.LOST_TESTS
 

@@ -282,6 +282,17 @@ def test_the_last_device_that_shows_what_was_upstream_gets_no_issue_of_its_own()
     assert [(one.act, one.number) for one in actions] == [(Act.REWRITE, 1)]
 
 
+def test_an_old_issue_of_several_devices_silences_no_device() -> None:
+    found = verdicts({"a": "or", "b": "or"}, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")])
+    issues = done((), decided(found, ()).actions)
+    for letters in ("oro", "oroo", "orooo"):
+        issues = done(issues, decided(verdicts({"a": letters, "b": letters}), issues).actions)
+    assert not issues[0].is_open
+    again = cluster(UPSTREAM, Cause.SUSPECTED_UPSTREAM, 6, "a")
+    keys = [one.key for one in decided(verdicts({"a": "orooor", "b": "oroooo"}, clusters=[again]), issues).actions]
+    assert keys == ["device-broken/a"]
+
+
 def test_lost_tests_besides_what_is_upstream_have_an_issue_and_are_no_good_night() -> None:
     found = verdicts({"a": "or", "b": "or"}, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")])
     issues = done((), decided(found, ()).actions)

@@ -170,7 +170,7 @@ def _of_nightly(
             registry,
             verdicts.devices,
             verdicts.clusters,
-            plan_id=verdicts.plan_id,
+            planned_at=verdicts.planned_at,
             doubt=doubt,
             only=only,
             alone=gate.alone,

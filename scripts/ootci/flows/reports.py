@@ -92,7 +92,7 @@ class Found:
     problem: str | None = None
 
 
-_FOLDER = re.compile(r"(?:run-(?P<of>[a-z0-9_]+)-(?P<attempt>[1-9]\d{0,8}))|(?P<device>[a-z0-9_]+)")
+_FOLDER = re.compile(r"run-(?P<of>[a-z0-9_]+)(?:-[\w.-]+)?-(?P<attempt>[1-9]\d{0,8})|(?P<device>[a-z0-9_]+)")
 """A run's folder has the name of its device, or of the artifact that its job uploaded."""
 
 

@@ -167,7 +167,7 @@ def test_a_pull_request_by_number_is_held_against_the_nightly(
     done = ("plan", "device/good", "device/worse")
     assert run.jobs == {**dict.fromkeys(done, "success"), "gate": "failure"}, run.digest
     said = str(run.events)
-    assert "may one merge: no (1 of 2 gating devices say no: worse (newly broken))" in said
+    assert "may one merge: no (1 of 2 gating devices newly broken: worse)" in said
     assert "- good: not worse" in said
     assert relay.state.asked == 0
 

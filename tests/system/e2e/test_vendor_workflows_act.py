@@ -169,7 +169,8 @@ def test_a_lost_card_is_the_machines_fault_and_nothing_is_built(
     )
     jobs = dict.fromkeys(("device/plan", "device/build", *SHARES, "device/collect"), "success")
     assert run.jobs == {**jobs, "device/gate": "failure"}, run.digest
-    assert f"{DEVICE} (INFRA)" in run.digest
+    assert f"{DEVICE}: INFRA" in run.digest
+    assert "may one merge: cannot say (none of 1 gating device has a result" in run.digest
     stages = {stage["name"]: stage["status"] for stage in _stages(run)}
     assert (stages["fetch"], stages["build"], stages["smoke"]) == ("failed", "not_run", "not_run")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta
 
 from ootci.model.cluster import Cluster
 from ootci.model.device import RegisteredDevice, Tier
@@ -13,6 +14,9 @@ NAMED = 5
 
 NO_RESULT = frozenset({VerdictName.PAUSED, VerdictName.NEVER_RAN, VerdictName.INFRA})
 """Verdicts that tell nothing about PyTorch."""
+ONE_NIGHT = timedelta(hours=20)
+"""A device that the newest nightly left out still has a result in one that began at most this long before: somebody who
+runs one device by hand takes nothing back that the nightly of the same day found on the others."""
 VOUCHING = AS_EXPECTED | {VerdictName.UNSTABLE}
 """Verdicts that are a yes: a test that passed when it was run again, or is flaky by its record, blocks nothing."""
 
@@ -22,7 +26,7 @@ def decide(
     devices: Sequence[DeviceVerdict],
     clusters: Sequence[Cluster] = (),
     *,
-    plan_id: str | None,
+    planned_at: datetime | None,
     doubt: str | None = None,
     only: Collection[str] = (),
     alone: tuple[str, ...] = (),
@@ -35,7 +39,7 @@ def decide(
         registry: every registered device.
         devices: their verdicts.
         clusters: what fails, by what it says.
-        plan_id: the newest nightly; None when there has been none.
+        planned_at: when the newest nightly was planned; None when there has been none.
         doubt: why the newest nightly cannot be trusted to be about tonight, where it cannot.
         only: these devices are asked for and no others, whatever their tier is.
         alone: of a run on somebody's own machine, the devices that it was of, where some were chosen: the gate says
@@ -47,7 +51,7 @@ def decide(
     gating = [item.device.name for item in registry if item.device.gates and item.device.paused is None]
     asked = sorted(only) or [name for name in gating if not alone or name in alone]
     judged = {item.device: item for item in devices}
-    silent = {name: why for name in asked if (why := _no_result(judged.get(name), plan_id)) is not None}
+    silent = {name: why for name in asked if (why := _no_result(judged.get(name), planned_at)) is not None}
     blocking = [judged[name] for name in asked if name not in silent and judged[name].verdict not in VOUCHING]
     wanted = {item.device for item in blocking} | silent.keys()
     overridden = {name: reason for name, reason in (overrides or {}).items() if name in wanted}
@@ -59,7 +63,7 @@ def decide(
     results = [judged[name] for name in asked if name not in silent]
     answer = answer_of(len(asked), len(results), len(blocking), reference=missing is None)
     reason = _reason(results, blocking, silent, missing)
-    doubt = "no nightly has run yet" if plan_id is None else doubt
+    doubt = "no nightly has run yet" if planned_at is None else doubt
     if said := doubt or _other_torch(results, torch):
         answer, reason = "cannot_say", said
     if alone and not only:
@@ -83,7 +87,7 @@ def has_result(verdict: VerdictName, run_id: str | None, *, fallback: bool) -> b
     return not fallback and verdict not in NO_RESULT and (verdict is not VerdictName.NO_DATA or run_id is not None)
 
 
-def _no_result(item: DeviceVerdict | None, plan_id: str | None) -> str | None:
+def _no_result(item: DeviceVerdict | None, planned_at: datetime | None) -> str | None:
     """Why a device tells nothing of the newest nightly; None where it does."""
     if item is None:
         return "nothing is known of it"
@@ -93,7 +97,7 @@ def _no_result(item: DeviceVerdict | None, plan_id: str | None) -> str | None:
     newest = item.history[-1] if item.history else None
     if newest is None or not has_result(item.verdict, newest.run_id, fallback=newest.fallback):
         return item.reason
-    if newest.plan_id != plan_id:
+    if planned_at is not None and newest.date < planned_at - ONE_NIGHT:
         return f"not in the newest nightly, last in {newest.plan_id}"
     return None
 

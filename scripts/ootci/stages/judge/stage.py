@@ -74,7 +74,7 @@ def judge(
             registry,
             devices,
             clusters,
-            plan_id=newest.id if newest else None,
+            planned_at=newest.created_at if newest else None,
             doubt=_future(known, now) or _stale(newest, now),
             alone=newest.alone if newest else (),
         ),

@@ -190,7 +190,7 @@ def test_a_nightly_in_the_future_hides_nothing_and_nobody_can_say(tmp_path: Path
 def test_another_torch_than_the_one_asked_about(tmp_path: Path) -> None:
     found = _judge(tmp_path, *_night(0))
     for torch, answer in (("2.14.0.dev20261101", "yes"), ("2.14.0.dev20261102", "cannot_say"), ("abc", "cannot_say")):
-        gate = decide(REGISTRY, found.devices, found.clusters, plan_id=found.plan_id, torch=torch)
+        gate = decide(REGISTRY, found.devices, found.clusters, planned_at=found.planned_at, torch=torch)
         assert gate.answer == answer
     assert gate.reason == "the newest nightly is of another torch than abc: ref tested 2.14.0.dev20261101+cpu"
 
@@ -199,7 +199,7 @@ def test_an_override_takes_a_device_out_of_the_question(tmp_path: Path) -> None:
     records = {"ref": None, "two": _broken(1, "two")}
     found = _judge(tmp_path, *_night(0), *_night(1, records))
     ask = {"ref": "its runner is being moved", "two": "known", "one": "fine"}
-    gate = decide(REGISTRY, found.devices, found.clusters, plan_id=found.plan_id, overrides=ask)
+    gate = decide(REGISTRY, found.devices, found.clusters, planned_at=found.planned_at, overrides=ask)
     assert (gate.answer, gate.overridden) == ("yes", {"ref": "its runner is being moved", "two": "known"})
     assert gate.reason.endswith("; overridden: ref, two")
 
@@ -230,3 +230,19 @@ def test_the_gate_keeps_a_record(tmp_path: Path) -> None:
     assert (record.nights, record.yes, record.no, record.cannot_say) == (10, 4, 5, 1)
     # Broken on nights 1 and 2; on 5, 7 and 9 not seen again: with the same torch, with another, and not known yet.
     assert (record.alarms, record.repeated, record.not_repeated, record.false_alarms, record.open) == (4, 1, 2, 1, 1)
+
+
+def test_a_run_of_one_device_by_hand_takes_nothing_back_that_the_nightly_of_the_day_found(tmp_path: Path) -> None:
+    def by_hand(hours: int) -> list[Plan | Run]:
+        asked, made = plan(2, ["one"]), run(2, "one")
+        date = night(1) + timedelta(hours=hours)
+        return [
+            asked.model_copy(update={"created_at": date}),
+            made.model_copy(update={"started_at": date, "finished_at": date + timedelta(minutes=9)}),
+        ]
+
+    same = _judge(tmp_path / "same", *_night(0), *_night(1, {"two": _broken(1, "two")}), *by_hand(6)).gate
+    assert _answer(same) == ("no", ("two",))
+    later = _judge(tmp_path / "later", *_night(0), *_night(1, {"two": _broken(1, "two")}), *by_hand(23)).gate
+    assert (later.answer, later.blocking) == ("cannot_say", ())
+    assert later.reason == "the reference device ref has no result: not in the newest nightly, last in night001"

@@ -35,7 +35,6 @@ _SECRET_NAME = re.compile(
     r"(^|_)(TOKEN|PASSWORD|PASSWD|SECRET|CREDENTIALS?|API_?KEY|ACCESS_KEY|PRIVATE_KEY)(_|$)", re.I
 )
 _SECRET_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s@]*:[^/\s@]+@", re.I)
-_NETWORK = re.compile(r"(^|\s)--net(work)?(=|\s|$)")
 
 
 @dataclass(frozen=True)
@@ -175,16 +174,6 @@ def _plugin(file: DeviceFile, _: date) -> Iterator[Problem]:
         )
 
 
-def _container(file: DeviceFile, _: date) -> Iterator[Problem]:
-    container = file.device.runner.container
-    if container is not None and container.options is not None and _NETWORK.search(container.options):
-        yield Problem(
-            "the container's options set the network, which GitHub Actions refuses",
-            file.place("runner", "container", "options"),
-            "leave `--network` out",
-        )
-
-
 def _limits(file: DeviceFile, _: date) -> Iterator[Problem]:
     limits, build = file.device.limits, file.device.build
     if limits.suite_minutes > limits.job_minutes:
@@ -247,7 +236,6 @@ _READING = ("file", "syntax", "keys")
 _NAME, _LISTS = "name", "lists in its folder"
 _LOOKS: dict[str, _Look] = {
     "plugin": _plugin,
-    "container": _container,
     "time-outs": _limits,
     "no secrets": _secrets,
     "known failures": _known_failures,

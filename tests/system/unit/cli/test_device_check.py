@@ -85,12 +85,6 @@ def _known(expires: str) -> str:
         ("limits: {suite_minutes: 50, job_minutes: 40}\n", "time-outs", 8, "a suite may take 50 minutes"),
         ("limits: {suite_minutes: 9, job_minutes: 59}\n", "time-outs", 8, "building may take 60 minutes"),
         ("limits:\n  job_minutes: 361\n", "time-outs", 9, "GitHub ends a job on its machine ubuntu-latest after 360"),
-        (
-            "runner:\n  container: {image: x, options: --network=host}\n",
-            "container",
-            9,
-            "the container's options set the network",
-        ),
         ("environment:\n  MY_API_KEY: abc\n", "no secrets", 9, "the variable MY_API_KEY looks like a secret"),
         ("build:\n  environment:\n    A: https://u:p@e.org\n", "no secrets", 10, "the variable A looks like a secret"),
         ("links: {homepage: 'https://u:p@e.org/'}\n", "no secrets", 8, "`links.homepage` holds a password"),
@@ -113,7 +107,7 @@ def test_what_would_go_wrong_later_is_said_beforehand(
     [
         "environment: {TOKENIZERS_PARALLELISM: 'false', AUTH_TOKEN: ''}\n",
         "runner: {labels: [self-hosted, mycard]}\nlimits: {job_minutes: 1440}\n",
-        "runner: {container: {image: x, options: --device /dev/net0 --networked}}\n",
+        "runner: {container: {image: x, options: --device /dev/net0}}\n",
     ],
 )
 def test_what_only_looks_alike_is_fine(ootci: Tool, folder: Path, extra: str) -> None:

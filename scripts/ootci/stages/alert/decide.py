@@ -99,7 +99,11 @@ def _of_one_device(alert: Alert, alerts: Sequence[Alert], kept: dict[str, list[_
     """The open issue of the device that first showed what several show now; it becomes the issue of them all."""
     for one in alerts:
         mine = one.condition is Condition.BROKEN and one.standing is Standing.WAITING and one.subject in alert.devices
-        if mine and one.began >= alert.began and one.key in kept and kept[one.key][0].issue.is_open:
+        if not mine or one.began < alert.began or one.key not in kept:
+            continue
+        issue = kept[one.key][0]
+        # One that waits for good nights since the device was mended is about something else.
+        if issue.issue.is_open and issue.remembered.seen >= one.began:
             return kept.pop(one.key)[0]
     return None
 

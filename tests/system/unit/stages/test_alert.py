@@ -259,6 +259,15 @@ def test_what_a_device_broke_before_stays_its_own_issue() -> None:
     assert [(one.act.value, one.number) for one in actions] == [("open", None), ("rewrite", 1)]
 
 
+def test_an_issue_that_waits_for_good_nights_is_not_that_of_a_new_failure() -> None:
+    issues = done((), decided(verdicts({"a": "ol", "b": "oo"}), ()).actions)
+    mended = verdicts({"a": "olo", "b": "ooo"})
+    issues = done(issues, decided(mended, issues).actions)
+    both = cluster(UPSTREAM, Cause.UPSTREAM, 4, "a", "b")
+    actions = decided(verdicts({"a": "olob", "b": "ooob"}, clusters=[both]), issues).actions
+    assert (actions[0].act, actions[0].key.partition("/")[0]) == (Act.OPEN, "probably-upstream")
+
+
 def test_a_cluster_that_goes_on_under_another_signature_keeps_its_issue() -> None:
     found = verdicts({"a": "or", "b": "or"}, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")])
     issues = done((), decided(found, ()).actions)

@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 from unit.render.pages import Element, read
 from unit.render.sample import DEVICES, Sample, registered
+from unit.samples import device, night, plan, run
 
 from ootci.history.store import History
+from ootci.model.torch_build import Channel, TorchBuild
 from ootci.model.verdict import Gate, VerdictName, Verdicts
+from ootci.stages.judge import judge
 from ootci.stages.render import render, step_summary
 
 
@@ -83,6 +86,19 @@ def test_a_fallback_is_said_in_the_row_and_in_a_banner(front: Element) -> None:
     banner = front.one("p", class_="banner")
     assert "release 2.13.0+cpu instead of nightly: no nightly build for the variant rocm7.1" in banner.text
     assert banner.one("a").attributes["href"] == "#ember"
+
+
+def test_a_control_on_a_fallback_says_on_which_torch_it_is_ok(tmp_path: Path) -> None:
+    registry, history, made = (device("ref", tier="reference"),), History(tmp_path / "data"), run(0, "ref")
+    update = {"channel": Channel.RELEASE, "version": "2.13.0+cpu", "fallback_reason": "no index"}
+    request, torch = made.torch_request.model_copy(update=update), TorchBuild(version="2.13.0+cpu")
+    history.append_plan(plan(0, ["ref"]))
+    history.append_run(made.model_copy(update={"torch_request": request, "torch": torch}))
+    render(registry, history, judge(registry, history, night(0)), tmp_path / "site")
+    gate, control = (
+        item.one("h2").text for item in read(tmp_path / "site" / "index.html").find("section", class_="answer")
+    )
+    assert (gate.strip(), control.strip()) == ("Cannot say", "Control OK on 2.13.0+cpu")
 
 
 def test_the_page_says_when_it_was_built_and_of_which_nightly(front: Element) -> None:

@@ -112,7 +112,7 @@ def answer_of(asked: int, results: int, blocking: int, *, reference: bool) -> An
         reference: whether no reference device is without a result.
 
     """
-    if not results or 2 * results < asked or not reference:
+    if not (reference and _are_enough(results, asked)):
         return "cannot_say"
     return "no" if blocking else "yes"
 
@@ -124,14 +124,11 @@ def _reason(
     missing: str | None,
 ) -> str:
     """Why the answer is as it is."""
-    asked = len(results) + len(silent)
-    without = "".join(f"; {name}: {why}" for name, why in silent.items())
+    asked, without = len(results) + len(silent), named(silent)
     if not asked:
         return "no gating device is asked, so nothing speaks for merging"
-    if missing is not None:
-        return f"the reference device {missing} has no result: {silent[missing]}"
-    if not results or 2 * len(results) < asked:
-        return f"{too_few(len(results), asked)}{without}"
+    if said := too_little(asked, silent, missing):
+        return said
     if blocking:
         names = ", ".join(f"{item.device} ({item.verdict.value})" for item in blocking)
         return f"{len(blocking)} of {names_of(asked)} not as expected: {names}{without}"
@@ -155,10 +152,31 @@ def _alone(alone: Sequence[str], silent: Sequence[str]) -> str:
     return f"; this run on one machine was of {', '.join(alone)} alone{left}"
 
 
-def too_few(results: int, asked: int) -> str:
-    """That fewer than half of the devices have a result."""
+def too_little(asked: int, silent: Mapping[str, str], missing: str | None) -> str | None:
+    """Why nobody can say; None where the reference and at least half of the devices have a result.
+
+    Args:
+        asked: how many devices are asked.
+        silent: why some of them have no result, by name.
+        missing: a reference device among those, if there is one.
+
+    """
+    if missing is not None:
+        return f"the reference device {missing} says nothing about this PyTorch: {silent[missing]}"
+    results = asked - len(silent)
+    if _are_enough(results, asked):
+        return None
     count = f"{results} of" if results else "none of"
-    return f"{count} {names_of(asked)} {'have' if results > 1 else 'has'} a result"
+    return f"{count} {names_of(asked)} {'have' if results > 1 else 'has'} a result{named(silent)}"
+
+
+def _are_enough(results: int, asked: int) -> bool:
+    return bool(results) and 2 * results >= asked
+
+
+def named(silent: Mapping[str, str]) -> str:
+    """Each device without a result, and why, to be put behind an answer's reason."""
+    return "".join(f"; {name}: {why}" for name, why in silent.items())
 
 
 def names_of(count: int) -> str:

@@ -19,7 +19,7 @@ from ootci.model.run import Run
 from ootci.model.verdict import VerdictName
 
 from .course import Known
-from .gate import answer_of, names_of, too_few
+from .gate import answer_of, named, names_of, too_little
 from .night import Judged
 from .witnesses import Witnesses
 
@@ -87,20 +87,16 @@ def _reason(
     silent: Mapping[str, str],
     missing: str | None,
 ) -> str:
-    without = "".join(f"; {name}: {why}" for name, why in silent.items())
     if not effects:
         return "no device is tested on it"
     if not asked:
         return "no gating device takes part in it"
-    if missing is not None:
-        return f"the reference device {missing} has no result: {silent[missing]}"
-    results = len(asked) - len(silent)
-    if not results or 2 * results < len(asked):
-        return f"{too_few(results, len(asked))}{without}"
+    if said := too_little(len(asked), silent, missing):
+        return said
     if blocking:
         names = ", ".join(item.device for item in blocking)
-        return f"{len(blocking)} of {names_of(len(asked))} newly broken: {names}{without}"
-    return f"none of {names_of(results)} is newly broken{without}"
+        return f"{len(blocking)} of {names_of(len(asked))} newly broken: {names}{named(silent)}"
+    return f"none of {names_of(len(asked) - len(silent))} is newly broken{named(silent)}"
 
 
 def _effect(plan: Plan, device: str, reported: Run | None, history: History, gates: bool) -> Effect:

@@ -3,43 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from datetime import date, timedelta
+from collections.abc import Mapping
+from datetime import date
+from functools import partial
 from pathlib import Path
 
 import pytest
 from unit.samples import device, night, outcomes, plan, run
+from unit.stages.judging import judged
 
-from ootci.history.store import History
 from ootci.model.alert import Alert, Condition, Standing
 from ootci.model.capability import Capability
-from ootci.model.device import LostTests, RegisteredDevice, Unsupported
+from ootci.model.device import LostTests, Unsupported
 from ootci.model.outcome import Counts
 from ootci.model.plan import Plan, PlannedSuite
 from ootci.model.run import Run
 from ootci.model.torch_build import Channel, TorchBuild, TorchRequest
 from ootci.model.verdict import ChangeName, DeviceVerdict, VerdictName, Verdicts
 from ootci.stages.alert import conditions
-from ootci.stages.judge import judge
 
 V = VerdictName
 REFERENCE = device("ref", tier="reference")
+_judge = partial(judged, registry=(device(),))
 
 
 def _names(*spans: range, file: str = "t") -> dict[str, str]:
     return {f"{file}{number:03d}": "passed" for span in spans for number in span}
-
-
-def _judge(tmp_path: Path, *records: Plan | Run, registry: Sequence[RegisteredDevice] = (device(),)) -> Verdicts:
-    history = History(tmp_path / "data")
-    newest = night(0)
-    for record in records:
-        if isinstance(record, Plan):
-            history.append_plan(record)
-            newest = max(newest, record.created_at)
-        else:
-            history.append_run(record)
-    return judge(tuple(registry), history, newest + timedelta(hours=1))
 
 
 def _strip(verdicts: Verdicts, name: str = "dev") -> list[VerdictName]:

@@ -2,43 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 from unit.samples import device, night, plan, run
+from unit.stages.judging import judged
 
-from ootci.history.store import History
 from ootci.model.build import StageStatus
-from ootci.model.device import RegisteredDevice
 from ootci.model.outcome import Attempt, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import Run
 from ootci.model.torch_build import Channel, TorchBuild
-from ootci.model.verdict import Gate, VerdictName, Verdicts
-from ootci.stages.judge import STALE_AFTER, decide, judge
+from ootci.model.verdict import Gate, VerdictName
+from ootci.stages.judge import STALE_AFTER, decide
 
 NAMES = ("ref", "one", "two", "npu", "far")
 REGISTRY = tuple(device(name, tier="reference" if name == "ref" else "gating") for name in NAMES)
 V = VerdictName
-
-
-def _judge(
-    tmp_path: Path,
-    *records: Plan | Run,
-    registry: Sequence[RegisteredDevice] = REGISTRY,
-    now: datetime | None = None,
-) -> Verdicts:
-    history = History(tmp_path / "data")
-    newest = night(0)
-    for record in records:
-        if isinstance(record, Plan):
-            history.append_plan(record)
-            newest = max(newest, record.created_at)
-        else:
-            history.append_run(record)
-    return judge(tuple(registry), history, now or newest + timedelta(hours=1))
+_judge = partial(judged, registry=REGISTRY)
 
 
 def _night(number: int, runs: Mapping[str, Run | None] | None = None) -> list[Plan | Run]:
@@ -162,7 +146,7 @@ def test_without_the_reference_nobody_can_say(tmp_path: Path) -> None:
     records = _night(1, {"ref": run(1, "ref", stages={"check": "failed"}), "two": _broken(1, "two")})
     gate = _judge(tmp_path, *_night(0), *records).gate
     assert (gate.answer, gate.blocking) == ("cannot_say", ("two",))
-    assert gate.reason == "the reference device ref has no result: check: check failed"
+    assert gate.reason == "the reference device ref says nothing about this PyTorch: check: check failed"
 
 
 def test_an_old_release_never_says_yes(tmp_path: Path) -> None:
@@ -245,4 +229,7 @@ def test_a_run_of_one_device_by_hand_takes_nothing_back_that_the_nightly_of_the_
     assert _answer(same) == ("no", ("two",))
     later = _judge(tmp_path / "later", *_night(0), *_night(1, {"two": _broken(1, "two")}), *by_hand(23)).gate
     assert (later.answer, later.blocking) == ("cannot_say", ())
-    assert later.reason == "the reference device ref has no result: not in the newest nightly, last in night001"
+    assert (
+        later.reason
+        == "the reference device ref says nothing about this PyTorch: not in the newest nightly, last in night001"
+    )

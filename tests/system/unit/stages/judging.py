@@ -1,0 +1,31 @@
+"""A history that is made of plans and runs, and judged an hour after the newest plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from unit.samples import night
+
+from ootci.history.store import History
+from ootci.model.device import RegisteredDevice
+from ootci.model.plan import Plan
+from ootci.model.run import Run
+from ootci.model.verdict import Verdicts
+from ootci.stages.judge import judge
+
+
+def judged(
+    tmp_path: Path, *records: Plan | Run, registry: Sequence[RegisteredDevice], now: datetime | None = None
+) -> Verdicts:
+    """What the judge says of a history of these records, in the order in which they come."""
+    history = History(tmp_path / "data")
+    newest = night(0)
+    for record in records:
+        if isinstance(record, Plan):
+            history.append_plan(record)
+            newest = max(newest, record.created_at)
+        else:
+            history.append_run(record)
+    return judge(tuple(registry), history, now or newest + timedelta(hours=1))

@@ -1,4 +1,4 @@
-"""Which failing tests of a night are nobody's fault: known, flaky by their record, or without a connection."""
+"""Failing tests that do not count against a device: known, flaky by their record, or without a connection."""
 
 from __future__ import annotations
 

@@ -73,6 +73,6 @@ class PullRequestGate(Record):
     without_result: Annotated[dict[str, str], Field(exclude_if=lambda names: not names)] = Field(default_factory=dict)
     """Why nothing is known of the pull request on a gating device, by name; absent where all have a result."""
     overridden: dict[str, str] = Field(default_factory=dict)
-    """Why a device is not asked, by name, as whoever asked said."""
+    """The reason given for each override, by name of the device."""
     devices: tuple[Effect, ...]
     """One per device that the pull request's plan expects."""

@@ -181,7 +181,7 @@ class _Builder:
 
 
 def _not_text(text: str) -> str | None:
-    """The first character that deceives whoever reads the text; None where all is well."""
+    """The first control, bidirectional or invisible character; None where there is none."""
     if text.isascii() and text.isprintable():
         return None
     return next((one for one in text if one not in "\t\n" and unicodedata.category(one) in _NOT_TEXT), None)

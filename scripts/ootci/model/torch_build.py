@@ -76,7 +76,7 @@ class TorchBuild(Record):
 
 
 def is_release(version: str) -> bool:
-    """Whether a version is that of a release; not where nobody can read it."""
+    """Whether a version is that of a release; false for a version that cannot be parsed."""
     try:
         return not Version(version).is_prerelease
     except InvalidVersion:

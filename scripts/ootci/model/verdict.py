@@ -283,9 +283,9 @@ class Gate(Record):
     """Why a gating device has no result on the newest nightly, by name: such a device neither blocks nor vouches.
     Absent where all have one."""
     doubt: Annotated[str | None, Field(exclude_if=lambda why: why is None)] = None
-    """Why the newest nightly is not about tonight's torch, so that nobody can say; absent where it is."""
+    """Why the newest nightly is no evidence about tonight's torch: then the answer is cannot_say. Else absent."""
     overridden: dict[str, str] = Field(default_factory=dict)
-    """Why a device is not asked, by name, as whoever asked said."""
+    """The reason given for each override, by name of the device."""
     reason: str
     """One sentence."""
     alone: Annotated[tuple[str, ...], Field(exclude_if=lambda names: not names)] = ()
@@ -303,7 +303,7 @@ class GateRecord(Record):
     no: int = 0
     """How often it said no."""
     cannot_say: int = 0
-    """How often nobody could say."""
+    """How often the answer was cannot_say."""
     alarms: int = 0
     """Nights on which it said no for a failure that its device did not have on the night before."""
     repeated: int = 0

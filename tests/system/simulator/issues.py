@@ -9,7 +9,7 @@ from ootci.model.alert import Condition
 from ootci.model.verdict import BROKEN, VerdictName
 
 from .event import Blame
-from .truth import Expected, Page
+from .page import Expected, Page
 from .world import World
 
 GOOD_NIGHTS = 3

@@ -12,7 +12,7 @@ from ootci.model.verdict import BROKEN, Change, ChangeName, DeviceVerdict, Verdi
 
 from .event import JUDGING, Blame, Event, Kind
 from .fleet import Tier
-from .truth import Expected, Page, Shared
+from .page import Expected, Page, Shared
 from .world import Night, World
 
 ALARMS = frozenset({ChangeName.REGRESSION, ChangeName.NEW_FAILURE})

@@ -13,7 +13,7 @@ _CAPABILITIES = {"IPC_LOCK", "SYS_NICE", "SYS_PTRACE"}
 _WHOLE_MACHINE = re.compile(
     r"/dev/(?:(?:mem|kmem|port|mapper|disk|block)\b|(?:sd|hd|vd|xvd|nvme|dm-|loop|md)[a-z0-9]*)"
 )
-"""Memory and disks: whoever has them has the machine."""
+"""Memory and disks: a container that has them controls the machine."""
 
 
 def _any(value: str) -> bool:

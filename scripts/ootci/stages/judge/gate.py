@@ -1,4 +1,4 @@
-"""May one merge? Yes, no, or nobody can say."""
+"""The gate's answer: yes, no or cannot_say."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ NAMED = 5
 NO_RESULT = frozenset({VerdictName.PAUSED, VerdictName.NEVER_RAN, VerdictName.INFRA})
 """Verdicts that tell nothing about PyTorch."""
 ONE_NIGHT = timedelta(hours=20)
-"""A device that the newest nightly left out still has a result in one that began at most this long before: somebody who
-runs one device by hand takes nothing back that the nightly of the same day found on the others."""
+"""The greatest age of a result, against the newest nightly, of a device that this nightly left out: a run of one device
+by hand must not take away what the nightly of the same day found on the others."""
 VOUCHING = AS_EXPECTED | {VerdictName.UNSTABLE}
 """Verdicts that are a yes: a test that passed when it was run again, or is flaky by its record, blocks nothing."""
 
@@ -103,7 +103,7 @@ def _no_result(item: DeviceVerdict | None, planned_at: datetime | None) -> str |
 
 
 def answer_of(asked: int, results: int, blocking: int, *, reference: bool) -> Answer:
-    """The answer of a nightly that nobody doubts.
+    """The answer of a nightly without a doubt about its date or torch.
 
     Args:
         asked: how many devices are asked.

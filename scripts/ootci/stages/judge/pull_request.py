@@ -67,11 +67,11 @@ def judge_pull_request(
     blocking = [item for item in asked if item.effect is EffectName.NEWLY_BROKEN]
     references = [item.device.name for item in registry if item.device.tier is Tier.REFERENCE]
     missing = next((name for name in references if name in silent), None)
-    # Where only advisory devices take part, and none was left out by hand, there is nobody who could block it.
-    nobody = not any(item.gates for item in effects)
+    # Only gating devices block: a pull request in which none takes part may be merged.
+    no_gating = not any(item.gates for item in effects)
     answer = answer_of(len(asked), len(asked) - len(silent), len(blocking), reference=missing is None)
     return PullRequestGate(
-        answer="yes" if nobody else answer,
+        answer="yes" if no_gating else answer,
         reason=_reason(effects, asked, blocking, silent, missing),
         blocking=tuple(item.device for item in blocking),
         without_result=silent,
@@ -101,13 +101,13 @@ def _reason(
 
 def _effect(plan: Plan, device: str, reported: Run | None, history: History, gates: bool) -> Effect:
     nights = _nights(history, device, reported)
-    known, nobody = Known(), Witnesses((), history, ())
+    known, no_witnesses = Known(), Witnesses((), history, ())
     before: Judged | None = None
     for planned, night in reversed(nights):
-        before = known.judge(planned, night, device, nobody, ever=True)
+        before = known.judge(planned, night, device, no_witnesses, ever=True)
         known.add(night, before)
     run = as_planned(plan, stored(reported, history.tests, signatures_of(reported)) if reported else None)
-    judged = known.judge(plan, run, device, nobody, ever=True)
+    judged = known.judge(plan, run, device, no_witnesses, ever=True)
     if run is None:
         return Effect(device=device, effect=EffectName.NO_DATA, gates=gates, verdict=judged.verdict, reason="no report")
     base, excuses = known.before, judged.excuses

@@ -1,4 +1,4 @@
-"""Which lost tests nobody runs any more: evidence that the suite changed and not the device."""
+"""Lost tests that the other devices no longer run either: evidence that the suite changed and not the device."""
 
 from __future__ import annotations
 

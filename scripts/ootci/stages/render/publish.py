@@ -42,7 +42,7 @@ def publish(files: Iterable[File], site: Path) -> None:
     fresh, old = site.with_name(f".{site.name}.{mark}.new"), site.with_name(f".{site.name}.{mark}.old")
     try:
         fresh.mkdir(parents=True)
-        # Whoever renders holds the folder that it writes: of one that was killed nobody does.
+        # A running rendering holds a lock on its folder, a killed one does not.
         with held(fresh):
             _remove_left(site)
             _write(files, fresh)

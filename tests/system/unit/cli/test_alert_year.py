@@ -14,7 +14,8 @@ from simulator import World
 from simulator.event import Blame
 from simulator.issues import Issues, Key
 from simulator.memory import Memory
-from simulator.truth import Page, Truth
+from simulator.page import Page
+from simulator.truth import Truth
 from unit.samples import DEVICE_YAML
 
 from ootci.adapters import github_rest

@@ -1,0 +1,153 @@
+"""alert: issues of failures that several devices share, and of one device beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from unit.stages.alert_nights import cluster, decided, done, verdicts
+
+from ootci.adapters.github_issues import Issue
+from ootci.model.cluster import Cause
+from ootci.stages.alert import Act, remembered_in
+
+BROKEN, SILENT, MACHINE = "device-broken/dev", "device-silent/dev", "device-infrastructure/dev"
+
+UPSTREAM = "RuntimeError: a kernel is gone"
+
+
+def test_what_is_probably_upstream_has_one_issue_for_all_its_devices() -> None:
+    found = verdicts({"a": "or", "b": "or"}, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")])
+    (action,) = decided(found, ()).actions
+    assert (action.act, action.labels) == (Act.OPEN, ("probably-upstream",))
+    issues = done((), [action])
+    more = verdicts(
+        {"a": "orf", "b": "orf", "c": "oor"}, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 3, "a", "b", "c", began=1)]
+    )
+    (again,) = decided(more, issues).actions
+    assert (again.act, again.why, again.comment) == (Act.REWRITE, "new with c", None)
+
+
+def test_what_one_device_showed_first_is_the_issue_of_all_that_show_it_later() -> None:
+    alone = cluster(UPSTREAM, Cause.SUSPECTED_UPSTREAM, 2, "a")
+    issues = done((), decided(verdicts({"a": "or", "b": "on"}, clusters=[alone]), ()).actions)
+    assert [remembered_in(issue.body).key for issue in issues] == ["device-broken/a", "device-silent/b"]  # type: ignore[union-attr]
+    together = cluster(UPSTREAM, Cause.UPSTREAM, 3, "a", "b", began=1)
+    found = verdicts({"a": "orf", "b": "onr"}, clusters=[together])
+    actions = decided(found, issues).actions
+    assert [(one.act.value, one.number, one.key.partition("/")[0]) for one in actions] == [
+        ("rewrite", 1, "probably-upstream"),
+        ("rewrite", 2, "device-silent"),
+    ]
+    assert decided(found, done(issues, actions)).actions == ()
+
+
+def test_what_a_device_broke_before_stays_its_own_issue() -> None:
+    issues = done((), decided(verdicts({"a": "or", "b": "oo"}), ()).actions)
+    both = cluster(UPSTREAM, Cause.UPSTREAM, 3, "a", "b")
+    actions = decided(verdicts({"a": "orr", "b": "oor"}, clusters=[both]), issues).actions
+    assert [(one.act.value, one.number) for one in actions] == [("open", None), ("rewrite", 1)]
+
+
+def test_an_issue_that_waits_for_good_nights_is_not_that_of_a_new_failure() -> None:
+    issues = done((), decided(verdicts({"a": "ol", "b": "oo"}), ()).actions)
+    mended = verdicts({"a": "olo", "b": "ooo"})
+    issues = done(issues, decided(mended, issues).actions)
+    both = cluster(UPSTREAM, Cause.UPSTREAM, 4, "a", "b")
+    actions = decided(verdicts({"a": "olob", "b": "ooob"}, clusters=[both]), issues).actions
+    assert (actions[0].act, actions[0].key.partition("/")[0]) == (Act.OPEN, "probably-upstream")
+
+
+def test_a_cluster_that_goes_on_under_another_signature_keeps_its_issue() -> None:
+    found = verdicts({"a": "or", "b": "or"}, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")])
+    issues = done((), decided(found, ()).actions)
+    renamed = verdicts(
+        {"a": "orf", "b": "orf"}, clusters=[cluster("as b has it", Cause.UPSTREAM, 3, "a", "b", began=1)]
+    )
+    actions = decided(renamed, issues).actions
+    assert [(one.act, one.number) for one in actions] == [(Act.REWRITE, 1)]
+    # Another failure of the same tests is another event, after this one was closed.
+    closed = done(
+        issues, [replace(actions[0], act=Act.CLOSE, body=issues[0].body.replace('"seen"', '"closed":true,"seen"'))]
+    )
+    assert decided(renamed, closed).actions[0].act is Act.OPEN
+
+
+def test_the_last_device_that_shows_what_was_upstream_gets_no_issue_of_its_own() -> None:
+    found = verdicts({"a": "or", "b": "or"}, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")])
+    issues = done((), decided(found, ()).actions)
+    left = cluster(UPSTREAM, Cause.SUSPECTED_UPSTREAM, 3, "b", began=1)
+    actions = decided(verdicts({"a": "oro", "b": "orf"}, clusters=[left]), issues).actions
+    assert [(one.act, one.number) for one in actions] == [(Act.REWRITE, 1)]
+
+
+def test_an_old_issue_of_several_devices_silences_no_device() -> None:
+    found = verdicts({"a": "or", "b": "or"}, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")])
+    issues = done((), decided(found, ()).actions)
+    for letters in ("oro", "oroo", "orooo"):
+        issues = done(issues, decided(verdicts({"a": letters, "b": letters}), issues).actions)
+    assert not issues[0].is_open
+    again = cluster(UPSTREAM, Cause.SUSPECTED_UPSTREAM, 6, "a")
+    keys = [one.key for one in decided(verdicts({"a": "orooor", "b": "oroooo"}, clusters=[again]), issues).actions]
+    assert keys == ["device-broken/a"]
+
+
+def test_lost_tests_besides_what_is_upstream_have_an_issue_and_are_no_good_night() -> None:
+    found = verdicts({"a": "or", "b": "or"}, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")])
+    issues = done((), decided(found, ()).actions)
+    lost = verdicts({"a": "orl", "b": "orl"}, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 3, "a", "b", began=1)])
+    assert [one.key for one in decided(lost, issues).actions] == [
+        issues_key(issues),
+        "device-broken/a",
+        "device-broken/b",
+    ]
+    for letters in ("orl", "orll", "orlll", "orllll"):
+        actions = decided(verdicts({"a": letters, "b": letters}), issues).actions
+        assert [one for one in actions if one.number == 1 and one.act is Act.CLOSE] == []
+        issues = done(issues, actions)
+
+
+def issues_key(issues: Sequence[Issue]) -> str:
+    kept = remembered_in(issues[0].body)
+    assert kept is not None
+    return kept.key
+
+
+def test_a_device_that_has_failures_of_its_own_besides_has_its_own_issue() -> None:
+    both = [cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b"), cluster("its own", Cause.PLUGIN, 2, "a")]
+    keys = [one.key for one in decided(verdicts({"a": "or", "b": "or"}, clusters=both), ()).actions]
+    assert keys[1:] == ["device-broken/a"]
+
+
+@pytest.mark.parametrize("cause", [Cause.KNOWN, Cause.FLAKY, Cause.CORE_DEFECT, Cause.INFRASTRUCTURE])
+def test_failures_besides_that_break_no_device_make_no_issue_of_its_own(cause: Cause) -> None:
+    both = [cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b"), cluster("another", cause, 2, "a")]
+    assert len(decided(verdicts({"a": "or", "b": "or"}, clusters=both), ()).actions) == 1
+
+
+def test_a_nightly_of_one_device_changes_nothing_for_the_others() -> None:
+    """Its clusters know only that one, so that nobody can tell of the others whose they were."""
+    found = verdicts({"a": "or", "b": "or"}, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")])
+    issues = done((), decided(found, ()).actions)
+    assert decided(verdicts({"a": "or", "b": "or", "c": "ooo"}), issues).actions == ()
+
+
+def test_what_was_upstream_is_closed_when_its_devices_ran_without_it() -> None:
+    found = verdicts({"a": "or", "b": "or"}, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")])
+    issues = done((), decided(found, ()).actions)
+    acts = []
+    for letters in ("orb", "orbo", "orboo", "orbooo"):
+        actions = decided(verdicts({"a": letters, "b": "or" + "n" * (len(letters) - 2)}), issues).actions
+        acts.append([one.act.value for one in actions if one.key.startswith("probably")])
+        issues = done(issues, actions)
+    assert acts == [[], ["rewrite"], ["rewrite"], ["close"]]
+
+
+def test_what_vendors_know_of_by_now_still_fails() -> None:
+    found = verdicts({"a": "or", "b": "or"}, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")])
+    issues = done((), decided(found, ()).actions)
+    known = verdicts({"a": "ork", "b": "ork"}, clusters=[cluster(UPSTREAM, Cause.KNOWN, 3, "a", "b", began=1)])
+    issues = done(issues, decided(known, issues).actions)
+    assert issues[0].is_open
+    assert decided(known, ()).actions == ()

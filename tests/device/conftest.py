@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     import torch
 
 RECORDER = "device-suites"
+PARSES = 5
+"""How often the source of a failing test is parsed for its report."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -52,6 +55,19 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         count = under_test.device_count(name)
         if count < cards.args[0]:
             pytest.skip(f"needs {cards.args[0]} cards, torch counts {count}")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport | None:
+    """Make a report as pytest does, again where another thread parsed at the same moment.
+
+    Python's parser then raises SystemError (pytest issue 10763), which would end the whole run. Threads that load data
+    parse whenever they format a traceback.
+    """
+    for _ in range(PARSES):
+        with suppress(SystemError):
+            return pytest.TestReport.from_item_and_call(item, call)
+    return None
 
 
 @pytest.fixture(scope="session", autouse=True)

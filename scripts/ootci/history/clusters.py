@@ -9,6 +9,7 @@ from datetime import datetime
 from itertools import combinations
 
 from ootci.history.cause import Began, Blamed, Source, any_of, blame, plugins
+from ootci.history.signature import short
 from ootci.history.spell import spell_between
 from ootci.model.cluster import Cause, Cluster, ClusterDevice
 from ootci.model.signature import Signature
@@ -61,7 +62,8 @@ def clusters_of(plan_id: str, sources: Sequence[Source], failing: Iterable[Faili
     """Every failure of a night in exactly one cluster; what began this night first, then what most devices share.
 
     Failures are alike when they have one name, or when the same test or stage began to fail on several devices in
-    overlapping ranges of nights, whatever each vendor's error says.
+    overlapping ranges of nights, whatever each vendor's error says. So are tests whose failures only the test itself
+    names, such as crashes and wrong values, where they began on the same nights on the same several devices.
 
     Args:
         plan_id: the night.
@@ -100,7 +102,23 @@ def _alike(by_test: Mapping[str, Sequence[Failing]]) -> list[list[Failing]]:
     groups: dict[Signature, list[Failing]] = defaultdict(list)
     for item in failing:
         groups[root(item.name)].append(item)
-    return list(groups.values())
+    together: dict[object, list[Failing]] = defaultdict(list)
+    for name, items in groups.items():
+        together[_nights_of_one_test(items) or name] += items
+    return list(together.values())
+
+
+def _nights_of_one_test(failing: Sequence[Failing]) -> frozenset[tuple[str, Spell]] | None:
+    """On which devices and nights one test began to fail; None where an error or another test says more, or one device.
+
+    A change in PyTorch that makes values wrong breaks many tests at once, each of which names its own failure.
+    """
+    unexpected = [item for item in failing if item.settled is None]
+    tests = {item.test_id for item in failing}
+    if len({item.device for item in unexpected}) < 2 or len(tests) > 1:
+        return None
+    named = all(item.name.text.startswith(short(item.test_id)) for item in unexpected)
+    return frozenset((item.device, item.spell) for item in unexpected) if named else None
 
 
 def _own_errors(stages: Sequence[Failing]) -> list[Failing]:

@@ -111,7 +111,7 @@ def _named(device: str, told: str, text: str | None, test_id: str) -> Signature:
     if kind is None or kind in _OF_THE_TEST:
         place = place_in_torch(text) if text else None
         said = _assertion(device, rest, text)
-        return Signature.of(": ".join(filter(None, [place or _short(test_id), kind, said])))
+        return Signature.of(": ".join(filter(None, [place or short(test_id), kind, said])))
     said = normalise(rest, device)
     if kind in _SAYS_LITTLE or len(_WORD.findall(said)) < 2:
         return _placed(f"{kind}: {said}" if said else kind, text, test_id)
@@ -135,10 +135,11 @@ def _assertion(device: str, said: str, text: str | None) -> str:
 
 def _placed(what: str, text: str | None, test_id: str) -> Signature:
     place = place_in_torch(text) if text else None
-    return Signature.of(f"{what} in {place}" if place else f"{_short(test_id)}: {what}")
+    return Signature.of(f"{what} in {place}" if place else f"{short(test_id)}: {what}")
 
 
-def _short(test_id: str) -> str:
+def short(test_id: str) -> str:
+    """A test's id as names of failures have it."""
     if len(test_id) <= MAX_ID:
         return test_id
     return f"{test_id[: MAX_ID - 9]}~{hashlib.sha256(test_id.encode('utf-8', 'replace')).hexdigest()[:8]}"

@@ -70,7 +70,7 @@ class Alert(Record):
     cluster: str | None = None
     """Of failures of several devices, the id of the signature that they have on that nightly."""
     tests: tuple[str, ...] = ()
-    """Of failures of several devices, the first tests or stages that fail."""
+    """Of failures, the first tests or stages that fail."""
     good: tuple[Time, ...] = ()
     """The nights, oldest first, that showed that it was not so, up to the newest."""
 
@@ -94,7 +94,7 @@ class Remembered(Record):
     devices: tuple[str, ...] = ()
     """The devices that it concerned."""
     tests: tuple[str, ...] = ()
-    """Of failures of several devices, the first tests or stages that failed."""
+    """Of failures, the first tests or stages that failed."""
     closed: bool = False
     """Whether we closed it ourselves; a closed issue that does not say so was closed by hand."""
     dismissed: Time | None = None

@@ -55,12 +55,15 @@ class ClusterDevice(Record):
 
 
 class Cluster(Record):
-    """Failures of one night that are alike: of one name, or of one test or stage since overlapping ranges of nights."""
+    """Failures of one night that are alike: of one name, of one test or stage since overlapping ranges of nights, or of
+    tests that began to fail on the same nights on the same devices and whose failures say no more than that.
+    """
 
     signature: Signature
     """Their name: that of those that began first."""
     also: Annotated[tuple[Signature, ...], Field(exclude_if=lambda names: not names)] = ()
-    """The other names that they have, such as each vendor's own text of one error; absent where there are none."""
+    """The other names that they have, such as each vendor's own text of one error, or each test's; absent where there
+    are none."""
     plan_id: str
     """The nightly."""
     cause: Cause

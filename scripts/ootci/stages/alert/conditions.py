@@ -37,7 +37,7 @@ _TESTS_RAN = (
     - {VerdictName.INFRA, VerdictName.BUILD_BROKEN, VerdictName.IMPORT_BROKEN, VerdictName.LOST_TESTS}
 )
 NAMED = 20
-"""Tests by which failures of several devices are found again."""
+"""Tests by which the failures that an issue is about are found again."""
 _EXPECTED = frozenset({Cause.KNOWN, Cause.FLAKY, Cause.CORE_DEFECT, Cause.INFRASTRUCTURE})
 """Causes of failures that break no device."""
 
@@ -53,10 +53,13 @@ def conditions(verdicts: Verdicts, remembered: Sequence[Remembered] = ()) -> tup
 
     """
     stale = _stale(verdicts, remembered)
-    # Of two issues of one key the newer one is closed.
-    told = list({item.key: item for item in reversed(remembered) if item.condition is Condition.UPSTREAM}.values())
-    issues = _issues_of_clusters(verdicts, told)
-    found = [stale, *_clusters(verdicts, issues, told)]
+    # Of issues of one key it is the oldest open one, as in ``decide``.
+    told: dict[str, Remembered] = {}
+    for item in sorted(remembered, key=lambda item: item.closed):
+        if item.condition is Condition.UPSTREAM:
+            told.setdefault(item.key, item)
+    issues = _issues_of_clusters(verdicts, list(told.values()))
+    found = [stale, *_clusters(verdicts, issues, list(told.values()))]
     found += [_device(condition, item, verdicts, issues) for condition in _SHOWN_BY for item in verdicts.devices]
     known = {item.device for item in verdicts.devices}
     found += [_gone(item, verdicts) for item in remembered if item.condition in _SHOWN_BY and item.subject not in known]
@@ -218,8 +221,14 @@ def _device(condition: Condition, item: DeviceVerdict, verdicts: Verdicts, issue
         began=_began(condition, item, date) if shown else date,
         is_new=shown and condition is Condition.BROKEN and item.new_failures > 0,
         devices=(item.device,),
+        tests=_failing(item, verdicts) if shown and condition is Condition.BROKEN else (),
         good=_row(item.history, _DISPROVED_BY[condition], _SHOWN_BY[condition]),
     )
+
+
+def _failing(item: DeviceVerdict, verdicts: Verdicts) -> tuple[str, ...]:
+    mine = (part for one in verdicts.clusters if one.cause not in _EXPECTED for part in one.devices)
+    return tuple(sorted({test for part in mine if part.device == item.device for test in part.first})[:NAMED])
 
 
 def _began(condition: Condition, item: DeviceVerdict, date: datetime) -> datetime:

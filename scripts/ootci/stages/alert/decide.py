@@ -67,7 +67,8 @@ def decide(alerts: Sequence[Alert], issues: Sequence[Issue], writer: Writer, rul
     """
     rules = rules or Rules()
     kept: dict[str, list[_Kept]] = {}
-    for issue in sorted(issues, key=lambda item: item.number):
+    # An open one before one that was closed when the same was over for a time.
+    for issue in sorted(issues, key=lambda item: (not item.is_open, item.number)):
         remembered = remembered_in(issue.body)
         if remembered is not None and remembered.duplicate_of is None:
             kept.setdefault(remembered.key, []).append(_Kept(issue, remembered))
@@ -75,8 +76,8 @@ def decide(alerts: Sequence[Alert], issues: Sequence[Issue], writer: Writer, rul
     made = 0
     for alert in alerts:
         oldest = kept.get(alert.key, [None])[0]
-        if oldest is None and alert.condition is Condition.UPSTREAM and alert.standing is Standing.PRESENT:
-            oldest = _of_one_device(alert, alerts, kept)
+        if alert.condition is Condition.UPSTREAM and alert.standing is Standing.PRESENT and _is_over(oldest):
+            oldest = _of_one_device(alert, alerts, kept) or oldest
         if oldest is not None:
             found = _for_issue(alert, oldest, writer, rules)
             actions += [found] if isinstance(found, Action) else []
@@ -95,15 +96,21 @@ class _Kept:
     remembered: Remembered
 
 
+def _is_over(kept: _Kept | None) -> bool:
+    """Whether there is no issue, or one that we closed."""
+    return kept is None or (kept.remembered.closed and not kept.issue.is_open)
+
+
 def _of_one_device(alert: Alert, alerts: Sequence[Alert], kept: dict[str, list[_Kept]]) -> _Kept | None:
     """The open issue of the device that first showed what several show now; it becomes the issue of them all."""
     for one in alerts:
         mine = one.condition is Condition.BROKEN and one.standing is Standing.WAITING and one.subject in alert.devices
-        if not mine or one.began < alert.began or one.key not in kept:
+        if not mine or one.key not in kept:
             continue
         issue = kept[one.key][0]
         # One that waits for good nights since the device was mended is about something else.
-        if issue.issue.is_open and issue.remembered.seen >= one.began:
+        fails_still = issue.issue.is_open and issue.remembered.seen >= one.began
+        if fails_still and not set(issue.remembered.tests).isdisjoint(alert.tests):
             return kept.pop(one.key)[0]
     return None
 
@@ -163,7 +170,10 @@ def _news(alert: Alert, remembered: Remembered) -> str | None:
 
 
 def _rewritten(alert: Alert, kept: _Kept, writer: Writer, news: str | None) -> Action | None:
-    title, body = writer.title(alert), marked_body(_told(alert), writer.body(alert, 0))
+    told = _told(alert)
+    # Of a device that the newest nightly left out no failing test is known.
+    told = told if told.tests else told.model_copy(update={"tests": kept.remembered.tests})
+    title, body = writer.title(alert), marked_body(told, writer.body(alert, 0))
     if (kept.issue.title, kept.issue.body.rstrip()) == (title, body):
         return None
     return Action(Act.REWRITE, alert.key, title, body, news or "it is still so", kept.issue.number)

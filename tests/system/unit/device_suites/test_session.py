@@ -188,6 +188,34 @@ def test_comes_later():
     assert "test_crashes" in stacks.read_text(encoding="utf-8")
 
 
+def test_report_is_made_again_where_the_parser_fails(suites: SmallSuites) -> None:
+    suites.write(
+        "smoke/test_a.py",
+        PASSES
+        + '''
+def test_fails(monkeypatch):
+    """It works as it should."""
+    import ast
+
+    errors = [SystemError("AST constructor recursion depth mismatch (before=129, after=36)")]
+
+    def parse(*arguments, **named):
+        if errors:
+            raise errors.pop()
+        return original(*arguments, **named)
+
+    original = ast.parse
+    monkeypatch.setattr(ast, "parse", parse)
+    assert 1 == 2, "one is not two"
+''',
+    )
+    session = suites.run()
+    assert session.code == 1, session.out
+    ends = session.ends()
+    assert [end["outcome"] for end in ends.values()] == ["passed", "failed"]
+    assert "one is not two" in ends["smoke/test_a.py::test_fails"]["text"]
+
+
 def test_hang_shows_its_stack_when_asked(suites: SmallSuites) -> None:
     suites.write(
         "smoke/test_hang.py",

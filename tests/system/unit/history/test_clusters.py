@@ -133,10 +133,10 @@ def test_each_device_is_counted_by_itself() -> None:
 
 
 def test_failures_that_said_nothing_meet_in_their_test() -> None:
-    found = clusters_of(
-        "night009", SOURCES, [failing(name, name=None, test=test) for name in ("oak", "elm") for test in "ab"]
-    )
-    assert [len(item.devices) for item in found] == [2, 2]
+    items = [failing(name, name=None, test=f"a/{name}.py::c") for name in ("oak", "elm")]
+    assert [len(item.devices) for item in _clusters(*items)] == [1, 1]
+    both = [failing(name, name=None, test="a/b.py::c") for name in ("oak", "elm")]
+    assert [len(item.devices) for item in _clusters(*both)] == [2]
 
 
 def _clusters(*items: Failing) -> tuple[Cluster, ...]:
@@ -163,6 +163,24 @@ def test_the_name_of_a_cluster_stays_when_a_device_joins_a_night_later() -> None
     late = [failing("ash", _spell(began=TONIGHT, passed=TONIGHT - 2), name=TEXTS["ash"], test=test) for test in TESTS]
     joined = _only(failing("oak", _spell(began=TONIGHT - 1), name=TEXTS["oak"]), *late)
     assert joined.signature == first.signature
+
+
+def _crashes(*devices: str, began: int = TONIGHT, tests: Sequence[str] = TESTS) -> list[Failing]:
+    named = [(test, Signature.of(f"{test}: crashed (SIGSEGV)")) for test in tests]
+    return [failing(device, _spell(began=began), test=test, name=name) for device in devices for test, name in named]
+
+
+def test_tests_that_crash_on_the_same_nights_on_the_same_devices_are_one_cluster() -> None:
+    (cluster,) = _clusters(*_crashes("oak", "ash"))
+    assert (cluster.cause, cluster.tests, len(cluster.names)) == (Cause.UPSTREAM, 4, 2)
+
+
+def test_tests_that_crash_on_other_nights_or_devices_or_on_one_device_are_several_clusters() -> None:
+    first, second = ([test] for test in TESTS)
+    assert len(_clusters(*_crashes("oak"))) == 2
+    assert len(_clusters(*_crashes("oak", "ash", tests=first), *_crashes("oak", "fir", tests=second))) == 2
+    earlier = _crashes("oak", "ash", tests=second, began=TONIGHT - 1)
+    assert len(_clusters(*_crashes("oak", "ash", tests=first), *earlier)) == 2
 
 
 def test_other_tests_or_other_nights_are_no_evidence() -> None:

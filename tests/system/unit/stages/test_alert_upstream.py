@@ -43,6 +43,27 @@ def test_what_one_device_showed_first_is_the_issue_of_all_that_show_it_later() -
     assert decided(found, done(issues, actions)).actions == ()
 
 
+def test_the_issue_of_the_device_that_showed_it_first_counts_before_a_closed_one_of_that_name() -> None:
+    """An error can come back months later; the issue that is open tonight goes on, and is the only one."""
+    both = {"a": "or", "b": "or"}
+    first = done((), decided(verdicts(both, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")]), ()).actions)
+    closed = first
+    for letters in ("oro", "oroo", "orooo"):
+        closed = done(closed, decided(verdicts({"a": letters, "b": letters}), closed).actions)
+    alone = cluster(UPSTREAM, Cause.SUSPECTED_UPSTREAM, 6, "a")
+    issues = done(closed, decided(verdicts({"a": "orooor", "b": "oroooo"}, clusters=[alone]), closed).actions)
+    assert [(issue.number, issue.is_open) for issue in issues] == [(1, False), (2, True)]
+    together = cluster(UPSTREAM, Cause.UPSTREAM, 7, "a", "b", began=5)
+    found = verdicts({"a": "orooorf", "b": "oroooor"}, clusters=[together])
+    actions = decided(found, issues).actions
+    assert [(one.act, one.number, one.key.partition("/")[0]) for one in actions] == [
+        (Act.REWRITE, 2, "probably-upstream")
+    ]
+    issues = done(issues, actions)
+    assert decided(found, issues).actions == ()
+    assert [(issue.number, issue.is_open) for issue in issues] == [(1, False), (2, True)]
+
+
 def test_what_a_device_broke_before_stays_its_own_issue() -> None:
     issues = done((), decided(verdicts({"a": "or", "b": "oo"}), ()).actions)
     both = cluster(UPSTREAM, Cause.UPSTREAM, 3, "a", "b")

@@ -57,7 +57,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.skip(f"needs {cards.args[0]} cards, torch counts {count}")
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport | None:
     """Make a report as pytest does, again where another thread parsed at the same moment.
 

@@ -80,6 +80,11 @@ class Cluster(Record):
     """The page that lists them."""
 
     @property
+    def text(self) -> str:
+        """Their first name, and whether they have others. Hostile until escaped."""
+        return f"{self.signature.text}, and others" if self.also else self.signature.text
+
+    @property
     def names(self) -> frozenset[str]:
         """The ids of all its names."""
         return frozenset(item.id for item in (self.signature, *self.also))

@@ -114,7 +114,7 @@ class AlertTexts:
         if cluster is None:
             return
         sheet.add(f"### {marked(CAUSES[cluster.cause])}", "", f"{safe(cluster.reason)}.", "")
-        sheet.add(f"What fails says: <code>{safe(cluster.signature.text)}</code>", "")
+        sheet.add(f"What fails says: <code>{safe(cluster.text)}</code>", "")
         commits = web_address(cluster.commits_url)
         if commits:
             sheet.add(f"PyTorch's commits that it can come from: [{safe(cluster.commits or 'these')}]({commits})", "")
@@ -145,7 +145,7 @@ class AlertTexts:
         self._new_failures(sheet, alert)
         sheet.groups(
             (
-                (f"- {marked(CAUSES[cluster.cause])}: {safe(cluster.reason)} (<code>{_text(cluster)}</code>)",)
+                (f"- {marked(CAUSES[cluster.cause])}: {safe(cluster.reason)} (<code>{safe(cluster.text)}</code>)",)
                 for cluster in self._clusters_of(item.device)
             ),
             "cause",
@@ -265,7 +265,3 @@ class DeepTestTexts:
 
 def _is_new(change: Change) -> bool:
     return change.change in NEW_FAILURES and not change.known
-
-
-def _text(cluster: Cluster) -> str:
-    return safe(cluster.signature.text)

@@ -142,7 +142,7 @@ def cluster_entries(
             yield Entry(
                 id=f"{TAG}failure/{folder_name(name)}/{folder_name(plan_id)}",
                 updated=items[0].since.date,
-                title=f"New failure of {_names(items, devices)}: {one_line(cluster.signature.text, 200)}",
+                title=f"New failure of {_names(items, devices)}: {one_line(cluster.text)}",
                 text=text,
                 href=cluster_path(name) if name in shown else device_path(items[0].device),
                 devices=frozenset(item.device for item in items),

@@ -11,6 +11,7 @@ from unit.render.sample_clusters import ALIKE, CLUSTERS, COMMITS_URL, cluster, p
 
 from ootci.history.store import History
 from ootci.model.cluster import Cause
+from ootci.model.signature import Signature
 from ootci.stages.render import render
 from ootci.stages.render.pages.clusters import FRONT, SHOWN
 
@@ -65,6 +66,16 @@ def test_a_page_says_why_and_what_each_device_has_of_it(alike: Element) -> None:
     assert [cell.text for cell in borealis.find("td")[:3]] == ["2", "2", "no"]
     assert nimbus.find("td")[2].text == "yes"
     assert "2026-11-21 2.15.0.dev" in nimbus.text
+
+
+def test_a_cluster_of_several_names_says_that_there_are_others(sampled: Sample, tmp_path: Path) -> None:
+    named = CLUSTERS[0].model_copy(update={"also": (Signature.of("ops/test_forward.py::test[sin]: values differ"),)})
+    several = sampled.verdicts.model_copy(update={"clusters": (named, *CLUSTERS[1:])})
+    render(sampled.registry, History(tmp_path / "none"), several, tmp_path / "site")
+    said = f"{named.signature.text}, and others"
+    assert read(tmp_path / "site" / "c" / named.signature.id / "index.html").one("h1").text == said
+    assert read(tmp_path / "site" / "c" / "index.html").one("tbody").find("tr")[0].find("a")[0].text == said
+    assert said in read(tmp_path / "site" / "index.html").one("section", aria_labelledby="together").text
 
 
 def test_its_tests_lead_to_their_failures(site: Path, alike: Element) -> None:

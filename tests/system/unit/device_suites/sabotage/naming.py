@@ -70,6 +70,11 @@ def _bare_module() -> None:
         delattr(module, name)
 
 
+@broken("no-device-context", "a device module without the context `device`, which checkpoints enter", "checkpoint")
+def _no_device_context() -> None:
+    delattr(torch.get_device_module(DEVICE), "device")
+
+
 @broken("precisions-by-name", "supported precisions that are words", "registration", "amp")
 def _precisions_by_name() -> None:
     torch.get_device_module(DEVICE).get_amp_supported_dtype = lambda: ["float16", "bfloat16"]

@@ -109,9 +109,9 @@ def _alike(by_test: Mapping[str, Sequence[Failing]]) -> list[list[Failing]]:
 
 
 def _nights_of_one_test(failing: Sequence[Failing]) -> frozenset[tuple[str, Spell]] | None:
-    """On which devices and nights one test began to fail; None where an error or another test says more, or one device.
+    """On which devices and nights a test began to fail, if its failures' names say only which test it is; else None.
 
-    A change in PyTorch that makes values wrong breaks many tests at once, each of which names its own failure.
+    None for a single device, too. A change in PyTorch that makes values wrong breaks many tests at once on several.
     """
     unexpected = [item for item in failing if item.settled is None]
     tests = {item.test_id for item in failing}

@@ -53,7 +53,7 @@ def conditions(verdicts: Verdicts, remembered: Sequence[Remembered] = ()) -> tup
 
     """
     stale = _stale(verdicts, remembered)
-    # Of issues of one key it is the oldest open one, as in ``decide``.
+    # Of several with one key the open one counts, as in ``decide``.
     told: dict[str, Remembered] = {}
     for item in sorted(remembered, key=lambda item: item.closed):
         if item.condition is Condition.UPSTREAM:

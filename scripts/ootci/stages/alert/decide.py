@@ -67,7 +67,7 @@ def decide(alerts: Sequence[Alert], issues: Sequence[Issue], writer: Writer, rul
     """
     rules = rules or Rules()
     kept: dict[str, list[_Kept]] = {}
-    # An open one before one that was closed when the same was over for a time.
+    # Of several with one key the open one counts; the others were closed when an earlier failure was over.
     for issue in sorted(issues, key=lambda item: (not item.is_open, item.number)):
         remembered = remembered_in(issue.body)
         if remembered is not None and remembered.duplicate_of is None:

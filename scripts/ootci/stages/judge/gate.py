@@ -153,7 +153,7 @@ def _alone(alone: Sequence[str], silent: Sequence[str]) -> str:
 
 
 def too_little(asked: int, silent: Mapping[str, str], missing: str | None) -> str | None:
-    """Why nobody can say; None where the reference and at least half of the devices have a result.
+    """Why the answer is cannot_say; None where the reference and at least half of the devices have a result.
 
     Args:
         asked: how many devices are asked.

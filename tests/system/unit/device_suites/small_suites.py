@@ -103,7 +103,8 @@ class SmallSuites:
     def command(self, *arguments: str, device: str | None = "cpu") -> list[str]:
         """The command that runs them."""
         chosen = [] if device is None else ["--device", device]
-        return [sys.executable, "-m", "pytest", *chosen, "--events", str(self.log), *arguments]
+        where_it_hangs = ("-o", "faulthandler_timeout=200")
+        return [sys.executable, "-m", "pytest", *where_it_hangs, *chosen, "--events", str(self.log), *arguments]
 
     def environment(self) -> dict[str, str]:
         """The environment of that command."""
@@ -124,7 +125,7 @@ class SmallSuites:
             env=self.environment(),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
         return Session(done.returncode, done.stdout, done.stderr, read_events(self.log))

@@ -146,12 +146,12 @@ def _problem(run: Run, plan: Plan, planned: PlannedRun, uploaded: int, now: date
 
 
 def reported_runs(workspace: Workspace, plan: Plan, say: Callable[[str], None]) -> dict[str, Run]:
-    """What was reported of a plan's devices, by device: of each its last attempt.
+    """What was reported of a plan's devices, by device: of each the last attempt whose report can be used.
 
-    A report that cannot be used is as good as none here: it tells nothing about what was proposed.
+    Where none can be used, it is the last one: a run that says only that its report is unreadable.
     """
-    good = [found.run for found in _found(workspace, plan, say) if found.problem is None]
-    return {run.device: run for run in sorted(good, key=lambda run: run.attempt)}
+    found = sorted(_found(workspace, plan, say), key=lambda one: (one.problem is None, one.run.attempt))
+    return {one.run.device: one.run for one in found}
 
 
 def append_workspace(workspace: Workspace, store: History, say: Callable[[str], None]) -> tuple[int, int]:

@@ -20,13 +20,15 @@ class EffectName(str, Enum):
     """The machine, the card or the network was not there: nothing is known of the pull request."""
     NO_DATA = "no_data"
     """It did not report, or there is no nightly to hold it against: nothing is known of the pull request."""
+    UNREADABLE = "unreadable"
+    """There is a report that could not be read: nothing is known of the pull request."""
     BROKEN_BEFORE = "broken_before"
     """It breaks as it did on the newest nightly, so early that nothing is known of the pull request."""
     NOT_WORSE = "not_worse"
     """Whatever fails failed on the newest nightly, is known to the vendor, or passed when it was run again."""
 
 
-WITHOUT_RESULT = frozenset({EffectName.INFRA, EffectName.NO_DATA, EffectName.BROKEN_BEFORE})
+WITHOUT_RESULT = frozenset({EffectName.INFRA, EffectName.NO_DATA, EffectName.UNREADABLE, EffectName.BROKEN_BEFORE})
 """Effects that tell nothing of the pull request: such a device neither blocks it nor vouches for it."""
 
 

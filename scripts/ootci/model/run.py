@@ -252,6 +252,13 @@ class Run(StageFile):
         return None if nightly and self.torch is not None and is_release(self.torch.version) else request.channel
 
     @property
+    def unreadable(self) -> str | None:
+        """Why its report could not be read; None where it could. Such a run has no stages and no tests."""
+        if self.stages or any(report.state is not ReportState.UNREADABLE for report in self.suites):
+            return None
+        return next((report.detail for report in self.suites), None)
+
+    @property
     def stage_reached(self) -> str | None:
         """The last stage that was started; null when none was."""
         started = [stage.name for stage in self.stages if stage.started_at is not None]

@@ -94,6 +94,9 @@ def _report(delivery: Delivery, workflow: ReportedWorkflow) -> RelayReport:
 
 
 def _ended(device: str, origin: Origin, now: datetime, run: Run | None, conclusion: Conclusion) -> ReportedWorkflow:
+    if run is not None and run.unreadable is not None:
+        # Such a run has no tests, and its times are the plan's.
+        run = None
     return _workflow(
         device,
         origin,

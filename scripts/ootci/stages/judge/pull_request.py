@@ -110,6 +110,9 @@ def _effect(plan: Plan, device: str, reported: Run | None, history: History, gat
     judged = known.judge(plan, run, device, no_witnesses, ever=True)
     if run is None:
         return Effect(device=device, effect=EffectName.NO_DATA, gates=gates, verdict=judged.verdict, reason="no report")
+    if run.head.unreadable is not None:
+        reason = f"its report could not be read: {run.head.unreadable.removeprefix('report unreadable: ')}"
+        return Effect(device=device, effect=EffectName.UNREADABLE, gates=gates, verdict=judged.verdict, reason=reason)
     base, excuses = known.before, judged.excuses
     new = newly_failing(base, run, excuses.all)
     failing = [item for item in run.failures if item.suite in run.head.required_suites]

@@ -169,6 +169,7 @@ EFFECTS: Mapping[EffectName, Status] = MappingProxyType(
         EffectName.NEWLY_BROKEN: Status("newly broken", "bad", "cross"),
         EffectName.INFRA: Status("infrastructure", "warn", "alert"),
         EffectName.NO_DATA: Status("no data", "warn", "silent"),
+        EffectName.UNREADABLE: Status("report unreadable", "warn", "silent"),
         EffectName.BROKEN_BEFORE: Status("broken before", "off", "cross"),
         EffectName.NOT_WORSE: Status("not worse", "good", "check"),
     }

@@ -116,7 +116,13 @@ def test_flaky_tests_are_told_apart(ootci: Tool, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "word"), [("gone", "no data"), ("bad", "no data"), ("infra", "infra"), ("another", "no data")]
+    ("what", "word"),
+    [
+        ("gone", "no data: no report"),
+        ("bad", "unreadable: its report could not be read: run.json is not valid: "),
+        ("infra", "infra: check: "),
+        ("another", "unreadable: its report could not be read: it is a report of 'two', run 'night009-two'"),
+    ],
 )
 def test_a_device_without_a_result_is_named_and_half_of_them_are_needed(
     ootci: Tool, folder: Path, what: str, word: str
@@ -132,7 +138,8 @@ def test_a_device_without_a_result_is_named_and_half_of_them_are_needed(
         write(run(9, "two", integration=USUAL), path)
     code, out, err = _ask(ootci, folder)
     assert (code, "Traceback" in err) == (0, False)
-    assert out.startswith("may one merge: yes (none of 1 gating device is newly broken; dev: ")
+    said = word.partition(": ")[2]
+    assert out.startswith(f"may one merge: yes (none of 1 gating device is newly broken; dev: {said}")
     assert f"- dev: {word}" in out
     (folder / ".ootci" / "runs" / "two" / "run.json").unlink()
     code, out, _ = _ask(ootci, folder)
@@ -142,6 +149,18 @@ def test_a_device_without_a_result_is_named_and_half_of_them_are_needed(
     )
     assert _ask(ootci, folder, "--override", "dev=x", "--override", "two=y")[0] == 3
     assert "is not asked, overridden: x" in _ask(ootci, folder, "--override", "dev=x")[1]
+
+
+def test_an_attempt_with_an_unreadable_report_takes_nothing_back(ootci: Tool, folder: Path) -> None:
+    broken = run(9, "dev", integration={**USUAL, "good": "failed"})
+    runs = folder / ".ootci" / "runs"
+    (runs / "dev" / "run.json").unlink()
+    write(broken, runs / "run-dev-1" / "run.json")
+    (runs / "run-dev-2").mkdir()
+    (runs / "run-dev-2" / "run.json").write_bytes(b"\x00")
+    again = {"GITHUB_ACTIONS": "true", "GITHUB_RUN_ATTEMPT": "2"}
+    ran = ootci("gate", "--pull-request", cwd=folder, env=again)
+    assert (ran.code, "- dev: newly broken" in ran.out) == (1, True)
 
 
 def test_without_the_reference_nothing_is_known_of_a_pull_request(ootci: Tool, folder: Path) -> None:

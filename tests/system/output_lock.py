@@ -31,7 +31,7 @@ from unit.render.hostile import hostile_sample
 
 import ootci.errors
 from ootci.cli.main import cli
-from ootci.model.schema import schemas
+from ootci.model.schema import device_schema, schemas
 from ootci.stages.judge import Courses, judge
 from ootci.stages.render import render
 
@@ -47,7 +47,7 @@ def write(folder: Path) -> None:
     render(hostile.registry, hostile.history, hostile.verdicts, folder / "hostile-site")
     _write_lines(folder / "year.jsonl", _year(folder / "made" / "year"))
     shutil.rmtree(folder / "made")
-    for name, text in schemas().items():
+    for name, text in {"device": device_schema(), **schemas()}.items():
         _write_lines(folder / "schemas" / f"{name}.json", [text.rstrip("\n")])
     for name, text in _helps(cli, "ootci"):
         _write_lines(folder / "help" / f"{name}.txt", [text])

@@ -46,13 +46,12 @@ def device_schema() -> str:
 
 
 def schemas() -> dict[str, str]:
-    """The schema of every file that ootci reads or writes, by the file's name; of events.jsonl, of one line.
+    """The schema of every file that the stages exchange, by the file's name; of events.jsonl, of one line.
 
-    Two have no name of their own: a ``device`` file, and the ``difference`` that ``ootci diff`` prints.
+    One has no file: the ``difference`` that ``ootci diff`` prints.
     """
     files = {kind.FILE: schema_text(TypeAdapter(kind), kind.FILE) for kind in STAGE_FILES}
     return {
-        "device": device_schema(),
         **files,
         "events.jsonl": schema_text(TypeAdapter(Event), "One line of events.jsonl"),
         "env.json": schema_text(TypeAdapter(Probe), "env.json"),

@@ -26,7 +26,7 @@ class Moment:
         headers: its headers.
         body: what it says.
         done: whether what was asked for was done all the same, and only the answer got lost.
-        only: the method that it waits for; any, when empty.
+        only: how the request begins that it waits for, ``METHOD path``; any, when empty.
 
     """
 
@@ -48,6 +48,7 @@ class FakeGithub(Server):
         page: entries of a page, whatever is asked for.
         on_create: called when an issue was made and nobody knows of it yet.
         users: handles that somebody has.
+        facts: what it says of the repository itself.
 
     """
 
@@ -60,6 +61,7 @@ class FakeGithub(Server):
         self.page = 100
         self.on_create: Callable[[], None] = lambda: None
         self.users = {"somebody"}
+        self.facts: dict[str, object] = {"full_name": REPOSITORY, "fork": False, "default_branch": "main"}
 
     @property
     def environment(self) -> dict[str, str]:
@@ -116,7 +118,7 @@ class Handler(Quiet):
         length = int(self.headers.get("Content-Length") or 0)
         self.given = json.loads(self.rfile.read(length)) if length else {}
         moments = self.server.moments
-        if moments and moments[0].only in ("", method):
+        if moments and f"{method} {self.path}".startswith(moments[0].only):
             moment = moments.pop(0)
             if moment.done:
                 self.silent = True
@@ -138,6 +140,9 @@ class Handler(Quiet):
         if parts.path.startswith("/users/"):
             name = parts.path.removeprefix("/users/")
             self.say(*((200, {"login": name}) if name in self.server.users else (404, {"message": "Not Found"})))
+            return
+        if parts.path == f"/repos/{REPOSITORY}":
+            self.say(200, self.server.facts)
             return
         if parts.path != f"/repos/{REPOSITORY}/issues":
             self.say(404, {"message": "Not Found"})

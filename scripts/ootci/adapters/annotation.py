@@ -1,9 +1,12 @@
-"""Errors and warnings on stderr; on GitHub Actions the page of the workflow run shows them, too."""
+"""Errors and warnings on stderr; on GitHub Actions the page of the workflow run and its summary show them, too."""
 
 from __future__ import annotations
 
+import contextlib
+import html
 import os
 import re
+from pathlib import Path
 
 import click
 
@@ -39,6 +42,18 @@ def _show(level: str, colour: str, error: OotciError, subject: str = "") -> None
         properties = ",".join(f"{key}={_property(value)}" for key, value in {**found, "title": error.id}.items())
         at = "" if found else f" ({where})"
         echo("", err=True, head=f"::{level} {properties}::{_data(f'{about}{what}{at}. What to do: {fix}')}")
+        _summarise(f"{level} {error.id}", f"{about}{what} ({where}). What to do: {fix}.")
+
+
+def _summarise(head: str, text: str) -> None:
+    """Add a paragraph to the summary of the job, as HTML on one line, in which no text is Markdown.
+
+    Source: GitHub's documentation, "Workflow commands", "Adding a job summary".
+    """
+    if file := os.environ.get("GITHUB_STEP_SUMMARY"):
+        # The error that is shown counts, not a second one about a file that cannot be written.
+        with contextlib.suppress(OSError), Path(file).open("a", encoding="utf-8") as stream:
+            stream.write(f"<p><b>{head}</b>: {html.escape(text)}</p>\n\n")
 
 
 def _data(text: str) -> str:

@@ -26,7 +26,7 @@ LABEL = "ootci-alert"
     "--apply/--dry-run",
     "wanted",
     default=None,
-    help="Do it, or only say what would be done. Default: do it on the main branch of the home repository.",
+    help="Do it, or only say what would be done. Default: do it on the default branch, in no fork.",
 )
 @click.option("--repository", metavar="OWNER/NAME", help="Whose issues; GITHUB_REPOSITORY when absent.")
 @click.option("--author", default=ACTIONS_BOT, show_default=True, help="Login that the token speaks for.")
@@ -72,8 +72,8 @@ def alert(
     An issue is written anew every night, closed with the only comment after some good nights, and opened again when it
     comes back. It mentions the maintainers whom the device file names.
 
-    Nothing is changed outside the main branch of the home repository, unless --apply is given. The home repository is
-    the one that OOTCI_HOME names. GITHUB_TOKEN has to be allowed to write issues.
+    Nothing is changed in a fork or on another branch than the default one, unless --apply is given. GITHUB_TOKEN has to
+    be allowed to write issues.
     """
     name = named_repository(repository)
     really, why = decided(wanted, name)

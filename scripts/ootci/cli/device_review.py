@@ -109,7 +109,7 @@ def _tell(found: Review, output: Path, summary: Path | None, output_format: str)
     "--apply/--dry-run",
     "wanted",
     default=None,
-    help="Write the comment, or only print it. Default: write it on the main branch of the home repository.",
+    help="Write the comment, or only print it. Default: write it on the default branch, in no fork.",
 )
 @click.option("--repository", metavar="OWNER/NAME", help="Whose pull request; GITHUB_REPOSITORY when absent.")
 @format_option
@@ -133,7 +133,7 @@ def answer(
     One that changes .github/ could have made up the review, so its comment says only where to look.
 
     Mentioned are the maintainers whom this checkout's device files name, and of a new device who opened the pull
-    request. Nothing is written outside the main branch of the home repository (OOTCI_HOME), unless --apply is given.
+    request. Nothing is written in a fork or on another branch than the default one, unless --apply is given.
     """
     name = named_repository(repository)
     fork = named_repository(head_repository, "--head-repository")

@@ -1,14 +1,14 @@
-"""Whether a command may write to GitHub: of itself only on the main branch of the home repository."""
+"""Whether a command may write to GitHub: of itself only on the default branch of a repository that is no fork."""
 
 from __future__ import annotations
 
 import os
 import re
 
+from ootci.adapters.github_repository import repository
+from ootci.adapters.github_rest import GithubRest
 from ootci.errors import BadOption
 
-HOME = "pytorch/pytorch-integration-tests"
-"""The repository whose workflows write without being asked; another is named by ``OOTCI_HOME``."""
 TOKEN_VARIABLE = "GITHUB_TOKEN"  # noqa: S105 - the name of a variable
 
 
@@ -26,17 +26,28 @@ def named_repository(given: str | None, where: str = "--repository") -> str:
 
 
 def decided(wanted: bool | None, name: str) -> tuple[bool, str]:
-    """Whether to write, and why: as it was asked for, else whether this runs on the home repository's main branch."""
+    """Whether to write, and why: as it was asked for, else whether this is the default branch of no fork.
+
+    GitHub is asked, because the event of a schedule says nothing of its repository. Source: GitHub's documentation,
+    "Events that trigger workflows", ``schedule``.
+
+    Raises:
+        GithubUnreachable, GithubRefused: GitHub cannot be asked.
+
+    """
     if wanted is not None:
         return wanted, "as asked for"
-    home, ref = os.environ.get("OOTCI_HOME") or HOME, os.environ.get("GITHUB_REF", "")
     if os.environ.get("GITHUB_ACTIONS") != "true":
         return False, "this is no workflow; --apply does it all the same"
-    if name != home or os.environ.get("GITHUB_REPOSITORY") != home:
-        return False, f"it is not {home}; --apply does it all the same"
-    if ref != "refs/heads/main":
-        return False, f"this is {ref or 'no branch'} and not the main branch; --apply does it all the same"
-    return True, "this is its main branch"
+    if name != os.environ.get("GITHUB_REPOSITORY"):
+        return False, "it is not the repository of this workflow; --apply does it all the same"
+    home = repository(GithubRest(os.environ.get(TOKEN_VARIABLE) or None), name)
+    if home.fork:
+        return False, "it is a fork; --apply does it all the same"
+    ref = os.environ.get("GITHUB_REF", "")
+    if ref != f"refs/heads/{home.default_branch}":
+        return False, f"this is {ref or 'no branch'}, not the default branch; --apply does it all the same"
+    return True, "this is its default branch"
 
 
 def token_to_write(really: bool, name: str, what: str) -> str | None:

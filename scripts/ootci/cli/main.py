@@ -91,6 +91,7 @@ COMMANDS = {
     "relay": LazyGroup(name="relay", lazy=RELAY, help="PyTorch's cross-repository CI relay."),
     "alert": "alert:alert",
     "watch": "alert:watch",
+    "home": "setup:home_command",
     "diff": "diff:diff",
     "bisect": "bisect:bisect",
     "device": LazyGroup(name="device", lazy=DEVICE, help="The device files."),

@@ -73,11 +73,13 @@ jobs:
       id-token: write # to say who deploys
     steps:
       - name: Publish
+        if: needs.plan.outputs.home == 'yes'
         shell: bash
         env:
           GITHUB_TOKEN: ${{{{ github.token }}}}
         run: ootci history publish
       - name: Deploy
+        if: needs.plan.outputs.home == 'yes'
         uses: {DEPLOY}
   gate:
     name: gate
@@ -92,7 +94,7 @@ jobs:
   alert:
     name: alert
     needs: publish
-    if: ${{{{ !cancelled() && github.ref == 'refs/heads/main' }}}}
+    if: ${{{{ !cancelled() }}}}
     runs-on: ubuntu-latest
     timeout-minutes: 5
     permissions:

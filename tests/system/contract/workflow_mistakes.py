@@ -6,6 +6,7 @@ from contract.good_workflows import ANSWERED, CI, DEVICE, DOWNLOAD, NIGHTLY, PIN
 
 HANDED = "    secrets:\n      login: ${{ secrets[matrix.login] }}\n"
 INSERTED = "        ${{ insert }}: ${{ fromJSON(inputs.job && secrets.login || '{}') }}\n"
+AT_HOME = "        if: needs.plan.outputs.home == 'yes'\n"
 
 MISTAKES: tuple[tuple[str, str, str, str], ...] = (
     ("starts_with_no_permission", NIGHTLY, "permissions: {}", "permissions: {contents: read}"),
@@ -62,9 +63,15 @@ MISTAKES: tuple[tuple[str, str, str, str], ...] = (
     ("asks_for_what_it_needs", NIGHTLY, "GITHUB_TOKEN", "TOKEN"),
     ("asks_for_what_it_needs", NIGHTLY, "issues: write", "issues: read"),
     ("asks_for_what_it_needs", NIGHTLY, "run: ootci alert", "run: ootci alert\n        env: {}"),
-    ("speaks_for_main_only", NIGHTLY, " && github.ref == 'refs/heads/main'", ""),
-    ("speaks_for_main_only", NIGHTLY, "!cancelled() && github.ref", "always() || !cancelled() && github.ref"),
-    ("speaks_for_main_only", NIGHTLY, "&& github.ref ==", "|| github.ref =="),
+    ("publishes_from_home_only", NIGHTLY, f"{AT_HOME}        shell", "        shell"),
+    ("publishes_from_home_only", NIGHTLY, f"{AT_HOME}        uses", "        uses"),
+    ("publishes_from_home_only", NIGHTLY, AT_HOME, AT_HOME.replace(" ==", " !=")),
+    ("publishes_from_home_only", NIGHTLY, AT_HOME, AT_HOME.replace("if: ", "if: always() || ")),
+    ("publishes_from_home_only", NIGHTLY, "run: ootci gate", "run: ootci relay report --nightly"),
+    ("publishes_from_home_only", CI, "run: .ci/run", "run: .ci/release publish"),
+    ("takes_any_repository", NIGHTLY, "if: always()", "if: github.ref == 'refs/heads/main'"),
+    ("takes_any_repository", NIGHTLY, "if: always()", "if: github.repository == 'owner/name'"),
+    ("takes_any_repository", CI, "on:\n", "on:\n  push: {branches: [main]}\n"),
     ("asks_for_what_it_needs", CI, ".ci/run", "ootci relay report --status completed"),
     ("identifies_itself_only_where_asked", CI, "contents: read # to", "id-token: write # to"),
     ("gives_tokens_to_one_step", NIGHTLY, "permissions: {}", "permissions: {}\nenv: {TOKEN: '${{ github.token }}'}"),

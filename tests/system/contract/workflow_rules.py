@@ -212,19 +212,40 @@ def identifies_itself_only_where_asked(files: Files) -> Iterator[str]:
                 yield f"{file.path}: job {name} can say who it is to nobody who asks"
 
 
-def speaks_for_main_only(files: Files) -> Iterator[str]:
-    """A job that writes issues runs for the main branch only: what another one finds is nobody's concern."""
+def publishes_from_home_only(files: Files) -> Iterator[str]:
+    """What is published comes from the default branch of a repository that is no fork, as `ootci home` says.
+
+    A condition on the event is not enough: that of a schedule says nothing of its repository. `ootci alert` and
+    `ootci device answer` ask for themselves.
+    """
     for file in files.values():
-        for name, job in file.jobs.items():
-            writes = permissions_of(job).get("issues") == "write"
-            if writes and not _only_for_main(job):
-                yield f"{file.path}: job {name} writes issues and may run for another branch than main"
+        for job in file.jobs.values():
+            for step in _of(job):
+                used = f"{step.get('uses', '')}\n{step.get('run', '')}"
+                conditions = f"{_condition(job)} && {step.get('if', '')}"
+                if re.search(_PUBLISHED, used, re.M) and not _at_home(conditions):
+                    yield f"{file.path}: `{step.get('name')}` may publish what a fork or another branch has found"
+                if re.search(r"\bgh release\b|^\.ci/release publish\b", used, re.M) and not _no_fork(conditions):
+                    yield f"{file.path}: `{step.get('name')}` may release from a fork"
+
+
+def takes_any_repository(files: Files) -> Iterator[str]:
+    """No repository and no default branch is named: what is called otherwise works all the same."""
+    for file in files.values():
+        if re.search(r"refs/heads/\w|\bref_name == '", file.text):
+            yield f"{file.path}: a branch is named in a condition"
+        branches = (file.trigger("push") or {}).get("branches", ["**"])
+        if branches != ["**"]:
+            yield f"{file.path}: pushes to {', '.join(branches)} start it, whatever the default branch is"
+        for node in [*file.jobs.values(), *file.steps]:
+            if re.search(r"github\.(repository|repository_owner|event\.repository\.(full_)?name) *[!=]= *'", str(node)):
+                yield f"{file.path}: `{node.get('name')}` names a repository in a condition"
 
 
 def is_safe_for_forks(files: Files) -> Iterator[str]:
     """A pull request's code runs on GitHub's own machines, can only read, and `pull_request_target` is not used.
 
-    A job for the main branch only does not run for a pull request, whose ref is another.
+    A job that does not run for a pull request may do more.
     """
     for file in files.values():
         if file.trigger("pull_request_target") is not None:
@@ -235,7 +256,7 @@ def is_safe_for_forks(files: Files) -> Iterator[str]:
             if not re.fullmatch(r"ubuntu-[\w.]+", str(job.get("runs-on"))):
                 yield f"{file.path}: job {name} may bring a pull request to a runner that is not GitHub's"
             more = "write" in permissions_of(job).values() or SECRET.search(_text_of_job(file, name))
-            if more and not _only_for_main(job):
+            if more and not _no_pull_request(job):
                 yield f"{file.path}: job {name} gives a pull request more than reading"
 
 
@@ -276,12 +297,21 @@ def takes_a_strangers_run_for_data(files: Files) -> Iterator[str]:
                     yield f"{file.path}: `{step.get('name')}` looks at more than what the other run has found"
 
 
-def _only_for_main(job: Mapped) -> bool:
-    # With an `||` the comparison may be one of several ways in.
-    condition = str(job.get("if"))
-    return "||" not in condition and bool(
-        re.search(r"(&& |\{\{ )github\.ref == 'refs/heads/main' (&&|\}\})", condition)
-    )
+def _must(condition: str, pattern: str) -> bool:
+    # With an `||` what is looked for may be one of several ways in.
+    return "||" not in condition and bool(re.search(rf"(&& |\{{\{{ |^){pattern}( &&| *\}}\}}|$)", condition))
+
+
+def _at_home(conditions: str) -> bool:
+    return _must(conditions, r"(needs\.\w+|steps\.home)\.outputs\.home == 'yes'")
+
+
+def _no_fork(conditions: str) -> bool:
+    return _must(conditions, r"!github\.event\.repository\.fork")
+
+
+def _no_pull_request(job: Mapped) -> bool:
+    return _must(_condition(job), r"github\.event_name != 'pull_request'")
 
 
 def _only_tests(job: Mapped) -> bool:
@@ -329,6 +359,7 @@ _PUSH = r"^ootci history publish\b"
 _ALERT = r"^ootci alert\b"
 _ANSWER = r"^ootci device answer\b"
 _REVIEW = r"^ootci device review\b"
+_PUBLISHED = rf"{_PUSH}|^actions/deploy-pages@|^ootci relay report --nightly\b"
 _NEEDED = (
     (r"^actions/checkout@", "contents", ("read", "write")),
     (_PUSH, "contents", ("write",)),

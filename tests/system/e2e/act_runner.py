@@ -211,7 +211,9 @@ def run_workflow(
     for name in ("home", "store", "cache", "tmp"):
         (folder / name).mkdir(parents=True)
     told = folder / "event.json"
-    told.write_text(json.dumps({"inputs": dict(inputs or {}), **(payload or {})}), encoding="utf-8")
+    # The event of a schedule says nothing of its repository (codeql-action, pull request 1211).
+    about = {} if event == "schedule" else {"repository": {"fork": False, "default_branch": "main"}}
+    told.write_text(json.dumps({"inputs": dict(inputs or {}), **about, **(payload or {})}), encoding="utf-8")
     command = [str(ACT), event, "--workflows", f".github/workflows/{workflow}", "--eventpath", str(told), "--json"]
     command += ["--no-skip-checkout", "--no-cache-server", "--action-cache-path", str(folder / "cache")]
     command += _each("--env", (f"GITHUB_RUN_ID={run_id}", f"GITHUB_RUN_ATTEMPT={attempt}"))

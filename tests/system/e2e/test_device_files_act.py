@@ -36,7 +36,7 @@ def environment(
 ) -> Iterator[Mapping[str, str]]:
     """What makes pip and the tool find packages, torch and GitHub without a network."""
     with serve_torch(tmp_path_factory.mktemp("index")) as torch:
-        yield {**packages, **torch, **hub.environment, "OOTCI_HOME": REPOSITORY}
+        yield {**packages, **torch, **hub.environment}
 
 
 @pytest.fixture(scope="module")

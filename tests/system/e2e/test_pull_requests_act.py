@@ -12,7 +12,7 @@ import pytest
 from deliveries import HEAD, PUSHED, pull_request, push
 from e2e.act_runner import DOCS, ActRun, Repository, run_workflow
 from e2e.packages import NIGHTLY, serve_torch
-from fake_github import REPOSITORY, TOKEN, fake_github
+from fake_github import TOKEN, fake_github
 from misbehaving import COMMIT, write_device
 from pytorch_sources import pytorch_sources
 from relay_server import SECRETS, RelayServer, relay_server
@@ -29,7 +29,7 @@ WHEEL = f"cpu/torch/torch-{quote(NIGHTLY)}-py3-none-any.whl"
 def index(packages: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
     """Environment variables with which pip and the tool find every package, and GitHub, without a network."""
     with serve_torch(tmp_path_factory.mktemp("index")) as torch, fake_github() as hub:
-        yield {**packages, **torch, **hub.environment, "OOTCI_HOME": REPOSITORY}
+        yield {**packages, **torch, **hub.environment}
 
 
 def _run(repository: Repository, folder: Path, index: Mapping[str, str], relay: RelayServer, **options: Any) -> ActRun:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from e2e.act_runner import ROOT, ActRun, Repository, run_workflow
-from fake_github import REPOSITORY, TOKEN, FakeGithub
+from fake_github import TOKEN, FakeGithub
 from repositories import commit, git
 from unit.samples import plan, run
 
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.act, pytest.mark.long]
 @pytest.fixture(scope="module")
 def environment(packages: Mapping[str, str], hub: FakeGithub) -> Mapping[str, str]:
     """What makes pip and the tool find packages and GitHub without a network."""
-    return {**packages, **hub.environment, "OOTCI_HOME": REPOSITORY}
+    return {**packages, **hub.environment}
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 from drawn import deep
 from e2e.act_runner import DOCS, ActRun, Repository, UnmappedAction, run_workflow
 from e2e.packages import NIGHTLY, RELEASE, serve_torch
-from fake_github import REPOSITORY, TOKEN, FakeGithub
+from fake_github import TOKEN, FakeGithub
 from misbehaving import write_device
 
 from ootci.history.store import History
@@ -28,7 +28,7 @@ def index(
 ) -> Iterator[Mapping[str, str]]:
     """Environment variables with which pip and the tool find every package, and GitHub, without a network."""
     with serve_torch(tmp_path_factory.mktemp("index")) as torch:
-        yield {**packages, **torch, **hub.environment, "OOTCI_HOME": REPOSITORY}
+        yield {**packages, **torch, **hub.environment}
 
 
 def _repository(

@@ -38,7 +38,6 @@ def at_home(hub: FakeGithub, **more: str) -> dict[str, str]:
         "GITHUB_REPOSITORY": REPOSITORY,
         "GITHUB_REF": "refs/heads/main",
         "GITHUB_TOKEN": TOKEN,
-        "OOTCI_HOME": REPOSITORY,
         **more,
     }
 
@@ -59,7 +58,7 @@ def test_a_device_s_life_in_issues(ootci: Tool, folder: Path, hub: FakeGithub) -
     ran = alert(ootci, folder, at_home(hub))
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.splitlines() == [
-        "changing example/repository: this is its main branch",
+        "changing example/repository: this is its default branch",
         "#1: open an issue for device-broken/dev, “Device dev is broken”: dev is REGRESSED",
         "#2: open an issue for device-silent/two, “Device two does not report”: two is NO_DATA",
     ]
@@ -72,7 +71,7 @@ def test_a_device_s_life_in_issues(ootci: Tool, folder: Path, hub: FakeGithub) -
 
     before = hub.text().partition("GET")[0]
     again = alert(ootci, folder, at_home(hub))
-    assert again.out.splitlines() == ["changing example/repository: this is its main branch"]
+    assert again.out.splitlines() == ["changing example/repository: this is its default branch"]
     assert hub.text().partition("GET")[0] == before
 
     night(folder, {"dev": "orr", "two": "onoo"})
@@ -94,35 +93,59 @@ def test_a_device_s_life_in_issues(ootci: Tool, folder: Path, hub: FakeGithub) -
 
 
 @pytest.mark.parametrize(
-    ("change", "why"),
+    ("change", "facts", "why"),
     [
-        ({"GITHUB_ACTIONS": ""}, "this is no workflow"),
-        ({"OOTCI_HOME": ""}, "it is not pytorch/pytorch-integration-tests"),
-        ({"GITHUB_REF": "refs/pull/7/merge"}, "this is refs/pull/7/merge and not the main branch"),
-        ({"GITHUB_REF": ""}, "this is no branch and not the main branch"),
+        ({"GITHUB_ACTIONS": ""}, {}, "this is no workflow"),
+        ({"GITHUB_REPOSITORY": "another/one"}, {}, "it is not the repository of this workflow"),
+        ({}, {"fork": True}, "it is a fork"),
+        ({}, {"default_branch": "trunk"}, "this is refs/heads/main, not the default branch"),
+        ({"GITHUB_REF": "refs/tags/main"}, {}, "this is refs/tags/main, not the default branch"),
+        ({"GITHUB_REF": "refs/pull/7/merge"}, {}, "this is refs/pull/7/merge, not the default branch"),
+        ({"GITHUB_REF": ""}, {}, "this is no branch, not the default branch"),
     ],
 )
 def test_elsewhere_it_only_says_what_it_would_do(
-    ootci: Tool, folder: Path, hub: FakeGithub, change: dict[str, str], why: str
+    ootci: Tool, folder: Path, hub: FakeGithub, change: dict[str, str], facts: dict[str, object], why: str
 ) -> None:
     night(folder, {"dev": "or"})
-    ran = alert(ootci, folder, at_home(hub, **change))
+    hub.facts |= facts
+    named = ("--repository", REPOSITORY)
+    ran = alert(ootci, folder, at_home(hub, **change), *named)
     first, *rest = ran.out.splitlines()
-    assert first.startswith(f"dry run, nothing is changed on example/repository: {why}")
+    assert first.startswith(f"dry run, nothing is changed on example/repository: {why}; --apply does it")
     assert rest == ["would open an issue for device-broken/dev, “Device dev is broken”: dev is REGRESSED"]
-    assert (hub.issues, len(hub.asked)) == ({}, 1)
-    alert(ootci, folder, at_home(hub, **change), "--apply")
+    assert hub.issues == {}
+    alert(ootci, folder, at_home(hub, **change), *named, "--apply")
     assert len(hub.issues) == 1
 
 
 def test_a_fork_without_issues_only_says_what_it_would_do(ootci: Tool, folder: Path, hub: FakeGithub) -> None:
     night(folder, {"dev": "or"})
-    hub.moments = [Moment(410, body='{"message": "Issues are disabled for this repo"}')]
-    ran = alert(ootci, folder, at_home(hub, OOTCI_HOME="another/repository"))
+    hub.facts["fork"] = True
+    gone = Moment(410, body='{"message": "Issues are disabled for this repo"}', only="GET /repos/example/repository/i")
+    hub.moments = [gone]
+    ran = alert(ootci, folder, at_home(hub))
     assert (ran.code, "would open an issue" in ran.out) == (0, True)
     assert "since they cannot be read: GitHub answered 410: Issues are disabled" in ran.err
-    hub.moments = [Moment(410)]
+    hub.facts["fork"], hub.moments = False, [gone]
     assert alert(ootci, folder, at_home(hub)).code == 3
+
+
+def test_a_repository_of_any_name_and_default_branch_is_at_home(ootci: Tool, folder: Path, hub: FakeGithub) -> None:
+    night(folder, {"dev": "or"})
+    hub.facts["default_branch"] = "trunk"
+    ran = alert(ootci, folder, at_home(hub, GITHUB_REF="refs/heads/trunk"))
+    assert (ran.code, len(hub.issues)) == (0, 1), ran.err
+
+
+@pytest.mark.parametrize(("status", "said"), [(404, "there is no repository"), (200, "it is no repository")])
+def test_a_repository_that_cannot_be_asked_for_is_an_error(
+    ootci: Tool, folder: Path, hub: FakeGithub, status: int, said: str
+) -> None:
+    night(folder, {"dev": "or"})
+    hub.moments = [Moment(status, body="[]")]
+    ran = alert(ootci, folder, at_home(hub))
+    assert (ran.code, said in ran.err, hub.issues) == (3, True, {})
 
 
 def test_it_can_be_kept_from_doing_anything(ootci: Tool, folder: Path, hub: FakeGithub) -> None:

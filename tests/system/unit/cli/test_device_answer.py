@@ -57,7 +57,6 @@ def answer(ootci: Tool, folder: Path, hub: FakePulls, *more: str, commit: str = 
         "GITHUB_REPOSITORY": REPOSITORY,
         "GITHUB_REF": "refs/heads/main",
         "GITHUB_TOKEN": TOKEN,
-        "OOTCI_HOME": REPOSITORY,
         **variables,
     }
     given = ("--run=5", f"--commit={commit}", f"--head-repository={FORK}", "--head-branch=change")
@@ -101,12 +100,13 @@ def test_a_stranger_s_comment_with_our_marker_is_not_ours(ootci: Tool, folder: P
 
 
 def test_nothing_is_written_elsewhere_than_at_home(ootci: Tool, folder: Path, hub: FakePulls) -> None:
-    for variables in (
-        {"OOTCI_HOME": "somebody/else"},
-        {"GITHUB_REF": "refs/heads/other"},
-        {"GITHUB_ACTIONS": ""},
-        {"GITHUB_TOKEN": "", "OOTCI_HOME": "somebody/else"},
+    for fork, variables in (
+        (True, {}),
+        (True, {"GITHUB_TOKEN": ""}),
+        (False, {"GITHUB_REF": "refs/heads/other"}),
+        (False, {"GITHUB_ACTIONS": ""}),
     ):
+        hub.facts["fork"] = fork
         ran = answer(ootci, folder, hub, **variables)
         assert ran.code == 0, ran.err
         assert ran.out.splitlines()[1:4] == [

@@ -81,11 +81,16 @@ def test_an_error_is_an_annotation_at_its_line_under_github_actions_only(ootci: 
     plain = ootci("device", "list", cwd=tmp_path)
     assert (plain.code, plain.out) == (2, "")
     assert "::" not in plain.err
-    seen = ootci("device", "list", cwd=tmp_path, env={"GITHUB_ACTIONS": "true"})
+    summary = tmp_path / "summary"
+    seen = ootci("device", "list", cwd=tmp_path, env={"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)})
     assert seen.err.startswith(plain.err)
     (command,) = [line for line in seen.err.splitlines() if line.startswith("::")]
     assert command.startswith("::error file=devices/a.yaml,line=3,title=DEV-003::")
     assert "What to do: " in command
+    text = summary.read_text(encoding="utf-8")
+    assert text.startswith("<p><b>error DEV-003</b>: ")
+    assert "(devices/a.yaml:3). What to do: " in text
+    assert len(text.splitlines()) == 2
 
 
 @pytest.mark.parametrize(("words", "offered"), [("ootci ga", "gate"), ("ootci history ve", "verify")])

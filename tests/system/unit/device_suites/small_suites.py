@@ -103,8 +103,7 @@ class SmallSuites:
     def command(self, *arguments: str, device: str | None = "cpu") -> list[str]:
         """The command that runs them."""
         chosen = [] if device is None else ["--device", device]
-        where_it_hangs = ("-o", "faulthandler_timeout=200")
-        return [sys.executable, "-m", "pytest", *where_it_hangs, *chosen, "--events", str(self.log), *arguments]
+        return [sys.executable, "-m", "pytest", *chosen, "--events", str(self.log), *arguments]
 
     def environment(self) -> dict[str, str]:
         """The environment of that command."""

@@ -21,35 +21,35 @@ from ootci.stages.alert import GOOD_NIGHTS, NEW_ISSUES, Rules
 LABEL = "ootci-alert"
 
 
-@click.command("alert", short_help="Open, rewrite and close issues.")
+@click.command("alert", short_help="Open, update and close GitHub issues.")
 @click.option(
     "--apply/--dry-run",
     "wanted",
     default=None,
-    help="Do it, or only say what would be done. Default: do it on the default branch, in no fork.",
+    help="Change issues, or only print the changes. Default: --apply on the default branch, in no fork.",
 )
-@click.option("--repository", metavar="OWNER/NAME", help="Whose issues; GITHUB_REPOSITORY when absent.")
-@click.option("--author", default=ACTIONS_BOT, show_default=True, help="Login that the token speaks for.")
+@click.option("--repository", metavar="OWNER/NAME", help="Repository of the issues. Default: GITHUB_REPOSITORY.")
+@click.option("--author", default=ACTIONS_BOT, show_default=True, help="Login of the token's owner.")
 @click.option(
     "--good-nights",
     type=click.IntRange(1, 90),
     default=GOOD_NIGHTS,
     show_default=True,
-    help="Good nights in a row after which an issue is closed.",
+    help="Close an issue after this many good nights in a row.",
 )
 @click.option(
     "--limit",
     type=click.IntRange(0, 100),
     default=NEW_ISSUES,
     show_default=True,
-    help="New issues at most; the rest wait for the next run.",
+    help="Open at most this many issues; the rest wait for the next run.",
 )
-@click.option("--address", metavar="URL", help="Where the site is published: issues link to the devices' pages.")
+@click.option("--address", metavar="URL", help="Address of the published site, for links to devices' pages.")
 @click.option(
     "--deep-tests",
     "tested",
     type=click.Choice(["success", "failure", "cancelled", "skipped"]),
-    help="Look at nothing but how the job of this repository's deep tests ended; verdicts.json is not read.",
+    help="Update only the issue for this repository's deep tests, by this result of their job.",
 )
 @format_option
 @folder_options("devices", "work")
@@ -64,16 +64,16 @@ def alert(
     output_format: str,
     folders: Folders,
 ) -> None:
-    """Make GitHub's issues say what verdicts.json says.
+    """Open, update and close GitHub issues for the verdicts in verdicts.json.
 
-    There is one issue for each condition of each device: it is broken, its machine does not work, it does not report.
-    One more is for failures of several devices that are probably PyTorch's, and one for a nightly that does not run.
-    With --deep-tests it is the one issue for this repository's own deep tests, closed by the first run that passes.
-    An issue is written anew every night, closed with the only comment after some good nights, and opened again when it
-    comes back. It mentions the maintainers whom the device file names.
+    There is one issue per device and condition (broken, infrastructure, no report), one per failure on several devices
+    whose likely cause is PyTorch, and one for a nightly that does not run. With --deep-tests, only the issue for this
+    repository's deep tests is updated; the first run that passes closes it. An issue's text is updated every night. It
+    is closed with a comment after --good-nights and reopened if the failure returns. It mentions the device's
+    maintainers.
 
-    Nothing is changed in a fork or on another branch than the default one, unless --apply is given. GITHUB_TOKEN has to
-    be allowed to write issues.
+    By default, issues are only changed on the default branch, and in no fork. GITHUB_TOKEN needs permission to write
+    issues.
     """
     name = named_repository(repository)
     really, why = decided(wanted, name)
@@ -111,19 +111,19 @@ class _Said:
             show_text(self.lines[-1])
 
 
-@click.command("watch", short_help="Say whether the nightly still runs.")
+@click.command("watch", short_help="Check whether the nightly still runs.")
 @click.option(
-    "--github-output", type=click.Path(path_type=Path), help="Append `nightly`: fresh, stale or never, to this file."
+    "--github-output", type=click.Path(path_type=Path), help="Append `nightly=fresh`, `stale` or `never` to this file."
 )
-@click.option("--exit-zero", is_flag=True, help="Exit 0 also when it does not.")
+@click.option("--exit-zero", is_flag=True, help="Exit 0 even if the nightly is stale.")
 @format_option
 @folder_options("work")
 def watch(github_output: Path | None, exit_zero: bool, output_format: str, folders: Folders) -> None:
-    """Say whether the newest nightly is young enough, as verdicts.json says. Exit code 3 when it is not.
+    """Check in verdicts.json whether the newest nightly is recent.
 
-    Before the first nightly there is nothing to be late, and the exit code is 0.
+    Exit code 3 if it is stale, 0 before the first nightly.
 
-    It is for a workflow of its own, at another time than the nightly: who does not run cannot say so.
+    Run it in a separate workflow: a nightly that does not run cannot report that.
     """
     verdicts = read(Verdicts, folders.workspace.verdicts)
     state = "never" if verdicts.plan_id is None else "stale" if verdicts.stale_reason else "fresh"

@@ -54,11 +54,13 @@ _SENTENCES = {
 @click.command("bisect", short_help="Find the nightly that broke a test.")
 @click.argument("device")
 @click.argument("test")
-@click.option("--good", metavar="NIGHTLY", help="Nightly on which the test passed; the history knows when absent.")
-@click.option("--bad", metavar="NIGHTLY", help="Later nightly on which it failed; the history knows when absent.")
-@click.option("--repeat", type=click.IntRange(1, 100), default=1, show_default=True, help="Runs on each nightly.")
-@click.option("--retry", is_flag=True, help="Test again what could not be tested before.")
-@click.option("--restart", is_flag=True, help="Forget the steps of an earlier call, and begin again.")
+@click.option("--good", metavar="NIGHTLY", help="Nightly on which the test passed. Default: from the history.")
+@click.option("--bad", metavar="NIGHTLY", help="Later nightly on which it failed. Default: from the history.")
+@click.option(
+    "--repeat", type=click.IntRange(1, 100), default=1, show_default=True, help="Number of runs on each nightly."
+)
+@click.option("--retry", is_flag=True, help="Repeat nightlies that could not be tested.")
+@click.option("--restart", is_flag=True, help="Delete the steps of an earlier call, and start again.")
 @suites_option
 @format_option
 @folder_options("devices", "work", "history")
@@ -76,19 +78,16 @@ def bisect(
 ) -> None:
     """Find the PyTorch nightly on which TEST began to fail on DEVICE, by testing nightlies in between.
 
-    TEST is an id as reports show it, such as integration/test_rng.py::test_seed_makes_numbers_repeat. The history says
-    on which nightly it last passed and first failed after that; --good and --bad name others, as versions or as dates
-    such as 20261121.
+    TEST is a test id, such as integration/test_rng.py::test_seed_makes_numbers_repeat. --good and --bad are versions,
+    or dates such as 20261121; by default, the last pass and the first failure after it in the history.
 
-    Each step is a device run with the same stages as any other, on another nightly, with the same plugin, and with
-    that one test. A nightly on which it fails once in --repeat runs is bad. One that is gone from the index, or on
-    which the plugin does not build or import, is passed over; the answer may then be a range. The two ends are tested
-    first. Every step is kept in the work folder under bisect/: the same call goes on where an earlier one was ended,
-    and another call begins a search of its own.
+    Each step is a device run on another nightly, with the same plugin and only TEST. A nightly is bad if TEST fails in
+    one of --repeat runs. A nightly that is not in the index, or on which the plugin does not build or import, is
+    skipped; the result may then be a range. The two ends are tested first. Steps are kept in the work folder under
+    bisect/: the same call continues an interrupted bisection.
 
-    Exit codes: 0 the first bad nightly is found, or a range of nightlies that cannot be tested; 1 the test fails on
-    the good end or passes on the bad end, so that torch alone is not it; 2 the input is wrong; 3 an end cannot be
-    tested, or infrastructure failed.
+    Exit codes: 0 the first bad nightly, or a range, was found; 1 TEST fails on the good end or passes on the bad end,
+    so PyTorch is not the only cause; 2 the input is wrong; 3 an end cannot be tested, or infrastructure failed.
     """
     progress, searches = Progress(), folders.work / "bisect"
     with locked(searches):

@@ -24,7 +24,7 @@ from ootci.model.record import read
 from ootci.stages.build import NewEnvironment, TakenOver, build, hand_over
 
 
-@click.command("build", short_help="Make the environment and the plugin.")
+@click.command("build", short_help="Install torch and build the plugin.")
 @click.argument("device")
 @exit_zero_option
 @click.option(
@@ -32,17 +32,19 @@ from ootci.stages.build import NewEnvironment, TakenOver, build, hand_over
     "handed_to",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Also write the wheel, its checksum and what came of building into this folder, for another machine.",
+    help="Also write the wheel, its checksum and the build's result to this folder, for another machine.",
 )
 @click.option(
     "--take-over",
     "handed",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Install what --hand-over wrote elsewhere, for the same plan, instead of building.",
+    help="Install the wheel that --hand-over wrote for the same plan, instead of building.",
 )
-@click.option("--checksum", metavar="SHA256", help="With --take-over: what --hand-over said of its handover.json.")
-@click.option("--github-output", type=click.Path(path_type=Path), help="Append `handover`, the checksum, to this file.")
+@click.option(
+    "--checksum", metavar="SHA256", help="With --take-over: the checksum of handover.json that --hand-over printed."
+)
+@click.option("--github-output", type=click.Path(path_type=Path), help="Append `handover=CHECKSUM` to this file.")
 @suites_option
 @format_option
 @folder_options("devices", "work")
@@ -57,7 +59,7 @@ def build_command(
     output_format: str,
     folders: Folders,
 ) -> None:
-    """Make DEVICE's environment with torch in it, and build its plugin; writes build.json."""
+    """Create DEVICE's environment, install torch and build the plugin; writes build.json."""
     workspace = folders.workspace
     plan = read(Plan, workspace.plan)
     item, run, progress = folders.device(device), plan.run_of(device), Progress()

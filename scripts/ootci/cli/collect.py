@@ -17,29 +17,28 @@ from ootci.model.record import read, write
 from ootci.stages.collect import NOT_KNOWN, collect
 
 
-@click.command("collect", short_help="Put one run together.")
+@click.command("collect", short_help="Collect the results of a run.")
 @click.argument("device")
 @click.option(
     "--shares",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Folder of the artifacts that other machines made of their shares; the newest attempt of each is taken.",
+    help="Folder with the artifacts of shares from other machines; the newest attempt of each counts.",
 )
 @click.option(
     "--durations-to",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write how long the tests took, averaged with what the plan knew, for `ootci plan --durations-from`.",
+    help="Write the tests' durations, averaged with the plan's, for `ootci plan --durations-from`.",
 )
 @format_option
 @folder_options("devices", "work")
 def collect_command(
     device: str, shares: Path | None, durations_to: Path | None, output_format: str, folders: Folders
 ) -> None:
-    """Put together what the stages left behind for DEVICE; writes run.json, and JUnit of the run and of each suite.
+    """Collect the results of DEVICE's stages; writes run.json, and JUnit reports of the run and of each suite.
 
-    A run folder that holds JUnit only, because somebody ran pytest by hand, is collected too. What it does not tell is
-    named.
+    A run folder with only JUnit, from pytest run by hand, is collected too.
     """
     workspace = folders.workspace
     item = folders.device(device)

@@ -20,20 +20,20 @@ from ootci.stages.onboard import PATIENCE_SECONDS
 from ootci.stages.render import review_answer, review_lines
 
 
-@click.command(short_help="Say what is wrong with device files.")
+@click.command(short_help="Check device files.")
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--online",
     is_flag=True,
-    help="Ask for links and for the maintainers on GitHub, too. A network that fails is a warning.",
+    help="Also check links, and maintainers on GitHub. Network failures are warnings.",
 )
 @format_option
 @folder_options("devices")
 def check(files: tuple[Path, ...], online: bool, output_format: str, folders: Folders) -> None:
-    """Check device FILES, or every file in devices/: what is wrong, on which line, and what to do.
+    """Check device FILES, or all in devices/; print each problem with its line and the fix.
 
-    Every check that can be made is made. A warning is no failure. Exit code 2 when a check failed. With --online,
-    GitHub answers more questions when GITHUB_TOKEN holds a token, which needs no permission at all.
+    Exit code 2 if a check failed; warnings do not count. With --online, a token in GITHUB_TOKEN raises GitHub's rate
+    limit; it needs no permissions.
     """
     of_all = folders.devices / BAD_RANGES
     listed = [folders.devices] if folders.devices.is_file() else sorted(folders.devices.glob("*.y*ml"))

@@ -62,29 +62,27 @@ def _count(text: str) -> str:
 
 
 @click.command("new", short_help="Write a first device file.")
-@click.option("--name", help="As in torch.device(NAME).")
-@click.option("--display-name", metavar="TEXT", help="The name for people.")
-@click.option("--vendor", metavar="TEXT", help="Who makes the device.")
-@click.option("--maintainer", "maintainers", multiple=True, metavar="@HANDLE", help="May be given more than once.")
-@click.option("--distribution", metavar="NAME", help="The plugin's package, as `pip show` knows it.")
-@click.option("--git", metavar="URL", help="The plugin is built from this repository.")
-@click.option("--path", metavar="DIR", help="The plugin is built from this folder, relative to the device file.")
-@click.option(
-    "--package", metavar="REQUIREMENT", help="The plugin is installed ready-made, by this requirement of pip."
-)
-@click.option("--devices", "count", metavar="N", help="Cards that there are on the machine.")
+@click.option("--name", help="Name of the device, as in torch.device(NAME).")
+@click.option("--display-name", metavar="TEXT", help="Name shown on the dashboard.")
+@click.option("--vendor", metavar="TEXT", help="Company that makes the device.")
+@click.option("--maintainer", "maintainers", multiple=True, metavar="@HANDLE", help="GitHub handle; repeatable.")
+@click.option("--distribution", metavar="NAME", help="Name of the plugin's package in `pip show`.")
+@click.option("--git", metavar="URL", help="Build the plugin from this repository.")
+@click.option("--path", metavar="DIR", help="Build the plugin from this folder, relative to the device file.")
+@click.option("--package", metavar="REQUIREMENT", help="Install the plugin with pip, by this requirement.")
+@click.option("--devices", "count", metavar="N", help="Number of devices in the machine.")
 @click.option(
     "--python",
     metavar="PYTHON",
-    help="A Python beside which the plugin is installed: names and the number of cards are taken from there.",
+    help="Python with the plugin installed; names and device count are read from it.",
 )
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The file to write, named as the device; in devices/ when absent, or here where that is missing.",
+    help="File to write. Default: NAME.yaml in devices/, or in this folder if there is no devices/.",
 )
-@click.option("--force", is_flag=True, help="Overwrite the file if it is there already.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def new(
     name: str | None,
     display_name: str | None,
@@ -99,9 +97,9 @@ def new(
     output: Path | None,
     force: bool,
 ) -> None:
-    """Write a first device file, with comments on what to add; prints its path.
+    """Write a first device file, with further keys as comments; prints its path.
 
-    On a terminal it asks for what the options do not say, and offers what it found out.
+    On a terminal it asks for missing options.
     """
     interview = _Interview(asks=sys.stdin.isatty())
     found = FoundPlugin() if python is None else look_for_plugin(program(python))

@@ -23,7 +23,7 @@ from ootci.model.review import Review
 from ootci.stages.render import review_answer, review_lines
 
 
-@click.command(short_help="Render the row and the page that a device file would get.")
+@click.command(short_help="Render a device file's row and page.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--output",
@@ -31,22 +31,21 @@ from ootci.stages.render import review_answer, review_lines
     default=Path("preview"),
     show_default=True,
     metavar="DIR",
-    help="Where the pages go: a new folder, an empty one, or a preview of before.",
+    help="Folder for the pages: new, empty, or an earlier preview.",
 )
 @click.option(
     "--run",
     "run_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A run.json of the device, to be shown as if it were the newest nightly's.",
+    help="A run.json to show as the newest nightly.",
 )
 @format_option
 @folder_options("history")
 def preview(file: Path, output: Path, run_file: Path | None, output_format: str, folders: Folders) -> None:
-    """Render the row, the page and the entry in the registry that a device FILE would get.
+    """Render the row, the page and the registry entry of a device FILE.
 
-    Every page says that it is a preview. What has been reported of the device is shown where the history folder holds
-    it, or with --run; of a device that nobody ran yet the row says so.
+    Results are taken from --run or the history folder, if there are any. Every page is marked as a preview.
     """
     item = load_device(file)
     render_preview(item, output, run_file=run_file, history=folders.history)
@@ -64,20 +63,20 @@ def preview(file: Path, output: Path, run_file: Path | None, output_format: str,
     default=Path(".ootci/review"),
     show_default=True,
     metavar="DIR",
-    help="Where review.json and the previews go.",
+    help="Folder for review.json and the previews.",
 )
-@click.option("--online", is_flag=True, help="Ask for links and for the maintainers on GitHub, too.")
+@click.option("--online", is_flag=True, help="Also check links, and maintainers on GitHub.")
 @click.option(
-    "--summary", type=click.Path(path_type=Path), metavar="FILE", help="Append the answer in markdown to FILE."
+    "--summary", type=click.Path(path_type=Path), metavar="FILE", help="Append the review as Markdown to FILE."
 )
 @format_option
 def review(folder: Path, output: Path, online: bool, summary: Path | None, output_format: str) -> None:
-    """Review what the checkout FOLDER of a pull request proposes for devices/. Exit code 2 when a check failed.
+    """Review the changes in devices/ of a pull request, checked out in FOLDER. Exit code 2 if a check failed.
 
-    FOLDER stands at the commit of the merge, fetched with its parents. Everything in it is data: device files are
-    checked, what a nightly would run is planned, the pages they would get are rendered; nothing is built or run.
+    FOLDER is at the merge commit, fetched with its parents. Device files are checked, a nightly is planned and the
+    pages are rendered; nothing is built or run.
 
-    There is an answer in every case: review.json, the summary, and stdout.
+    The review is always written: to review.json, the summary and stdout.
     """
     try:
         found = review_proposal(folder, output, online=online)
@@ -96,22 +95,20 @@ def _tell(found: Review, output: Path, summary: Path | None, output_format: str)
     show(found, output_format, lambda markdown: review_answer(found) if markdown else "\n".join(review_lines(found)))
 
 
-@click.command(short_help="Comment on a pull request what came of its review.")
-@click.option(
-    "--run", "run_id", type=click.IntRange(1), required=True, help="Number of the workflow run that reviewed it."
-)
-@click.option("--attempt", type=click.IntRange(1), default=1, show_default=True, help="Its attempt.")
-@click.option("--commit", required=True, metavar="SHA", help="The commit of the pull request that the run was for.")
-@click.option("--head-repository", required=True, metavar="OWNER/NAME", help="Where the pull request comes from.")
-@click.option("--head-branch", required=True, metavar="BRANCH", help="The branch that it comes from.")
-@click.option("--url", metavar="URL", default="", help="Page of the workflow run, where the preview is.")
+@click.command(short_help="Comment a review on its pull request.")
+@click.option("--run", "run_id", type=click.IntRange(1), required=True, help="Id of the reviewing workflow run.")
+@click.option("--attempt", type=click.IntRange(1), default=1, show_default=True, help="Attempt of that run.")
+@click.option("--commit", required=True, metavar="SHA", help="The reviewed commit of the pull request.")
+@click.option("--head-repository", required=True, metavar="OWNER/NAME", help="Repository of the pull request's branch.")
+@click.option("--head-branch", required=True, metavar="BRANCH", help="The pull request's branch.")
+@click.option("--url", metavar="URL", default="", help="Page of the workflow run, with the preview.")
 @click.option(
     "--apply/--dry-run",
     "wanted",
     default=None,
     help="Write the comment, or only print it. Default: write it on the default branch, in no fork.",
 )
-@click.option("--repository", metavar="OWNER/NAME", help="Whose pull request; GITHUB_REPOSITORY when absent.")
+@click.option("--repository", metavar="OWNER/NAME", help="Repository of the pull request. Default: GITHUB_REPOSITORY.")
 @format_option
 @folder_options("devices")
 def answer(
@@ -126,14 +123,14 @@ def answer(
     output_format: str,
     folders: Folders,
 ) -> None:
-    """Write what `ootci device review` found into one comment, which is rewritten by every run.
+    """Comment the result of `ootci device review` on its pull request, or update the comment.
 
-    Whoever opened the pull request decides what its run leaves behind: it is taken for data, within limits. Which pull
-    request is meant is asked of GitHub: an open one from that branch whose newest commit is the one that was reviewed.
-    One that changes .github/ could have made up the review, so its comment says only where to look.
+    The review is untrusted data. The pull request is looked up on GitHub: an open one from that branch, whose newest
+    commit is the reviewed one. If it changes .github/, it could have forged the review, so the comment only links to
+    the run.
 
-    Mentioned are the maintainers whom this checkout's device files name, and of a new device who opened the pull
-    request. Nothing is written in a fork or on another branch than the default one, unless --apply is given.
+    The comment mentions the maintainers in this checkout's device files, and for a new device the pull request's
+    author. By default, it is only written on the default branch, and in no fork.
     """
     name = named_repository(repository)
     fork = named_repository(head_repository, "--head-repository")

@@ -28,28 +28,27 @@ _FAILING = (ChangeName.REGRESSION, ChangeName.NEW_FAILURE, ChangeName.STILL_FAIL
 _ONE_SIDED = (ChangeName.DISAPPEARED, ChangeName.APPEARED)
 
 
-@click.command("diff", short_help="Compare any two runs, test by test.")
+@click.command("diff", short_help="Compare two runs, test by test.")
 @click.argument("before", metavar="A")
 @click.argument("after", metavar="B")
 @click.option("--all", "everything", is_flag=True, help="Print every test, not the first 20 of each class.")
 @format_option
 @folder_options("history")
 def diff(before: str, after: str, everything: bool, output_format: str, folders: Folders) -> None:
-    """Say how run B differs from run A: two nights of one device, or two devices on one night.
+    """Compare run B with run A: two nights of one device, or two devices on one night.
 
     \b
     A and B are each one of
       DEVICE@latest             its newest nightly
       DEVICE@previous           the nightly before that
-      DEVICE@NIGHTLY            a nightly by its plan's id, or by as much of it as no other
-                                begins with, such as openreg@20261121
-      DEVICE@NIGHTLY.ATTEMPT    not the last attempt, but that one
-      RUN-ID                    as the dashboard shows it: 20261121-041000-openreg
-      PATH                      a run.json: anything with a / in it, or that ends in .json
+      DEVICE@NIGHTLY            a nightly by its id, or a unique prefix of it,
+                                such as openreg@20261121
+      DEVICE@NIGHTLY.ATTEMPT    a certain attempt; default: the last
+      RUN-ID                    as on the dashboard: 20261121-041000-openreg
+      PATH                      a run.json; contains / or ends in .json
 
-    Exit code 1 when B is worse than A: a test of a required suite fails that did not fail in A and that its vendor
-    did not know to fail, or a test of one disappeared, or a stage broke, or a report is missing or broken off. Exit
-    code 0 when it is not worse.
+    Exit code 1 if B is worse than A: in a required suite, a test newly fails and is not a known failure, or
+    disappeared; a stage broke; or a report is missing or truncated. Otherwise 0.
     """
     history = History(folders.history)
     first, second = find_run(history, before), find_run(history, after)

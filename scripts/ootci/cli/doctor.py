@@ -92,11 +92,11 @@ def _findings(folders: Folders) -> list[Finding]:
     ]
 
 
-@click.command(short_help="Say what is missing here.")
+@click.command(short_help="List what this machine lacks.")
 @format_option
 @folder_options("work")
 def doctor(output_format: str, folders: Folders) -> None:
-    """Say what is missing on this machine, and how to get it; exit code 3 when something needed is missing."""
+    """List what this machine lacks and how to get it. Exit code 3 if something required is missing."""
     findings = _findings(folders)
     rows = [(item.name, item.state, item.detail) for item in findings]
     headings, missing = ("what", "state", "detail"), sum(item.state == "missing" for item in findings)

@@ -29,7 +29,7 @@ from ootci.model.plan import Plan
 from ootci.model.record import read
 
 remote_option = click.option(
-    "--remote", metavar="URL", help="Repository that holds the data branch, a URL or a path; this checkout's origin."
+    "--remote", metavar="URL", help="Repository of the data branch, a URL or a path. Default: this checkout's origin."
 )
 branch_option = click.option("--branch", default="data", show_default=True, help="Name of the data branch.")
 
@@ -61,25 +61,25 @@ def append(output_format: str, folders: Folders) -> None:
     show({"appended": added, "there_already": known}, output_format, one_line(text))
 
 
-@click.command(short_help="Get the data branch.")
+@click.command(short_help="Download the data branch.")
 @remote_option
 @branch_option
 @format_option
 @folder_options("history")
 def fetch(remote: str | None, branch: str, output_format: str, folders: Folders) -> None:
-    """Make the history folder a checkout of the data branch; what was appended and not published stays."""
+    """Check out the data branch into the history folder. Entries that are not published yet stay."""
     found = _data_branch(folders, remote, branch).fetch()
     text = f"fetched the branch {branch}" if found else f"the branch {branch} does not exist yet; starting empty"
     show({"branch": branch, "exists": found}, output_format, one_line(text))
 
 
-@click.command(short_help="Push what was appended to the data branch.")
+@click.command(short_help="Push new entries to the data branch.")
 @remote_option
 @branch_option
 @format_option
 @folder_options("work", "history")
 def publish(remote: str | None, branch: str, output_format: str, folders: Folders) -> None:
-    """Commit what was appended and push it to the data branch."""
+    """Commit new entries and push them to the data branch."""
     try:
         message = f"Nightly {read(Plan, folders.workspace.plan).id}"
     except StageFileMissing:
@@ -98,11 +98,11 @@ def _must_exist(folders: Folders) -> None:
         )
 
 
-@click.command(short_help="Read everything back; say what is wrong.")
+@click.command(short_help="Check the history for errors.")
 @format_option
 @folder_options("history")
 def verify(output_format: str, folders: Folders) -> None:
-    """Read the whole history back and say what is wrong with it; exit code 3 when anything is."""
+    """Read the whole history and list errors. Exit code 3 if there are any."""
     _must_exist(folders)
     report = verify_history(folders.history)
     show(report, output_format, lambda markdown: "\n".join(_verify_lines(report, "- " if markdown else "")))
@@ -124,7 +124,7 @@ def _verify_lines(report: Report, bullet: str) -> list[str]:
     return lines
 
 
-@click.command(short_help="Remove details that are old.")
+@click.command(short_help="Delete old details.")
 @click.option(
     "--texts",
     "texts_nights",
@@ -132,7 +132,7 @@ def _verify_lines(report: Report, bullet: str) -> list[str]:
     default=TEXTS_NIGHTS,
     show_default=True,
     metavar="NIGHTS",
-    help="Keep what failing tests said for so many nights before the newest nightly.",
+    help="Keep texts of failures for this many nights.",
 )
 @click.option(
     "--measures",
@@ -141,15 +141,15 @@ def _verify_lines(report: Report, bullet: str) -> list[str]:
     default=MEASURES_RUNS,
     show_default=True,
     metavar="RUNS",
-    help="Keep durations and operator counts, and texts of any age, of so many of a device's newest runs.",
+    help="Keep durations, operator counts and all texts of this many newest runs per device.",
 )
-@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@click.option("--dry-run", is_flag=True, help="Only list what would be deleted.")
 @format_option
 @folder_options("history")
 def gc(texts_nights: int, measures_runs: int, dry_run: bool, output_format: str, folders: Folders) -> None:
-    """Remove old details: texts of failures, durations, operator counts.
+    """Delete old details: texts of failures, durations, operator counts.
 
-    What came of every test, and which failures were alike, stays for good.
+    Outcomes and error signatures are kept forever.
     """
     _must_exist(folders)
     with held(folders.history):
@@ -162,13 +162,13 @@ def gc(texts_nights: int, measures_runs: int, dry_run: bool, output_format: str,
     show(facts, output_format, "\n".join([*lines, f"{'would remove' if dry_run else 'removed'} {_summary(found)}"]))
 
 
-@click.command(short_help="Leave a nightly out.")
+@click.command(short_help="Exclude a nightly from verdicts and pages.")
 @click.argument("plan_id", metavar="NIGHTLY")
-@click.option("--reason", required=True, metavar="TEXT", help="Why, for those who look for it later.")
+@click.option("--reason", required=True, metavar="TEXT", help="Reason, kept with the nightly.")
 @format_option
 @folder_options("history")
 def withdraw(plan_id: str, reason: str, output_format: str, folders: Folders) -> None:
-    """Leave a nightly and its runs out of verdicts and pages from now on.
+    """Exclude a nightly and its runs from verdicts and pages.
 
     For a nightly that should not count, such as one with a wrong date. Its files stay, with a note of when and why.
     """

@@ -24,7 +24,7 @@ MESSAGE = 100
 SQLITE = (".sqlite", ".sqlite3", ".db")
 
 
-@click.command(short_help="Show a test's life on a device.")
+@click.command(short_help="Show a test's outcomes over time.")
 @click.argument("device")
 @click.argument("test")
 @format_option
@@ -38,7 +38,7 @@ def query(device: str, test: str, output_format: str, folders: Folders) -> None:
     ootci history query openreg 'smoke/*'
     ootci history query openreg 'ops/test_forward.py::test_forward[add-float32]'
 
-    Nights next to one another on which the same came of it are one line; `--format json` has each by itself.
+    Consecutive nights with the same outcome are one line; `--format json` lists each night.
     """
     history = HistoryReader(folders.history)
     found = matching_tests(history, device, test)
@@ -119,9 +119,9 @@ def _plugin(entry: LifeEntry) -> str:
     return entry.plugin_version if commit is None else f"{entry.plugin_version} ({commit[:10]})"
 
 
-@click.command(short_help="Write tables for other tools.")
+@click.command(short_help="Export tables to SQLite or Parquet.")
 @click.argument("target", type=click.Path(path_type=Path))
-@click.option("--device", "names", multiple=True, metavar="NAME", help="This device only; may be repeated.")
+@click.option("--device", "names", multiple=True, metavar="NAME", help="Only this device; repeatable.")
 @click.option(
     "--since",
     type=click.DateTime(["%Y-%m-%d"]),
@@ -139,11 +139,11 @@ def export(
     output_format: str,
     folders: Folders,
 ) -> None:
-    """Write the history as tables that other tools read: nightlies, runs, stages, outcomes.
+    """Export the history as tables: nightlies, runs, stages, outcomes.
 
-    TARGET is an SQLite file when it ends in .sqlite, .sqlite3 or .db, else a folder that gets a Parquet file for each
-    table (needs `ootci[parquet]`). Of outcomes, only those are written that deserve a look, because all of them are
-    many; the table of runs counts each kind.
+    TARGET is an SQLite file if it ends in .sqlite, .sqlite3 or .db, else a folder for one Parquet file per table (needs
+    `ootci[parquet]`). By default, outcomes leave out tests that passed, were skipped or are unsupported; the table of
+    runs has their counts.
 
     \b
     ootci history export history.sqlite

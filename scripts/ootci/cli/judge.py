@@ -23,11 +23,11 @@ from ootci.stages.judge import decide, judge, judge_pull_request
 from ootci.stages.render import nightly_answer, pull_request_answer, site_address, spoken
 
 
-@click.command("judge", short_help="Derive every verdict.")
+@click.command("judge", short_help="Derive the verdicts.")
 @format_option
 @folder_options("devices", "work", "history")
 def judge_command(output_format: str, folders: Folders) -> None:
-    """Derive every device's verdict from the history; writes verdicts.json."""
+    """Derive every device's verdicts from the history; writes verdicts.json."""
     verdicts = judge(folders.registry(), History(folders.history), clock())
     write(verdicts, folders.workspace.verdicts)
     show(verdicts, output_format, lambda markdown: _verdicts_text(verdicts, markdown))
@@ -41,44 +41,46 @@ def _verdicts_text(verdicts: Verdicts, markdown: bool) -> str:
     return "\n".join([*lines, one_line(verdicts.summary)])
 
 
-@click.command("gate", short_help="Say whether one may merge.")
+@click.command("gate", short_help="Check whether merging is allowed.")
 @click.option(
     "--pull-request",
     is_flag=True,
-    help="Hold the work folder's runs, which tested a pull request, against each device's newest nightly.",
+    help="Compare the work folder's runs of a pull request with each device's newest nightly.",
 )
 @click.option(
     "--device",
     "only",
     multiple=True,
     metavar="NAME",
-    help="Ask for this device only, whatever its tier is; may be given more than once.",
+    help="Check only this device, whatever its tier; repeatable.",
 )
 @click.option(
     "--override",
     "overrides",
     multiple=True,
     metavar="DEVICE=REASON",
-    help="Do not ask this device, for a reason that is told with the answer; may be given more than once.",
+    help="Leave this device out; the answer shows the reason. Repeatable.",
 )
 @click.option(
     "--summary",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Append the answer in markdown to FILE: a step's summary, or the text of a comment.",
+    help="Append the answer as Markdown to FILE, such as a step summary.",
 )
 @click.option(
     "--github-output",
     type=click.Path(path_type=Path),
-    help="Append the answer to this file, and the verdict of a single device that was asked for.",
+    help="Append `answer` and, with --device, `verdict` to this file.",
 )
-@click.option("--address", metavar="URL", help="Where the site is published: in markdown, devices link to their pages.")
+@click.option(
+    "--address", metavar="URL", help="Address of the published site, for links to devices' pages in Markdown."
+)
 @click.option(
     "--torch",
     metavar="VERSION",
-    help="Ask about this torch, a version or a commit or how it begins: the newest nightly may be of another.",
+    help="The torch to answer for: a version or commit, or its beginning. cannot_say if another was tested.",
 )
-@click.option("--exit-zero", is_flag=True, help="Exit 0 whatever the answer is.")
+@click.option("--exit-zero", is_flag=True, help="Exit 0 for every answer.")
 @format_option
 @folder_options("devices", "work", "history")
 def gate(
@@ -93,15 +95,14 @@ def gate(
     output_format: str,
     folders: Folders,
 ) -> None:
-    """Say whether one may merge: yes (exit code 0), no (1) or cannot_say (3).
+    """Check whether merging is allowed: yes (exit code 0), no (1) or cannot_say (3).
 
-    Without --pull-request it reads verdicts.json: no gating device, or none of those that are asked for, may be broken.
-    With it, no gating device that takes part may be newly broken, other than by tests that its vendor knows to fail, or
-    that are flaky.
+    The answer is no if a gating device is broken on the newest nightly (verdicts.json), or, with --pull-request, if one
+    is newly broken. Known and flaky failures do not count.
 
-    A gating device without a result neither blocks nor vouches, and is named. The answer is cannot_say when fewer than
-    half of the gating devices have a result, when the reference device has none, and when the newest nightly is stale,
-    dated in the future, or of another torch than the one asked about.
+    A gating device without a result does not block; the answer names it. The answer is cannot_say if fewer than half of
+    the gating devices or no reference device has a result, or if the newest nightly is stale, dated in the future, or
+    of another torch than --torch.
     """
     wanted = _parsed(overrides)
     if torch and pull_request:

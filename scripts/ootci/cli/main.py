@@ -79,22 +79,22 @@ DEVICE = {
 COMMANDS = {
     "nightly": "nightly:nightly",
     "plan": "plan:plan_command",
-    "torch": LazyGroup(name="torch", lazy=TORCH, help="Torch from its sources."),
+    "torch": LazyGroup(name="torch", lazy=TORCH, help="Build torch from source."),
     "build": "build:build_command",
     "test": "test:test_command",
     "collect": "collect:collect_command",
     "external": "nightly:external",
-    "history": LazyGroup(name="history", lazy=HISTORY, help="The store of past nightlies and runs."),
+    "history": LazyGroup(name="history", lazy=HISTORY, help="Store and query past nightlies and runs."),
     "judge": "judge:judge_command",
     "render": "render:render_command",
     "gate": "judge:gate",
-    "relay": LazyGroup(name="relay", lazy=RELAY, help="PyTorch's cross-repository CI relay."),
+    "relay": LazyGroup(name="relay", lazy=RELAY, help="Report to PyTorch's cross-repository CI relay."),
     "alert": "alert:alert",
     "watch": "alert:watch",
     "home": "setup:home_command",
     "diff": "diff:diff",
     "bisect": "bisect:bisect",
-    "device": LazyGroup(name="device", lazy=DEVICE, help="The device files."),
+    "device": LazyGroup(name="device", lazy=DEVICE, help="Create, check and run device files."),
     "schema": "reference:schema",
     "explain": "reference:explain",
     "doctor": "doctor:doctor",
@@ -107,12 +107,12 @@ COMMANDS = {
     cls=LazyGroup, lazy=COMMANDS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
 )
 @click.version_option(__version__, prog_name="ootci")
-@click.option("--debug", is_flag=True, help="Print each command that is run, its folder, exit code and time.")
+@click.option("--debug", is_flag=True, help="Print each command run, with folder, exit code and time.")
 def cli(debug: bool) -> None:
-    """Test out-of-tree PyTorch devices every night and say what is broken, since when, and whose it is.
+    """Test out-of-tree PyTorch devices every night, and show what is broken, since when, and the likely cause.
 
-    `ootci nightly` runs everything on this machine. The other commands are its stages; they meet in files, so that
-    each can be run again by hand.
+    `ootci nightly` runs everything on this machine. The other commands are its stages. They exchange files, so
+    each can be repeated by hand.
 
     Exit codes: 0 fine, 1 the device failed or the gate says no, 2 the input is wrong, 3 infrastructure failed.
     """

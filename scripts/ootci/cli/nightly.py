@@ -41,7 +41,7 @@ HEADINGS = ("device", "stage reached", "verdict", "passed", "failed", "skipped",
 def nightly(chosen: tuple[str, ...], torch: str | None, suites: Path, output_format: str, folders: Folders) -> None:
     """Run every stage for the chosen devices on this machine, and render the dashboard.
 
-    What has not changed since the last time is not built again.
+    Only what has changed is built again.
     """
     with locked(folders.work):
         planned, verdicts = run_night(_night(folders.registry(), chosen, torch, suites, folders))
@@ -54,7 +54,7 @@ def nightly(chosen: tuple[str, ...], torch: str | None, suites: Path, output_for
 @click.option(
     "--python",
     metavar="PYTHON",
-    help="Test in this Python's environment as it is: nothing is built, installed or changed there. It needs torch, "
+    help="Test this Python's environment; nothing is built, installed or changed in it. It needs torch, "
     "the plugin, pytest, numpy and expecttest.",
 )
 @torch_option
@@ -64,7 +64,7 @@ def nightly(chosen: tuple[str, ...], torch: str | None, suites: Path, output_for
 def device_run(
     file: Path, python: str | None, torch: str | None, suites: Path, output_format: str, folders: Folders
 ) -> None:
-    """Run every stage for the device of FILE on this machine, paused or not, and render its page.
+    """Run every stage for the device in FILE on this machine, paused or not, and render its page.
 
     It is `ootci nightly` for that device alone. The file need not be in a checkout of this repository.
     """
@@ -84,16 +84,17 @@ def device_run(
     sys.exit(exit_code(planned, verdicts))
 
 
-@click.command("external", short_help="Take in what was reported elsewhere.")
-@click.option("--strict", is_flag=True, help="Fail when a report could not be taken in; all others are, all the same.")
+@click.command("external", short_help="Import reports of devices run elsewhere.")
+@click.option(
+    "--strict", is_flag=True, help="Fail if a report could not be imported; the others are imported all the same."
+)
 @format_option
 @folder_options("devices", "work", "history")
 def external(strict: bool, output_format: str, folders: Folders) -> None:
-    """Take in the reports of devices that are run elsewhere (`external` in their files), for `ootci history append`.
+    """Import reports of devices that are run elsewhere (`external` in their files), for `ootci history append`.
 
-    Each is downloaded within limits and read as data. One that is missing, older than the device's cadence allows, or
-    was taken in before is a warning here and NO_DATA in the nightly. One that is broken or another device's is a
-    warning, too, and in the nightly a report that cannot be read. Neither costs another device anything.
+    A missing report, or one that is too old or was imported before, is a warning; the device's verdict is NO_DATA. A
+    broken report, or another device's, is a warning too; the verdict is LOST_TESTS. Other devices are not affected.
     """
     lines: list[str] = []
     taken, refused = take_in(read(Plan, folders.workspace.plan), folders.registry(), folders, lines.append)

@@ -18,8 +18,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _FOLDERS = {
     "devices": (str(DEFAULT_FOLDER), "Folder of the device files, or one device file."),
-    "work": (".ootci", "Work folder, where the stages meet."),
-    "history": ("data", "Folder of past runs."),
+    "work": (".ootci", "Work folder with the stages' files."),
+    "history": ("data", "Folder of the history."),
     "site": ("site", "Folder of the rendered dashboard."),
 }
 
@@ -55,25 +55,29 @@ format_option = click.option(
     type=click.Choice(["text", "json", "markdown"]),
     default="text",
     show_default=True,
-    help="How data is printed on stdout.",
+    help="Output format on stdout.",
 )
 exit_zero_option = click.option(
-    "--exit-zero", is_flag=True, help="Exit 0 also when the device failed: the file that was written says so."
+    "--exit-zero", is_flag=True, help="Exit 0 even if the device failed; the written file has the result."
 )
 device_option = click.option(
-    "--device", "chosen", multiple=True, metavar="NAME", help="Device to run, repeatable; all that are not paused."
+    "--device",
+    "chosen",
+    multiple=True,
+    metavar="NAME",
+    help="Device to run; repeatable. Default: all that are not paused.",
 )
 torch_option = click.option(
     "--torch",
     metavar="TORCH",
-    help="nightly, nightly@2026-11-20, a version such as 2.13.0, or the path of a wheel; the device files decide when "
-    "absent.",
+    help="nightly, nightly@2026-11-20, a version such as 2.13.0, or the path of a wheel. "
+    "Default: set by the device files.",
 )
 payload_option = click.option(
     "--payload",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="What the relay delivered (client_payload); GITHUB_EVENT_PATH's when absent.",
+    help="The relay's delivery (client_payload). Default: from GITHUB_EVENT_PATH.",
 )
 
 
@@ -99,5 +103,5 @@ suites_option = click.option(
     type=click.Path(path_type=Path),
     metavar="DIR",
     callback=suites_folder,
-    help="Folder of the suites, to work on them; those shipped with the tool when absent.",
+    help="Folder of the suites, for changing them. Default: those shipped with the tool.",
 )

@@ -14,7 +14,7 @@ from ootci.model.schema import device_schema, schemas
 SHELLS = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 
 
-@click.command(short_help="Print the schema of a file.")
+@click.command(short_help="Print the JSON schema of a file.")
 @click.argument("file", type=click.Choice(list(schemas()), case_sensitive=True))
 def schema(file: str) -> None:
     """Print the JSON schema (draft-07) of a FILE in which the stages meet, or of what `ootci diff` prints."""
@@ -33,11 +33,11 @@ def _kinds() -> dict[str, type[OotciError]]:
     return {kind.id: kind for kind in sorted((kind for kind in found if "id" in vars(kind)), key=lambda kind: kind.id)}
 
 
-@click.command(short_help="Say what an error means.")
+@click.command(short_help="Explain an error.")
 @click.argument("error", metavar="ID", type=click.Choice(list(_kinds()), case_sensitive=False))
 @format_option
 def explain(error: str, output_format: str) -> None:
-    """Say what the error with an ID such as DEV-003 means, and what mends it."""
+    """Explain the error with an ID such as DEV-003, and how to fix it."""
     kind = _kinds()[error]
     facts = {"id": kind.id, "meaning": kind.meaning, "remedy": kind.remedy, "exit_code": kind.exit_code}
     markdown_text = f"### {kind.id}\n\n{kind.meaning}\n\n{kind.remedy}\n\nExit code {kind.exit_code}."
@@ -45,7 +45,7 @@ def explain(error: str, output_format: str) -> None:
     show(facts, output_format, lambda markdown: markdown_text if markdown else text)
 
 
-@click.command(short_help="Print what completes ootci in a shell.")
+@click.command(short_help="Print a shell completion script.")
 @click.argument("shell", type=click.Choice(list(SHELLS)))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:

@@ -25,20 +25,28 @@ from ootci.stages.relay import Origin
 PATIENCE = 120
 
 
-@click.command(short_help="Report the plan's devices.")
+@click.command(short_help="Report the plan's devices to the relay.")
 @click.argument("devices_chosen", nargs=-1, metavar="[DEVICE]...")
 @click.option(
-    "--status", type=click.Choice([status.value for status in Status]), required=True, help="How far they have come."
+    "--status", type=click.Choice([status.value for status in Status]), required=True, help="Status to report."
 )
-@click.option("--nightly", "of_nightly", is_flag=True, help="Report a nightly, which no delivery asked for.")
-@payload_option
-@click.option("--relay", "address", envvar="OOTCI_RELAY_URL", metavar="URL", help="Where to; OOTCI_RELAY_URL.")
-@click.option("--workflow", envvar="GITHUB_WORKFLOW", metavar="NAME", help="Name of the workflow; GITHUB_WORKFLOW.")
-@click.option("--run-id", envvar="GITHUB_RUN_ID", metavar="N", help="Number of the workflow's run; GITHUB_RUN_ID.")
-@click.option("--url", metavar="URL", help="Page of the workflow's run; made from GitHub's variables when absent.")
 @click.option(
-    "--check-run-id", metavar="ID", help="Identity of the check; made of the run and its attempt when absent."
+    "--nightly", "of_nightly", is_flag=True, help="Report a nightly instead of a delivered pull request or push."
 )
+@payload_option
+@click.option(
+    "--relay",
+    "address",
+    envvar="OOTCI_RELAY_URL",
+    metavar="URL",
+    help="Address of the relay. Default: OOTCI_RELAY_URL.",
+)
+@click.option(
+    "--workflow", envvar="GITHUB_WORKFLOW", metavar="NAME", help="Name of the workflow. Default: GITHUB_WORKFLOW."
+)
+@click.option("--run-id", envvar="GITHUB_RUN_ID", metavar="N", help="Id of the workflow run. Default: GITHUB_RUN_ID.")
+@click.option("--url", metavar="URL", help="Page of the workflow run. Default: from GitHub's variables.")
+@click.option("--check-run-id", metavar="ID", help="Id of the check. Default: from the run and its attempt.")
 @click.option(
     "--patience",
     type=click.IntRange(1, 3600),
@@ -46,11 +54,11 @@ PATIENCE = 120
     envvar="OOTCI_RELAY_PATIENCE",
     show_default=True,
     metavar="SECONDS",
-    help="Nothing is tried again after that, for all devices together.",
+    help="Stop retrying after this time, for all devices together.",
 )
-@click.option("--cancelled", is_flag=True, help="Whoever did not report was cancelled.")
-@click.option("--strict", is_flag=True, help="Fail when a report was not taken, instead of warning.")
-@click.option("--dry-run", is_flag=True, help="Print what would be sent.")
+@click.option("--cancelled", is_flag=True, help="Report devices without a run as cancelled.")
+@click.option("--strict", is_flag=True, help="Fail, instead of warning, if a report is refused.")
+@click.option("--dry-run", is_flag=True, help="Print the reports without sending them.")
 @format_option
 @folder_options("devices", "work", "history")
 def report(
@@ -72,13 +80,13 @@ def report(
 ) -> None:
     """Report the runs of the plan's devices, or of the DEVICEs named, to PyTorch's cross-repository CI relay.
 
-    A device that is run elsewhere is left out unless it is named: whoever runs it reports it.
+    Devices that are run elsewhere are only reported if named.
 
-    A report of a pull request or a push answers a delivery: `in_progress` first, then `completed` with what `ootci
-    gate --pull-request` says of the device. A nightly is reported once, as `completed`, with its verdict.
+    A delivered pull request or push is reported twice: `in_progress`, then `completed` with the device's result of
+    `ootci gate --pull-request`. A nightly is reported once, as `completed`, with its verdict.
 
-    The relay wants to know who reports: a job on GitHub Actions needs `permissions: id-token: write`; elsewhere the
-    token is in OOTCI_RELAY_TOKEN. A relay that is down or refuses is a warning, because that is not the device's fault.
+    The relay needs a token: on GitHub Actions set `permissions: id-token: write`, elsewhere OOTCI_RELAY_TOKEN. A relay
+    that is down or refuses a report is only a warning.
     """
     plan = read(Plan, folders.workspace.plan)
     names = [plan.run_of(name).device for name in devices_chosen] or [

@@ -23,7 +23,7 @@ from ootci.stages.render import render, require_documentation, step_summary
     "--summary",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Append the nightly's summary in markdown to FILE.",
+    help="Append the nightly's summary as Markdown to FILE.",
 )
 @click.option(
     "--address",
@@ -35,12 +35,12 @@ from ootci.stages.render import render, require_documentation, step_summary
     "--docs",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="A documentation site, as `make docs` builds it: it is put below docs/, and the pages link to it.",
+    help="Documentation site built by `make docs`; it is copied to docs/, and pages link to it.",
 )
 @click.option(
     "--docs-optional",
     is_flag=True,
-    help="That DIR holds no documentation is a warning: the pages are made without. Default: it is an error.",
+    help="Warn if DIR has no documentation, and render without. Default: fail.",
 )
 @format_option
 @folder_options("devices", "work", "history", "site")

@@ -30,7 +30,7 @@ def _planned(plan: Path, device: str) -> PlannedRun | None:
 @click.argument("device")
 @exit_zero_option
 @suites_option
-@click.option("--shard", metavar="I/N", help="Run the I-th of N shares of the tests; `ootci collect` joins them.")
+@click.option("--shard", metavar="I/N", help="Run part I of N of the tests; `ootci collect` joins the parts.")
 @format_option
 @folder_options("devices", "work")
 def test_command(

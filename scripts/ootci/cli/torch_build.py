@@ -22,10 +22,12 @@ from ootci.stages.torch_source import Wanted, build_torch
 
 
 @click.command("build")
-@click.option("--ref", metavar="REF", help="Branch, tag or commit.")
-@click.option("--pull-request", "number", metavar="N", help="Number of a pull request, as it would be merged.")
-@click.option("--planned", is_flag=True, help="What plan.json is for; the wheel is entered there for every device.")
-@click.option("--remote", metavar="URL", help="The repository; OOTCI_PYTORCH_GIT or PyTorch's own when absent.")
+@click.option("--ref", metavar="REF", help="Build this branch, tag or commit.")
+@click.option("--pull-request", "number", metavar="N", help="Build this pull request, merged into its base.")
+@click.option(
+    "--planned", is_flag=True, help="Build the pull request or push of plan.json, and add the wheel to the plan."
+)
+@click.option("--remote", metavar="URL", help="Repository. Default: OOTCI_PYTORCH_GIT, or PyTorch's own.")
 @click.option("--minutes", type=click.IntRange(1, 1440), default=330, show_default=True, help="Time-out of the build.")
 @exit_zero_option
 @format_option
@@ -40,9 +42,9 @@ def torch_build(
     output_format: str,
     folders: Folders,
 ) -> None:
-    """Build a wheel of torch, once for all devices; writes it and torch.json into the work folder's torch/.
+    """Build a wheel of torch for all devices.
 
-    `ootci plan --torch` takes the wheel by its path.
+    Writes the wheel and torch.json to torch/ in the work folder. Pass its path to `ootci plan --torch`.
     """
     plan = read(Plan, folders.workspace.plan) if planned else None
     wanted = _wanted(ref, number, plan, remote or git.pytorch_repository())

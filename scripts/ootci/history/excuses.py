@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from ootci.model.outcome import FAILURES
+from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.plan import Plan
 
 from .claims import known_ids
-from .flakiness import LATELY, fails_by_chance
+from .flakiness import LATELY, flaky
 from .stored import Failure, StoredRun
 
 _UNREACHABLE = re.compile(
@@ -49,7 +49,7 @@ class Excuses:
 
 @dataclass
 class Record:
-    """How the tests of a device did on its newest nights, of one channel.
+    """How the tests of a device did on its newest nights that tell something, of one channel.
 
     Attributes:
         nights: the newest nights, oldest first.
@@ -89,7 +89,8 @@ class Record:
         # Few tests ever turned; only those are looked at night by night.
         if self._size - self._turned.get(failing.row, -LATELY) >= LATELY:
             return False
-        return fails_by_chance([run.result(failing.id) for run in self.nights])
+        tonight = (OutcomeName.FAILED, False)
+        return flaky([*(run.result(failing.id) for run in self.nights), tonight]) is not None
 
 
 def _passing_again(failed: tuple[Failure, ...], run: StoredRun) -> Iterator[int]:

@@ -148,7 +148,7 @@ class Device(Record):
     """The same plugin on other Pythons or SDKs, each tested beside the device itself, on nightlies only."""
     bad_ranges: BadRanges = ()
     """Nights that say nothing about the device, for they were broken by something else; `_all/bad_ranges.yaml` names
-    those of all devices. They are drawn hatched and left out of trends and flakiness, and no verdict changes."""
+    those of all devices. They are drawn hatched and left out of trends and flakiness, and keep their verdicts."""
 
     @field_validator("suites")
     @classmethod

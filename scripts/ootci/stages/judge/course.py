@@ -9,7 +9,9 @@ from ootci.history.base import as_planned, base_of, concerns
 from ootci.history.baseline import Baseline
 from ootci.history.beginnings import Reported
 from ootci.history.excuses import Excuses, Record
+from ootci.history.flakiness import tells
 from ootci.history.stored import StoredRun
+from ootci.model.device import BadRange, Device
 from ootci.model.plan import Plan
 from ootci.model.torch_build import Channel
 from ootci.model.verdict import Night
@@ -25,29 +27,34 @@ class Known:
     """What is known of a device on one channel, from the nights before.
 
     Attributes:
+        device: name of the device.
+        bad_ranges: nights that tell nothing about which of its tests are flaky.
         before: what the next night is compared with; None where nothing was reported before.
         baseline: the tests that the next night is expected to run.
         record: how its tests did of late.
 
     """
 
+    device: str
+    bad_ranges: tuple[BadRange, ...] = ()
     before: StoredRun | None = None
     baseline: Baseline = field(default_factory=Baseline)
     record: Record = field(default_factory=Record)
 
-    def judge(self, plan: Plan, run: StoredRun | None, device: str, witnesses: Witnesses, *, ever: bool) -> Judged:
+    def judge(self, plan: Plan, run: StoredRun | None, witnesses: Witnesses, *, ever: bool) -> Judged:
         """The verdict on the night that follows; nothing is added."""
         losses, excuses = Losses(), Excuses()
         if run is not None:
             losses = Losses.of(plan, run, self.baseline, witnesses)
             excuses = self.record.excuses(plan, run, self.before)
-        return judge_night(device, plan, run, self.before, losses=losses, excuses=excuses, ever=ever)
+        return judge_night(self.device, plan, run, self.before, losses=losses, excuses=excuses, ever=ever)
 
-    def add(self, run: StoredRun, judged: Judged) -> None:
+    def add(self, plan: Plan, run: StoredRun, judged: Judged) -> None:
         """Add the night that was judged."""
         self.before = base_of(self.before, run)
         self.baseline = self.baseline.after(run, judged.losses.accepted)
-        self.record.add(run)
+        if tells(self.bad_ranges, plan, run):
+            self.record.add(run)
 
 
 @dataclass
@@ -56,6 +63,7 @@ class Course:
 
     Attributes:
         device: name of the device.
+        bad_ranges: nights that tell nothing about which of its tests are flaky.
         nights: the nights that concerned it, oldest first.
         reported: what was expected and what was reported on each of them.
         before: what the newest of them was compared with.
@@ -65,6 +73,7 @@ class Course:
     """
 
     device: str
+    bad_ranges: tuple[BadRange, ...] = ()
     nights: list[Night] = field(default_factory=list)
     reported: list[Reported] = field(default_factory=list)
     before: StoredRun | None = None
@@ -124,11 +133,12 @@ class Course:
             self._channel = night.channel
         # What stood in for the torch that was wanted is compared with nothing, and nothing is compared with it.
         compared = None if night.is_fallback else self._channel
-        known = Known() if compared is None else self._known.setdefault(compared, Known())
+        nothing = Known(self.device, self.bad_ranges)
+        known = nothing if compared is None else self._known.setdefault(compared, nothing)
         self.before = known.before
-        self.judged = known.judge(plan, run, self.device, witnesses, ever=self._ever)
+        self.judged = known.judge(plan, run, witnesses, ever=self._ever)
         if run is not None and night.channel is not None:
-            known.add(run, self.judged)
+            known.add(plan, run, self.judged)
         self.reported.append(night)
         self.nights.append(
             Night(
@@ -157,18 +167,19 @@ class Courses:
     def __init__(self) -> None:
         self._of: dict[str, Course] = {}
 
-    def of(self, device: str, plans: Sequence[Plan], runs: Sequence[StoredRun], witnesses: Witnesses) -> Course:
+    def of(self, device: Device, plans: Sequence[Plan], runs: Sequence[StoredRun], witnesses: Witnesses) -> Course:
         """A device's nights up to the newest nightly, begun anew where a late report changes what is judged.
 
         Args:
-            device: name of the device.
+            device: the device.
             plans: every nightly, oldest first.
             runs: every attempt of the device, oldest first.
             witnesses: the other devices.
 
         """
-        course = self._of.setdefault(device, Course(device))
-        if not course.go_on(plans, runs, witnesses):
-            course = self._of[device] = Course(device)
+        anew = Course(device.name, device.bad_ranges)
+        course = self._of.setdefault(device.name, anew)
+        if course.bad_ranges != device.bad_ranges or not course.go_on(plans, runs, witnesses):
+            course = self._of[device.name] = anew
             course.go_on(plans, runs, witnesses)
         return course

@@ -55,8 +55,15 @@ def judge_pull_request(
 
     """
     gating = {item.device.name for item in registry if any_tier or item.device.gates}
+    ranges = {item.device.name: item.device.bad_ranges for item in registry}
     effects = tuple(
-        _effect(plan, planned.device, runs.get(planned.device), history, planned.device in gating)
+        _effect(
+            plan,
+            Known(planned.device, ranges.get(planned.device, ())),
+            runs.get(planned.device),
+            history,
+            planned.device in gating,
+        )
         for planned in plan.runs
     )
     asked = [item for item in effects if item.gates]
@@ -99,15 +106,15 @@ def _reason(
     return f"none of {names_of(len(asked) - len(silent))} is newly broken{named(silent)}"
 
 
-def _effect(plan: Plan, device: str, reported: Run | None, history: History, gates: bool) -> Effect:
+def _effect(plan: Plan, known: Known, reported: Run | None, history: History, gates: bool) -> Effect:
+    device, no_witnesses = known.device, Witnesses((), history, ())
     nights = _nights(history, device, reported)
-    known, no_witnesses = Known(), Witnesses((), history, ())
     before: Judged | None = None
     for planned, night in reversed(nights):
-        before = known.judge(planned, night, device, no_witnesses, ever=True)
-        known.add(night, before)
+        before = known.judge(planned, night, no_witnesses, ever=True)
+        known.add(planned, night, before)
     run = as_planned(plan, stored(reported, history.tests, signatures_of(reported)) if reported else None)
-    judged = known.judge(plan, run, device, no_witnesses, ever=True)
+    judged = known.judge(plan, run, no_witnesses, ever=True)
     if run is None:
         return Effect(device=device, effect=EffectName.NO_DATA, gates=gates, verdict=judged.verdict, reason="no report")
     if run.head.unreadable is not None:

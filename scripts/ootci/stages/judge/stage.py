@@ -57,7 +57,7 @@ def judge(
     for item in registry:
         runs = history.stored_runs(item.device.name)
         # Unless somebody wants them, the nights of one device are forgotten before the next one is looked at.
-        course = (Courses() if courses is None else courses).of(item.device.name, plans, runs, witnesses)
+        course = (Courses() if courses is None else courses).of(item.device, plans, runs, witnesses)
         judged.append(_device(item, course, runs, now, plans[-1] if plans else None))
         told[item.device.name] = course.told
     newest = plans[-1] if plans else None

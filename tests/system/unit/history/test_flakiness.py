@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from unit.samples import device, night, plan, run
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from unit.samples import device, night, plan, request, run
 
-from ootci.history.flakiness import LATELY, SAMPLE, FlakyTest, flaky_tests, nights_that_tell
+from ootci.history.excuses import Record
+from ootci.history.flakiness import LATELY, SAMPLE, FlakyTest, flaky_tests, tells
 from ootci.history.stored import StoredRun, stored
 from ootci.history.tables import TestTable
 from ootci.model.outcome import OutcomeName
+from ootci.model.torch_build import Channel
 
 TWO = "integration/test_x.py::two"
 WORDS = {"p": "passed", "f": "failed", "a": "failed", "s": "skipped", "n": "not_run", "e": "error"}
@@ -51,6 +55,7 @@ def test_turns_are_counted(letters: str, turns: int, again: int, failed: int, sa
         "pppppfffff",
         "pppfffpppp",
         "ppppfpppff",
+        "ppppfpfpffffff",
         "a" * (SAMPLE - 1),
         "pfpfpfpfs",
         "",
@@ -58,6 +63,17 @@ def test_turns_are_counted(letters: str, turns: int, again: int, failed: int, sa
 )
 def test_one_direction_a_single_repair_or_too_few_nights_are_not_flaky(letters: str) -> None:
     assert flaky_tests(nights(letters)) == ()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text("ppppppfas.", min_size=SAMPLE, max_size=LATELY + 10))
+def test_the_judge_excuses_what_the_page_names(letters: str) -> None:
+    *before, tonight = nights(f"{letters}f")
+    record = Record()
+    for item in before:
+        record.add(item)
+    excused = record.excuses(plan(len(before)), tonight, None).flaky
+    assert excused == {test.id for test in flaky_tests([*before, tonight])}
 
 
 def test_the_newest_night_on_which_it_failed_is_named() -> None:
@@ -78,15 +94,25 @@ def test_the_most_turns_for_their_nights_stand_first() -> None:
 _BAD = {"twice": (2, 5), "often": (1, 3, 5), "longer": (2, 3, 6), "once": (4,)}
 
 
-def test_nights_that_say_nothing_make_room_for_earlier_ones() -> None:
-    bad = {
-        "first": night(38).date(),
-        "last": night(38).date(),
-        "reason": "No network.",
-        "link": "https://example.com/1",
-    }
-    plans = [plan(number, names=("other",) if number == 37 else ("dev",)) for number in range(40)]
-    told = nights_that_tell(device(bad_ranges=[bad]).device, plans)
-    assert len(told) == LATELY
-    assert told[-2:] == ("night036", "night039")
-    assert told[0] == "night008"
+def test_only_nights_of_the_newest_one_s_channel_are_looked_at_and_the_newest_of_them() -> None:
+    made = nights("a" + LATELY * "p")
+    assert flaky_tests(made) == ()
+    (found,) = flaky_tests(made[:-1])
+    assert found.sample == LATELY
+    release = {"channel": Channel.RELEASE, "wanted_channel": Channel.RELEASE}
+    of_releases = [
+        replace(item, head=item.head.model_copy(update={"torch_request": request().model_copy(update=release)}))
+        for item in nights("apppppppppp")
+    ]
+    assert flaky_tests([*of_releases, *nights("pppp")]) == ()
+    assert flaky_tests([*nights("pppp"), *of_releases])
+
+
+def test_a_night_on_another_torch_and_one_in_a_bad_range_tell_nothing() -> None:
+    bad = {"first": night(1).date(), "last": night(1).date(), "reason": "No network.", "link": "https://example.com/1"}
+    ranges = device(bad_ranges=[bad]).device.bad_ranges
+    first, second = nights("pp")
+    assert (tells(ranges, plan(0), first), tells(ranges, plan(1), second)) == (True, False)
+    instead = request().model_copy(update={"channel": Channel.RELEASE})
+    head = first.head.model_copy(update={"torch_request": instead})
+    assert not tells(ranges, plan(0), replace(first, head=head))

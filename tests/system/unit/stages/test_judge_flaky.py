@@ -36,16 +36,16 @@ def _again(made: Run, *attempts: str, text: str | None = None) -> Run:
     return made.model_copy(update={"outcomes": outcomes, "stages": stages})
 
 
-def _judge(folder: Path, records: Sequence[Plan | Run], last: int) -> Verdicts:
+def _judge(folder: Path, records: Sequence[Plan | Run], last: int, **keys: object) -> Verdicts:
     history = History(folder)
     for record in records:
         (history.append_plan if isinstance(record, Plan) else history.append_run)(record)  # type: ignore[operator]
-    return judge((device(),), history, night(last))
+    return judge((device(**keys),), history, night(last))
 
 
-def _verdict(folder: Path, *runs: Run) -> DeviceVerdict:
+def _verdict(folder: Path, *runs: Run, **keys: object) -> DeviceVerdict:
     records = [record for number, made in enumerate(runs) for record in (plan(number), made)]
-    (verdict,) = _judge(folder, records, len(runs) - 1).devices
+    (verdict,) = _judge(folder, records, len(runs) - 1, **keys).devices
     return verdict
 
 
@@ -84,6 +84,19 @@ def test_failing_for_good_after_a_flaky_night_is_news(tmp_path: Path) -> None:
     found = _verdict(tmp_path, run(0), _fails(1, "passed"), _fails(2, "failed"))
     assert found.verdict is VerdictName.REGRESSED
     assert [change.change for change in found.changes] == [ChangeName.REGRESSION]
+
+
+def test_what_was_flaky_on_enough_nights_is_excused_unless_those_nights_say_nothing(tmp_path: Path) -> None:
+    def fails(number: int, again: str) -> Run:
+        return _again(run(number, integration={"two": "failed", "three": "passed"}), again)
+
+    nights = [*(fails(number, "passed") for number in (0, 1)), *(run(number) for number in range(2, 12))]
+    verdict = _verdict(tmp_path / "flaky", *nights, fails(12, "failed")).verdict
+    assert verdict is VerdictName.UNSTABLE
+    assert _verdict(tmp_path / "few", *nights[:8], fails(8, "failed")).verdict is VerdictName.REGRESSED
+    bad = {"first": night(0).date(), "last": night(1).date(), "reason": "Power.", "link": "https://example.com/1"}
+    found = _verdict(tmp_path / "bad", *nights, fails(12, "failed"), bad_ranges=[bad])
+    assert found.verdict is VerdictName.REGRESSED
 
 
 def test_a_stage_that_broke_besides_is_not_excused(tmp_path: Path) -> None:

@@ -193,13 +193,13 @@ def _plan(paused: bool) -> Plan:
 @given(_NIGHTS)
 def test_the_verdict_is_the_first_in_the_order_of_precedence_that_applies(night: Night) -> None:
     table = TestTable()
-    known = Known()
+    known = Known("dev")
     nobody = Witnesses((), History(Path("nowhere")), ())
     if night.before is not None:
         before = stored(_run(0, night.before, {}, frozenset()), table)
-        known.add(before, known.judge(plan(0), before, "dev", nobody, ever=False))
+        known.add(plan(0), before, known.judge(plan(0), before, nobody, ever=False))
     found = stored(_run(1, night.suites, night.stages, night.cut), table) if night.reported else None
-    judged = known.judge(_plan(night.paused), found, "dev", nobody, ever=night.ever)
+    judged = known.judge(_plan(night.paused), found, nobody, ever=night.ever)
     assert judged.verdict is next(verdict for verdict in V if MEANING[verdict](night))
     assert judged.reason
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from ootci.history.flakiness import LATELY, SAMPLE, TURNS, flaky_tests, nights_that_tell
+from ootci.history.flakiness import LATELY, SAMPLE, TURNS, flaky_tests, tells
 from ootci.model.device import Device
 from ootci.model.plan import Plan
 from ootci.model.record import Record
@@ -77,8 +77,9 @@ def flaky_of_device(
 
     """
     counting = by_nightly(pages)
-    nights = nights_that_tell(device, plans.values())
-    found = flaky_tests([counting[plan_id].stored for plan_id in nights if plan_id in counting])
+    planned = [plan for plan in plans.values() if plan.expected(device.name) and plan.id in counting]
+    reported = [(plan, counting[plan.id].stored) for plan in planned]
+    found = flaky_tests([run for plan, run in reported if tells(device.bad_ranges, plan, run)])
     tests = tuple(
         FlakyEntry(
             **vars(test),

@@ -184,7 +184,7 @@ def test_the_first_key_reaches_the_content(browser: Browser, sites: Sites) -> No
 def test_a_failure_is_one_click_away_from_the_front_page(browser: Browser, sites: Sites) -> None:
     with browser.new_context() as context:
         page = visit(context, sites.address("http", "sample") + "index.html").page
-        page.click("#borealis a.new")
+        page.click("#borealis a.more")
         assert page.locator("text=Tensor-likes are not equal!").first.is_visible()
         assert page.locator("pre.command").first.is_visible()
         top = page.evaluate("document.querySelector('.failure').getBoundingClientRect().top")
@@ -195,12 +195,12 @@ def test_a_page_says_how_old_it_is_by_the_reader_s_clock(browser: Browser, sites
     address = sites.address("file", "sample") + "index.html"
     with browser.new_context() as context:
         page = visit(context, address).page
-        assert "Built 2026-11-21 05:02 UTC, 2 h ago" in page.inner_text(".alive")
+        assert "built 2026-11-21 05:02 UTC, 2 h ago" in page.inner_text(".alive")
         assert not page.locator("#too-old").is_visible()
         assert not visit(context, address, STALE_AT).page.locator("#too-old").is_visible()
         late = visit(context, address, STALE_AT + timedelta(days=3, minutes=1)).page
         assert late.inner_text("#too-old").startswith("This page is old: a nightly should have followed by 2026-11-22")
-        assert "Built 2026-11-21 05:02 UTC, 4 days ago" in late.inner_text(".alive")
+        assert "built 2026-11-21 05:02 UTC, 4 days ago" in late.inner_text(".alive")
 
 
 def test_a_page_that_stays_open_grows_old(browser: Browser, sites: Sites) -> None:
@@ -213,11 +213,35 @@ def test_a_page_that_stays_open_grows_old(browser: Browser, sites: Sites) -> Non
         assert ", 40 h ago" in page.inner_text(".alive")
 
 
+def test_a_row_of_nights_is_one_tab_stop_and_the_arrows_move_inside(browser: Browser, sites: Sites) -> None:
+    with browser.new_context() as context:
+        page = visit(context, sites.address("http", "sample") + "index.html").page
+        page.locator("#dune .nights-of").focus()
+        page.keyboard.press("ArrowLeft")
+        said = "document.activeElement.querySelector('title').textContent"
+        assert page.evaluate(said).startswith("Sat 21 Nov 2026: BUILD BROKEN")
+        page.keyboard.press("ArrowLeft")
+        assert page.evaluate(said).startswith("Fri 20 Nov 2026")
+        page.keyboard.press("Home")
+        assert page.evaluate(said).startswith("Sun 8 Nov 2026: OK")
+        page.keyboard.press("End")
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"**/{plan_id(NIGHTS - 1)}/**")
+
+
+def test_a_link_to_a_folded_device_opens_its_group(browser: Browser, sites: Sites) -> None:
+    with browser.new_context() as context:
+        page = visit(context, sites.address("file", "sample") + "index.html").page
+        assert not page.locator("#cobalt").is_visible()
+        page.goto(sites.address("file", "sample") + "index.html#cobalt")
+        page.locator("#cobalt").wait_for(state="visible")
+
+
 def test_it_is_complete_without_javascript(browser: Browser, sites: Sites) -> None:
     with browser.new_context(java_script_enabled=False) as context:
         page = visit(context, sites.address("http", "sample") + "index.html").page
-        assert page.locator("tbody tr").count() == 15
-        assert "Do not merge" in page.inner_text("main")
+        assert page.locator("li.row").count() == 15
+        assert "Hold merges" in page.inner_text("main")
 
 
 def test_the_missing_page_has_its_looks_at_any_depth(browser: Browser, sites: Sites) -> None:
@@ -247,9 +271,9 @@ def test_a_matrix_is_printed_whole(browser: Browser, sites: Sites, name: str) ->
 
 def test_in_forced_colours_the_page_uses_the_reader_s(browser: Browser, sites: Sites) -> None:
     with browser.new_context(forced_colors="active") as context:
-        page = visit(context, sites.address("file", "sample") + "index.html").page
+        page = visit(context, sites.address("file", "sample") + "d/borealis/index.html").page
         colours = page.evaluate(
             "[...document.querySelectorAll('.status .i')].map((item) => getComputedStyle(item).color)"
         )
         assert len(set(colours)) == 1
-        assert page.locator("table .status").first.inner_text() == "OK"
+        assert page.locator("table .status").first.inner_text() == "complete"

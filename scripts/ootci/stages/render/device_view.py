@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ootci.history.stored import StoredRun
@@ -14,7 +14,7 @@ from ootci.model.verdict import ChangeName, DeviceVerdict, KnownFailureState
 from .changes import ChangeGroup, change_groups
 from .facts import Fact, TorchView, contacts, device_facts, torch_view
 from .links import device_path, folder_name
-from .nights import NightRow, Strip, in_words, night_rows, strip
+from .nights import NightRow, NightsOf, in_words, night_grid, night_rows
 from .run_view import CountRow, RunView, run_view
 from .status import CHANGES, KNOWN, VERDICTS, WHERE, Status
 from .words import changed, day, many
@@ -67,7 +67,7 @@ class Glance:
         tallies: new, known, flaky and fixed tests; none where there is no run.
         capabilities: each with what its tests say together.
         more: capabilities that are not named.
-        strip: the last ``NIGHTS`` nights that concerned the device; None before the first.
+        nights: the last ``NIGHTS`` nights that concerned the device; None before the first.
 
     """
 
@@ -75,7 +75,7 @@ class Glance:
     tallies: tuple[Tally, ...]
     capabilities: tuple[CountRow, ...]
     more: int
-    strip: Strip | None
+    nights: NightsOf | None
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def device_page(
         nights_in_a_row=many(verdict.nights_since, "night") if verdict.nights_since else None,
         torch=torch_view(verdict.torch_request, verdict.torch) if verdict.torch_request else None,
         run=view,
-        glance=glance(verdict, view, device.bad_ranges),
+        glance=glance(verdict, view, device.bad_ranges, hrefs),
         run_href=f"{page.folder}/index.html" if page else None,
         changes=changes,
         has_run_before=len(hrefs) > 1,
@@ -185,22 +185,23 @@ def device_page(
     )
 
 
-def glance(verdict: DeviceVerdict, run: RunView | None, ranges: Sequence[BadRange]) -> Glance:
+def glance(verdict: DeviceVerdict, run: RunView | None, ranges: Sequence[BadRange], pages: Mapping[str, str]) -> Glance:
     """The top of a device's page.
 
     Args:
         verdict: what the judge found.
         run: the run that the verdict was derived from, as the page shows it.
         ranges: nights of the device that say nothing.
+        pages: the page of each of its nights, by nightly.
 
     """
-    nights = [night.plan_id for night in verdict.history[-NIGHTS:]]
+    grid = night_grid((night.plan_id, night.date) for night in verdict.history[-NIGHTS:])
     return Glance(
         passed=str(verdict.counts.pass_rate) if run is not None and verdict.counts.executed else None,
         tallies=_tallies(verdict, run) if run is not None else (),
         capabilities=run.capabilities if run is not None else (),
         more=run.capabilities_more if run is not None else 0,
-        strip=strip(verdict, nights, ranges, len(nights)) if nights else None,
+        nights=grid.row(verdict, pages, ranges) if verdict.history else None,
     )
 
 

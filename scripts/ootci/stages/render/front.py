@@ -1,44 +1,88 @@
-"""The front page: is it alive, what is newly broken, may one merge, and a row for every device file."""
+"""The front page: may one merge, what is newly broken and whose, and the nights of every device."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlencode
 
-from ootci.model.device import RegisteredDevice, Tier
-from ootci.model.outcome import Counts
-from ootci.model.verdict import DeviceVerdict, Gate, VerdictName, Verdicts
+from ootci.model.cluster import Cause, Cluster
+from ootci.model.device import Device, RegisteredDevice, Tier
+from ootci.model.torch_build import TorchBuild
+from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, VerdictName, Verdicts
 
 from .facts import TorchView, torch_view
-from .nights import Strip, last_nightlies, strip
-from .status import GATE, SEVERITY, VERDICTS, WHERE, Status
+from .failures import reproduce
+from .links import cluster_path, folder_name
+from .nights import NightGrid, NightsOf, last_nightlies, night_grid, with_marks
+from .status import GATE, NIGHTS, SEVERITY, VERDICTS, Status
 from .text import one_line
-from .words import day, many
+from .words import day
+
+NEW_ISSUE = "https://github.com/pytorch/pytorch/issues/new"
+TITLE_LIMIT = 120
 
 
 @dataclass(frozen=True)
 class DeviceRow:
-    """One device of the table."""
+    """One device.
 
-    name: str
-    display_name: str
-    vendor: str
-    tier: str
-    gates: bool
-    status: Status
-    where: str | None
-    stage: str | None
-    reason: str
-    new_failures: int
-    is_first: bool
-    counts: Counts
+    Attributes:
+        device: the device.
+        verdict: what the judge found.
+        torch: the torch that was wanted and got.
+        cluster: what it is a part of, where it is broken; None where nothing tells.
+        nights: its past nights.
+        age: how old the report was when it was taken in, where the device is run elsewhere.
+
+    """
+
+    device: Device
+    verdict: DeviceVerdict
     torch: TorchView | None
-    since: str | None
-    nights: str | None
-    seconds: float | None
+    cluster: Cluster | None
+    nights: NightsOf
     age: str | None
-    """How old the report was when it was taken in, where the device is run elsewhere."""
-    strip: Strip
+
+    @property
+    def status(self) -> Status:
+        """How its verdict is shown."""
+        return VERDICTS[self.verdict.verdict]
+
+    @property
+    def look(self) -> str:
+        """The CSS class that colours its verdict, as in the grid."""
+        return NIGHTS[self.verdict.verdict][0]
+
+    @property
+    def shared(self) -> str | None:
+        """The same text for every device that fails alike; None for a device that fails alone, or not at all."""
+        return self.cluster.signature.id if self.cluster and len(self.cluster.devices) > 1 else None
+
+
+@dataclass(frozen=True)
+class Group:
+    """Devices that need the same attention.
+
+    Attributes:
+        title: what they have in common.
+        look: the CSS class that colours it, as in the grid.
+        is_folded: whether only their names are shown until somebody opens it.
+        runs: the devices; those that fail alike are together.
+
+    """
+
+    title: str
+    look: str
+    is_folded: bool
+    runs: tuple[tuple[DeviceRow, ...], ...]
+
+    @property
+    def rows(self) -> tuple[DeviceRow, ...]:
+        """Its devices."""
+        return tuple(row for run in self.runs for row in run)
 
 
 @dataclass(frozen=True)
@@ -54,17 +98,27 @@ class FrontPage:
     """Everything that the front page shows.
 
     Attributes:
-        lead: the sentence up to its first point: how many devices are as expected.
-        rest: the other points; empty where there are none.
         gate: may one merge?
+        evidence: the cluster that says most about it; None where nothing is newly broken.
+        last_good: the last night before on which its tests passed.
+        bisect: the command that finds the first bad nightly; None where no test of ours shows it.
+        issue: an address that opens an issue at PyTorch with the text filled in; None where PyTorch is not suspected.
+        grid: the columns of the nights.
+        rows: every device, by tier, then by severity.
+        groups: the same in groups; what needs a person first.
+        controls: the reference devices.
+        fallbacks: what was tested on another torch than the nightly.
 
     """
 
-    lead: str
-    rest: str
     gate: Status
+    evidence: Cluster | None
+    last_good: datetime | None
+    bisect: str | None
+    issue: str | None
+    grid: NightGrid
     rows: tuple[DeviceRow, ...]
-    blocking: tuple[DeviceRow, ...]
+    groups: tuple[Group, ...]
     controls: tuple[DeviceRow, ...]
     fallbacks: tuple[Banner, ...]
 
@@ -72,38 +126,99 @@ class FrontPage:
 def front_page(
     registry: Sequence[RegisteredDevice],
     verdicts: Verdicts,
-    durations: Mapping[str, float],
+    evidence: Sequence[Cluster] = (),
+    *,
+    pages: Mapping[str, Mapping[str, str]] | None = None,
+    builds: Mapping[str, TorchBuild] | None = None,
     ages: Mapping[str, str] | None = None,
+    address: str | None = None,
 ) -> FrontPage:
     """The front page.
 
     Args:
         registry: every registered device, in registry order.
         verdicts: what the judge found; a device that it does not know yet is shown as never having run.
-        durations: seconds of the run that each device's verdict is about.
+        evidence: the clusters that are shown first.
+        pages: the page of each run, from the top, by device and nightly.
+        builds: the build of PyTorch of each nightly, where it is known.
         ages: how old each report from elsewhere was when it was taken in, by device.
+        address: where the site is published, if that is known.
 
     """
     judged = verdict_of_each(registry, verdicts)
     nightlies = last_nightlies(verdicts)
-    rows = [
-        _row(item, judged[item.device.name], nightlies, durations, ages or {}) for item in in_order(registry, judged)
-    ]
-    blocking = set(verdicts.gate.blocking)
-    lead, _, rest = one_line(verdicts.summary).partition(" · ")
+    of_nightly = {plan_id: f"n/{folder_name(plan_id)}/index.html" for plan_id, _ in nightlies}
+    grid = with_marks(night_grid(nightlies, builds), verdicts.devices, of_nightly)
+    rows = tuple(_rows(registry, judged, main_clusters(verdicts), grid, of_nightly, pages or {}, ages or {}))
+    first = evidence[0] if evidence else None
     return FrontPage(
-        lead=lead,
-        rest=rest,
-        gate=_gate(verdicts.gate),
-        rows=tuple(rows),
-        blocking=tuple(row for row in rows if row.name in blocking),
-        controls=tuple(row for row in rows if row.tier == Tier.REFERENCE.value),
+        gate=GATE[verdicts.gate.answer],
+        evidence=first,
+        last_good=max((part.last_passed.date for part in first.devices if part.last_passed), default=None)
+        if first
+        else None,
+        bisect=_bisect(first) if first else None,
+        issue=_issue(first, verdicts, address) if first else None,
+        grid=grid,
+        rows=rows,
+        groups=_groups(rows),
+        controls=tuple(row for row in rows if row.device.tier is Tier.REFERENCE),
         fallbacks=_banners(rows),
     )
 
 
-def _gate(gate: Gate) -> Status:
-    return GATE[gate.answer]
+def main_clusters(verdicts: Verdicts) -> dict[str, Cluster]:
+    """The cluster with most of what is new on each device, else with most of what fails there, by device."""
+    found: dict[str, tuple[tuple[int, int], Cluster]] = {}
+    for cluster in verdicts.clusters:
+        for part in cluster.devices:
+            size = (part.new, part.tests)
+            if part.device not in found or size > found[part.device][0]:
+                found[part.device] = (size, cluster)
+    return {device: cluster for device, (_, cluster) in found.items()}
+
+
+def _groups(rows: Sequence[DeviceRow]) -> tuple[Group, ...]:
+    def group(title: str, look: str, belongs: Callable[[DeviceVerdict], bool], *, is_folded: bool = False) -> Group:
+        runs: dict[str, list[DeviceRow]] = {}
+        for row in rows:
+            if belongs(row.verdict):
+                runs.setdefault(row.shared or f"only {row.device.name}", []).append(row)
+        return Group(title, look, is_folded, tuple(map(tuple, runs.values())))
+
+    silent = {VerdictName.NO_DATA, VerdictName.INFRA, VerdictName.NEVER_RAN}
+    groups = (
+        group("Broke tonight", "new", lambda found: found.verdict in BROKEN and found.is_new),
+        group("Still broken", "failing", lambda found: found.verdict in BROKEN and not found.is_new),
+        group("Unstable", "flaky", lambda found: found.verdict is VerdictName.UNSTABLE),
+        group("No result", "silent", lambda found: found.verdict in silent),
+        group("As expected", "ok", lambda found: found.verdict in AS_EXPECTED, is_folded=True),
+        group("Paused", "idle", lambda found: found.verdict is VerdictName.PAUSED, is_folded=True),
+    )
+    return tuple(group for group in groups if group.runs)
+
+
+def _bisect(cluster: Cluster) -> str | None:
+    for part in cluster.devices:
+        for test in part.first:
+            if part.last_passed is not None and reproduce(test, part.device):
+                return f"ootci bisect {shlex.quote(part.device)} {shlex.quote(one_line(test))}"
+    return None
+
+
+def _issue(cluster: Cluster, verdicts: Verdicts, address: str | None) -> str | None:
+    if cluster.cause not in (Cause.UPSTREAM, Cause.SUSPECTED_UPSTREAM):
+        return None
+    text = one_line(cluster.text, TITLE_LIMIT)
+    devices = ", ".join(one_line(part.device, 60) for part in cluster.devices)
+    lines = [
+        f"Out-of-tree devices that fail alike since {day(cluster.since.date)}: {devices}.",
+        f"Error: `{text}`",
+        f"Commits: {one_line(cluster.commits, 60)}" if cluster.commits else "Commits: not known",
+        one_line(cluster.reason),
+    ]
+    lines += [f"Evidence: {address}{cluster_path(cluster.signature.id)}"] if address else []
+    return f"{NEW_ISSUE}?{urlencode({'title': text, 'body': chr(10).join(lines)})}"
 
 
 def verdict_of_each(registry: Sequence[RegisteredDevice], verdicts: Verdicts) -> dict[str, DeviceVerdict]:
@@ -131,36 +246,25 @@ def in_order(registry: Sequence[RegisteredDevice], judged: Mapping[str, DeviceVe
     return tuple(sorted(registry, key=rank))
 
 
-def _row(
-    item: RegisteredDevice,
-    verdict: DeviceVerdict,
-    nightlies: Sequence[str],
-    durations: Mapping[str, float],
+def _rows(
+    registry: Sequence[RegisteredDevice],
+    judged: Mapping[str, DeviceVerdict],
+    clusters: Mapping[str, Cluster],
+    grid: NightGrid,
+    of_nightly: Mapping[str, str],
+    pages: Mapping[str, Mapping[str, str]],
     ages: Mapping[str, str],
-) -> DeviceRow:
-    device = item.device
-    where, stage = WHERE.get(verdict.verdict), verdict.broke_at
-    return DeviceRow(
-        name=device.name,
-        display_name=one_line(device.display_name, 60),
-        vendor=one_line(device.vendor, 60),
-        tier=device.tier.value,
-        gates=device.gates,
-        status=VERDICTS[verdict.verdict],
-        where=where,
-        # The stage is a second word only where it says more than the first.
-        stage=stage if where and stage and stage.upper() != where else None,
-        reason=one_line(verdict.reason, 160),
-        new_failures=verdict.new_failures,
-        is_first=verdict.is_first,
-        counts=verdict.counts,
-        torch=torch_view(verdict.torch_request, verdict.torch) if verdict.torch_request else None,
-        since=day(verdict.since) if verdict.since else None,
-        nights=many(verdict.nights_since, "night") if verdict.nights_since else None,
-        seconds=durations.get(device.name),
-        age=ages.get(device.name),
-        strip=strip(verdict, nightlies, device.bad_ranges),
-    )
+) -> Iterator[DeviceRow]:
+    for device in (item.device for item in in_order(registry, judged)):
+        verdict = judged[device.name]
+        yield DeviceRow(
+            device=device,
+            verdict=verdict,
+            torch=torch_view(verdict.torch_request, verdict.torch) if verdict.torch_request else None,
+            cluster=clusters.get(device.name) if verdict.verdict in BROKEN else None,
+            nights=grid.row(verdict, {**of_nightly, **pages.get(device.name, {})}, device.bad_ranges),
+            age=ages.get(device.name),
+        )
 
 
 def _banners(rows: Sequence[DeviceRow]) -> tuple[Banner, ...]:

@@ -29,7 +29,7 @@ from .listed import Alike, DeviceNames
 from .permalinks import canonical
 from .status import KNOWN, shown, works
 from .text import excerpt, one_line
-from .words import age, ago, changed, day, many, moment
+from .words import age, ago, changed, day, many, moment, short_day
 
 TEXT_LIMIT = 8_000
 """No text that a template prints is longer than this."""
@@ -126,6 +126,7 @@ def templates(folder: Path, registry: Iterable[RegisteredDevice] = ()) -> Enviro
         iso=utc_text,
         moment=moment,
         day=day,
+        short_day=short_day,
         age=age,
         ago=ago,
         duration=duration,

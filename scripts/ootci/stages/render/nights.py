@@ -1,49 +1,182 @@
-"""A device's past nights: a strip to look at, and the same in words."""
+"""Devices' past nights: a grid to look at, and the same in words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from itertools import groupby
 
 from ootci.model.device import BadRange, bad_range
-from ootci.model.verdict import DeviceVerdict, Night, Verdicts
+from ootci.model.torch_build import TorchBuild
+from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, Night, Verdicts
 
-from .status import VERDICTS, Status
+from .status import NIGHTS, VERDICTS, Status
 from .text import one_line
-from .words import day, many
+from .words import day, many, short_day
 
-FRONT_NIGHTS = 14
+FRONT_NIGHTS = 42
 REASONS = 6
 """So many reasons stand in a text of nights; all of them are listed below it."""
 CELL_WIDTH = 11
-"""Width of a night in the strip, the gap to the next one included."""
-
-_GOOD = "h6a1.5 1.5 0 0 1 1.5 1.5v7a1.5 1.5 0 0 1-1.5 1.5h-6a1.5 1.5 0 0 1-1.5-1.5v-7a1.5 1.5 0 0 1 1.5-1.5z"
-"""The shape of a good night, as the symbol ``c-check`` has it, from where its upper edge begins."""
+"""Width of a night in pixels, the gap to the next one included."""
+WEEK_GAP = 4
+"""What a new week adds to that gap."""
+LABEL_WIDTH = 46
+"""Labels are at least so many pixels apart."""
+MANY = 3
+"""So many devices that break on one night are marked above it."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One night of a strip; a hatched one says nothing."""
+    """One night of one device.
+
+    Attributes:
+        x: where it begins.
+        look: the CSS class that colours it.
+        glyph: a symbol of the page's sprite, without its prefix; None for a plain cell.
+        hatched: whether it says nothing, because of one of the device's ``bad_ranges``.
+        href: the page that shows it, from the top; None where there is none.
+        words: the same as text.
+
+    """
 
     x: int
-    glyph: str
-    tone: str
+    look: str
+    glyph: str | None
     hatched: bool
+    href: str | None
+    words: str
 
 
 @dataclass(frozen=True)
-class Strip:
-    """The last nights of one device, in columns that are the same for every device.
-
-    Most nights are good ones. They are one shape, ``good``, because a browser needs longer for a symbol in each column.
-    """
+class NightsOf:
+    """The nights of one device, in the columns of a grid, and the same in words."""
 
     width: int
-    good: str
     cells: tuple[Cell, ...]
     words: str
+
+
+@dataclass(frozen=True)
+class Label:
+    """A few words above a column, which may lead to a page."""
+
+    x: int
+    text: str
+    words: str = ""
+    href: str | None = None
+
+
+@dataclass(frozen=True)
+class NightGrid:
+    """Columns of nights that are the same for every device, oldest first.
+
+    Attributes:
+        columns: where each nightly's column begins, by id.
+        width: of all columns.
+        weeks: the first night of each week.
+        torches: where the version of PyTorch changed.
+        marks: nights on which many devices broke at once.
+        builds: the build of PyTorch of each nightly, as text.
+
+    """
+
+    columns: Mapping[str, int]
+    width: int
+    weeks: tuple[Label, ...] = ()
+    torches: tuple[Label, ...] = ()
+    marks: tuple[Label, ...] = ()
+    builds: Mapping[str, str] = field(default_factory=dict)
+
+    def row(self, device: DeviceVerdict, pages: Mapping[str, str], ranges: Sequence[BadRange] = ()) -> NightsOf:
+        """The nights of a device; a nightly that did not concern it leaves a gap.
+
+        Args:
+            device: what the judge found of it.
+            pages: the page of each of its nights, from the top, by nightly.
+            ranges: its ``bad_ranges``; nights within them keep their verdict and are hatched.
+
+        """
+        by_id = {night.plan_id: night for night in device.history}
+        known = [by_id[plan_id] for plan_id in self.columns if plan_id in by_id]
+        cells = tuple(
+            self._cell(x, by_id.get(plan_id), pages.get(plan_id), ranges) for plan_id, x in self.columns.items()
+        )
+        return NightsOf(self.width, cells, in_words(known, ranges))
+
+    def _cell(self, x: int, night: Night | None, href: str | None, ranges: Sequence[BadRange]) -> Cell:
+        if night is None:
+            return Cell(x, "gap", "gap", False, None, "")
+        look, glyph = NIGHTS[night.verdict]
+        words = [f"{night.date:%a} {short_day(night.date)}: {VERDICTS[night.verdict].word}"]
+        words += [self.builds[night.plan_id]] if night.plan_id in self.builds else []
+        words += ["another torch stood in for the nightly"] if night.fallback else []
+        bad = bad_range(ranges, night.date)
+        words += [f"says nothing: {one_line(bad.reason, 120)}"] if bad is not None else []
+        return Cell(x, look, glyph, bad is not None, href, " · ".join(words))
+
+
+def night_grid(nights: Iterable[tuple[str, datetime]], builds: Mapping[str, TorchBuild] | None = None) -> NightGrid:
+    """The columns of a grid.
+
+    Args:
+        nights: id and date of each nightly, oldest first.
+        builds: the build of PyTorch of each nightly, where it is known.
+
+    """
+    x = 0
+    places: dict[str, int] = {}
+    weeks: list[Label] = []
+    torches: list[Label] = []
+    week: tuple[int, int] | None = None
+    for plan_id, date in nights:
+        this = date.isocalendar()[:2]
+        if this != week:
+            x += WEEK_GAP if week is not None else 0
+            if not weeks or x - weeks[-1].x >= LABEL_WIDTH:
+                weeks.append(Label(x, f"{date.day} {date:%b}"))
+        week = this
+        places[plan_id] = x
+        build = (builds or {}).get(plan_id)
+        version = ".".join(build.version.split(".")[:2]) if build else None
+        if version and (not torches or torches[-1].text != version):
+            torches.append(Label(x, version))
+        x += CELL_WIDTH
+    texts = {plan_id: _build_text(build) for plan_id, build in (builds or {}).items() if plan_id in places}
+    return NightGrid(places, x, tuple(weeks), tuple(torches), builds=texts)
+
+
+def with_marks(grid: NightGrid, devices: Iterable[DeviceVerdict], pages: Mapping[str, str]) -> NightGrid:
+    """A grid with marks above the nights on which at least :data:`MANY` devices broke.
+
+    Args:
+        grid: the columns.
+        devices: what the judge found.
+        pages: the page of each nightly, from the top.
+
+    """
+    broke: Counter[str] = Counter()
+    for device in devices:
+        broken = False
+        for night in device.history:
+            if night.verdict in BROKEN:
+                broke[night.plan_id] += not broken
+            broken = night.verdict in BROKEN or (broken and night.verdict not in AS_EXPECTED)
+    marks: list[Label] = []
+    for plan_id, x in grid.columns.items():
+        if broke[plan_id] >= MANY:
+            # The number stands left of the mark, where there is room for it.
+            text = str(broke[plan_id]) if not marks or x - marks[-1].x > 2 * CELL_WIDTH else ""
+            marks.append(Label(x, text, f"{broke[plan_id]} devices broke on this night", pages.get(plan_id)))
+    return replace(grid, marks=tuple(marks))
+
+
+def _build_text(build: TorchBuild) -> str:
+    commit = f" ({build.git_version[:7]})" if build.git_version else ""
+    return f"torch {one_line(build.version, 60)}{commit}"
 
 
 @dataclass(frozen=True)
@@ -58,39 +191,10 @@ class NightRow:
     hatched: bool
 
 
-def last_nightlies(verdicts: Verdicts) -> tuple[str, ...]:
-    """Ids of the newest nightlies that concerned any device, oldest first."""
+def last_nightlies(verdicts: Verdicts, count: int = FRONT_NIGHTS) -> tuple[tuple[str, datetime], ...]:
+    """Ids and dates of the newest nightlies that concerned any device, oldest first."""
     nights = {night.plan_id: night.date for device in verdicts.devices for night in device.history}
-    return tuple(sorted(nights, key=lambda plan_id: (nights[plan_id], plan_id))[-FRONT_NIGHTS:])
-
-
-def strip(
-    device: DeviceVerdict, nightlies: Sequence[str], ranges: Sequence[BadRange] = (), columns: int = FRONT_NIGHTS
-) -> Strip:
-    """The strip of a device over the given nightlies; a nightly that did not concern it leaves a gap.
-
-    Args:
-        device: what the judge found of it.
-        nightlies: their ids, oldest first.
-        ranges: its ``bad_ranges``; nights within them keep their verdict and are hatched.
-        columns: room for so many nights; the newest is on the right.
-
-    """
-    by_id = {night.plan_id: night for night in device.history}
-    places = [*[None] * (columns - len(nightlies)), *nightlies]
-    cells = []
-    for index, plan_id in enumerate(places):
-        night = by_id.get(plan_id) if plan_id is not None else None
-        status = VERDICTS[night.verdict] if night else Status("no nightly", "off", "gap")
-        hatched = night is not None and bad_range(ranges, night.date) is not None
-        cells.append(Cell(index * CELL_WIDTH, status.glyph, status.tone, hatched))
-    known = [by_id[plan_id] for plan_id in nightlies if plan_id in by_id]
-    return Strip(
-        width=columns * CELL_WIDTH,
-        good="".join(f"M{cell.x + 1.5:g} 6{_GOOD}" for cell in cells if cell.glyph == "check"),
-        cells=tuple(cells),
-        words=in_words(known, ranges),
-    )
+    return tuple(sorted(nights.items(), key=lambda night: (night[1], night[0]))[-count:])
 
 
 def in_words(nights: Sequence[Night], ranges: Sequence[BadRange] = ()) -> str:

@@ -37,7 +37,7 @@ from .pages.gone import DeviceFailures, Names
 from .pages.health import health_page
 from .pages.known import known_page
 from .pages.lives import DeviceLives, Lives
-from .pages.nightlies import NightReport, night_reports, nightly_files, nightly_pages
+from .pages.nightlies import NightReport, builds_of, night_reports, nightly_files, nightly_pages
 from .pages.operators import (
     DeviceCoverage,
     device_coverage,
@@ -116,7 +116,6 @@ class _Pages:
         self._clusters = Clusters(registry, verdicts)
         found = self._clusters
         maker.know(self._places.of, found.alike, found.is_first_run, found.control)
-        self._durations: dict[str, float] = {}
         self._ages: dict[str, str] = {}
         self._flaky: list[FlakyFile] = []
         self._lives: list[DeviceLives] = []
@@ -166,7 +165,7 @@ class _Pages:
         run = self._history.whole(judged.stored, passed_of=(OPERATORS_SUITE,)) if judged is not None else None
         plan = self._plans.get(run.plan_id) if run is not None else None
         if run is not None:
-            self._durations[name], self._capabilities[name] = run.duration, run.capabilities
+            self._capabilities[name] = run.capabilities
             if age := age_when_taken(run):
                 self._ages[name] = age
         shown = device_page(device, verdict, pages, run, plan)
@@ -212,11 +211,21 @@ class _Pages:
         yield known_page(self._pages, self._registry, self._verdicts, lives.of_entry)
 
     def _others(self) -> Iterator[File]:
-        front = front_page(self._registry, self._verdicts, self._durations, self._ages)
-        yield self._pages.show("index.html", "front.html", page=front, together=self._clusters.together)
-        trends = trends_page((self._trends[row.name] for row in front.rows), self._verdicts.planned_at)
+        together = self._clusters.together
+        builds = dict(builds_of(self._plans, self._reports_of))
+        front = front_page(
+            self._registry,
+            self._verdicts,
+            together.rows,
+            pages=self._paths,
+            builds=builds,
+            ages=self._ages,
+            address=self._pages.canonical(""),
+        )
+        yield self._pages.show("index.html", "front.html", page=front, together=together)
+        trends = trends_page((self._trends[row.device.name] for row in front.rows), self._verdicts.planned_at)
         yield self._pages.show("trends/index.html", "trends.html", page=trends)
-        order = [row.name for row in front.rows]
+        order = [row.device.name for row in front.rows]
         yield from capabilities_page(self._pages, order, self._capabilities)
         yield from operators_page(self._pages, order, self._coverage)
         yield from registry_page(self._pages, self._registry, next(reversed(self._plans.values()), None))

@@ -51,10 +51,29 @@ VERDICTS: Mapping[VerdictName, Status] = MappingProxyType(
     }
 )
 
+NIGHTS: Mapping[VerdictName, tuple[str, str | None]] = MappingProxyType(
+    {
+        VerdictName.PAUSED: ("idle", "pause"),
+        VerdictName.NEVER_RAN: ("idle", "never"),
+        VerdictName.NO_DATA: ("silent", "silent"),
+        VerdictName.INFRA: ("silent", "alert"),
+        VerdictName.BUILD_BROKEN: ("broken", "block"),
+        VerdictName.IMPORT_BROKEN: ("broken", "block"),
+        VerdictName.SMOKE_BROKEN: ("broken", "block"),
+        VerdictName.REGRESSED: ("new", "down"),
+        VerdictName.LOST_TESTS: ("lost", "minus"),
+        VerdictName.FAILING: ("failing", "cross"),
+        VerdictName.UNSTABLE: ("flaky", "wave"),
+        VerdictName.KNOWN: ("known", "known"),
+        VerdictName.OK: ("ok", None),
+    }
+)
+"""A night in a grid: the CSS class that colours it, and the glyph that tells it from the others without colour."""
+
 GATE: Mapping[Answer, Status] = MappingProxyType(
     {
-        "yes": Status("May merge", "good", "check"),
-        "no": Status("Do not merge", "bad", "cross"),
+        "yes": Status("Clear to merge", "good", "check"),
+        "no": Status("Hold merges", "bad", "cross"),
         "cannot_say": Status("Cannot say", "off", "never"),
     }
 )

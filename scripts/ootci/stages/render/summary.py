@@ -7,7 +7,8 @@ from ootci.model.verdict import Verdicts
 
 from .front import DeviceRow, front_page
 from .markdown import Sheet, marked, safe
-from .words import moment, new_failures, spoken
+from .status import WHERE
+from .words import day, many, moment, new_failures, spoken
 
 LIMIT_BYTES = 256 * 1024
 """A quarter of what GitHub takes for a step, so that other steps' summaries fit beside it."""
@@ -21,7 +22,7 @@ def step_summary(verdicts: Verdicts, registry: tuple[RegisteredDevice, ...]) -> 
     Whatever comes from a run is escaped, mentions and links included. Never longer than ``LIMIT_BYTES``; rows that
     did not fit are counted.
     """
-    page = front_page(registry, verdicts, {})
+    page = front_page(registry, verdicts)
     sheet = Sheet(LIMIT_BYTES, f"\nJudged {moment(verdicts.judged_at)}.")
     sheet.add(
         f"## {safe(verdicts.summary)}",
@@ -31,7 +32,7 @@ def step_summary(verdicts: Verdicts, registry: tuple[RegisteredDevice, ...]) -> 
         *([f"> ❌ **Not fresh:** {safe(verdicts.stale_reason)}\n"] if verdicts.stale_reason else []),
     )
     for banner in page.fallbacks:
-        sheet.add(f"> ⚠️ {safe(banner.text)} ({', '.join(safe(row.name) for row in banner.devices)})\n")
+        sheet.add(f"> ⚠️ {safe(banner.text)} ({', '.join(safe(row.device.name) for row in banner.devices)})\n")
     sheet.table(_HEADINGS, map(_cells, page.rows), "device")
     return sheet.text()
 
@@ -41,14 +42,17 @@ def _cells(row: DeviceRow) -> tuple[str, ...]:
     if row.torch is not None:
         mark = " ⚠️ fallback" if row.torch.fallback else ""
         torch = f"{safe(row.torch.version or 'none')} ({row.torch.channel}){mark}"
+    verdict = row.verdict
+    since = day(verdict.since) if verdict.since else None
+    nights = many(verdict.nights_since, "night") if verdict.nights_since else None
     return (
         marked(row.status),
-        safe(row.display_name),
-        row.tier,
-        row.where or "-",
-        safe(row.reason),
-        new_failures(row.new_failures, is_first=row.is_first),
-        str(row.counts.pass_rate),
+        safe(row.device.display_name, 60),
+        row.device.tier.value,
+        WHERE.get(verdict.verdict, "-"),
+        safe(verdict.reason, 160),
+        new_failures(verdict.new_failures, is_first=verdict.is_first),
+        str(verdict.counts.pass_rate),
         torch,
-        ", ".join(text for text in (row.since, row.nights) if text) or "-",
+        ", ".join(text for text in (since, nights) if text) or "-",
     )

@@ -19,6 +19,11 @@ def day(value: datetime) -> str:
     return value.astimezone(timezone.utc).strftime("%Y-%m-%d")
 
 
+def short_day(value: datetime) -> str:
+    """A date as people say it: ``21 Nov 2026``."""
+    return f"{value.day} {value:%b %Y}"
+
+
 def age(seconds: float) -> str:
     """How long ago something was: ``12 m``, ``36 h``, ``2.5 days``; a clock that is ahead gives ``0 m``."""
     minutes = max(0, round(seconds / 60))

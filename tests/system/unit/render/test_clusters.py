@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import pytest
 from unit.render.pages import Element, read
@@ -14,11 +15,17 @@ from ootci.model.cluster import Cause
 from ootci.model.signature import Signature
 from ootci.stages.render import render
 from ootci.stages.render.pages.clusters import FRONT, SHOWN
+from ootci.stages.render.text import one_line
 
 
 @pytest.fixture
-def together(site: Path) -> Element:
-    return read(site / "index.html").one("section", aria_labelledby="together")
+def decision(site: Path) -> Element:
+    return read(site / "index.html").one("section", class_="decision")
+
+
+@pytest.fixture
+def others(site: Path) -> list[Element]:
+    return read(site / "index.html").one("section", aria_labelledby="also").find("li")
 
 
 @pytest.fixture
@@ -26,29 +33,49 @@ def alike(site: Path) -> Element:
     return read(site / "c" / ALIKE.id / "index.html")
 
 
-def test_the_front_page_says_whose_it_is_and_links_the_commits(together: Element) -> None:
-    first = together.find("p")[0]
-    assert together.one("h2").text == "Broke together"
-    assert first.text.startswith("probably upstream : AssertionError: Tensor-likes are not equal!")
-    assert "2 devices, 3 failures" in first.text
-    assert "not on the control, which is OK" in first.text
-    assert [link.attributes["href"] for link in first.find("a")] == [f"c/{ALIKE.id}/index.html", COMMITS_URL]
+def test_the_front_page_says_whose_it_is_and_links_the_commits(decision: Element) -> None:
+    told = {part.one("dt").text: part.one("dd") for part in decision.one("dl").find("div")}
+    assert told["Likely cause"].text == "probably upstream"
+    assert len(told["2 devices fail alike, 3 failures"].find("a")) == 2
+    assert told["Reference device"].text == "not on the control, which is OK"
+    assert told["Suspect commits"].one("a").attributes["href"] == COMMITS_URL
+    error = decision.one("p", class_="error").one("a")
+    assert error.text.startswith("AssertionError: Tensor-likes are not equal!")
+    assert error.attributes["href"] == f"c/{ALIKE.id}/index.html"
 
 
-def test_of_a_single_device_it_says_whether_its_plugin_changed(together: Element) -> None:
-    assert "only Marble S , plugin changed: yes, 1 failure" in together.find("p")[1].text
+def test_pytorch_is_told_only_where_it_is_suspected_and_with_the_evidence(sampled: Sample, tmp_path: Path) -> None:
+    for cause, asked in ((Cause.UPSTREAM, True), (Cause.SUSPECTED_UPSTREAM, True), (Cause.PLUGIN, False)):
+        only = CLUSTERS[0].model_copy(update={"cause": cause})
+        verdicts = sampled.verdicts.model_copy(update={"clusters": (only,)})
+        render(sampled.registry, History(tmp_path / "none"), verdicts, tmp_path / "site", "https://example.org/x/")
+        decision = read(tmp_path / "site" / "index.html").one("section", class_="decision")
+        links = [link.attributes["href"] for link in decision.find("a") if link.text == "Open PyTorch issue"]
+        assert bool(links) is asked, cause
+        for link in links:
+            address, _, query = link.partition("?")
+            assert address == "https://github.com/pytorch/pytorch/issues/new"
+            asked_for = parse_qs(query)
+            assert asked_for["title"] == [one_line(only.text, 120)]
+            assert f"https://example.org/x/c/{ALIKE.id}/" in asked_for["body"][0]
 
 
-def test_the_front_page_has_a_few_and_counts_the_rest(together: Element) -> None:
-    assert len(together.find("p")) == FRONT + 1
-    assert together.find("p")[-1].one("a").text == "1 more"
-    assert "ninja" not in together.text
+def test_of_a_single_device_it_says_whether_its_plugin_changed(others: list[Element]) -> None:
+    assert "only Marble S , plugin changed: yes, 1 failure" in others[0].text
+
+
+def test_the_front_page_has_a_few_and_counts_the_rest(others: list[Element]) -> None:
+    assert len(others) == FRONT
+    assert others[-1].one("a").text == "1 more"
+    assert not any("ninja" in item.text for item in others)
 
 
 def test_where_nothing_is_new_the_front_page_has_no_box(sampled: Sample, tmp_path: Path) -> None:
     old = sampled.verdicts.model_copy(update={"clusters": CLUSTERS[-1:]})
     render(sampled.registry, History(tmp_path / "none"), old, tmp_path / "site")
-    assert not read(tmp_path / "site" / "index.html").find("section", aria_labelledby="together")
+    page = read(tmp_path / "site" / "index.html")
+    assert not page.find("section", aria_labelledby="also")
+    assert not page.find("p", class_="error")
 
 
 def test_the_list_is_in_the_judge_s_order_and_marks_what_is_new(site: Path) -> None:
@@ -75,7 +102,7 @@ def test_a_cluster_of_several_names_says_that_there_are_others(sampled: Sample, 
     said = f"{named.signature.text}, and others"
     assert read(tmp_path / "site" / "c" / named.signature.id / "index.html").one("h1").text == said
     assert read(tmp_path / "site" / "c" / "index.html").one("tbody").find("tr")[0].find("a")[0].text == said
-    assert said in read(tmp_path / "site" / "index.html").one("section", aria_labelledby="together").text
+    assert said in read(tmp_path / "site" / "index.html").one("p", class_="error").text
 
 
 def test_its_tests_lead_to_their_failures(site: Path, alike: Element) -> None:
@@ -103,10 +130,7 @@ def test_the_control_that_fails_too_is_said(sampled: Sample, tmp_path: Path) -> 
     both = cluster("RuntimeError: both", Cause.UPSTREAM, "both", part("cobalt", "a"), part("openreg", "a"))
     verdicts = sampled.verdicts.model_copy(update={"clusters": (both,)})
     render(sampled.registry, History(tmp_path / "none"), verdicts, tmp_path / "site")
-    assert (
-        "the control fails alike"
-        in read(tmp_path / "site" / "index.html").one("section", aria_labelledby="together").text
-    )
+    assert "the control fails alike" in read(tmp_path / "site" / "index.html").one("dl", class_="evidence").text
     assert "OpenReg control" in read(tmp_path / "site" / "c" / both.signature.id / "index.html").one("tbody").text
 
 

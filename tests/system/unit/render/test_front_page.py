@@ -15,10 +15,24 @@ from ootci.model.torch_build import Channel, TorchBuild
 from ootci.model.verdict import Gate, VerdictName, Verdicts
 from ootci.stages.judge import judge
 from ootci.stages.render import render, step_summary
+from ootci.stages.render.words import short_day
 
 
 def rows(page: Element) -> dict[str, Element]:
-    return {row.attributes["id"]: row for row in page.find("tr", role="row") if "id" in row.attributes}
+    return {row.attributes["id"]: row for row in page.find("li", class_="row")}
+
+
+def groups(page: Element) -> dict[str, list[str]]:
+    found = [*page.find("section", class_="group"), *page.find("details", class_="group")]
+    return {group.attributes["id"]: [row.attributes["id"] for row in group.find("li", class_="row")] for group in found}
+
+
+def nights(row: Element) -> list[tuple[str, str]]:
+    """Class and place of each night of a device."""
+    shown = [*row.find("rect"), *row.find("use", width="9")]
+    cells = [(item.attributes["class"], item.attributes["x"]) for item in shown]
+    cells = [cell for cell in cells if cell[0] != "n-hatch"]
+    return sorted(cells, key=lambda cell: int(cell[1]))
 
 
 @pytest.fixture
@@ -31,58 +45,64 @@ def test_every_device_file_has_a_row_whether_it_reported_or_not(front: Element) 
 
 
 @pytest.mark.parametrize(
-    ("device", "verdict", "where"),
+    ("device", "verdict", "look"),
     [
-        ("openreg", "OK", "\u2013"),
-        ("dune", "BUILD BROKEN", "BUILD"),
-        ("kestrel", "IMPORT BROKEN", "IMPORT"),
-        ("nimbus", "SMOKE BROKEN", "SMOKE"),
-        ("borealis", "REGRESSED", "TESTS"),
-        ("marble", "LOST TESTS", "TESTS"),
-        ("jasper", "FAILING", "TESTS"),
-        ("fjord", "NO DATA", "NO DATA"),
-        ("garnet", "INFRA", "INFRA"),
-        ("opal", "UNSTABLE", "TESTS"),
-        ("lumen", "KNOWN", "\u2013"),
-        ("indigo", "NEVER RAN", "\u2013"),
-        ("halo", "PAUSED", "\u2013"),
+        ("openreg", "OK", "ok"),
+        ("dune", "BUILD BROKEN", "broken"),
+        ("kestrel", "IMPORT BROKEN", "broken"),
+        ("nimbus", "SMOKE BROKEN", "broken"),
+        ("borealis", "REGRESSED", "new"),
+        ("marble", "LOST TESTS", "lost"),
+        ("jasper", "FAILING", "failing"),
+        ("fjord", "NO DATA", "silent"),
+        ("garnet", "INFRA", "silent"),
+        ("opal", "UNSTABLE", "flaky"),
+        ("lumen", "KNOWN", "known"),
+        ("indigo", "NEVER RAN", "idle"),
+        ("halo", "PAUSED", "idle"),
     ],
 )
-def test_a_verdict_is_a_word_and_a_glyph_and_says_where_it_broke(
-    front: Element, device: str, verdict: str, where: str
-) -> None:
+def test_a_verdict_is_a_word_and_the_colour_of_its_night(front: Element, device: str, verdict: str, look: str) -> None:
     row = rows(front)[device]
-    shown = row.find("td", class_="verdict")[0]
-    assert shown.text == verdict
-    assert len(shown.find("use")) == 1
-    assert row.find("td", data_label="Broke at")[0].text.startswith(where)
+    result = row.one("p", class_="result")
+    assert result.one("strong").text == verdict
+    assert result.one("i").attributes["class"] == f"dot n-{look}"
+    assert nights(row)[-1][0] == f"n-{look}"
 
 
-def test_only_ok_and_known_look_good(front: Element) -> None:
-    good = {name for name, row in rows(front).items() if "good" in row.attributes["class"]}
-    assert good == {"openreg", "cobalt", "ember", "lumen"}
+def test_groups_hold_every_device_once_and_the_counts_add_up(front: Element) -> None:
+    found = groups(front)
+    assert sorted(name for names in found.values() for name in names) == sorted(item.name for item in DEVICES)
+    assert set(found["as-expected"]) == {"openreg", "cobalt", "ember", "lumen"}
+    assert found["paused"] == ["halo"]
+    assert set(found["no-result"]) == {"fjord", "garnet", "indigo"}
+    box = front.one("section", class_="sum")
+    told = {item.one("a").attributes["href"][1:]: int(item.one("b").text) for item in box.find("li")}
+    assert told == {group: len(names) for group, names in found.items()}
+    assert box.one("h2").text == f"{len(DEVICES)} devices"
 
 
-def test_rows_are_in_the_order_of_tier_and_severity(front: Element) -> None:
-    names = list(rows(front))
-    assert names[:4] == ["openreg", "dune", "borealis", "cobalt"]
-    assert names.index("kestrel") < names.index("fjord") < names.index("indigo") < names.index("lumen")
-    assert names[-1] == "halo"
+def test_what_passes_and_what_is_paused_is_folded(front: Element) -> None:
+    assert {group.attributes["id"] for group in front.find("details", class_="group")} == {"as-expected", "paused"}
 
 
-def test_new_failures_are_counted_and_lead_to_their_text(front: Element) -> None:
-    link = rows(front)["borealis"].one("a", class_="new")
-    assert (link.text, link.attributes["href"]) == ("2 new", "d/borealis/index.html#failures")
-
-
-def test_numbers_are_shown_with_what_they_are_a_part_of(front: Element) -> None:
-    assert "69 of 72" in rows(front)["borealis"].find("td", data_label="Passed")[0].text
-    assert "no tests" in rows(front)["fjord"].find("td", data_label="Passed")[0].text
+def test_what_broke_tonight_says_so_and_older_breaks_say_since_when(sampled: Sample, tmp_path: Path) -> None:
+    devices = (
+        item.model_copy(update={"is_new": True}) if item.device in ("borealis", "nimbus") else item
+        for item in sampled.verdicts.devices
+    )
+    verdicts = sampled.verdicts.model_copy(update={"devices": tuple(devices)})
+    render(sampled.registry, sampled.history, verdicts, tmp_path / "site")
+    front = read(tmp_path / "site" / "index.html")
+    since = {name: row.one("p", class_="since").text for name, row in rows(front).items()}
+    assert groups(front)["broke-tonight"] == ["borealis", "nimbus"]
+    assert front.one("li", class_="rail").find("li", class_="row")[0].attributes["id"] == "borealis"
+    assert (since["borealis"], since["nimbus"]) == ("tonight", "tonight")
+    assert since["dune"] == "19 Nov 2026"
 
 
 def test_a_fallback_is_said_in_the_row_and_in_a_banner(front: Element) -> None:
-    torch = rows(front)["ember"].find("td", data_label="Torch")[0]
-    assert "instead of nightly" in torch.text
+    assert "instead of nightly" in rows(front)["ember"].one("p", class_="result").text
     banner = front.one("p", class_="banner")
     assert "release 2.13.0+cpu instead of nightly: no nightly build for the variant rocm7.1" in banner.text
     assert banner.one("a").attributes["href"] == "#ember"
@@ -95,36 +115,63 @@ def test_a_control_on_a_fallback_says_on_which_torch_it_is_ok(tmp_path: Path) ->
     history.append_plan(plan(0, ["ref"]))
     history.append_run(made.model_copy(update={"torch_request": request, "torch": torch}))
     render(registry, history, judge(registry, history, night(0)), tmp_path / "site")
-    gate, control = (
-        item.one("h2").text for item in read(tmp_path / "site" / "index.html").find("section", class_="answer")
-    )
-    assert (gate.strip(), control.strip()) == ("Cannot say", "Control OK on 2.13.0+cpu")
+    decision = read(tmp_path / "site" / "index.html").one("section", class_="decision")
+    assert decision.one("h1").text.strip() == "Cannot say"
+    assert "is OK on 2.13.0+cpu" in decision.text
 
 
 def test_the_page_says_when_it_was_built_and_of_which_nightly(front: Element) -> None:
-    assert front.one("p", class_="alive").text == ("Built 2026-11-21 05:02 UTC · newest nightly 2026-11-21 04:10 UTC")
+    assert front.one("p", class_="alive").text == "Nightly 2026-11-21 04:10 UTC · built 2026-11-21 05:02 UTC"
 
 
-def test_the_sentence_is_the_heading_and_the_gate_comes_next(front: Element, sampled: Sample) -> None:
-    assert front.one("h1").text == sampled.verdicts.summary.replace(" · ", " ", 1)
-    assert "Do not merge" in front.find("h2")[0].text
-    assert sampled.verdicts.gate.reason in front.text
+def test_the_answer_is_the_heading_and_its_reason_comes_next(front: Element, sampled: Sample) -> None:
+    decision = front.one("section", class_="decision")
+    assert decision.one("h1").text.strip() == "Hold merges"
+    assert decision.find("p", class_="why")[0].text == sampled.verdicts.gate.reason
 
 
-def test_the_strip_has_fourteen_nights_and_the_same_in_words(front: Element) -> None:
-    strip = rows(front)["dune"].one("svg", class_="strip")
-    places = [float(part.split()[0]) for part in str(strip.one("path", class_="good").attributes["d"]).split("M")[1:]]
-    assert places == [11 * night + 1.5 for night in range(11)]
-    assert [(use.attributes["href"], use.attributes["x"]) for use in strip.find("use")] == [
-        ("#c-cross", str(11 * night)) for night in range(11, 14)
-    ]
+def test_new_failures_lead_to_their_text(front: Element) -> None:
+    link = rows(front)["borealis"].one("a", class_="more")
+    assert (link.text, link.attributes["href"]) == ("+2 new", "d/borealis/index.html#failures")
+
+
+def test_the_failure_that_says_most_is_in_the_answer_with_range_and_command(sampled: Sample, tmp_path: Path) -> None:
+    first = sampled.verdicts.clusters[0]
+    before = first.since.model_copy(update={"date": night(-1)})
+    parts = (first.devices[0].model_copy(update={"last_passed": before}), *first.devices[1:])
+    clusters = (first.model_copy(update={"devices": parts}),)
+    render(
+        sampled.registry, sampled.history, sampled.verdicts.model_copy(update={"clusters": clusters}), tmp_path / "s"
+    )
+    decision = read(tmp_path / "s" / "index.html").one("section", class_="decision")
+    told = {part.one("dt").text: part.one("dd").text for part in decision.one("dl").find("div")}
+    assert told["Last good night"] == short_day(night(-1))
+    assert told["First bad night"] == short_day(first.since.date)
+    assert [item.text for item in decision.find("a", class_="main")] == ["See the failure"]
+    (button,) = decision.find("button")
+    assert str(button.attributes["data-copy"]).startswith("ootci bisect ")
+    assert "hidden" in button.attributes
+
+
+def test_a_row_has_the_last_nights_each_with_its_words_and_a_link(front: Element) -> None:
+    row = rows(front)["dune"]
+    assert [look for look, _ in nights(row)] == ["n-ok"] * 11 + ["n-broken"] * 3
     words = "11 nights OK from 2026-11-08, then 3 nights BUILD BROKEN from 2026-11-19"
-    assert strip.one("title").children == [words]
+    whole = row.one("svg", class_="nights-of")
+    assert whole.attributes["aria-label"] == words
+    assert (whole.attributes["tabindex"], {cell.attributes["tabindex"] for cell in whole.find("a")}) == ("0", {"-1"})
+    newest = whole.find("a")[-1]
+    assert str(newest.one("title").text).startswith("Sat 21 Nov 2026: BUILD BROKEN")
+    assert newest.attributes["href"].startswith("d/dune/")
 
 
-def test_columns_of_the_strip_are_the_same_nights_for_every_device(front: Element) -> None:
-    late = rows(front)["indigo"].one("svg", class_="strip")
-    assert [use.attributes["href"] for use in late.find("use")] == ["#c-gap"] * 12 + ["#c-never"] * 2
+def test_columns_are_the_same_nights_for_every_device_and_weeks_are_apart(front: Element) -> None:
+    places = {name: [x for _, x in nights(row)] for name, row in rows(front).items()}
+    assert len({tuple(found) for found in places.values()}) == 1
+    first, *others = (int(x) for x in places["dune"])
+    steps = [later - earlier for earlier, later in zip([first, *others], others, strict=False)]
+    assert set(steps) == {11, 15}
+    assert [look for look, _ in nights(rows(front)["indigo"])] == ["n-gap"] * 12 + ["n-idle"] * 2
 
 
 def test_a_page_that_is_not_fresh_says_so_everywhere(sampled: Sample, tmp_path: Path) -> None:
@@ -148,9 +195,9 @@ def test_before_the_first_nightly_every_device_has_its_row(sampled: Sample, tmp_
     )
     render(sampled.registry, History(tmp_path / "none"), verdicts, tmp_path / "site")
     page = read(tmp_path / "site" / "index.html")
-    assert {row.find("td", class_="verdict")[0].text for row in rows(page).values()} == {"NEVER RAN"}
+    assert {row.one("p", class_="result").one("strong").text for row in rows(page).values()} == {"NEVER RAN"}
     assert len(rows(page)) == len(DEVICES)
-    assert "no nightly yet" in page.one("p", class_="alive").text
+    assert page.one("p", class_="alive").text.startswith("No nightly yet")
     assert "This device has never reported" in read(tmp_path / "site" / "d" / "dune" / "index.html").text
 
 
@@ -158,7 +205,7 @@ def test_a_device_that_the_verdicts_do_not_know_is_shown_as_silent(sampled: Samp
     device = sampled.registry[1].device.model_copy(update={"name": "newcomer"})
     render((*sampled.registry, registered(device)), sampled.history, sampled.verdicts, tmp_path / "site")
     row = rows(read(tmp_path / "site" / "index.html"))["newcomer"]
-    assert row.find("td", class_="verdict")[0].text == "NEVER RAN"
+    assert row.one("p", class_="result").one("strong").text == "NEVER RAN"
 
 
 def test_every_verdict_of_the_model_is_in_the_sample(sampled: Sample) -> None:

@@ -16,10 +16,10 @@ def test_what_the_judge_says_stands_on_the_pages(sampled: Sample, tmp_path: Path
     verdicts = judge(sampled.registry, sampled.history, NOW)
     render(sampled.registry, sampled.history, verdicts, tmp_path / "site")
     front = read(tmp_path / "site" / "index.html")
-    assert front.one("h1").text == " ".join(verdicts.summary.replace(" · ", " ", 1).split())
+    assert front.one("p", class_="sentence").text == verdicts.summary
     for item in verdicts.devices:
         word = item.verdict.value.replace("_", " ")
-        assert front.one("tr", id=item.device).find("td", class_="verdict")[0].text == word
+        assert front.one("li", id=item.device).one("p", class_="result").one("strong").text == word
         assert read(tmp_path / "site" / "d" / item.device / "index.html").one("h2", id="verdict").text == word
     assert verdicts.gate.answer == "no"
     assert "**May one merge: no.**" in step_summary(verdicts, sampled.registry)
@@ -32,8 +32,8 @@ def test_a_device_that_fell_silent_tells_since_when_and_counts_no_nights(sampled
     assert silent
     for item in silent:
         since = f"{item.since:%Y-%m-%d}"
-        row = read(tmp_path / "site" / "index.html").one("tr", id=item.device)
-        assert [cell.text for cell in row.find("td") if cell.attributes.get("data-label") == "Since"] == [since]
+        row = read(tmp_path / "site" / "index.html").one("li", id=item.device)
+        assert row.one("p", class_="since").one("time").attributes["datetime"] == since
         page = read(tmp_path / "site" / "d" / item.device / "index.html")
         said = [line.text.partition(" · ")[0] for line in page.find("p", class_="muted")]
         assert f"This verdict since {since}" in said

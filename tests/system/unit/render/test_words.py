@@ -8,9 +8,10 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from unit.render.sample_runs import FIRST_NIGHT
 
+from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import DeviceVerdict, Night, VerdictName
 from ootci.stages.render.failures import reproduce
-from ootci.stages.render.nights import FRONT_NIGHTS, in_words, strip
+from ootci.stages.render.nights import in_words, night_grid, with_marks
 from ootci.stages.render.words import day, many, moment
 
 
@@ -33,9 +34,26 @@ def test_numbers_with_their_nouns() -> None:
     assert many(2, "capability", "capabilities") == "2 capabilities"
 
 
-def test_a_short_history_ends_at_the_right_like_every_other() -> None:
-    shown = strip(verdict(VerdictName.OK, VerdictName.INFRA), ["night-0", "night-1"])
-    assert [cell.glyph for cell in shown.cells] == ["gap"] * (FRONT_NIGHTS - 2) + ["check", "alert"]
+def test_columns_of_a_grid_keep_weeks_apart_and_name_them_and_the_versions_of_torch() -> None:
+    nights = [(f"night-{number}", FIRST_NIGHT + timedelta(days=number)) for number in range(9)]  # a Sunday first
+    builds = {plan_id: TorchBuild(version="2.15.0" if plan_id > "night-4" else "2.14.1") for plan_id, _ in nights}
+    grid = night_grid(nights, builds)
+    assert list(grid.columns.values()) == [0, *range(15, 15 + 7 * 11, 11), 15 + 7 * 11 + 4]
+    assert [(label.x, label.text) for label in grid.weeks] == [(0, "8 Nov"), (96, "16 Nov")]
+    assert [(label.x, label.text) for label in grid.torches] == [(0, "2.14"), (grid.columns["night-5"], "2.15")]
+    ended = verdict(VerdictName.OK, VerdictName.INFRA)
+    row = grid.row(ended, {"night-1": "n/1/index.html"})
+    assert [cell.look for cell in row.cells] == ["ok", "silent", *["gap"] * 7]
+    assert row.cells[1].words == "Mon 9 Nov 2026: INFRA · torch 2.14.1"
+    assert [cell.href for cell in row.cells[:2]] == [None, "n/1/index.html"]
+
+
+def test_nights_on_which_many_devices_broke_are_marked_and_silence_ends_no_break() -> None:
+    ok, broke, silent = VerdictName.OK, VerdictName.REGRESSED, VerdictName.NO_DATA
+    devices = [verdict(ok, broke, silent, broke)] * 2 + [verdict(ok, broke, ok, broke)]
+    grid = night_grid([(f"night-{number}", FIRST_NIGHT + timedelta(days=number)) for number in range(4)])
+    marks = with_marks(grid, devices, {"night-1": "n/night-1/index.html"}).marks
+    assert [(mark.x, mark.text, mark.href) for mark in marks] == [(15, "3", "n/night-1/index.html")]
 
 
 def test_nights_in_words_keep_their_order() -> None:

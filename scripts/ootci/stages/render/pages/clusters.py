@@ -54,10 +54,9 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Together:
-    """The box of the front page: a few clusters, what they have in common, and how many more there are."""
+    """The clusters of the front page: a few, and how many more there are."""
 
     rows: tuple[Cluster, ...]
-    heading: str
     more: int
 
 
@@ -105,7 +104,7 @@ class Clusters:
         chosen = [item for item in self._shown if item.is_new or item.cause in _UPSTREAM]
         chosen.sort(key=lambda item: item.cause is not Cause.UPSTREAM)
         rows = tuple(chosen[:FRONT])
-        return Together(rows, self._heading(rows), len(chosen) - len(rows))
+        return Together(rows, len(chosen) - len(rows))
 
     @cached_property
     def alike(self) -> Mapping[str, Alike]:
@@ -201,11 +200,6 @@ class Clusters:
                     evidence=found,
                     nights=gone.nights(cluster.signature.id),
                 )
-
-    def _heading(self, rows: Sequence[Cluster]) -> str:
-        if any(len(row.devices) > 1 for row in rows):
-            return "Broke together"
-        return "Failing since the first run" if all(map(self.is_first_run, rows)) else "Newly broken"
 
 
 _UPSTREAM = (Cause.UPSTREAM, Cause.SUSPECTED_UPSTREAM)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ootci.history.nightly_build import build_of_nightly
@@ -151,6 +151,17 @@ def night_reports(device: str, pages: Sequence[RunPage], plans: Mapping[str, Pla
             passed = page.stored.counts(expected.required_suites).pass_rate
             found[plan_id] = NightReport(page.path, page.run.torch_request, page.run.torch, passed)
     return found
+
+
+def builds_of(
+    plans: Iterable[str], reported: Mapping[str, Mapping[str, NightReport]]
+) -> Iterator[tuple[str, TorchBuild]]:
+    """The build of PyTorch that each nightly was about, where its devices said it."""
+    for plan_id in plans:
+        tonight = (reports[plan_id] for reports in reported.values() if plan_id in reports)
+        build = build_of_nightly((item.request, item.torch) for item in tonight)
+        if build is not None:
+            yield plan_id, build
 
 
 def nightly_pages(maker: PageMaker, nightlies: Iterator[NightlyFile], plans: Sequence[Plan]) -> Iterator[File]:

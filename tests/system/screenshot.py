@@ -22,7 +22,7 @@ def main() -> None:
     site, made = render_sample()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page(viewport={"width": 1280, "height": 800}, color_scheme="light")
+        page = browser.new_page(viewport={"width": 1280, "height": 1480}, color_scheme="light")
         page.clock.set_fixed_time(made + timedelta(hours=1))
         page.goto((site / "index.html").as_uri())
         page.screenshot(path=TARGET)

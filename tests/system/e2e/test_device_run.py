@@ -58,7 +58,7 @@ def test_an_environment_that_is_there_is_tested_and_left_as_it_was(ootci: Tool, 
     assert (run["torch_request"]["channel"], run["plugin"]["version"]) == ("installed", "1.0")
     assert run["plugin"]["source"] == "installed in the environment given"
     assert str(folder) not in json.dumps(run)
-    assert "installed" in (folder / "site" / "index.html").read_text(encoding="utf-8")
+    assert "installed" in (folder / "site" / "d" / "dev" / "index.html").read_text(encoding="utf-8")
 
 
 def _without(folder: Path, tmp_path: Path, *names: str) -> Path:

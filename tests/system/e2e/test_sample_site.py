@@ -60,7 +60,7 @@ def test_it_is_served_on_loopback_until_it_is_interrupted(folder: Path) -> None:
     with serving(folder) as (address, server):
         assert address.startswith("http://127.0.0.1:")
         front = get(address)
-        assert front.count('<tr role="row" id=') == 20
+        assert front.count('<li class="row" id=') == 20
         assert get(f"{address}static/style.css")
         with pytest.raises(HTTPError, match="404"):
             get(f"{address}left-from-before.html")

@@ -92,7 +92,7 @@ def test_schedule_puts_every_device_on_the_page(scheduled: tuple[Repository, Act
     _, run = scheduled
     page = (run.store / "pages" / "index.html").read_text(encoding="utf-8")
     assert '<link rel="canonical" href="https://example.github.io/repository/' in page
-    rows = {row[1]: row[0] for row in re.finditer(r'<tr[^>]* id="(\w+)".*?</tr>', page, re.S)}
+    rows = {row[1]: row[0] for row in re.finditer(r'<li class="row" id="(\w+)".*?</li>', page, re.S)}
     assert rows.keys() == {"good", "bad", "broken", "silent"}
     for name, verdict in _verdicts(run).items():
         shown = f">{verdict.replace('_', ' ')}<"

@@ -36,7 +36,7 @@ def test_the_row_the_page_and_the_registry_are_rendered_and_say_what_they_are(oo
     ] == []
     assert all("<title>Preview · " in text for text in pages.values())
     row = pages[folder / "preview" / "index.html"]
-    assert '<tr role="row" id="dev"' in row
+    assert '<li class="row" id="dev"' in row
     assert "A &lt;b&gt;new&lt;/b&gt; device" in row
     assert "registered, but no nightly has run it yet" in row
     assert ootci("device", "preview", "dev.yaml", "--output", "preview", cwd=folder).code == 0

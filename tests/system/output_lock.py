@@ -32,7 +32,6 @@ from unit.render.hostile import hostile_sample
 import ootci.errors
 from ootci.cli.main import cli
 from ootci.model.schema import device_schema, schemas
-from ootci.stages.judge import Courses, judge
 from ootci.stages.render import render
 
 ROOT = Path(__file__).parents[2]
@@ -56,12 +55,12 @@ def write(folder: Path) -> None:
 
 
 def _year(folder: Path) -> Iterator[str]:
-    world, history, courses = World(1, nights=YEAR), Memory(folder), Courses()
+    world, history = World(1, nights=YEAR), Memory(folder)
     for night in world.all_nights():
         history.append_plan(night.plan)
         for run in night.arrivals:
             history.append_run(run)
-        found = judge(night.registry, history, night.now, courses)
+        found = history.judge(night.registry, night.now)
         # Each night's list of past nights is what the nights before say.
         yield found.model_dump_json(exclude={"devices": {"__all__": {"history"}}})
 

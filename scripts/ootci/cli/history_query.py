@@ -16,8 +16,8 @@ from ootci.flows.context import Folders
 from ootci.history.export import TABLES, exported
 from ootci.history.life import Life, LifeEntry, life_of, matching_tests
 from ootci.history.reader import HistoryReader
-from ootci.model.outcome import FAILURES, OutcomeName
-from ootci.model.torch_build import TorchBuild, commits_between
+from ootci.model.outcome import FAILURES
+from ootci.model.torch_build import TorchBuild
 
 HEADINGS = ("nights", "runs", "outcome", "torch", "plugin", "message")
 MESSAGE = 100
@@ -55,22 +55,23 @@ def _text(life: Life, markdown: bool) -> str:
     stretches = life.stretches()
     rows = [_row(stretch) for stretch in stretches]
     title = f"{one_line(life.test)} on {life.device}"
-    parts = [title if life.title is None else f"{title}: {one_line(life.title)}", _now(stretches), _counts(life)]
+    parts = [
+        title if life.title is None else f"{title}: {one_line(life.title)}",
+        _now(life, stretches[-1]),
+        _counts(life),
+    ]
     return "\n".join([*parts, "", table(HEADINGS, rows, markdown=markdown)])
 
 
-def _now(stretches: Sequence[Sequence[LifeEntry]]) -> str:
-    last = stretches[-1]
-    text = f"{_outcome(last[0])} since {_date(last[0])}"
-    if last[0].outcome not in FAILURES:
+def _now(life: Life, last: Sequence[LifeEntry]) -> str:
+    text, spell = f"{_outcome(last[0])} since {_date(last[0])}", life.spell
+    if spell is None or last[0].outcome not in FAILURES:
         return text
-    passed = next((found[-1] for found in reversed(stretches) if found[-1].outcome is OutcomeName.PASSED), None)
-    if passed is None:
+    if spell.last_passed is None:
         return f"{text}; it has never passed"
-    changed = "changed" if passed.plugin_commit != last[0].plugin_commit else "did not change"
-    link = commits_between(passed.torch, last[0].torch)
-    commits = f", and PyTorch's commits are {link}" if link else ""
-    return f"{text}; passed last on {_date(passed)}; in between the plugin {changed}{commits}"
+    changed = {True: "changed", False: "did not change", None: "may have changed"}[spell.plugin_changed]
+    commits = f", and PyTorch's commits are {spell.commits_url}" if spell.commits_url else ""
+    return f"{text}; passed last on {spell.last_passed.date:%Y-%m-%d}; in between the plugin {changed}{commits}"
 
 
 def _counts(life: Life) -> str:

@@ -15,7 +15,7 @@ from ootci.adapters.terminal import Progress
 from ootci.errors import BadOption, BisectionChanged, DeviceAbsent, IndexUnreachable, TorchMissing
 from ootci.flows.context import clock
 from ootci.flows.nightly_index import NightlyIndex
-from ootci.history.last_passed import commit_to_hold, last_passed_and_first_failed
+from ootci.history.last_passed import commit_to_hold, ends_of, run_id
 from ootci.history.nightly_search import conclude, next_nightly, steps_left
 from ootci.history.store import History
 from ootci.model.bisection import Bisection, Step, StepResult
@@ -25,6 +25,7 @@ from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
 from ootci.model.plan import Plan, Trigger
 from ootci.model.record import read, write
 from ootci.model.run import Run
+from ootci.model.spell import Mark
 from ootci.model.workspace import Workspace
 from ootci.stages.build import NewEnvironment, build
 from ootci.stages.collect import collect
@@ -214,12 +215,12 @@ def begin(
     index = NightlyIndex.of(item.device)
     first = index.find(good, "--good") if good else None
     last = index.find(bad, "--bad") if bad else None
-    runs: list[Run] = []
+    ends: list[Mark] = []
     if first is None or last is None:
-        passed, failed = last_passed_and_first_failed(history, item.device.name, test_id, good=first, bad=last)
-        runs = [run for run in (passed, failed) if run is not None]
-        first = first or index.find(_torch(passed), "--good")
-        last = last or index.find(_torch(failed), "--bad")
+        passed, failed = ends_of(history, item.device.name, test_id, good=first, bad=last)
+        ends = [mark for mark in (passed, failed) if mark is not None]
+        first = first or index.find((passed and passed.torch_version) or "", "--good")
+        last = last or index.find((failed and failed.torch_version) or "", "--bad")
         if failed is not None and (commit := commit_to_hold(failed)):
             item = holding_commit(item, commit)
     begun = Bisection(
@@ -228,13 +229,9 @@ def begin(
         test=test_id,
         repeat=repeat,
         nightlies=index.between(first, last),
-        from_history=tuple(run.id for run in runs),
+        from_history=tuple(run_id(mark, item.device.name) for mark in ends),
     )
     return Search(begun, item, searches / begun.identity, suites, progress)
-
-
-def _torch(run: Run | None) -> str:
-    return run.torch.version if run and run.torch else ""
 
 
 def resume(search: Search, *, retry: bool) -> None:

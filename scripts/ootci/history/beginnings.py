@@ -2,67 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Sequence
 
 from ootci.model.build import StageName, StageResult, StageStatus
 from ootci.model.cluster import Cause
-from ootci.model.outcome import FAILURES, OutcomeName
-from ootci.model.plan import Plan
+from ootci.model.outcome import OutcomeName
 from ootci.model.signature import Signature
-from ootci.model.spell import Mark, Spell
-from ootci.model.torch_build import Channel
+from ootci.model.spell import Spell
 
 from .clusters import Failing
 from .excuses import Excuses
+from .nights import DeviceNight, Seen, results, spell_of
 from .signature import signature_of_stage
-from .spell import Seen, spell_of
 from .stored import Failure, StoredRun
 
 _INFRASTRUCTURE = (StageName.FETCH, StageName.CHECK)
 
 
-@dataclass(frozen=True)
-class Reported:
-    """A night that concerned a device.
-
-    Attributes:
-        plan: what was expected.
-        run: what was reported; None when nothing was.
-
-    """
-
-    plan: Plan
-    run: StoredRun | None
-
-    @property
-    def channel(self) -> Channel | None:
-        """The channel that was tested; None where nothing was, or where another torch stood in for the one wanted."""
-        return self.run.head.channel if self.run is not None else None
-
-    @property
-    def is_fallback(self) -> bool:
-        """Whether another torch stood in for the one wanted, so that the night is evidence of nothing."""
-        return self.run is not None and self.channel is None
-
-    @cached_property
-    def mark(self) -> Mark:
-        """The night, with what was under test."""
-        torch = self.run.head.torch if self.run is not None else None
-        plugin = self.run.head.plugin if self.run is not None else None
-        return Mark(
-            plan_id=self.plan.id,
-            date=self.plan.created_at,
-            torch_version=torch.version if torch else None,
-            torch_commit=torch.git_version if torch else None,
-            plugin_version=plugin.version if plugin else None,
-            plugin_commit=plugin.commit if plugin else None,
-            plugin_sources=plugin.sources_sha256 if plugin else None,
-        )
-
-
-def failing_of(nights: Sequence[Reported], excuses: Excuses) -> tuple[Failing, ...]:
+def failing_of(nights: Sequence[DeviceNight], excuses: Excuses) -> tuple[Failing, ...]:
     """What fails on the newest of a device's nights, each with the night on which that began.
 
     Tests that fail because of a defect of PyTorch that the suites know are among them. Only nights of one channel are
@@ -80,7 +37,7 @@ def failing_of(nights: Sequence[Reported], excuses: Excuses) -> tuple[Failing, .
     return (*_stages(comparable, run), *_tests(comparable, run, excuses))
 
 
-def _stages(nights: Sequence[Reported], run: StoredRun) -> Iterator[Failing]:
+def _stages(nights: Sequence[DeviceNight], run: StoredRun) -> Iterator[Failing]:
     for name, signature in broken_stages(run):
         spell = spell_of(
             Seen(night.mark, _came_to(next((item for item in _all_stages(night) if item.name == name), None)))
@@ -101,7 +58,7 @@ def broken_stages(run: StoredRun) -> Iterator[tuple[str, Signature | None]]:
             )
 
 
-def _all_stages(night: Reported) -> Sequence[StageResult]:
+def _all_stages(night: DeviceNight) -> Sequence[StageResult]:
     return night.run.head.stages if night.run is not None else ()
 
 
@@ -112,14 +69,14 @@ def _came_to(stage: StageResult | None) -> OutcomeName | None:
     return OutcomeName.PASSED if stage.status is StageStatus.PASSED or stage.only_tests else OutcomeName.FAILED
 
 
-def _tests(nights: Sequence[Reported], run: StoredRun, excuses: Excuses) -> Iterator[Failing]:
-    tonight = nights[-1].mark
+def _tests(nights: Sequence[DeviceNight], run: StoredRun, excuses: Excuses) -> Iterator[Failing]:
+    newest_first = nights[::-1]
     for item in run.failures:
         # A test that passed in the end fails on this night only.
-        spell = spell_of(_seen(nights, item.id, FAILURES)) or Spell(first_failed=tonight)
+        spell = spell_of(results(newest_first, item.id)) or Spell(first_failed=nights[-1].mark)
         yield Failing(run.head.device, item.id, item.signature, spell, _settled_cause(item, excuses))
     for row in run.with_outcomes((OutcomeName.XFAILED,)):
-        expected = spell_of(_seen(nights, run.tests[row].id, (OutcomeName.XFAILED,)))
+        expected = spell_of(results(newest_first, run.tests[row].id, (OutcomeName.XFAILED,)))
         if expected is not None and row in run.signatures:
             yield Failing(run.head.device, run.tests[row].id, run.signatures[row], expected, Cause.CORE_DEFECT)
 
@@ -130,14 +87,3 @@ def _settled_cause(item: Failure, excuses: Excuses) -> Cause | None:
     if item.is_flaky or item.id in excuses.flaky:
         return Cause.FLAKY
     return Cause.INFRASTRUCTURE if item.id in excuses.unreachable else None
-
-
-def _seen(nights: Sequence[Reported], test_id: str, failing: Container[OutcomeName]) -> Iterator[Seen]:
-    """What came of a test night by night, the newest first, with one outcome for all that count as failing."""
-    for night in reversed(nights):
-        yield Seen(night.mark, _settled(night.run, test_id, failing) if night.run is not None else None)
-
-
-def _settled(run: StoredRun, test_id: str, failing: Container[OutcomeName]) -> OutcomeName | None:
-    outcome, is_flaky = run.result(test_id)
-    return OutcomeName.PASSED if is_flaky else OutcomeName.FAILED if outcome in failing else outcome

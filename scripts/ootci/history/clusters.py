@@ -9,8 +9,8 @@ from datetime import datetime
 from itertools import combinations
 
 from ootci.history.cause import Began, Blamed, Source, any_of, blame, plugins
+from ootci.history.nights import spell_between
 from ootci.history.signature import short
-from ootci.history.spell import spell_between
 from ootci.model.cluster import Cause, Cluster, ClusterDevice
 from ootci.model.signature import Signature
 from ootci.model.spell import Mark, Spell

@@ -9,71 +9,81 @@ from collections.abc import Iterator
 from packaging.version import InvalidVersion, Version
 
 from ootci.errors import NothingToBisect
+from ootci.history.nights import DeviceNight, Seen, spell_of
 from ootci.history.store import History
-from ootci.history.stored import StoredRun
 from ootci.model.outcome import AS_THEY_SHOULD, FAILURES
-from ootci.model.run import Run
+from ootci.model.spell import Mark
 from ootci.model.torch_build import Channel
 
 _INSTEAD = "or name both nightlies with --good and --bad"
 
 
-def last_passed_and_first_failed(
+def ends_of(
     history: History, device: str, test: str, *, good: Version | None = None, bad: Version | None = None
-) -> tuple[Run | None, Run | None]:
-    """The last run on a nightly in which the test passed, and the first after it in which it failed.
+) -> tuple[Mark | None, Mark | None]:
+    """The last nightly on which the test passed, and the first after it on which it failed.
 
-    Runs in which it was flaky, was skipped or did not run say neither. Of a nightly that ran more than once, the last
+    Nights on which it was flaky, was skipped or did not run say neither. Of a nightly that ran more than once, the last
     attempt counts.
 
     Args:
         history: past runs.
         device: name of the device.
         test: the test.
-        good: a nightly that is known to be good; then only the run that failed is looked for, on later ones.
-        bad: a nightly that is known to be bad; then only the run that passed is looked for, on earlier ones.
+        good: a nightly that is known to be good; then only the one that failed is looked for, among later ones.
+        bad: a nightly that is known to be bad; then only the one that passed is looked for, among earlier ones.
 
     Returns:
-        The two runs, without their outcomes; None in the place of one that was not looked for.
+        The two nights; None in the place of one that was not looked for.
 
     Raises:
-        NothingToBisect: it does not fail now, never passed, is in no run, or torch was the same in both runs.
+        NothingToBisect: it does not fail now, never passed, is in no run, or torch was the same on both nights.
         HistoryCorrupt: a record of the history cannot be read back.
 
     """
-    failed: Run | None = None
-    for run, version, passed in _results(history, device, test):
-        if bad is not None:
-            if passed and version < bad:
-                return run, None
-        elif good is not None and version <= good:
-            break
-        elif not passed:
-            failed = run
-        elif failed is None:
-            raise _nothing(history, f"`{test}` passes in the newest run that says anything of it, {run.id}")
-        else:
-            return (None if good else run), _on_another_torch(history, run, failed, test)
-    if failed is None:
+    seen = [
+        item
+        for version, item in _results(history, device, test)
+        if (good is None or version > good) and (bad is None or version < bad)
+    ]
+    passed = next((item.mark for item in seen if item.outcome in AS_THEY_SHOULD), None)
+    if bad is not None and passed is not None:
+        return passed, None
+    if not seen or bad is not None:
         when = f" on a nightly before {bad}" if bad else f" on a nightly after {good}" if good else " on a nightly"
         raise _nothing(
             history,
             f"no run of `{device}`{when} {'passed' if bad else 'says anything of'} `{test}`",
             _near(history, device, test),
         )
-    if good is None:
-        raise _nothing(
-            history, f"`{test}` has never passed on a nightly; the first run in which it failed is {failed.id}"
-        )
-    return None, failed
+    spell = spell_of(seen)
+    if spell is None:
+        said = f"`{test}` passes in the newest run that says anything of it, {run_id(seen[0].mark, device)}"
+        raise _nothing(history, said)
+    if good is not None:
+        return None, spell.first_failed
+    if spell.last_passed is None:
+        first = run_id(spell.first_failed, device)
+        raise _nothing(history, f"`{test}` has never passed on a nightly; the first run in which it failed is {first}")
+    _require_other_torch(history, spell.last_passed, spell.first_failed, test)
+    return spell.last_passed, spell.first_failed
 
 
-def _results(history: History, device: str, test: str) -> Iterator[tuple[Run, Version, bool]]:
-    """The last attempts that came to a clear result, newest nightly first: the run, its torch, whether it passed."""
+def run_id(mark: Mark, device: str) -> str:
+    """The id of a device's run on a night."""
+    return f"{mark.plan_id}-{device}"
+
+
+def _results(history: History, device: str, test: str) -> Iterator[tuple[Version, Seen]]:
+    """The clear results of the last attempts, newest nightly first, each with its torch."""
     for last, *_ in history.attempts_by_nightly(device):
-        passed, torch = _says(last, test), last.head.torch
-        if passed is not None and torch is not None and (version := _version(torch.version)) is not None:
-            yield last.head, version, passed
+        outcome, is_flaky = last.result(test)
+        clear = outcome in FAILURES or outcome in AS_THEY_SHOULD
+        if is_flaky or not clear or last.head.channel is not Channel.NIGHTLY or last.head.torch is None:
+            continue
+        version = _version(last.head.torch.version)
+        if version is not None:
+            yield version, Seen(DeviceNight(history.plan(last.head.plan_id), last).mark, outcome)
 
 
 def _version(text: str) -> Version | None:
@@ -91,30 +101,19 @@ def _near(history: History, device: str, test: str) -> str:
     return f"did you mean {' or '.join(f'`{name}`' for name in near)}? " if near else ""
 
 
-def _says(run: StoredRun, test: str) -> bool | None:
-    """Whether the test passed; None where the run is not on a nightly or came to no clear result."""
-    outcome, is_flaky = run.result(test)
-    if is_flaky or run.head.channel is not Channel.NIGHTLY:
-        return None
-    if outcome in FAILURES:
-        return False
-    return True if outcome in AS_THEY_SHOULD else None
-
-
-def _on_another_torch(history: History, passed: Run, failed: Run, test: str) -> Run:
-    if passed.torch != failed.torch:
-        return failed
-    version = passed.torch.version if passed.torch else "none"
-    commits = [run.plugin.commit if run.plugin else None for run in (passed, failed)]
+def _require_other_torch(history: History, passed: Mark, failed: Mark, test: str) -> None:
+    if (passed.torch_version, passed.torch_commit) != (failed.torch_version, failed.torch_commit):
+        return
+    commits = passed.plugin_commit, failed.plugin_commit
     changed = f"; the plugin went from {commits[0]} to {commits[1]}" if commits[0] != commits[1] else ""
-    raise _nothing(history, f"`{test}` passed and then failed on the same torch {version}{changed}")
+    raise _nothing(history, f"`{test}` passed and then failed on the same torch {passed.torch_version}{changed}")
 
 
 def _nothing(history: History, what: str, hint: str = "") -> NothingToBisect:
     return NothingToBisect(what, where=str(history.folder), fix=f"{hint}look at `ootci diff`, {_INSTEAD}")
 
 
-def commit_to_hold(run: Run) -> str | None:
-    """The plugin's commit in a run, where it was a clean one."""
-    commit = run.plugin.commit if run.plugin else None
+def commit_to_hold(mark: Mark) -> str | None:
+    """The plugin's commit on a night, where it was a clean one."""
+    commit = mark.plugin_commit
     return commit if commit and re.fullmatch("[0-9a-f]{40}", commit) else None

@@ -12,9 +12,11 @@ from ootci.model.build import StageStatus
 from ootci.model.outcome import OutcomeName, Way
 from ootci.model.plan import Plan
 from ootci.model.record import Record, Time
+from ootci.model.spell import Spell
 from ootci.model.torch_build import TorchBuild
 
 from .details import Texts
+from .nights import DeviceNight, results, spell_of
 from .reader import HistoryReader
 from .states import outcome_of, way_of
 from .stored import StoredRun
@@ -71,6 +73,8 @@ class Life(Record):
     """Its title, as the newest run with it said."""
     entries: tuple[LifeEntry, ...]
     """Every night that the device was expected on, oldest first, from the first one with the test."""
+    spell: Spell | None
+    """Since when it fails; null where it does not fail now."""
 
     def stretches(self) -> list[list[LifeEntry]]:
         """The entries, those next to one another together that came to the same."""
@@ -113,9 +117,11 @@ def life_of(history: HistoryReader, device: str, test: str) -> Life:
     for run in history.stored_runs(device):
         runs.setdefault(run.head.plan_id, []).append(run)
     entries: list[LifeEntry] = []
+    nights: list[DeviceNight] = []
     newest: int | None = None
     for plan in history.plans():
         attempts = sorted(runs.get(plan.id, ()), key=lambda run: run.head.attempt)
+        nights += [DeviceNight(plan, attempts[-1])] if attempts else []
         for run in attempts:
             row = next((row for row in rows if run.outcome(row) is not None), None)
             newest = newest if row is None else row
@@ -133,6 +139,7 @@ def life_of(history: HistoryReader, device: str, test: str) -> Life:
         capability=known.capability,
         title=known.title,
         entries=tuple(entries),
+        spell=spell_of(results(reversed(nights), test)),
     )
 
 

@@ -23,7 +23,6 @@ from ootci.model.build import StageStatus
 from ootci.model.outcome import Counts, OutcomeName
 from ootci.model.run import Run
 from ootci.model.torch_build import TorchBuild
-from ootci.stages.judge import Courses, judge
 from ootci.stages.test.again import LAST, MAX_AGAIN
 
 NAMES = ("reference", "alder", "borealis", "cobalt", "dune")
@@ -142,7 +141,7 @@ class Device:
 def play(seed: int, nights: int, folder: Path, record: Record) -> None:
     """One world: its nights in order, each judged as the nightly does, with what was reported by then."""
     random = Random(seed)  # noqa: S311 - nothing secret
-    history, courses = Memory(folder), Courses()
+    history = Memory(folder)
     devices = [Device(name, history, random) for name in NAMES]
     registry = [device(name, tier="gating" if place else "reference") for place, name in enumerate(NAMES)]
     breaks = _breaks(random, devices)
@@ -151,7 +150,7 @@ def play(seed: int, nights: int, folder: Path, record: Record) -> None:
         history.append_plan(plan(number, NAMES))
         for place, item in enumerate(devices):
             history.append_stored(item.report(number, tests if place == which else ()))
-        gate = judge(registry, history, night(number) + timedelta(hours=1), courses).gate
+        gate = history.judge(registry, night(number) + timedelta(hours=1)).gate
         (record.broken if tests else record.sound)[gate.answer] += 1
         if gate.answer != ("no" if tests else "yes"):
             what = f"{len(tests)} tests of {NAMES[which]} broke" if tests else "nothing broke"

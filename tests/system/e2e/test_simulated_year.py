@@ -12,18 +12,16 @@ from simulator.memory import Memory
 from simulator.score import Score
 from simulator.truth import Truth
 
-from ootci.stages.judge import Courses, judge
-
 TESTS = 300
 """So many tests each device runs at the beginning: suites shrink by 88 of them, and by one."""
 
 
 def _judged(world: World, folder: Path) -> Score:
     """What the page said on each night, with what had been reported by then, held against the truth."""
-    history, score, courses = Memory(folder), Score(), Courses()
+    history, score = Memory(folder), Score()
     for night, expected in zip(world.all_nights(), Truth(world).pages(), strict=True):
         history.take(night)
-        score.add(world, night, expected, judge(night.registry, history, night.now, courses))
+        score.add(world, night, expected, history.judge(night.registry, night.now))
     return score
 
 

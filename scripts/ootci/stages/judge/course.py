@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from ootci.history.base import as_planned, base_of, concerns
 from ootci.history.baseline import Baseline
-from ootci.history.beginnings import Reported
 from ootci.history.excuses import Excuses, Record
 from ootci.history.flakiness import tells
+from ootci.history.nights import DeviceNight
 from ootci.history.stored import StoredRun
-from ootci.model.device import BadRange, Device
+from ootci.model.device import BadRange
 from ootci.model.plan import Plan
 from ootci.model.torch_build import Channel
 from ootci.model.verdict import Night
@@ -75,7 +75,7 @@ class Course:
     device: str
     bad_ranges: tuple[BadRange, ...] = ()
     nights: list[Night] = field(default_factory=list)
-    reported: list[Reported] = field(default_factory=list)
+    reported: list[DeviceNight] = field(default_factory=list)
     before: StoredRun | None = None
     judged: Judged | None = None
     told: dict[str, Told] = field(default_factory=dict)
@@ -83,21 +83,16 @@ class Course:
     _fresh: frozenset[str] = frozenset()
     _channel: Channel | None = None
     _known: dict[Channel, Known] = field(default_factory=dict)
-    _witnessed: dict[tuple[str, str], int | None] = field(default_factory=dict)
     _ever: bool = False
     _plans: int = 0
-    _last: str = ""
-    _runs: int = 0
 
     @property
     def run(self) -> StoredRun | None:
         """What was reported on the newest night."""
         return self.reported[-1].run if self.reported else None
 
-    def go_on(self, plans: Sequence[Plan], runs: Sequence[StoredRun], witnesses: Witnesses) -> bool:
-        """Judge the nights that are not judged yet; false where something was added to those that are.
-
-        A history is only ever added to, so that counting shows whether anything was.
+    def go_on(self, plans: Sequence[Plan], runs: Sequence[StoredRun], witnesses: Witnesses) -> None:
+        """Judge the nights after those that are judged already.
 
         Args:
             plans: every nightly, oldest first.
@@ -105,30 +100,17 @@ class Course:
             witnesses: the other devices.
 
         """
-        new = plans[self._plans :]
-        ids = {plan.id for plan in new}
         latest: dict[str, StoredRun] = {}
-        for run in runs:
-            plan_id = run.head.plan_id
-            if plan_id in ids and (plan_id not in latest or run.head.attempt > latest[plan_id].head.attempt):
-                latest[plan_id] = run
-        old = sum(run.head.plan_id not in ids for run in runs)
-        last = plans[self._plans - 1].id if 0 < self._plans <= len(plans) else ""
-        if self._plans and (old, last) != (self._runs, self._last):
-            return False
-        if any(witnesses.attempt(*asked) != attempt for asked, attempt in self._witnessed.items()):
-            return False
-        for plan in new:
+        for run in sorted(runs, key=lambda run: run.head.attempt):
+            latest[run.head.plan_id] = run
+        for plan in plans[self._plans :]:
             if concerns(plan, self.device):
                 self._judge(plan, latest.get(plan.id), witnesses)
-        self._witnessed.update(witnesses.asked())
-        self._plans, self._runs = len(plans), len(runs)
-        self._last = plans[-1].id if plans else ""
-        return True
+        self._plans = len(plans)
 
     def _judge(self, plan: Plan, reported: StoredRun | None, witnesses: Witnesses) -> None:
         run = as_planned(plan, reported)
-        night = Reported(plan, run)
+        night = DeviceNight(plan, run)
         if night.channel is not None:
             self._channel = night.channel
         # What stood in for the torch that was wanted is compared with nothing, and nothing is compared with it.
@@ -159,27 +141,3 @@ class Course:
         blocks = judged.verdict not in VOUCHING
         self.told[plan.id] = Told(blocks, bool(fresh), bool(judged.failed & self._fresh), torch)
         self._fresh, self._failed = fresh, judged.failed
-
-
-class Courses:
-    """What judging leaves behind, so that a later page of the same history costs no more than what is new in it."""
-
-    def __init__(self) -> None:
-        self._of: dict[str, Course] = {}
-
-    def of(self, device: Device, plans: Sequence[Plan], runs: Sequence[StoredRun], witnesses: Witnesses) -> Course:
-        """A device's nights up to the newest nightly, begun anew where a late report changes what is judged.
-
-        Args:
-            device: the device.
-            plans: every nightly, oldest first.
-            runs: every attempt of the device, oldest first.
-            witnesses: the other devices.
-
-        """
-        anew = Course(device.name, device.bad_ranges)
-        course = self._of.setdefault(device.name, anew)
-        if course.bad_ranges != device.bad_ranges or not course.go_on(plans, runs, witnesses):
-            course = self._of[device.name] = anew
-            course.go_on(plans, runs, witnesses)
-        return course

@@ -12,7 +12,7 @@ from ootci.history.beginnings import failing_of
 from ootci.history.claims import outdated, review_known, review_unsupported
 from ootci.history.clusters import Failing
 from ootci.history.compare import changes_between, new_failures
-from ootci.history.spell import spell_between
+from ootci.history.nights import spell_between
 from ootci.history.store import History
 from ootci.history.stored import StoredRun
 from ootci.model.device import Cadence, Device, RegisteredDevice
@@ -20,7 +20,7 @@ from ootci.model.plan import Plan
 from ootci.model.spell import Spell
 from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, Night, VerdictName, Verdicts
 
-from .course import Course, Courses
+from .course import Course
 from .gate import decide
 from .gate_record import gate_record
 from .night import Judged, required_counts
@@ -36,7 +36,7 @@ TOLERANCE = timedelta(hours=1)
 
 
 def judge(
-    registry: Sequence[RegisteredDevice], history: History, now: datetime, courses: Courses | None = None
+    registry: Sequence[RegisteredDevice], history: History, now: datetime, courses: dict[str, Course] | None = None
 ) -> Verdicts:
     """Derive every registered device's verdict, the front page's sentence and the gate.
 
@@ -44,7 +44,7 @@ def judge(
         registry: every registered device, in registry order.
         history: past nightlies and runs.
         now: the aware time that staleness is judged against.
-        courses: what judging earlier pages of the same history left behind; it grows.
+        courses: by device, the nights that are judged already; the others are added. None: judge all, and keep none.
 
     Raises:
         HistoryCorrupt: a record of the history cannot be read back.
@@ -56,8 +56,10 @@ def judge(
     judged, told = [], {}
     for item in registry:
         runs = history.stored_runs(item.device.name)
-        # Unless somebody wants them, the nights of one device are forgotten before the next one is looked at.
-        course = (Courses() if courses is None else courses).of(item.device, plans, runs, witnesses)
+        course = Course(item.device.name, item.device.bad_ranges)
+        if courses is not None:
+            course = courses.setdefault(item.device.name, course)
+        course.go_on(plans, runs, witnesses)
         judged.append(_device(item, course, runs, now, plans[-1] if plans else None))
         told[item.device.name] = course.told
     newest = plans[-1] if plans else None

@@ -34,19 +34,8 @@ class Witnesses:
         self._others = [item.device.name for item in registry if item.device.tier is not Tier.REFERENCE]
         self._history = history
         self._plans = plans
-        self._asked: dict[tuple[str, str], int | None] = {}
         self._read: dict[tuple[str, str], StoredRun | None] = {}
         self._place = {plan.id: place for place, plan in enumerate(plans)}
-
-    def asked(self) -> dict[tuple[str, str], int | None]:
-        """The reports, by device and nightly, that were asked about since this was asked last: their attempts."""
-        found, self._asked = self._asked, {}
-        return found
-
-    def attempt(self, device: str, plan_id: str) -> int | None:
-        """The last attempt of a device on a nightly."""
-        run = self._history.counting_run(device, plan_id)
-        return run.head.attempt if run is not None else None
 
     def of(self, device: str) -> list[str]:
         """Names of the devices that are asked about a device's loss."""
@@ -78,9 +67,7 @@ class Witnesses:
     def _run(self, device: str, plan: Plan) -> StoredRun | None:
         if (device, plan.id) not in self._read:
             self._read[device, plan.id] = as_planned(plan, self._history.counting_run(device, plan.id))
-        run = self._read[device, plan.id]
-        self._asked[device, plan.id] = run.head.attempt if run is not None else None
-        return run
+        return self._read[device, plan.id]
 
     def _ran_before(self, device: str, plan: Plan, test_id: str) -> bool:
         place = self._place[plan.id]

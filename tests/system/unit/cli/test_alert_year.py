@@ -22,7 +22,6 @@ from ootci.adapters import github_rest
 from ootci.model.alert import Condition, Remembered
 from ootci.model.record import write
 from ootci.stages.alert import remembered_in
-from ootci.stages.judge import Courses, judge
 
 from commands import Tool  # isort: skip
 
@@ -77,14 +76,14 @@ def test_a_real_event_is_one_issue_and_one_comment(
     monkeypatch.setattr(github_rest, "PAUSE_SECONDS", 0.0)
     world = World(seed, nights=80)
     _registered(world, tmp_path)
-    history, courses, issues = Memory(tmp_path / "data"), Courses(), Issues(world)
+    history, issues = Memory(tmp_path / "data"), Issues(world)
     subjects: dict[int, Key | str] = {}
     opened: Counter[Key | str] = Counter()
     closed: Counter[Key | str] = Counter()
     env = {**hub.environment, "GITHUB_TOKEN": TOKEN}
     for night, page in zip(world.all_nights(), Truth(world).pages(), strict=True):
         history.take(night)
-        write(judge(night.registry, history, night.now, courses), tmp_path / ".ootci" / "verdicts.json")
+        write(history.judge(night.registry, night.now), tmp_path / ".ootci" / "verdicts.json")
         ran = ootci("alert", "--apply", "--repository", REPOSITORY, "--limit", "100", cwd=tmp_path, env=env)
         assert (ran.code, ran.err) == (0, "")
         for number in (int(made or again) for made, again in OPENED.findall(ran.out)):

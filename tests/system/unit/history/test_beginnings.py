@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 from unit.samples import night, plan, run
 
-from ootci.history.beginnings import Reported, failing_of
+from ootci.history.beginnings import failing_of
 from ootci.history.clusters import Failing
 from ootci.history.excuses import Excuses, Record
+from ootci.history.nights import DeviceNight
 from ootci.history.stored import stored
 from ootci.history.tables import TestTable
 from ootci.model.cluster import Cause
@@ -23,7 +24,7 @@ NAME = Signature.of("ValueError: no")
 
 def _nights(
     *tests: str | Mapping[str, str] | None, stages: Mapping[int, Mapping[str, str]] | None = None
-) -> list[Reported]:
+) -> list[DeviceNight]:
     """Nights by what came of the test `two`, or of several tests; None where nothing was reported."""
     table = TestTable()
     nights = []
@@ -33,18 +34,18 @@ def _nights(
             outcomes = {"two": outcome} if isinstance(outcome, str) else outcome
             made = run(number, integration=outcomes, stages=(stages or {}).get(number))
             reported = stored(made, table, {TWO: NAME})
-        nights.append(Reported(plan(number), reported))
+        nights.append(DeviceNight(plan(number), reported))
     return nights
 
 
-def _flaky(reported: Reported) -> Reported:
+def _flaky(reported: DeviceNight) -> DeviceNight:
     """The night with a second attempt, which passed, of the test `two`."""
     assert reported.run is not None
     (row,) = reported.run.tests.rows_of_id(TWO)
-    return Reported(reported.plan, replace(reported.run, attempts={row: (OutcomeName.PASSED,)}))
+    return DeviceNight(reported.plan, replace(reported.run, attempts={row: (OutcomeName.PASSED,)}))
 
 
-def _excuses(nights: Sequence[Reported], known: Sequence[str] = ()) -> Excuses:
+def _excuses(nights: Sequence[DeviceNight], known: Sequence[str] = ()) -> Excuses:
     """What excuses the newest night's failures, by the nights before and a list of known ones."""
     record = Record()
     for item in nights[:-1]:
@@ -55,7 +56,7 @@ def _excuses(nights: Sequence[Reported], known: Sequence[str] = ()) -> Excuses:
     return replace(found, known=frozenset(known))
 
 
-def _failing(nights: Sequence[Reported], known: Sequence[str] = ()) -> tuple[Failing, ...]:
+def _failing(nights: Sequence[DeviceNight], known: Sequence[str] = ()) -> tuple[Failing, ...]:
     return failing_of(nights, _excuses(nights, known))
 
 
@@ -89,7 +90,7 @@ def test_what_changed_in_between_is_told() -> None:
         assert torch is not None
         commit = f"{number + 1:040x}"
         head = reported.run.head.model_copy(update={"torch": torch.model_copy(update={"git_version": commit})})
-        nights[number] = Reported(reported.plan, replace(reported.run, head=head))
+        nights[number] = DeviceNight(reported.plan, replace(reported.run, head=head))
     (found,) = _failing(nights)
     assert found.spell.torch_changed is True
     assert found.spell.plugin_changed is None
@@ -175,7 +176,7 @@ def test_a_stage_in_which_tests_failed_did_not_break() -> None:
     assert reported.run is not None
     stages = [stage.model_copy(update={"only_tests": True}) for stage in reported.run.head.stages]
     head = reported.run.head.model_copy(update={"stages": tuple(stages)})
-    assert _failing([Reported(reported.plan, replace(reported.run, head=head))]) == ()
+    assert _failing([DeviceNight(reported.plan, replace(reported.run, head=head))]) == ()
 
 
 @pytest.mark.parametrize("tests", [[], [None], ["failed", None], ["failed", "passed"], ["failed", "skipped"]])

@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 from packaging.version import Version
-from unit.samples import plan, run
+from unit.samples import night, plan, run
 
 from ootci.errors import NothingToBisect
-from ootci.history.last_passed import commit_to_hold, last_passed_and_first_failed
+from ootci.history.last_passed import commit_to_hold, ends_of
 from ootci.history.store import History
 from ootci.model.build import PluginBuild
 from ootci.model.outcome import Attempt, OutcomeName
 from ootci.model.run import Run
+from ootci.model.spell import Mark
 from ootci.model.torch_build import Channel, TorchBuild
 
 TEST = "smoke/test_x.py::one"
@@ -41,9 +42,7 @@ def _history(folder: Path, *runs: Run) -> History:
 
 
 def _ends(store: History, good: str | None = None, bad: str | None = None) -> tuple[str | None, str | None]:
-    found = last_passed_and_first_failed(
-        store, "dev", TEST, good=Version(good) if good else None, bad=Version(bad) if bad else None
-    )
+    found = ends_of(store, "dev", TEST, good=Version(good) if good else None, bad=Version(bad) if bad else None)
     passed, failed = (record.plan_id if record else None for record in found)
     return passed, failed
 
@@ -119,7 +118,7 @@ def test_where_there_is_nothing_to_search_it_is_said_why(
 def test_a_wrong_id_is_answered_with_the_nearest(tmp_path: Path) -> None:
     store = _history(tmp_path, _night(0, "passed"))
     with pytest.raises(NothingToBisect) as caught:
-        last_passed_and_first_failed(store, "dev", "smoke/test_x.py::ones")
+        ends_of(store, "dev", "smoke/test_x.py::ones")
     assert f"did you mean `{TEST}`?" in caught.value.fix
 
 
@@ -127,4 +126,5 @@ def test_a_wrong_id_is_answered_with_the_nearest(tmp_path: Path) -> None:
     ("commit", "held"), [("a" * 40, "a" * 40), (f"{'a' * 40}-dirty", None), ("main", None), ("", None)]
 )
 def test_only_a_clean_commit_can_be_held(commit: str, held: str | None) -> None:
-    assert commit_to_hold(_night(0, "failed", commit=commit)) == held
+    mark = Mark(plan_id="night000", date=night(0), plugin_commit=commit or None)
+    assert commit_to_hold(mark) == held

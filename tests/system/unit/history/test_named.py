@@ -8,9 +8,10 @@ import pytest
 from unit.samples import plan, run
 
 import ootci.history.named as named_module
-from ootci.history.beginnings import Reported, failing_of
+from ootci.history.beginnings import failing_of
 from ootci.history.excuses import Excuses
 from ootci.history.named import KEPT, NamedFailures, named_failures, names_of
+from ootci.history.nights import DeviceNight
 from ootci.history.stored import StoredRun, stored
 from ootci.history.tables import TestTable
 from ootci.model.signature import Signature
@@ -69,7 +70,7 @@ def everything() -> StoredRun:
 def test_names_are_those_of_the_judge() -> None:
     """An address that the judge's clusters lead to has to be the same when the night is past."""
     made = everything()
-    judged = {(item.test_id, item.name) for item in failing_of([Reported(plan(0), made)], Excuses())}
+    judged = {(item.test_id, item.name) for item in failing_of([DeviceNight(plan(0), made)], Excuses())}
     assert {(item, signature) for item, signature, _ in names_of(made)} == judged
     assert len(judged) == 4
     found = named_failures([plan(0)], {plan(0).id: made}.get).found

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.samples import night
 
-from ootci.history.spell import Seen, spell_between, spell_of
+from ootci.history.nights import Seen, spell_between, spell_of
 from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
 from ootci.model.spell import Mark
 

@@ -12,7 +12,6 @@ from simulator.truth import Truth
 
 from ootci.model.cluster import Cause
 from ootci.model.verdict import VerdictName, Verdicts
-from ootci.stages.judge import Courses, judge
 
 Pages = list[tuple[Verdicts, Callable[[Score, Verdicts], None]]]
 
@@ -20,15 +19,11 @@ Pages = list[tuple[Verdicts, Callable[[Score, Verdicts], None]]]
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
     """The judge's pages of a month, each with a way to hold one in its place against the truth."""
-    world, history, courses = (
-        World(1, nights=30, tests=120, devices=8),
-        Memory(tmp_path_factory.mktemp("data")),
-        Courses(),
-    )
+    world, history = World(1, nights=30, tests=120, devices=8), Memory(tmp_path_factory.mktemp("data"))
     found: Pages = []
     for night, expected in zip(world.all_nights(), Truth(world).pages(), strict=True):
         history.take(night)
-        said = judge(night.registry, history, night.now, courses)
+        said = history.judge(night.registry, night.now)
         found.append(
             (said, lambda score, page, night=night, expected=expected: score.add(world, night, expected, page))
         )

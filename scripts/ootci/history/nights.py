@@ -1,15 +1,58 @@
-"""Since when something fails, found in the row of what came of it."""
+"""A device's nights, and the one query over them: since when something fails, and what changed when it began."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
+from ootci.model.plan import Plan
 from ootci.model.spell import Mark, Spell
-from ootci.model.torch_build import TorchBuild, commits_between
+from ootci.model.torch_build import Channel, TorchBuild, commits_between
+
+from .stored import StoredRun
 
 _DIRTY = "-dirty"
+
+
+@dataclass(frozen=True)
+class DeviceNight:
+    """A night that concerned a device.
+
+    Attributes:
+        plan: what was expected.
+        run: what was reported; None when nothing was.
+
+    """
+
+    plan: Plan
+    run: StoredRun | None
+
+    @property
+    def channel(self) -> Channel | None:
+        """The channel that was tested; None where nothing was, or where another torch stood in for the one wanted."""
+        return self.run.head.channel if self.run is not None else None
+
+    @property
+    def is_fallback(self) -> bool:
+        """Whether another torch stood in for the one wanted, so that the night is evidence of nothing."""
+        return self.run is not None and self.channel is None
+
+    @cached_property
+    def mark(self) -> Mark:
+        """The night, with what was under test."""
+        torch = self.run.head.torch if self.run is not None else None
+        plugin = self.run.head.plugin if self.run is not None else None
+        return Mark(
+            plan_id=self.plan.id,
+            date=self.plan.created_at,
+            torch_version=torch.version if torch else None,
+            torch_commit=torch.git_version if torch else None,
+            plugin_version=plugin.version if plugin else None,
+            plugin_commit=plugin.commit if plugin else None,
+            plugin_sources=plugin.sources_sha256 if plugin else None,
+        )
 
 
 @dataclass(frozen=True)
@@ -24,6 +67,16 @@ class Seen:
 
     mark: Mark
     outcome: OutcomeName | None
+
+
+def results(
+    newest_first: Iterable[DeviceNight], test_id: str, failing: Container[OutcomeName] = FAILURES
+) -> Iterator[Seen]:
+    """The result of a test on each night: `failed` for each outcome in `failing`, `passed` where it was flaky."""
+    for night in newest_first:
+        outcome, is_flaky = night.run.result(test_id) if night.run is not None else (None, False)
+        settled = OutcomeName.PASSED if is_flaky else OutcomeName.FAILED if outcome in failing else outcome
+        yield Seen(night.mark, settled)
 
 
 def spell_of(newest_first: Iterable[Seen]) -> Spell | None:

@@ -11,7 +11,8 @@ import click
 from ootci.adapters.folder_lock import locked
 from ootci.adapters.terminal import Progress
 from ootci.cli.options import device_option, folder_options, format_option, payload_option, torch_option
-from ootci.cli.show import append, one_line, show, table
+from ootci.cli.show import append, note, one_line, show, table
+from ootci.errors import BadOption
 from ootci.flows.context import Folders
 from ootci.flows.nightly import make_plan
 from ootci.flows.proposal import proposed
@@ -22,6 +23,7 @@ from ootci.model.device import Container, Device, RegisteredDevice, find_device
 from ootci.model.durations import Durations
 from ootci.model.plan import Plan
 from ootci.model.record import write
+from ootci.stages.plan import NotDue
 
 
 @click.command("plan", short_help="Decide who runs on which torch.")
@@ -40,6 +42,13 @@ from ootci.model.record import write
     metavar="FILE",
     help="A durations.json of `ootci collect --durations-to`, for devices without a history here.",
 )
+@click.option(
+    "--if-due",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Plan only when there is a new nightly since the plan in FILE, or after 14:00 UTC where none was planned that "
+    "day; writes the plan to FILE, too.",
+)
 @click.option("--github-output", type=click.Path(path_type=Path), help="Append what a workflow needs to this file.")
 @format_option
 @folder_options("devices", "work", "history")
@@ -50,35 +59,46 @@ def plan_command(
     payload: Path | None,
     plan_suffix: str | None,
     durations_from: Path | None,
+    if_due: Path | None,
     github_output: Path | None,
     output_format: str,
     folders: Folders,
 ) -> None:
     """Decide which devices run on which torch; writes plan.json, and durations.json for shares.
 
-    For a workflow: the matrix of jobs, the plan's id, how many devices run, and of a single one its name and its job.
+    For a workflow: the matrix of jobs, the plan's id, how many devices run, of a single one its name and its job, and
+    with --if-due whether it is due.
     """
+    if if_due is not None and pull_request is not None:
+        raise BadOption("a pull request is tested when it changes", where="--if-due", fix="leave out one of the two")
     registry = folders.registry()
     if folders.devices.is_file() and not any(chosen) and not pull_request:
         # Who names one file asks for its device, paused and due another day or not; a delivery asks the file.
         chosen = (registry[0].device.name,)
     with locked(folders.work):
-        result = make_plan(
-            registry,
-            folders,
-            Progress(),
-            chosen=chosen,
-            torch=torch,
-            proposed=partial(proposed, pull_request, payload) if pull_request else None,
-            suffix=plan_suffix,
-        )
+        try:
+            result = make_plan(
+                registry,
+                folders,
+                Progress(),
+                chosen=chosen,
+                torch=torch,
+                proposed=partial(proposed, pull_request, payload) if pull_request else None,
+                suffix=plan_suffix,
+                if_due=if_due,
+            )
+        except NotDue as reason:
+            note(f"not planned: {reason}")
+            if github_output is not None:
+                append("due=no\ncount=0\n", github_output)
+            return
         past, known = History(folders.history), remembered(durations_from)
         seconds = {
             run.device: measured(past.newest_runs(run.device)) or known.get(run.device, {}) for run in result.runs
         }
         write(Durations(devices=seconds), folders.workspace.durations)
     if github_output is not None:
-        append(_outputs(result, registry), github_output)
+        append(("due=yes\n" if if_due else "") + _outputs(result, registry), github_output)
     show(result, output_format, lambda markdown: _table(result) if markdown else _lines(result))
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ootci.adapters.annotation import show_warning
 from ootci.adapters.interpreter import Installed, InterpreterProblem, installed_beside
 from ootci.adapters.python_env import as_it_is
 from ootci.adapters.terminal import Progress
@@ -18,15 +19,15 @@ from ootci.flows.reports import append_workspace, require_date, take_in
 from ootci.history.store import History
 from ootci.model.build import Build, StageResult
 from ootci.model.device import Device, RegisteredDevice
-from ootci.model.plan import Plan, PlannedRun, Trigger
-from ootci.model.record import write
+from ootci.model.plan import SCHEDULE, Plan, PlannedRun, Trigger
+from ootci.model.record import read, write
 from ootci.model.torch_build import Channel, TorchRequest
 from ootci.model.verdict import AS_EXPECTED, VerdictName, Verdicts
 from ootci.stages import render
 from ootci.stages.build import GivenEnvironment, NewEnvironment, build, suite_requirements
 from ootci.stages.collect import collect
 from ootci.stages.judge import judge
-from ootci.stages.plan import Proposed, plan, with_built
+from ootci.stages.plan import Proposed, due, plan, with_built
 from ootci.stages.test import suite_options, test
 
 
@@ -161,8 +162,25 @@ def make_plan(
     installed: TorchRequest | None = None,
     proposed: Callable[[], Proposed] | None = None,
     suffix: str | None = None,
+    if_due: Path | None = None,
 ) -> Plan:
-    """Decide which devices run on which torch; writes plan.json."""
+    """Decide which devices run on which torch; writes plan.json.
+
+    Args:
+        registry: every registered device.
+        folders: the work folder and the history.
+        progress: shows the current step.
+        chosen: names of the devices to run; empty means all that are due.
+        torch: what was asked for; None leaves it to the device files.
+        installed: the torch of an environment that is there already, in place of ``torch``.
+        proposed: gives what is tested instead of a nightly.
+        suffix: makes the plan's id unique within a day.
+        if_due: the plan of the last scheduled nightly, or where it will be; None plans whatever was before.
+
+    Raises:
+        NotDue: there is no new nightly since that one; nothing is written.
+
+    """
     trigger, found_suffix = _github_trigger()
     with progress.step("plan: looking for torch"):
         planned = plan(
@@ -180,8 +198,22 @@ def make_plan(
     if planned.trigger.proposal is None:
         # Before devices are tested for hours.
         require_date(planned.id, planned.created_at, History(folders.history), clock())
+    if if_due is not None:
+        # Whoever runs a nightly's jobs again wants it again.
+        planned = due(planned, _scheduled_before(if_due, folders)) if attempt_number() == 1 else planned
+        write(planned, if_due)
     write(planned, folders.workspace.plan)
     return planned
+
+
+def _scheduled_before(kept: Path, folders: Folders) -> Plan | None:
+    """The last scheduled nightly: the kept one, which may not be over, or one of the history."""
+    plans = [plan for plan in History(folders.history).plans() if plan.trigger.event == SCHEDULE]
+    try:
+        plans += [read(Plan, kept)] if kept.exists() else []
+    except OotciError as error:
+        show_warning("the nightly may start twice", error)
+    return max(plans, key=lambda plan: plan.created_at, default=None)
 
 
 def enter_torch(planned: Plan, folders: Folders, wheel: Path | None, problem: str | None) -> None:

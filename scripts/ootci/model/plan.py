@@ -123,6 +123,8 @@ class Proposal(Record):
 
 LOCAL = "local"
 """The event of a nightly that a person started on their own machine."""
+SCHEDULE = "schedule"
+"""The event of a nightly that started by itself."""
 
 
 class Trigger(Record):

@@ -12,8 +12,11 @@ _KEBAB = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "number": (int, float), "boolean": (bool,)}
 
 
-_ALWAYS_OF_WHAT_IT_PLANNED = r"always\(\)( && inputs\.job == '' && needs\.plan\.outputs\.count != '0')?"
-"""A reusable workflow leaves the gate to the caller who planned, and where nobody takes part there is none."""
+_ALWAYS_OF_WHAT_IT_PLANNED = (
+    r"always\(\)( && inputs\.job == '' && needs\.plan\.outputs\.count != '0'| && needs\.plan\.outputs\.due != 'no')?"
+)
+"""A reusable workflow leaves the gate to the caller who planned, and where nobody takes part, or no nightly is
+new, there is none."""
 _ALWAYS_OF_ITS_SHARES = r"always\(\)( && matrix\.share\.count (==|>) 1)?"
 """One share is a run; of several each is a part of one."""
 

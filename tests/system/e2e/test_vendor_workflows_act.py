@@ -81,6 +81,17 @@ def test_a_nightly_tests_what_its_matrix_says(ours: Repository, index: Mapping[s
         torch = _report(run, f"run-{DEVICE}-{variant}-1")["torch"]
         assert isinstance(torch, dict)
         assert torch["version"] == version
+    # An hour later there is no newer nightly.
+    later = run_workflow(
+        vendor,
+        tmp_path / "later",
+        workflow="nightly.yml",
+        event="schedule",
+        run_id=2,
+        environment={**index, "STUB_CACHE": str(tmp_path / "run" / "kept")},
+        called=ours,
+    )
+    assert (later.exit_code, later.jobs) == (0, {"device/plan": "success"}), later.digest
 
 
 def test_the_gate_fails_on_a_device_that_is_not_as_expected(

@@ -11,7 +11,7 @@ from pydantic import Field
 from ootci.history.gc import MEASURES_RUNS, TEXTS_NIGHTS
 from ootci.history.named import KEPT
 from ootci.model.device import Cadence, Device, RegisteredDevice, Tier
-from ootci.model.plan import Plan
+from ootci.model.plan import SCHEDULE, Plan
 from ootci.model.record import Record, Time
 from ootci.model.verdict import DeviceVerdict, VerdictName, Verdicts
 
@@ -24,8 +24,6 @@ from ..text import one_line
 from ..words import ago, many, moment
 from .published import Published, api_file
 
-SCHEDULE = "schedule"
-"""The event of a nightly that started by itself."""
 _TOP = "../../"
 
 

@@ -39,9 +39,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Give the device's processes that a worker starts its share of the CPUs: torch would take them all.
 
-    Processes keep what they compiled of the tool, whatever a person's shell says: several hundred are started.
+    Processes keep what they compiled of the tool, whatever a person's shell says: several hundred are started. Versions
+    that the machine's pip is held to are not asked for: stand-ins of torch have versions of their own.
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PIP_CONSTRAINT"] = os.devnull
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
     if workers > 1:
         os.environ.setdefault("OMP_NUM_THREADS", str(max(1, len(os.sched_getaffinity(0)) // workers)))

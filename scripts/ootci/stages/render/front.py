@@ -23,6 +23,8 @@ from .words import day
 
 NEW_ISSUE = "https://github.com/pytorch/pytorch/issues/new"
 TITLE_LIMIT = 120
+ISSUE_DEVICES = 10
+"""Devices that the text of a new issue names: it travels in an address, and servers refuse long ones."""
 
 
 @dataclass(frozen=True)
@@ -210,7 +212,9 @@ def _issue(cluster: Cluster, verdicts: Verdicts, address: str | None) -> str | N
     if cluster.cause not in (Cause.UPSTREAM, Cause.SUSPECTED_UPSTREAM):
         return None
     text = one_line(cluster.text, TITLE_LIMIT)
-    devices = ", ".join(one_line(part.device, 60) for part in cluster.devices)
+    devices = ", ".join(one_line(part.device, 60) for part in cluster.devices[:ISSUE_DEVICES])
+    if len(cluster.devices) > ISSUE_DEVICES:
+        devices += f" and {len(cluster.devices) - ISSUE_DEVICES} more"
     lines = [
         f"Out-of-tree devices that fail alike since {day(cluster.since.date)}: {devices}.",
         f"Error: `{text}`",

@@ -157,7 +157,7 @@ def test_a_row_has_the_last_nights_each_with_its_words_and_a_link(front: Element
     row = rows(front)["dune"]
     assert [look for look, _ in nights(row)] == ["n-ok"] * 11 + ["n-broken"] * 3
     words = "11 nights OK from 2026-11-08, then 3 nights BUILD BROKEN from 2026-11-19"
-    whole = row.one("svg", class_="nights-of")
+    whole = row.one("div", class_="nights-of")
     assert whole.attributes["aria-label"] == words
     assert (whole.attributes["tabindex"], {cell.attributes["tabindex"] for cell in whole.find("a")}) == ("0", {"-1"})
     newest = whole.find("a")[-1]

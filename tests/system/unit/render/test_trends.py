@@ -105,7 +105,7 @@ def test_grid_and_calendar_hatch_such_a_night_and_keep_its_verdict(site: Path) -
     (hatched,) = row.find("use", href="#c-hatch")
     assert row.find("use", href="#c-alert", x=hatched.attributes["x"])
     words = "1 night INFRA from 2026-11-12 (says nothing: The runners had no network.)"
-    assert words in row.one("svg").attributes["aria-label"]
+    assert words in row.one("div", class_="nights-of").attributes["aria-label"]
     page = read(site / "d" / "cobalt" / "index.html")
     (night,) = page.find("li", class_="hatched")
     assert night.text == "12 Nov INFRA , says nothing"

@@ -175,18 +175,18 @@ def test_a_hang_costs_the_test_that_was_running(suite: SuiteRun) -> None:
         suite,
         ["collect a b", "start a", "hang"],
         ["start b", "end b=passed", "finish 0"],
-        test_seconds=0.5,
+        test_seconds=3,
     )
     assert played.outcomes == {"a": "timed_out", "b": "passed"}
-    assert "still running when the test's 0 s were up" in str(played.told["a"].message)
+    assert "still running when the test's 3 s were up" in str(played.told["a"].message)
     assert not played.end.timed_out
 
 
 def test_the_suite_s_own_time_ends_it_and_what_did_not_run_says_why(suite: SuiteRun) -> None:
-    played = _play(suite, ["collect a b", "start a", "hang"], suite_seconds=0.5)
+    played = _play(suite, ["collect a b", "start a", "hang"], suite_seconds=3)
     assert played.outcomes == {"a": "timed_out", "b": "not_run"}
     assert played.end.timed_out
-    assert played.told["b"].message == f"not run: {played.end.reason}" == "not run: the suite was ended after 0 s"
+    assert played.told["b"].message == f"not run: {played.end.reason}" == "not run: the suite was ended after 3 s"
     assert len(played.starts) == 1
 
 
@@ -218,7 +218,7 @@ def test_a_death_after_the_last_test_is_told(suite: SuiteRun, step: str) -> None
 
 
 def test_a_hang_after_the_last_test_is_told(suite: SuiteRun) -> None:
-    played = _play(suite, ["collect a", "start a", "end a=passed", "hang"], test_seconds=0.5)
+    played = _play(suite, ["collect a", "start a", "end a=passed", "hang"], test_seconds=3)
     assert played.outcomes == {"a": "passed"}
     assert "timed out" in str(played.end.reason)
 

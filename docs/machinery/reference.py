@@ -9,6 +9,7 @@ import reference_command_line
 import reference_device_file
 import reference_errors
 import reference_schemas
+import reference_settings
 import reference_torch_versions
 import reference_workflows
 
@@ -25,6 +26,7 @@ def files(root: Path) -> dict[str, str]:
         "reference/command-line.md": reference_command_line.page(),
         "reference/errors.md": reference_errors.page(),
         "reference/workflows.md": reference_workflows.page(root),
+        "reference/settings.md": reference_settings.page(root),
         "reference/numeric-allowances.md": reference_allowances.page(root),
         "reference/torch-versions.md": reference_torch_versions.page(root),
         **reference_schemas.files(),

@@ -1,0 +1,107 @@
+"""The list of settings is complete: what workflows and code read stands in it, and nothing else does."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ootci.model.setting import SETTINGS, Kind, of_kind
+
+ROOT = Path(__file__).parents[3]
+WORKFLOWS = [*sorted((ROOT / ".github").rglob("*.yml")), *sorted((ROOT / "workflows").glob("*.yml"))]
+GUIDE = (ROOT / "docs" / "guides" / "operate.md").read_text(encoding="utf-8")
+SCHEDULED = ("nightly.yml", "watchdog.yml")
+
+
+def _names(kind: Kind) -> set[str]:
+    return {setting.name for setting in of_kind(kind)}
+
+
+def _in_workflows(pattern: str) -> set[str]:
+    return {name for path in WORKFLOWS for name in re.findall(pattern, path.read_text(encoding="utf-8"))}
+
+
+def test_every_repository_variable_is_listed() -> None:
+    assert _in_workflows(r"\bvars\.(\w+)") == _names(Kind.VARIABLE)
+
+
+def test_every_secret_is_listed() -> None:
+    """Those of a called workflow are named by its caller; a lookup by name is one that a device file names."""
+    called = {"registry"} | _in_workflows(r"^      (registry-\w+):\n        description")
+    named = _in_workflows(r"\bsecrets\.([\w-]+)") - {"registry-username", "registry-password"} - called
+    looked_up = {f"<DEVICE>_..._{part.upper()}" for part in _in_workflows(r"secrets\[matrix\.credentials\.(\w+)\]")}
+    own = {"GITHUB_TOKEN"} if _in_workflows(r"\bgithub\.(token)\b") else set()
+    assert named | looked_up | own == _names(Kind.SECRET)
+
+
+def test_every_environment_is_listed() -> None:
+    found = {
+        place["name"] if isinstance(place, dict) else place
+        for path in WORKFLOWS
+        for job in (yaml.safe_load(path.read_text(encoding="utf-8")).get("jobs") or {}).values()
+        if (place := job.get("environment"))
+    }
+    assert found == _names(Kind.ENVIRONMENT)
+
+
+def _strings(path: Path) -> set[str]:
+    return {
+        node.value
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+
+
+def test_every_environment_variable_is_listed() -> None:
+    """`environ.get('X')` within an f-string is a string of the source, too."""
+    code = {name for path in (ROOT / "scripts").rglob("*.py") if path.name != "setting.py" for name in _strings(path)}
+    ours = {name for name in code if re.fullmatch(r"OOTCI_[A-Z_]+", name)} - {"OOTCI_COMMAND_RUN"}  # set for children
+    set_in_workflows = _in_workflows(r"\b(OOTCI_[A-Z_]+): ") - {"OOTCI_TORCH_WHEELS"}
+    listed = {name for name in _names(Kind.PROCESS) if name.startswith("OOTCI_")} - {"OOTCI_TORCH_WHEELS"}
+    assert ours == listed
+    assert set_in_workflows <= listed
+
+
+def test_each_is_listed_once_and_in_words() -> None:
+    keys = [(setting.kind, setting.name) for setting in SETTINGS]
+    assert len(keys) == len(set(keys))
+    assert all(setting.default and setting.purpose.endswith(".") for setting in SETTINGS)
+
+
+def test_the_page_names_who_reads_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path, str(ROOT / "docs" / "machinery")])
+    import reference_settings  # type: ignore[import-not-found]
+
+    page = reference_settings.page(ROOT)
+    for setting in SETTINGS:
+        assert reference_settings.readers(setting, ROOT), setting.name
+        assert f"| `{setting.name}` |" in page
+
+
+def test_the_guide_says_what_each_scheduled_job_means_when_it_is_red() -> None:
+    for name in SCHEDULED:
+        jobs = yaml.safe_load((ROOT / ".github" / "workflows" / name).read_text(encoding="utf-8"))["jobs"]
+        section = GUIDE.partition("## What a red job means")[2].partition("\n## ")[0]
+        told = {
+            job for workflow, job in re.findall(r"^\| `([\w.-]+)` \| `([\w-]+)` \|", section, re.M) if workflow == name
+        }
+        assert told == set(jobs), name
+
+
+def test_the_guide_names_every_setting_of_the_repository() -> None:
+    for setting in SETTINGS:
+        if setting.kind is Kind.VARIABLE or setting.kind is Kind.ENVIRONMENT:
+            assert f"`{setting.name}`" in GUIDE, setting.name
+
+
+def test_the_ruleset_protects_the_history_and_lets_the_nightly_push() -> None:
+    ruleset = json.loads((ROOT / ".github" / "rulesets" / "data.json").read_text(encoding="utf-8"))
+    assert ruleset["conditions"]["ref_name"]["include"] == ["refs/heads/data"]
+    assert {rule["type"] for rule in ruleset["rules"]} == {"deletion", "non_fast_forward"}
+    assert ".github/rulesets/data.json" in GUIDE

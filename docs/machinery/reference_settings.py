@@ -14,7 +14,7 @@ _HEAD = """\
 
 Variables, secrets and environments of the repository, and environment variables of `ootci`. A nightly needs none.
 
-[Operate it](../guides/operate.md) shows where each is set.
+[Operate it](../guides/operate.md) shows where each is set, and `ootci setup --check` reports the state of each.
 
 """
 

@@ -16,11 +16,21 @@ class GithubRepository:
     Attributes:
         fork: whether it is a fork of another one.
         default_branch: the name of its default branch.
+        private: whether only its members see it.
+        archived: whether it is read-only.
+        has_issues: whether issues can be written.
+        admin: whether the token's user is one of its administrators.
+        organization: whether an organization owns it.
 
     """
 
     fork: bool
     default_branch: str
+    private: bool = False
+    archived: bool = False
+    has_issues: bool = True
+    admin: bool = False
+    organization: bool = False
 
 
 def repository(rest: GithubRest, name: str) -> GithubRepository:
@@ -48,4 +58,13 @@ def repository(rest: GithubRest, name: str) -> GithubRepository:
             where=f"GET {place}",
             fix="see what answers there",
         )
-    return GithubRepository(found["fork"], str(found["default_branch"]))
+    owner, permissions = found.get("owner"), found.get("permissions")
+    return GithubRepository(
+        found["fork"],
+        str(found["default_branch"]),
+        private=found.get("private") is True,
+        archived=found.get("archived") is True,
+        has_issues=found.get("has_issues") is True,
+        admin=isinstance(permissions, dict) and permissions.get("admin") is True,
+        organization=isinstance(owner, dict) and owner.get("type") == "Organization",
+    )

@@ -92,6 +92,7 @@ COMMANDS = {
     "alert": "alert:alert",
     "watch": "alert:watch",
     "home": "setup:home_command",
+    "setup": "setup:setup_command",
     "diff": "diff:diff",
     "bisect": "bisect:bisect",
     "device": LazyGroup(name="device", lazy=DEVICE, help="Create, check and run device files."),

@@ -1,14 +1,24 @@
-"""``ootci home``: whether a workflow run publishes."""
+"""``ootci home``: whether a workflow run publishes. ``ootci setup``: which steps of the operator's guide are done."""
 
 from __future__ import annotations
 
+import os
+import sys
+from collections import Counter
 from pathlib import Path
 
 import click
 
-from ootci.cli.home import decided, named_repository
-from ootci.cli.options import format_option
-from ootci.cli.show import append, show
+from ootci.adapters.github_repository import repository as asked_repository
+from ootci.adapters.github_rest import GithubRest
+from ootci.adapters.github_settings import GithubSettings
+from ootci.cli.home import TOKEN_VARIABLE, decided, named_repository
+from ootci.cli.options import folder_options, format_option
+from ootci.cli.show import append, show, show_table, table
+from ootci.errors import EXIT_FINE, EXIT_INFRASTRUCTURE, BadOption
+from ootci.flows.context import Folders
+from ootci.flows.setup import State, steps
+from ootci.model.device import load_registry
 
 
 @click.command("home", short_help="Say whether this workflow run publishes.")
@@ -33,3 +43,37 @@ def home_command(github_output: Path | None, summary: Path | None, output_format
     if summary is not None and not publishes:
         append(f"{text[0].upper()}{text[1:]}.\n\n", summary)
     show({"home": publishes, "reason": why}, output_format, text)
+
+
+@click.command("setup", short_help="Say which steps of the operator's guide are done.")
+@click.option("--check", is_flag=True, required=True, help="Read the repository's settings; nothing is changed.")
+@click.option("--repository", metavar="OWNER/NAME", help="Repository to check. Default: GITHUB_REPOSITORY.")
+@format_option
+@folder_options("devices")
+def setup_command(check: bool, repository: str | None, output_format: str, folders: Folders) -> None:
+    """Say which steps of the operator's guide are done, with the page of each that is not.
+
+    Reads the settings with GITHUB_TOKEN, a token of an administrator; `gh auth token` prints one. What the token may
+    not read is "cannot tell". Exit code 0 if every step is done or off, else 3.
+    """
+    name = named_repository(repository)
+    if not name:
+        raise BadOption("no repository is named", where="--repository", fix="name one: --repository owner/name")
+    token = os.environ.get(TOKEN_VARIABLE)
+    if not token:
+        raise BadOption(
+            "there is no token to read the settings with",
+            where=TOKEN_VARIABLE,
+            fix="set it to a token of an administrator of the repository, such as `gh auth token` prints",
+        )
+    devices = tuple(item.device for item in load_registry(folders.devices) if item.device.paused is None)
+    rest = GithubRest(token)
+    found = asked_repository(rest, name)
+    server = os.environ.get("GITHUB_SERVER_URL") or "https://github.com"
+    told = steps(name, found, GithubSettings(rest, name, found), devices, server)
+    headings = ("state", "step", "detail", "page")
+    rows = [(step.state.value, step.name, step.detail, step.page) for step in told]
+    counts = Counter(step.state for step in told)
+    end = ", ".join(f"{counts[state]} {state.value}" for state in State)
+    show_table(headings, rows, output_format, f"{table(headings, rows, markdown=False)}\n\n{end}")
+    sys.exit(EXIT_INFRASTRUCTURE if counts[State.NOT_DONE] or counts[State.CANNOT_TELL] else EXIT_FINE)

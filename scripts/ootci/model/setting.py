@@ -1,6 +1,6 @@
 """Every setting from outside: variables, secrets and environments, of GitHub's repository and of processes.
 
-``docs/machinery/reference_settings.py`` makes a table of them.
+``docs/machinery/reference_settings.py`` makes a table of them, and ``ootci setup --check`` looks for them.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .checks import CHECKS, Checked, check_file, failed_by, require_no_link
+from .checks import CHECKS, HOSTED, Checked, check_file, failed_by, require_no_link
 from .dry_run import dry_run
 from .first_file import Answers, Source, device_text
 from .installed_plugin import FoundPlugin, look_for_plugin
@@ -11,6 +11,7 @@ from .proposal import Proposed, proposed_devices
 
 __all__ = [
     "CHECKS",
+    "HOSTED",
     "PATIENCE_SECONDS",
     "Answers",
     "Checked",

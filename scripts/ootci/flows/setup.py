@@ -1,0 +1,299 @@
+"""What of the operator's guide is done: GitHub is asked for each setting that a nightly, a page or a report needs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+from urllib.parse import urlsplit
+
+from ootci.adapters.github_repository import GithubRepository
+from ootci.adapters.github_settings import GithubSettings, NotReadable
+from ootci.model.device import Device
+from ootci.model.setting import Form, Kind, Setting, of_kind
+from ootci.stages.onboard import HOSTED
+
+HISTORY = "data"
+SCHEDULED = ("nightly.yml", "watchdog.yml")
+PROTECTING = frozenset({"deletion", "non_fast_forward"})
+"""Rules with which nobody can delete or rewrite the history."""
+HINDERING = frozenset({"pull_request", "update", "required_status_checks", "required_signatures", "merge_queue"})
+"""Rules with which a nightly cannot push to it."""
+OPTIONAL = "optional"
+
+
+class State(str, Enum):
+    """How far a step is."""
+
+    DONE = "done"
+    NOT_DONE = "not done"
+    CANNOT_TELL = "cannot tell"
+    OFF = "off"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of the guide.
+
+    Attributes:
+        name: what is set up.
+        state: how far it is.
+        detail: what was found, or what to do.
+        page: the page of GitHub on which it is set; empty where there is none.
+
+    """
+
+    name: str
+    state: State
+    detail: str
+    page: str = ""
+
+
+def steps(
+    name: str, repository: GithubRepository, settings: GithubSettings, devices: tuple[Device, ...], server: str
+) -> list[Step]:
+    """Every step, in the order of the guide.
+
+    Args:
+        name: ``owner/name``.
+        repository: what GitHub says of it.
+        settings: reads its settings.
+        devices: those that are not paused.
+        server: address of GitHub's pages.
+
+    """
+    checks: tuple[tuple[str, str, Callable[[], Step]], ...] = (
+        ("repository", "settings", lambda: _repository(repository)),
+        ("issues", "settings", lambda: _issues(repository)),
+        ("Actions", "settings/actions", lambda: _actions(settings)),
+        ("token of workflows", "settings/actions", lambda: _token(settings)),
+        ("runs of forks", "settings/actions", lambda: _forks(repository, settings)),
+        ("private reports", "settings/security_analysis", lambda: _reports(settings)),
+        ("Pages", "settings/pages", lambda: _pages(settings)),
+        ("branch data", "actions/workflows/nightly.yml", lambda: _history(settings)),
+        ("rules for data", "settings/rules", lambda: _rules(settings)),
+        ("environment release", "settings/environments", lambda: _environment(settings)),
+        *((f"schedule {file}", f"actions/workflows/{file}", _scheduled(settings, file)) for file in SCHEDULED),
+        ("unknown variables", "settings/variables/actions", lambda: _unknown(settings)),
+        *((one.name, "settings/variables/actions", _variable(settings, one)) for one in of_kind(Kind.VARIABLE)),
+        *((secret, "settings/secrets/actions", _secret(settings, secret)) for secret in _secrets(devices)),
+        *(
+            (f"runner {', '.join(labels)}", "settings/actions/runners", _runner(repository, settings, labels))
+            for labels in _machines(devices)
+        ),
+        ("relay", "settings/installations", lambda: _relay(settings)),
+    )
+    return [_with_page(what, f"{server}/{name}/{page}", check) for what, page, check in checks]
+
+
+def _with_page(name: str, page: str, check: Callable[[], Step]) -> Step:
+    try:
+        step = check()
+    except NotReadable as reason:
+        step = Step(name, State.CANNOT_TELL, f"{reason}; open the page")
+    return replace(step, name=name, page="" if step.state in (State.DONE, State.OFF) else page)
+
+
+def _done(detail: str) -> Step:
+    return Step("", State.DONE, detail)
+
+
+def _open(detail: str) -> Step:
+    return Step("", State.NOT_DONE, detail)
+
+
+def _off(detail: str) -> Step:
+    return Step("", State.OFF, detail)
+
+
+def _unclear(detail: str) -> Step:
+    return Step("", State.CANNOT_TELL, detail)
+
+
+def _repository(repository: GithubRepository) -> Step:
+    if repository.fork:
+        return _open("it is a fork, and forks publish nothing; create a repository that is none")
+    if repository.archived:
+        return _open("it is archived, so that no workflow runs; unarchive it")
+    return _done(f"default branch {repository.default_branch}")
+
+
+def _issues(repository: GithubRepository) -> Step:
+    return _done("on") if repository.has_issues else _open("off, so that alerts cannot be written; turn them on")
+
+
+def _actions(settings: GithubSettings) -> Step:
+    found = settings.one("/actions/permissions") or {}
+    if found.get("enabled") is not True:
+        return _open("off; allow GitHub Actions")
+    allowed = found.get("allowed_actions")
+    if allowed == "selected":
+        chosen = settings.one("/actions/permissions/selected-actions") or {}
+        allowed = "all" if chosen.get("github_owned_allowed") is True else "local_only"
+    if allowed == "local_only":
+        return _open("actions of GitHub's own are not allowed; allow them")
+    return _done("on") if allowed == "all" else _unclear(f"unknown policy {allowed}")
+
+
+def _token(settings: GithubSettings) -> Step:
+    found = (settings.one("/actions/permissions/workflow") or {}).get("default_workflow_permissions")
+    if found == "read":
+        return _done("read-only by default")
+    return _open("may write by default; choose read-only") if found == "write" else _unclear("no default is given")
+
+
+def _forks(repository: GithubRepository, settings: GithubSettings) -> Step:
+    if repository.private:
+        return _off("a private repository; strangers cannot open pull requests")
+    found = (settings.one("/actions/permissions/fork-pr-contributor-approval") or {}).get("approval_policy")
+    if found == "all_external_contributors":
+        return _done("every run of an outsider's pull request waits for approval")
+    return _open(f"the policy is {found}; require approval for all external contributors")
+
+
+def _reports(settings: GithubSettings) -> Step:
+    found = (settings.one("/private-vulnerability-reporting") or {}).get("enabled")
+    return _done("on") if found is True else _open("off, but SECURITY.md points there; turn it on")
+
+
+def _pages(settings: GithubSettings) -> Step:
+    found = settings.one("/pages")
+    if found is None:
+        return _open('off; choose the source "GitHub Actions"')
+    if found.get("build_type") != "workflow":
+        return _open('it is built from a branch; choose the source "GitHub Actions"')
+    return _done(f"at {found.get('html_url') or 'its address'}")
+
+
+def _history(settings: GithubSettings) -> Step:
+    if settings.one(f"/branches/{HISTORY}", public=True) is None:
+        return _open("there is none; run the workflow nightly once, before the first watchdog")
+    return _done("there is a history")
+
+
+def _rules(settings: GithubSettings) -> Step:
+    found = settings.rules(HISTORY)
+    if missing := sorted(PROTECTING - found):
+        return _open(f"no rule {' and '.join(missing)}; import .github/rulesets/data.json")
+    if hindering := sorted(HINDERING & found):
+        return _unclear(f"the rule {', '.join(hindering)} keeps the nightly from pushing, unless it may bypass it")
+    return _done("nobody can delete or rewrite it")
+
+
+def _environment(settings: GithubSettings) -> Step:
+    found = settings.one("/environments/release")
+    if found is None:
+        return _open("there is none; create it, with reviewers")
+    rules = found.get("protection_rules")
+    kinds = {rule.get("type") for rule in rules if isinstance(rule, dict)} if isinstance(rules, list) else set()
+    return _done("with reviewers") if "required_reviewers" in kinds else _open("it has no reviewers; add some")
+
+
+def _scheduled(settings: GithubSettings, file: str) -> Callable[[], Step]:
+    def check() -> Step:
+        found = settings.one(f"/actions/workflows/{file}", public=True)
+        if found is None:
+            return _open("the workflow is not on the default branch; push it")
+        state = found.get("state")
+        return _done("active") if state == "active" else _open(f"{state}; enable the workflow")
+
+    return check
+
+
+def _variables(settings: GithubSettings) -> dict[str, str]:
+    """Those of the repository, which go before those of its organization."""
+    found = settings.listed("/actions/organization-variables", "variables")
+    found += settings.listed("/actions/variables", "variables")
+    return {str(one.get("name")): str(one.get("value")) for one in found}
+
+
+def _unknown(settings: GithubSettings) -> Step:
+    known = {one.name for one in of_kind(Kind.VARIABLE)}
+    found = sorted(name for name in _variables(settings) if name.startswith("OOTCI_") and name not in known)
+    if found:
+        return _open(f"nothing reads {', '.join(found)}; correct the name, or delete it")
+    return _done("none")
+
+
+def _variable(settings: GithubSettings, setting: Setting) -> Callable[[], Step]:
+    def check() -> Step:
+        value = _variables(settings).get(setting.name, "").strip()
+        if not value:
+            return _off(f"{OPTIONAL}; not set: {setting.default}")
+        amiss = _amiss(value, setting.form)
+        return _open(f"it is not {setting.form.value}; correct it") if amiss else _done("set")
+
+    return check
+
+
+def _amiss(value: str, form: Form) -> bool:
+    if form is Form.ADDRESS:
+        try:
+            parts = urlsplit(value)
+        except ValueError:
+            return True
+        return parts.scheme != "https" or not parts.hostname
+    if form is Form.LABELS:
+        try:
+            labels = json.loads(value)
+        except (ValueError, RecursionError):
+            return True
+        return not (isinstance(labels, list) and labels and all(isinstance(label, str) and label for label in labels))
+    return False
+
+
+def _secrets(devices: tuple[Device, ...]) -> list[str]:
+    pairs = [device.credentials for device in devices if device.credentials]
+    return sorted({name for pair in pairs for name in (pair.username, pair.password)})
+
+
+def _secret(settings: GithubSettings, name: str) -> Callable[[], Step]:
+    def check() -> Step:
+        found = settings.listed("/actions/secrets", "secrets")
+        found += settings.listed("/actions/organization-secrets", "secrets")
+        if name in {str(one.get("name")) for one in found}:
+            return _done("set; GitHub shows nobody its value")
+        if name.endswith("USERNAME") and _variables(settings).get(name):
+            return _done("set, as a variable")
+        return _open("a device file names it, and it is not set; create it")
+
+    return check
+
+
+def _machines(devices: tuple[Device, ...]) -> list[tuple[str, ...]]:
+    """The runners that have to be registered: each set of labels once."""
+    asked = [device.runner.labels for device in devices if device.external is None]
+    asked += [device.build.runner.labels for device in devices if device.build.runner and device.external is None]
+    return sorted({labels for labels in asked if not all(HOSTED.fullmatch(label) for label in labels)})
+
+
+def _runner(repository: GithubRepository, settings: GithubSettings, labels: tuple[str, ...]) -> Callable[[], Step]:
+    def check() -> Step:
+        fitting = [one for one in settings.listed("/actions/runners", "runners") if _has(one, labels)]
+        if any(one.get("status") == "online" for one in fitting):
+            return _done("online")
+        if fitting:
+            return _open("offline; start it")
+        if repository.organization:
+            return _unclear("not among the repository's runners; see those that the organization shares with it")
+        return _open("no runner has these labels; register one")
+
+    return check
+
+
+def _has(runner: dict[str, object], labels: tuple[str, ...]) -> bool:
+    return {label.lower() for label in labels} <= set(_labels(runner))
+
+
+def _labels(runner: dict[str, object]) -> Iterator[str]:
+    found = runner.get("labels")
+    for label in found if isinstance(found, list) else []:
+        if isinstance(label, dict):
+            yield str(label.get("name")).lower()
+
+
+def _relay(settings: GithubSettings) -> Step:
+    if not _variables(settings).get("OOTCI_RELAY_URL", "").strip():
+        return _off(f"{OPTIONAL}; OOTCI_RELAY_URL is not set")
+    return _unclear("ask the relay's maintainers whether this repository is on their allow list; see its GitHub App")

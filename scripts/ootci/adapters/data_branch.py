@@ -31,7 +31,6 @@ class DataBranch:
     Args:
         folder: the history folder.
         remote: what git fetches from and pushes to.
-        branch: name of the branch.
         unfinished: name of the file that lies in the folder while it is moved to another commit.
         wait: sleeps between two attempts to push.
 

@@ -54,7 +54,6 @@ def read(
     Both are empty where the server hands out whole files only.
 
     Args:
-        url: its address.
         at_most: bytes; a longer answer is a problem.
         seconds: the time for each of the attempts.
         headers: sent along.
@@ -88,7 +87,6 @@ def download(url: str, file: Path, *, sha256: str | None, seconds: float) -> Non
     """Put a file into its place once it is whole and has the checksum.
 
     Args:
-        url: its address.
         file: where it goes; what lies beside it under the same name with ``.part`` is overwritten.
         sha256: the checksum that it must have, if one was stated.
         seconds: the time for all attempts together.

@@ -51,7 +51,6 @@ def held(folder: Path, patience: float = 0) -> Iterator[int]:
     """Lock a folder without putting a file into it, while any process holds the descriptor that this yields.
 
     Args:
-        folder: the folder.
         patience: how many seconds to wait for another one to have ended.
 
     Raises:

@@ -26,11 +26,7 @@ def artifact_file(
     """The content of a file of an artifact.
 
     Args:
-        rest: the client.
         repository: ``owner/name``.
-        run: the workflow run.
-        artifact: the artifact's name.
-        name: the file's name.
         commit: the commit that the run was for.
         at_most: bytes of the file.
 

@@ -17,12 +17,8 @@ class Issue:
     """An issue.
 
     Attributes:
-        number: its number.
-        title: its title.
         body: its text; line ends as we write them.
-        is_open: whether it is open.
         locked: whether comments are locked.
-        author: login of its author.
 
     """
 
@@ -40,9 +36,7 @@ class GithubIssues:
     A stranger can write whatever we write into an issue of their own, but not in our name.
 
     Args:
-        rest: the client.
         repository: ``owner/name``.
-        label: the label.
         author: our login.
 
     """

@@ -16,7 +16,6 @@ class Pull:
     """A pull request.
 
     Attributes:
-        number: its number.
         author: login of its author; empty for a deleted account.
 
     """
@@ -29,7 +28,6 @@ class GithubPulls:
     """The pull requests of one repository.
 
     Args:
-        rest: the client.
         repository: ``owner/name``.
         author: our login.
 
@@ -45,7 +43,6 @@ class GithubPulls:
 
         Args:
             repository: where the branch is, ``owner/name``; often a fork.
-            branch: its name.
             commit: the full commit.
 
         Raises:

@@ -75,7 +75,6 @@ class Process:
 
     Args:
         command: program and arguments; no shell is involved.
-        cwd: its working directory.
         env: its whole environment.
         log_file: where its output is appended; output beyond ``MAX_LOG_BYTES`` is dropped, and the log says so.
         on_line: called with each complete line of output, from another thread.
@@ -223,8 +222,6 @@ class Answer:
 
     Attributes:
         exit_code: its exit code; negative for a signal, 124 when it took too long.
-        out: its standard output.
-        err: its standard error.
 
     """
 

@@ -29,9 +29,7 @@ class RemoteGit:
     """A repository of its own in a folder, and the branch of a remote that it goes with.
 
     Args:
-        folder: the folder.
         remote: what git fetches from and pushes to.
-        branch: name of the branch.
 
     Attributes:
         keep_open: descriptors that git inherits.

@@ -62,7 +62,6 @@ def echo(text: str, *, err: bool = False, head: str = "", end: str = "\n") -> No
     Nothing in them speaks to a terminal, turns or hides other text, or is a command of GitHub's runner.
 
     Args:
-        text: the lines.
         err: print on stderr.
         head: printed before them as it is: our own colours, or our own command for a runner.
         end: printed after them.

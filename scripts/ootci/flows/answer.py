@@ -31,9 +31,7 @@ class Reviewed:
     Attributes:
         repository: whose pull request it is.
         run: number of the workflow run.
-        attempt: its attempt.
         fork: the repository that the pull request comes from.
-        branch: its branch there.
         commit: the commit that was reviewed.
         url: page of the workflow run.
 

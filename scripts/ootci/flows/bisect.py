@@ -41,8 +41,6 @@ class Search:
         state: the nightlies, the steps so far, and the conclusion.
         item: the device, with the suite of the test only.
         folder: where the steps' files lie; their environment is one, made again for each.
-        suites: the suites folder.
-        progress: shows the current step.
 
     """
 

@@ -17,9 +17,6 @@ class Folders:
 
     Attributes:
         devices: the device files.
-        work: the work folder.
-        history: past runs.
-        site: the dashboard.
 
     """
 

@@ -36,12 +36,9 @@ class Night:
     """What is run, with what, and where it goes.
 
     Attributes:
-        registry: every registered device.
         chosen: names of the devices to run; empty means all that are due.
         torch: what was asked for; None leaves it to the device files.
-        suites: the suites folder.
         folders: the work folder, the history and the site.
-        progress: shows the current step.
         say_stages: called with the results of the stages of each device.
         installed: the torch of an environment that is there already, in place of ``torch``.
 

@@ -19,7 +19,6 @@ class NightlyIndex:
     """The nightlies of a package index.
 
     Attributes:
-        address: the index.
         versions: what it has, oldest first.
 
     """

@@ -81,7 +81,6 @@ class Found:
     """A run.json in the work folder, and what may be taken of it.
 
     Attributes:
-        folder: the run's folder.
         run: the run that counts, of the device and the attempt that the folder belongs to.
         problem: why it says only that the report is unreadable; None where the report is good.
 
@@ -161,8 +160,6 @@ def append_workspace(workspace: Workspace, store: History, say: Callable[[str], 
     attempt is there.
 
     Args:
-        workspace: the work folder.
-        store: the history.
         say: told about each report that was not taken.
 
     Returns:

@@ -92,8 +92,6 @@ def take_shares(downloaded: Path, workspace: Workspace, device: str) -> tuple[Sh
     Args:
         downloaded: folder of the artifacts. They come from jobs that ran vendor code, so only plain files whose names
             are known are copied.
-        workspace: the work folder.
-        device: the device.
 
     Returns:
         The shares that were found.

@@ -15,8 +15,6 @@ class Source:
     """A device of the night, and where its plugin comes from.
 
     Attributes:
-        device: name of the device.
-        is_reference: whether it is the reference device.
         package: distribution of its plugin; None where that is not known.
         source: repository, folder or package that the plugin comes from; None where that is not known.
 
@@ -42,7 +40,6 @@ class Began:
     """How a failure that nobody expected began on one device.
 
     Attributes:
-        source: the device.
         spells: of its tests that began to fail so, and had passed before.
 
     """
@@ -76,7 +73,6 @@ class Blamed:
     """A cause, and why.
 
     Attributes:
-        cause: the cause.
         reason: one sentence.
         began: the devices that show it.
 
@@ -104,7 +100,6 @@ def blame(began: Sequence[Began], *, others: bool = False) -> Blamed:
     """Whose a failure is that began on these devices, at least one, in ranges that have a night in common.
 
     Args:
-        began: the devices.
         others: whether the same test or stage fails on other devices, too, since an overlapping night.
 
     """

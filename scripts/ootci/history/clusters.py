@@ -24,7 +24,6 @@ class Failing:
     """A test that fails on the newest night, or a stage that broke.
 
     Attributes:
-        device: name of the device.
         test_id: the test; the stage's name where a stage broke.
         signature: the failure's name; None where nothing was said about it.
         spell: since when it fails.
@@ -66,7 +65,6 @@ def clusters_of(plan_id: str, sources: Sequence[Source], failing: Iterable[Faili
     names, such as crashes and wrong values, where they began on the same nights on the same several devices.
 
     Args:
-        plan_id: the night.
         sources: every device that the nightly expected.
         failing: what fails, in any order.
 

@@ -16,8 +16,6 @@ def difference(before: Run, after: Run, known: Container[str] = ()) -> Differenc
     """How ``after`` differs from ``before``, of the same device or of two.
 
     Args:
-        before: run A.
-        after: run B.
         known: tests whose failure in B its vendor knew of.
 
     """

@@ -72,8 +72,6 @@ class Record:
         """What excuses the failing tests of the night that follows.
 
         Args:
-            plan: its plan.
-            run: what was reported.
             before: what it is compared with.
 
         """

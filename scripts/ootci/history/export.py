@@ -48,7 +48,6 @@ def exported(
     """Each row with its table's name, read a run at a time.
 
     Args:
-        history: the history.
         devices: these devices only; all when empty.
         since: only nightlies that were planned then or later.
         everything: every outcome, not only the remarkable ones.

@@ -56,7 +56,6 @@ class FlakyTest(Turns):
     """A flaky test.
 
     Attributes:
-        id: the test.
         plan_id: the newest nightly on which it failed.
 
     """
@@ -72,8 +71,6 @@ def tells(ranges: Iterable[BadRange], plan: Plan, run: StoredRun) -> bool:
 
     Args:
         ranges: the device's ``bad_ranges``.
-        plan: the night's plan.
-        run: what was reported.
 
     """
     return run.head.channel is not None and bad_range(ranges, plan.created_at) is None

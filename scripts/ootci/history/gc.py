@@ -22,8 +22,6 @@ class Removed:
     """A file that was removed, or would be.
 
     Attributes:
-        path: the file.
-        size: its bytes.
         why: ``texts``, ``measures``, or ``unfinished`` for what an ended command left behind.
 
     """
@@ -37,7 +35,6 @@ def old_details(history: HistoryReader, texts_nights: int, measures_runs: int) -
     """The files that need not be kept, by path.
 
     Args:
-        history: the history.
         texts_nights: keep texts of nightlies that are no more days older than the newest.
         measures_runs: keep measures, and texts too, of so many of the newest runs of each device.
 

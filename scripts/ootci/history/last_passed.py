@@ -27,9 +27,6 @@ def ends_of(
     attempt counts.
 
     Args:
-        history: past runs.
-        device: name of the device.
-        test: the test.
         good: a nightly that is known to be good; then only the one that failed is looked for, among later ones.
         bad: a nightly that is known to be bad; then only the one that passed is looked for, among earlier ones.
 

@@ -27,7 +27,6 @@ class NamedFailure:
     """One name's nights on one device.
 
     Attributes:
-        signature: the name.
         nights: the bit of each of the newest nightlies on which something failed so; that of the oldest is the lowest.
         tests: how many tests and stages failed so on the last of them.
         first: the first of them in alphabetical order.

@@ -60,7 +60,6 @@ class Seen:
     """What came of something on one night.
 
     Attributes:
-        mark: the night.
         outcome: what came of it, where a test that passed in the end has passed; None when it was not there.
 
     """

@@ -89,7 +89,6 @@ def not_passing(
     """What of a device's runs was not passing.
 
     Args:
-        device: name of the device.
         plans: every nightly, oldest first.
         runs: every attempt of the device; one that was replaced by a later one is seen, too.
         counting: by nightly, the attempt that counts; it is asked for the newest only.

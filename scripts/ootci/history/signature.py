@@ -56,7 +56,6 @@ def signature_of(
         outcome: what came of the test.
         message: first line of the failure.
         text: its traceback, or the stacks of its process; head and tail suffice.
-        test_id: the test.
 
     Returns:
         The signature; None where nothing failed, or where nothing was said about it.

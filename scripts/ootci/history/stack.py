@@ -37,7 +37,6 @@ class Frame:
 
     Attributes:
         path: of its file, as the text has it.
-        function: its name.
 
     """
 

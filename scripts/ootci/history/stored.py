@@ -22,8 +22,6 @@ class Failure:
 
     Attributes:
         row: its row in the table of tests.
-        id: the test.
-        suite: its suite.
         outcome: what came of it.
         is_flaky: whether it then, with nothing changed, passed.
         signature: what it failed of; None where it said nothing.
@@ -153,7 +151,6 @@ def stored(
     """A run that is not in the history, in the form in which the history's runs are compared.
 
     Args:
-        run: the run.
         tests: the table of tests, in which the run's tests get rows; one of its own when absent.
         signatures: what failing tests failed of, by id.
 

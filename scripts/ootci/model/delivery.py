@@ -142,7 +142,6 @@ def read_delivery(path: Path, *, event_file: bool) -> Delivery:
     """Read what the relay delivered.
 
     Args:
-        path: the file.
         event_file: whether it is GitHub's event file, which has the delivery in ``client_payload``.
 
     Raises:

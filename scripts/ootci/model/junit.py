@@ -69,7 +69,6 @@ def write_report(
     attempts are a property.
 
     Args:
-        target: the file.
         suites: the tests, and what else went wrong.
         outputs: what tests printed, by id.
 

@@ -247,7 +247,6 @@ def _by_element(case: TestCase, status: str, unsupported: str | None) -> tuple[O
     """The outcome of a test case by its worst element, and that element's message.
 
     Args:
-        case: the test case.
         status: its attribute ``status``.
         unsupported: why a skipped test of our own suites is unsupported.
 

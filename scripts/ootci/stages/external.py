@@ -38,11 +38,7 @@ def taken_in(device: Device, plan: Plan, run: Run, before: Run | None, *, now: d
     like any other: the judge takes neither known failures nor required test counts from it.
 
     Args:
-        device: the device.
         plan: the nightly, which expects the device's report from elsewhere.
-        run: the report.
-        before: the device's newest run in the history.
-        now: the aware time.
         attempt: which attempt of the nightly this is.
 
     Raises:

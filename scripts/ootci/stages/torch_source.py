@@ -33,7 +33,6 @@ class Wanted:
     Attributes:
         remote: the repository.
         ref: branch, tag, commit, or what a pull request would be merged as.
-        pull_request: its number.
         head: the commit that a pull request must still stand at, or that the ref must be; None takes any.
 
     """
@@ -87,10 +86,7 @@ def build_torch(
 
     Args:
         wanted: what is to be built.
-        workspace: the work folder.
         seconds: the time for each command: fetching, and building.
-        clock: gives the aware current time.
-        progress: told what is going on.
 
     Raises:
         TorchNotBuilt: the sources cannot be fetched, are not what was wanted, or make no torch wheel.

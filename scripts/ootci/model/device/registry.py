@@ -41,7 +41,6 @@ class DeviceFile:
     """A device file that was read, before it is held against its name and its folder.
 
     Attributes:
-        path: the file.
         device: what it says.
         line_of: the line of a value, by its path of keys and indices.
 
@@ -152,13 +151,7 @@ def _require_tests(device: Device, entry: KnownFailure, where: str) -> None:
 
 
 def upstream_list(path: Path, name: str) -> Path:
-    """Where the list of PyTorch's own tests lies that a device is asked to pass.
-
-    Args:
-        path: the device file.
-        name: the device.
-
-    """
+    """Where the list of PyTorch's own tests lies that a device is asked to pass."""
     return path.parent / name / UPSTREAM_LIST
 
 

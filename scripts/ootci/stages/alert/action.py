@@ -84,7 +84,6 @@ def apply(actions: tuple[Action, ...], issues: GithubIssues, say: Callable[[str]
 
     Args:
         actions: what.
-        issues: the issues.
         say: told about each thing that was done, or refused.
 
     Returns:

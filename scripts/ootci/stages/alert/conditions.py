@@ -48,7 +48,6 @@ def conditions(verdicts: Verdicts, remembered: Sequence[Remembered] = ()) -> tup
     While the nightly itself does not run, nothing is known of anything else: no device is called silent for it.
 
     Args:
-        verdicts: what the judge found.
         remembered: what the issues that there are remember; what is in none of the verdicts any more is found so.
 
     """

@@ -40,10 +40,7 @@ class Commands:
     """Runs commands for one stage.
 
     Attributes:
-        environment: the device's virtual environment.
-        variables: environment variables from the device file.
         timeout: seconds that each command may take.
-        progress: shown the last line of output.
         log_file: where the output goes.
 
     """

@@ -37,10 +37,6 @@ def fetch(
     """Make the environment with torch and all requirements, unless it is there already; get the plugin's sources.
 
     Args:
-        item: the device and its file.
-        run: the planned run.
-        workspace: the work folder.
-        commands: runs the commands.
         suites: the suites folder, which has a requirements file.
         builds: whether the plugin is built on this machine.
         tests: whether the device is tested on this machine.

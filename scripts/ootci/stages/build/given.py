@@ -21,7 +21,6 @@ class GivenEnvironment(DeviceEnvironment):
     """An environment that the user set up.
 
     Attributes:
-        python: its interpreter.
         installed: the packages in it.
 
     """

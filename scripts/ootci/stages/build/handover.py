@@ -92,7 +92,6 @@ def receive(folder: Path, stated: str | None, run: PlannedRun) -> Received:
     Args:
         folder: where it lies, or the folder of an artifact in which it lies.
         stated: the checksum of handover.json that the building machine printed; None when it is not known.
-        run: the run that it is for.
 
     Raises:
         StepFailed: there is none, it is for another run, it is not what was handed over, or there was nothing to build

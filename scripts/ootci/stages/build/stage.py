@@ -26,9 +26,7 @@ class DeviceEnvironment(ABC):
     """The environment in which a device is tested, and how torch and the plugin get into it.
 
     Attributes:
-        item: the device and its file.
         run: the planned run; its torch is used.
-        workspace: the work folder.
         suites: the suites folder, which names the packages that it imports.
         plugin: what is known of the plugin, also when it does not build.
         compiler: first line of the C++ compiler's version.
@@ -76,8 +74,6 @@ def build(environment: DeviceEnvironment, *, clock: Callable[[], datetime], prog
 
     Args:
         environment: where torch and the plugin are installed, and how.
-        clock: gives the aware current time.
-        progress: shows the current step.
 
     """
     run, device = environment.run, environment.item.device

@@ -29,8 +29,6 @@ def environment(
     """Where the run took place.
 
     Args:
-        probe: env.json.
-        build: build.json.
         checked: what the check command said.
         variables: environment variables of the job.
         here: whether the run took place on this machine; shares may come from several others.

@@ -35,11 +35,7 @@ def collect(
     """Write run.json, and JUnit for other tools, from the files of the stages before.
 
     Args:
-        device: the device.
-        plan: the nightly's plan.
-        folder: the run's folder.
         now: when the run counts as finished if no stage says so.
-        attempt: number of the attempt.
         variables: environment variables of the job, which say where it runs.
 
     Raises:

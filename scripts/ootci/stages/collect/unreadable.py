@@ -13,9 +13,7 @@ def unreadable(plan: Plan, planned: PlannedRun, attempt: int, why: str) -> Run:
     """The run of a device whose report was refused; the same however often it is made.
 
     Args:
-        plan: the nightly.
         planned: the run that it expects.
-        attempt: number of the attempt.
         why: what is wrong with the report; it may quote it.
 
     """

@@ -42,8 +42,6 @@ class Checked:
     """A file and the results of its checks.
 
     Attributes:
-        path: the file.
-        results: every check, in order.
         file: its content; None where it cannot be read.
         registered: the device with the lists of its folder; None where that is not good enough to be registered.
 
@@ -77,7 +75,6 @@ def check_file(path: Path, today: date) -> Checked:
     """Make every check of a device file, those after a failed one too, as far as they can be made.
 
     Args:
-        path: the file.
         today: the day on which entries may have expired.
 
     """

@@ -12,7 +12,6 @@ def dry_run(device: Device, plan: Plan) -> tuple[str, ...]:
     """What would run where.
 
     Args:
-        device: the device.
         plan: a plan in which it is asked for by name.
 
     """

@@ -142,7 +142,6 @@ def release_of_device_file(
         wanted: what was asked for.
         wanted_channel: the channel that was asked for.
         release: the release that the device file names.
-        build: the wanted build.
         why: why the nightly cannot be had, where the release takes its place.
 
     """

@@ -70,7 +70,6 @@ def plan(
     """Decide which devices run on which torch.
 
     Args:
-        registry: every registered device, in registry order.
         chosen: names of the devices to run; empty means all that are not paused.
         torch: ``nightly``, a version, or a path of a wheel, for all devices; None leaves it to the device files. Of
             what is proposed it can only be a wheel.

@@ -40,7 +40,6 @@ class WantedBuild:
         """Why a wheel is another build, by its version; None where it may be the wanted one.
 
         Args:
-            wheel: the wheel.
             own_index: whether it is listed on the index of this variant, where a label may be missing.
 
         """

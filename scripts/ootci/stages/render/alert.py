@@ -38,7 +38,6 @@ class AlertTexts:
     """Writes titles, bodies and comments. Whatever comes from a run is shown as text and mentions nobody.
 
     Args:
-        verdicts: what the judge found.
         registry: every registered device, for names and maintainers.
         good_nights: good nights in a row after which an issue is closed.
         reminder_days: days after which an issue that was closed by hand is opened again.

@@ -79,7 +79,6 @@ class Chart:
 
     Attributes:
         width: its width, which may be stretched, as may its height.
-        height: its height.
         lines: what is drawn.
         hatching: lines over the days that say nothing.
         marks: where the size of the suites changed.

@@ -29,7 +29,6 @@ class Fact:
 
     Attributes:
         label: what it is.
-        value: the value.
         href: where it leads, an http(s) address.
         code: whether it is an identifier and not prose.
         whole: the value in full, where ``value`` is shortened.

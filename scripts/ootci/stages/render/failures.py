@@ -32,7 +32,6 @@ class FailureRow:
     """One failing test, and those of the run that failed alike.
 
     Attributes:
-        outcome: the test.
         limit: so many characters of its text are shown.
         change: how it differs from the run before.
         known: whether the vendor knows of it.
@@ -65,7 +64,6 @@ def failures(
     """The failing tests that are too many for the page, and the rows of the others: new ones first, known ones last.
 
     Args:
-        run: the run.
         changes: how its tests differ from the run before.
         known: ids of tests that the vendor knows to fail.
 

@@ -44,9 +44,6 @@ def machine_files(
     """Every file that is made for programs.
 
     Args:
-        maker: makes pages.
-        registry: every registered device, in registry order.
-        verdicts: what the judge found.
         pages: by device and nightly, where the page of the run lies, from the top.
         tests: the tests of all devices; which of them ran where stands in the files of runs, made with their pages.
         clusters: ids of the signatures that have a page.

@@ -26,7 +26,6 @@ class TestFile:
     """A file of a suite.
 
     Attributes:
-        suite: the suite.
         name: the file's name in the suite.
         page: its page's address from the top.
         tests: the rows of each of its tests in the table of tests, by id.

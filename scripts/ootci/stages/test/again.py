@@ -41,7 +41,6 @@ class LaterAttempts:
         run: the suite as it was run.
         is_expected: whether a test failed before, or is known to fail.
         deadline: monotonic time at which the suite's time is up.
-        clock: gives the aware current time.
         progress: shown the test that is running.
         say: told what is done and why.
 

@@ -28,11 +28,8 @@ def run_own_suite(
     """Run the command of a suite; when the suite's time is up, end it and every process that it started.
 
     Args:
-        suite: the suite.
-        command: what to run.
         asked: where, in which environment, and how to ask whether the device still answers.
         scratch: an empty folder, in which the command runs and writes its report.
-        clock: gives the aware current time.
 
     Raises:
         ToolMissing: the command cannot be started.

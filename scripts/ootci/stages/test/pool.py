@@ -18,7 +18,6 @@ class Pool:
     """Starts the processes of one suite.
 
     Args:
-        run: what to run.
         say: called when spares are of no use on this device.
 
     """

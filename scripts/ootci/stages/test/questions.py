@@ -29,9 +29,6 @@ class Questions:
     """Asks a device, each time in a process of its own.
 
     Attributes:
-        device: the device.
-        python: its environment's interpreter.
-        folder: the run's folder.
         suites: the suites folder, which holds the probe.
         variables: the whole environment of the processes.
         progress: shows their output.

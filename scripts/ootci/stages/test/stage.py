@@ -146,12 +146,7 @@ def test(
     When the build did not pass, every stage is ``not_run``. A failure is a result, not an exception.
 
     Args:
-        device: the device.
         build: what the stage build wrote.
-        folder: the run's folder.
-        suites: the suites folder.
-        clock: gives the aware current time.
-        progress: told what is going on.
         planned: what the nightly expects of the run; without it every failing test is a new one.
         options: further options of the suites, by suite; of a suite that the vendor brings its command.
         choice: options of the suites that choose tests. Of a run in shares the first runs the suites that the vendor

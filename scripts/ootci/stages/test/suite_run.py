@@ -18,12 +18,8 @@ class SuiteRun:
 
     Attributes:
         suite: its name, a folder under ``suites``.
-        device: name of the device.
-        python: the device environment's interpreter.
-        suites: the suites folder.
         variables: the whole environment of the process.
         events: event log to which its processes append.
-        logs: folder of the logs.
         scratch: working directory, empty at first.
         suite_seconds: time-out of the suite.
         test_seconds: time-out of one test, and of collecting.

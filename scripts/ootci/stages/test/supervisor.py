@@ -46,8 +46,6 @@ class Supervisor:
     """Runs one suite, or one worker's share of it; see the module's text.
 
     Args:
-        run: what to run.
-        clock: gives the aware current time.
         only: run these tests; None for all of the suite.
         ask_device: returns why the device does not answer any more; None when it does.
 

@@ -17,7 +17,6 @@ class Worker:
     """One pytest process.
 
     Args:
-        run: what to run.
         number: makes the name of its stack file its own.
         tests: what it runs; None for the whole suite.
         stands_by: collect the files of ``tests``, and then wait for :meth:`take`.

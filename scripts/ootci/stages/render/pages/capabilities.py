@@ -61,7 +61,6 @@ def capabilities_page(
     """The matrix and its file.
 
     Args:
-        maker: makes pages.
         devices: the names of all devices, in the order of the front page.
         counts: by device, the tests of the run that its verdict is about.
 

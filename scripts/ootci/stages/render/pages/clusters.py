@@ -77,13 +77,7 @@ class Reported:
 
 
 class Clusters:
-    """The clusters of the newest nightly as pages show them.
-
-    Args:
-        registry: every registered device, in registry order.
-        verdicts: what the judge found.
-
-    """
+    """The clusters of the newest nightly as pages show them."""
 
     def __init__(self, registry: Sequence[RegisteredDevice], verdicts: Verdicts) -> None:
         self._verdicts = verdicts

@@ -38,8 +38,6 @@ class NameRow:
     """A name's nights on one device.
 
     Attributes:
-        device: the device.
-        picture: the nights.
         words: the same in words, up to the date.
         last: the last night on which something failed so.
         last_href: where its text is.
@@ -104,7 +102,6 @@ class Names:
     """The names of all failures of the newest nights.
 
     Args:
-        devices: every device that ever reported, in registry order.
         plans: every nightly, oldest first.
         current: ids of the names that have a page as clusters of the newest nightly.
 

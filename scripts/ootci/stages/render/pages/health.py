@@ -97,8 +97,6 @@ def health_page(
     """The health page.
 
     Args:
-        maker: makes pages.
-        registry: every registered device, in registry order.
         verdicts: what the judge found; whether anything is too old was found by it, too.
         plans: every nightly, oldest first.
         reports: of each device that ever reported, when its newest run finished, and where its page lies.

@@ -38,9 +38,6 @@ def known_page(
     """The page.
 
     Args:
-        maker: makes pages.
-        registry: every registered device, in registry order.
-        verdicts: what the judge found.
         place: where the nights of an entry's tests are shown, as an address from the top.
 
     """

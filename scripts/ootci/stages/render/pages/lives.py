@@ -143,9 +143,7 @@ class DeviceLives:
     """What the pages need of one device.
 
     Attributes:
-        name: its name.
         found: its tests that were ever not passing.
-        verdict: what the judge found.
         flaky: ids of its flaky tests.
 
     """
@@ -175,7 +173,6 @@ class Lives:
 
     Args:
         places: where each test's place is.
-        devices: every device that ever reported, in registry order.
         plans: every nightly, oldest first.
         runs: by device and nightly, where the page of the run lies, from the top.
 

@@ -168,7 +168,6 @@ def nightly_pages(maker: PageMaker, nightlies: Iterator[NightlyFile], plans: Seq
     """A page for every nightly and the list of all, each with its file.
 
     Args:
-        maker: makes pages.
         nightlies: the nightlies, oldest first.
         plans: the plan of each.
 
@@ -199,7 +198,6 @@ def nightly_files(
     """What became of every device on every nightly, oldest first, made one by one.
 
     Args:
-        registry: every registered device, in registry order.
         verdicts: what the judge found; the verdicts of past nights are in it.
         plans: every nightly, oldest first.
         reported: by device and nightly, what was reported.

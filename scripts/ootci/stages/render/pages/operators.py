@@ -234,7 +234,6 @@ def operators_page(maker: PageMaker, devices: Sequence[str], found: Mapping[str,
     """The matrix of operators and devices, and its file.
 
     Args:
-        maker: makes pages.
         devices: the names of all devices, in the order of the front page.
         found: by device, what is known of its operators.
 
@@ -282,7 +281,6 @@ def device_operators_file(
     """A device's matrix of operators and dtypes.
 
     Args:
-        device: the device's name.
         coverage: what the large matrix shows of it.
         tested: what its run tested.
         run_href: the page of that run.

@@ -101,14 +101,7 @@ class RegistryFile(Published):
 
 
 def registry_page(maker: PageMaker, registry: Sequence[RegisteredDevice], newest: Plan | None) -> Iterator[File]:
-    """The registry and its file.
-
-    Args:
-        maker: makes pages.
-        registry: every registered device, in registry order.
-        newest: the newest nightly.
-
-    """
+    """The registry and its file."""
     file = registry_file(registry, newest)
     elsewhere = {item.device.name for item in registry if item.device.external}
     yield maker.show(

@@ -41,9 +41,6 @@ class RunPages:
     """Makes the files of a device's runs.
 
     Args:
-        maker: makes pages.
-        history: past runs.
-        device: the device.
         pages: the pages of all its runs.
         plans: every nightly, oldest first, by id.
 

@@ -10,10 +10,10 @@ from ootci.history.flakiness import LATELY, SAMPLE, TURNS
 from ootci.history.gc import MEASURES_RUNS, TEXTS_NIGHTS
 from ootci.history.named import KEPT
 from ootci.history.not_passing import NIGHTS
-from ootci.history.trends import DAYS, RESIZED
 from ootci.model.device import LONGEST_RANGE
 from ootci.model.outcome import OutcomeName
 from ootci.model.verdict import ChangeName, GateRecord, VerdictName
+from ootci.stages.render.trend_series import DAYS, RESIZED
 
 from .feed import ENTRIES
 from .status import CHANGES, OUTCOMES, VERDICTS, Status

@@ -12,7 +12,6 @@ from ootci.history.not_passing import not_passing
 from ootci.history.operators import SUITE as OPERATORS_SUITE
 from ootci.history.operators import operators_of
 from ootci.history.store import History
-from ootci.history.trends import Measured, measured, trend
 from ootci.model.device import Device, RegisteredDevice
 from ootci.model.run import CapabilityCounts
 from ootci.model.verdict import DeviceVerdict, Verdicts
@@ -53,6 +52,7 @@ from .pages.trends import TrendRow, trend_row, trends_page
 from .permalinks import site_address, with_sitemap
 from .places import Places
 from .publish import File, publish
+from .trend_series import trend
 
 STATIC = "static"
 VENDOR = "vendor"
@@ -194,13 +194,11 @@ class _Pages:
         self._named.append(DeviceFailures(device, names, paths))
 
     def _trend(self, device: Device, verdict: DeviceVerdict, counting: Mapping[str, RunPage]) -> Iterator[File]:
-        def said(plan_id: str) -> Measured | None:
-            expected = self._plans[plan_id].expected(device.name)
-            return measured(counting[plan_id].run, expected) if expected and plan_id in counting else None
-
-        days = trend(device, tuple(self._plans.values()), said, self._verdicts.planned_at)
+        runs = {plan_id: page.run for plan_id, page in counting.items()}
+        plans, paths = tuple(self._plans.values()), self._paths[device.name]
+        days = trend(device, verdict, plans, runs, paths, self._verdicts.planned_at)
         self._trends[device.name] = trend_row(device.name, days)
-        yield from trend_page(self._pages, device.name, verdict, days, self._paths[device.name])
+        yield from trend_page(self._pages, device.name, days)
 
     def _failures(self, lives: Lives) -> Iterator[File]:
         names = Names(self._named, tuple(self._plans.values()), self._clusters.names)

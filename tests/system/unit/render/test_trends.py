@@ -13,10 +13,9 @@ from unit.render.pages import Element, read
 from unit.render.sample import DEVICES
 from unit.render.sample_runs import FIRST_NIGHT, NIGHTS, plan_id
 
-from ootci.history.trends import DAYS, TrendDay
 from ootci.stages.render.chart import LARGE, TINY, Axis, Series, Size, chart, from_lowest, from_zero, steps
 from ootci.stages.render.pages.trends import trend_row, trends_page
-from ootci.stages.render.trend_series import number
+from ootci.stages.render.trend_series import DAYS, TrendDay, number
 
 SIZE = Size(10, 104)
 AXIS = Axis(0, 100)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from ootci.history.trends import TrendDay
-from ootci.model.build import AnyStage, StageName
+from ootci.model.build import StageName
 from ootci.model.duration import duration
-from ootci.model.record import Record
-from ootci.model.verdict import DeviceVerdict, VerdictName
 
 from ..chart import SMALL, Chart, from_lowest
-from ..links import TRENDS, device_path, web_address
+from ..links import TRENDS, device_path
 from ..looks import PageMaker
 from ..publish import File
-from ..trend_series import TrendSeries, number
+from ..trend_series import TrendDay, TrendNight, TrendSeries, number
 from ..words import many
 from .published import Compact, api_file
 
@@ -34,70 +31,6 @@ class Titled:
     chart: Chart | None
 
 
-class BadNight(Record):
-    """Why a night says nothing about a device."""
-
-    reason: str
-    """One sentence."""
-    link: str | None
-    """Where one can read about it."""
-
-
-class TrendTests(Record):
-    """Tests of the required suites, at least one of which was executed."""
-
-    passed: int
-    """Tests that passed at first."""
-    failing: int
-    """Tests that failed at first."""
-    executed: int
-    """Tests that were executed."""
-    collected: int
-    """Tests that were collected."""
-    passed_again: int
-    """Of the failing, those that passed when they were run again with nothing changed."""
-    complete: bool
-    """Whether every required suite reported completely."""
-
-
-class StageSeconds(Record):
-    """A stage that ran."""
-
-    name: AnyStage
-    """The stage."""
-    seconds: float
-    """How long it took."""
-
-
-class TrendNight(Record):
-    """A day with a nightly that concerned the device."""
-
-    day: date
-    """The day, in UTC."""
-    plan_id: str
-    """Its nightly: the last one with a report, else the last one."""
-    verdict: VerdictName | None
-    """The verdict; null where it is not kept."""
-    page: str | None
-    """Address of the permanent page of the run; null where nothing was reported."""
-    bad: BadNight | None
-    """Why the night says nothing; it has no values then."""
-    tests: TrendTests | None
-    """Its tests; null when none was executed."""
-    duration: float | None
-    """Seconds from the first stage's start to the last one's end; null when nothing was reported."""
-    queued: float | None
-    """Seconds that the run waited for its machine; null when that is not known."""
-    stages: tuple[StageSeconds, ...]
-    """Every stage that ran."""
-    collected_before: int | None
-    """How many tests the suites had before; null unless their size changed on that day."""
-
-    def seconds(self, stage: str) -> float | None:
-        """How long a stage took; None where it did not run."""
-        return next((item.seconds for item in self.stages if item.name == stage), None)
-
-
 class TrendFile(Compact):
     """trends/<device>.json: the last three months of a device; days without a nightly of it are not there."""
 
@@ -113,36 +46,19 @@ class TrendFile(Compact):
     """Oldest first."""
 
 
-def trend_page(
-    maker: PageMaker, device: str, verdict: DeviceVerdict, days: Sequence[TrendDay], pages: Mapping[str, str]
-) -> Iterator[File]:
-    """A device's page of trends, and its file.
-
-    Args:
-        maker: makes pages.
-        device: its name.
-        verdict: what the judge found; the verdicts of past nights are in it.
-        days: its last three months.
-        pages: the page of the run of each nightly, from the top.
-
-    """
+def trend_page(maker: PageMaker, device: str, days: Sequence[TrendDay]) -> Iterator[File]:
+    """A device's page of trends over its last days, and its file."""
     path = device_path(device, TRENDS)
     trend = TrendSeries(days)
-    ran = {name for item in days if item.measured for name in item.measured.stages}
+    ran = {stage.name for item in days if item.night for stage in item.night.stages}
     ours = [name.value for name in StageName]
     names = (*(name for name in ours if name in ran), *sorted(ran.difference(ours)))
-    verdicts = {night.plan_id: night.verdict for night in verdict.history}
-    nights = (
-        _night(item, item.plan_id, verdicts.get(item.plan_id), pages.get(item.plan_id))
-        for item in days
-        if item.plan_id is not None
-    )
     file = TrendFile(
         device=device,
         page=f"{_TOP}{path}",
         first=days[0].day if days else None,
         last=days[-1].day if days else None,
-        nights=tuple(nights),
+        nights=tuple(item.night for item in days if item.night),
     )
     yield maker.show(
         path,
@@ -155,24 +71,6 @@ def trend_page(
         bad=tuple(dict.fromkeys(item.bad for item in days if item.bad)),
     )
     yield api_file(f"trends/{device}.json", file)
-
-
-def _night(item: TrendDay, plan_id: str, verdict: VerdictName | None, page: str | None) -> TrendNight:
-    measured = item.measured
-    return TrendNight(
-        day=item.day,
-        plan_id=plan_id,
-        verdict=verdict,
-        page=f"{_TOP}{page}" if page else None,
-        bad=BadNight(reason=item.bad.reason, link=web_address(item.bad.link)) if item.bad else None,
-        tests=TrendTests(**vars(item.tests)) if item.tests else None,
-        duration=measured.duration if measured else None,
-        queued=measured.queued if measured else None,
-        stages=tuple(StageSeconds(name=name, seconds=took) for name, took in measured.stages.items())
-        if measured
-        else (),
-        collected_before=item.collected_before,
-    )
 
 
 def _charts(trend: TrendSeries) -> tuple[Titled, ...]:
@@ -223,15 +121,15 @@ def _charts(trend: TrendSeries) -> tuple[Titled, ...]:
 
 
 def _stage(trend: TrendSeries, name: str) -> Titled:
-    series = trend.of_runs(name, lambda run: run.stages.get(name))
+    series = trend.of_runs(name, lambda run: run.seconds(name))
     return Titled(f"stage-{name}", name, "", "", trend.chart(series, words=duration, size=SMALL))
 
 
 def _gaps(days: Sequence[TrendDay]) -> str:
     """How many days have no value, and why."""
-    unplanned = sum(item.plan_id is None for item in days)
+    unplanned = sum(item.night is None for item in days)
     bad = sum(item.bad is not None for item in days)
-    silent = sum(item.plan_id is not None and item.measured is None and item.bad is None for item in days)
+    silent = sum(item.night is not None and item.measured is None and item.bad is None for item in days)
     untested = sum(item.measured is not None and item.tests is None for item in days)
     parts = [
         (silent, "without a report"),

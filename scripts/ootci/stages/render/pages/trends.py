@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ootci.history.trends import DAYS, TrendDay
 from ootci.model.duration import duration
 from ootci.model.outcome import PassRate
 
 from ..chart import TINY, Axis, Chart, Series
-from ..trend_series import TrendSeries, number
+from ..trend_series import DAYS, TrendDay, TrendSeries, number
 from ..words import day, many
 
 LOWEST_RATE = 0.95

@@ -6,20 +6,24 @@ from datetime import timedelta
 
 from unit.samples import device, night, plan, run
 
-from ootci.history.trends import DAYS, TrendDay, measured, trend
 from ootci.model.device import Device
 from ootci.model.plan import Plan
 from ootci.model.run import Run
+from ootci.model.verdict import DeviceVerdict, VerdictName
+from ootci.stages.render.trend_series import DAYS, TrendDay, trend
 
 DEVICE = device().device
 BAD = {"first": night(2).date(), "last": night(3).date(), "reason": "No network.", "link": "https://example.com/1"}
 
 
+def _trend(subject: Device, plans: list[Plan], runs: dict[str, Run]) -> list[TrendDay]:
+    verdict = DeviceVerdict(device=subject.name, verdict=VerdictName.OK, reason="")
+    return trend(subject, verdict, plans, runs, {}, plans[-1].created_at if plans else None)
+
+
 def days(runs: list[Run], plans: list[Plan], subject: Device = DEVICE) -> list[TrendDay]:
     """The last days, of which there are as many as plans."""
-    expected = {plan.id: plan.expected(subject.name) for plan in plans}
-    told = {item.plan_id: measured(item, found) for item in runs if (found := expected[item.plan_id]) is not None}
-    found = trend(subject, plans, told.get, plans[-1].created_at)
+    found = _trend(subject, plans, {item.plan_id: item for item in runs})
     assert len(found) == DAYS
     return found[-len(plans) :]
 
@@ -28,7 +32,7 @@ def test_a_night_without_a_report_or_without_a_nightly_has_no_value() -> None:
     plans = [plan(0), plan(1), plan(2, names=("other",)), plan(3)]
     found = days([run(0), run(3)], plans)
     assert [item.measured is not None for item in found] == [True, False, False, True]
-    assert [item.plan_id for item in found] == ["night000", "night001", None, "night003"]
+    assert [item.night and item.night.plan_id for item in found] == ["night000", "night001", None, "night003"]
 
 
 def test_what_was_measured() -> None:
@@ -56,7 +60,7 @@ def test_where_no_test_was_executed_there_are_no_tests_but_a_duration() -> None:
     (found,) = days([broken], [plan(0)])
     assert found.tests is None
     assert found.measured is not None
-    assert "smoke" not in found.measured.stages
+    assert found.measured.seconds("smoke") is None
 
 
 def test_nights_that_say_nothing_have_their_reason_and_no_value() -> None:
@@ -69,9 +73,9 @@ def test_nights_that_say_nothing_have_their_reason_and_no_value() -> None:
 
 def test_of_two_nightlies_on_a_day_the_last_with_a_report_counts() -> None:
     first, second = plan(0), plan(1).model_copy(update={"created_at": night(0) + timedelta(hours=2)})
-    assert days([run(0)], [first, second])[-1].plan_id == "night000"
-    assert days([run(0), run(1)], [first, second])[-1].plan_id == "night001"
-    assert days([], [first, second])[-1].plan_id == "night001"
+    assert days([run(0)], [first, second])[-1].night.plan_id == "night000"
+    assert days([run(0), run(1)], [first, second])[-1].night.plan_id == "night001"
+    assert days([], [first, second])[-1].night.plan_id == "night001"
 
 
 def test_a_change_of_the_suites_size_is_marked_once_and_a_cut_report_is_none() -> None:
@@ -85,14 +89,14 @@ def test_a_change_of_the_suites_size_is_marked_once_and_a_cut_report_is_none() -
         run(4, integration=large),
     ]
     found = days([*runs, run(5, integration=small)], [plan(number) for number in range(6)])
-    assert [item.collected_before for item in found] == [None, 2, None, None, None, 10]
+    assert [item.night.collected_before for item in found] == [None, 2, None, None, None, 10]
 
 
 def test_small_changes_are_marked_when_they_add_up() -> None:
     runs = [run(number, smoke={f"t{index}": "passed" for index in range(399 + number)}) for number in range(6)]
     found = days(runs, [plan(number) for number in range(6)])
-    assert [item.collected_before for item in found] == [None, None, None, None, 400, None]
+    assert [item.night.collected_before for item in found] == [None, None, None, None, 400, None]
 
 
 def test_without_a_nightly_there_are_no_days() -> None:
-    assert trend(DEVICE, [], {}.get, None) == []
+    assert _trend(DEVICE, [], {}) == []

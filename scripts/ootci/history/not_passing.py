@@ -10,12 +10,11 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 
 from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.plan import Plan
 
-from .states import by_outcome
+from .states import OUTCOME_LETTERS, by_outcome
 from .stored import StoredRun
 from .tables import TestTable
 
@@ -23,30 +22,18 @@ NIGHTS = 30
 """So many of the newest nightlies are looked at night by night."""
 
 
-class Came(IntEnum):
-    """What came of a test on one night."""
-
-    ABSENT = 0
-    """It was not in the run, or the device was not expected."""
-    PASSED = 1
-    FAILED = 2
-    FLAKY = 3
-    """It failed, and passed when it was run again."""
-    XFAILED = 4
-    XPASSED = 5
-    NOT_RUN = 6
-    SKIPPED = 7
-    UNSUPPORTED = 8
-    SILENT = 9
-    """The device was expected and reported nothing."""
-
+PASSED, FAILED, FLAKY = "p", "f", "a"
+ABSENT = "."
+"""The test was not in the run, or the device was not expected."""
+SILENT = "_"
+"""The device was expected and reported nothing."""
+LETTERS = {name: FAILED if name in FAILURES else OUTCOME_LETTERS[name] for name in OutcomeName}
+"""The letter of a test's outcome on one night, as on pages and in the API; one that passed on retry is ``FLAKY``."""
 
 LISTED = frozenset({*FAILURES, OutcomeName.XFAILED, OutcomeName.XPASSED, OutcomeName.NOT_RUN})
 """The outcomes that are not passing: neither passed, nor said beforehand not to be run."""
 
-_CAME = by_outcome(
-    {name: Came.FAILED if name in FAILURES else Came[name.name] for name in OutcomeName}, otherwise=Came.ABSENT
-)
+_TO_LETTERS = by_outcome({name: ord(letter) for name, letter in LETTERS.items()}, otherwise=ord(ABSENT))
 _IS_LISTED = by_outcome(dict.fromkeys(LISTED, 1), otherwise=0)
 _SET = re.compile(b"\x01")
 
@@ -58,7 +45,7 @@ class NotPassing:
     Attributes:
         rows: their rows in the table of tests, ascending; of a test that has several, all.
         last: of each, the number of the newest nightly on which it was not passing, the oldest nightly being 0.
-        newest: what came of every test of the table on the newest nightly; shorter where the last tests are absent.
+        newest: the letter of every test of the table on the newest nightly; shorter where the last tests are absent.
         width: how many of the newest nightlies are known night by night.
 
     """
@@ -75,7 +62,7 @@ class NotPassing:
         return place if place < len(self.rows) and self.rows[place] == row else None
 
     def nights(self, place: int) -> bytes:
-        """What came of it on each of the newest nightlies, as ``Came``, oldest first."""
+        """The letter of each of the newest nightlies, oldest first."""
         return self._nights[place * self.width : (place + 1) * self.width]
 
 
@@ -105,7 +92,7 @@ def not_passing(
     return NotPassing(
         rows=rows,
         last=array("I", (last[row] for row in rows)),
-        newest=nights[-1].rstrip(b"\0") if nights else b"",
+        newest=nights[-1].rstrip(ABSENT.encode()) if nights else b"",
         width=len(newest),
         # A slice with a step takes the nights of a test out of a million bytes at once.
         _nights=b"".join(joined[row::size] for row in rows),
@@ -131,9 +118,9 @@ def _last(plans: Sequence[Plan], runs: Iterable[StoredRun]) -> dict[int, int]:
 
 def _night(run: StoredRun | None, is_expected: bool, size: int) -> bytes:
     if run is None:
-        return bytes((Came.SILENT if is_expected else Came.ABSENT,)) * size
-    night = bytearray(run.states.translate(_CAME).ljust(size, b"\0"))
+        return (SILENT if is_expected else ABSENT).encode() * size
+    night = bytearray(run.states.translate(_TO_LETTERS).ljust(size, ABSENT.encode()))
     for row in run.attempts:
         if run.is_flaky(row):
-            night[row] = Came.FLAKY
+            night[row] = ord(FLAKY)
     return bytes(night)

@@ -11,28 +11,10 @@ from functools import lru_cache
 from itertools import groupby
 from types import MappingProxyType
 
-from ootci.history.not_passing import Came
-
 from .nights import CELL_WIDTH
 
 GAP = 2
 """Between two nights."""
-
-LETTERS: Mapping[Came, str] = MappingProxyType(
-    {
-        Came.ABSENT: ".",
-        Came.PASSED: "p",
-        Came.FAILED: "f",
-        Came.FLAKY: "a",
-        Came.XFAILED: "x",
-        Came.XPASSED: "X",
-        Came.NOT_RUN: "n",
-        Came.SKIPPED: "s",
-        Came.UNSUPPORTED: "u",
-        Came.SILENT: "_",
-    }
-)
-"""The letter that stands for what came of a test on one night, in the API and on pages."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 
-from ootci.history.not_passing import Came, NotPassing
+from ootci.history.not_passing import ABSENT, FAILED, FLAKY, PASSED, NotPassing
 from ootci.model.device import KnownFailure
 from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.plan import Plan
@@ -21,7 +21,7 @@ from ..looks import PageMaker
 from ..places import Places, TestFile, anchor, file_of
 from ..publish import File
 from ..status import OUTCOMES, Status
-from ..stretches import LETTERS, signs, stretches
+from ..stretches import signs, stretches
 from ..text import one_line
 from ..words import many
 from .published import Published, api_file
@@ -49,8 +49,6 @@ NOW: Mapping[str, Status] = MappingProxyType(
     }
 )
 """What came of a test on the newest nightly."""
-_AS_LETTERS = bytes.maketrans(bytes(LETTERS), "".join(LETTERS.values()).encode("ascii"))
-_FAILED = (Came.FAILED, Came.FLAKY)
 _TOP = "../../"
 
 
@@ -162,10 +160,10 @@ class DeviceLives:
         """Whether a test was ever not passing on it."""
         return any(self.found.place(row) is not None for row in rows)
 
-    def newest(self, rows: Sequence[int]) -> Came:
+    def newest(self, rows: Sequence[int]) -> str:
         """What came of a test on the newest nightly."""
         states = self.found.newest
-        return Came(max((states[row] for row in rows if row < len(states)), default=0))
+        return chr(max((states[row] for row in rows if row < len(states)), default=ord(ABSENT)))
 
 
 class Lives:
@@ -204,7 +202,7 @@ class Lives:
         for item in devices:
             for row, last in zip(item.found.rows, item.found.last, strict=True):
                 self._last[row] = max(last, self._last.get(row, 0))
-                self._now[row] += item.newest((row,)) is Came.FAILED
+                self._now[row] += item.newest((row,)) == FAILED
 
     def pages(self, maker: PageMaker) -> Iterator[File]:
         """The list of all files, the page of each with a test that was ever not passing, and the file of each page."""
@@ -260,12 +258,12 @@ class Lives:
     def _failing(self, file: TestFile) -> list[tuple[str, int]]:
         """The devices on which tests of a file fail now, with how many do, the most first."""
         tests = [file.tests[test_id] for test_id in self._ever(file)]
-        counts = [(item.name, sum(item.newest(rows) is Came.FAILED for rows in tests)) for item in self._devices]
+        counts = [(item.name, sum(item.newest(rows) == FAILED for rows in tests)) for item in self._devices]
         return sorted((pair for pair in counts if pair[1]), key=lambda pair: -pair[1])
 
     def _passing(self, rows: Sequence[int]) -> int:
         """On how many devices a test passes on which it was never not passing."""
-        return sum(item.newest(rows) is Came.PASSED for item in self._devices if not item.has(rows))
+        return sum(item.newest(rows) == PASSED for item in self._devices if not item.has(rows))
 
     def _life_file(self, file: TestFile) -> LifeFile:
         ever = self._ever(file)
@@ -291,15 +289,16 @@ class Lives:
         places = [place for row in rows if (place := item.found.place(row)) is not None]
         nights, *others = (item.found.nights(place) for place in places)
         if others:
-            # The rows of one test are never in one run together.
+            # The rows of one test are never in one run together, and `.` is the lowest letter.
             nights = bytes(map(max, zip(nights, *others, strict=True)))
-        failed = max(map(nights.rfind, _FAILED))
+        shown = nights.decode()
+        failed = max(map(shown.rfind, (FAILED, FLAKY)))
         not_passing = max(item.found.last[place] for place in places)
         change = item.failing.get(test_id)
         known = next((found for found in item.verdict.known_failures if found.entry.matches(test_id)), None)
         return DeviceLife(
             device=item.name,
-            nights=nights.translate(_AS_LETTERS).decode("ascii"),
+            nights=shown,
             last=self._plans[len(self._plans) - len(nights) + failed if failed >= 0 else not_passing].id,
             signature=change.signature if change is not None else None,
             spell=spell_of(change, item.verdict.spells) if change is not None else None,

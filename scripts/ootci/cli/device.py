@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
+
 import click
 
+from ootci.adapters.github_rest import GithubRest
 from ootci.adapters.terminal import json_text
 from ootci.cli.options import folder_options, format_option
-from ootci.cli.show import show_table, show_text
+from ootci.cli.show import show, show_table, show_text
+from ootci.errors import EXIT_FINE, EXIT_INPUT
+from ootci.flows.check import checked
 from ootci.flows.context import Folders
+from ootci.model.device import BAD_RANGES, load_registry
+from ootci.model.review import Review
+from ootci.stages.onboard import PATIENCE_SECONDS
+from ootci.stages.render import review_answer, review_lines
 
 
 @click.command("list")
@@ -34,3 +45,29 @@ def list_command(output_format: str, folders: Folders) -> None:
 def show_command(name: str, folders: Folders) -> None:
     """Print a device with every default filled in, as JSON."""
     show_text(json_text(folders.device(name).device.model_dump_json(indent=2)))
+
+
+@click.command(short_help="Check device files.")
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--online",
+    is_flag=True,
+    help="Also check links, and maintainers on GitHub. Network failures are warnings.",
+)
+@format_option
+@folder_options("devices")
+def check(files: tuple[Path, ...], online: bool, output_format: str, folders: Folders) -> None:
+    """Check device FILES, or all in devices/; print each problem with its line and the fix.
+
+    Exit code 2 if a check failed; warnings do not count. With --online, a token in GITHUB_TOKEN raises GitHub's rate
+    limit; it needs no permissions.
+    """
+    of_all = folders.devices / BAD_RANGES
+    listed = [folders.devices] if folders.devices.is_file() else sorted(folders.devices.glob("*.y*ml"))
+    if not files and not listed:
+        load_registry(folders.devices)
+    paths = files or (*listed, *([of_all] if of_all.exists() else []))
+    rest = GithubRest(os.environ.get("GITHUB_TOKEN") or None, patience=PATIENCE_SECONDS) if online else None
+    review = Review(files=tuple(checked(path, rest)[0] for path in paths))
+    show(review, output_format, lambda markdown: review_answer(review) if markdown else "\n".join(review_lines(review)))
+    sys.exit(EXIT_FINE if review.is_good else EXIT_INPUT)

@@ -70,7 +70,7 @@ DEVICE = {
     "show": "device:show_command",
     "schema": "reference:device_schema_command",
     "new": "device_new:new",
-    "check": "device_check:check",
+    "check": "device:check",
     "preview": "device_review:preview",
     "run": "nightly:device_run",
     "review": "device_review:review",

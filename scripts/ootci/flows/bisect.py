@@ -15,8 +15,7 @@ from ootci.adapters.terminal import Progress
 from ootci.errors import BadOption, BisectionChanged, DeviceAbsent, IndexUnreachable, TorchMissing
 from ootci.flows.context import clock
 from ootci.flows.nightly_index import NightlyIndex
-from ootci.history.last_passed import commit_to_hold, ends_of, run_id
-from ootci.history.nightly_search import conclude, next_nightly, steps_left
+from ootci.history.bisection import commit_to_hold, conclude, ends_of, next_nightly, run_id, steps_left
 from ootci.history.store import History
 from ootci.model.bisection import Bisection, Step, StepResult
 from ootci.model.build import Build, PluginBuild, StageName, StageResult, StageStatus

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
 from ootci.model.plan import Plan
+from ootci.model.run import ReportState
 from ootci.model.spell import Mark, Spell
 from ootci.model.torch_build import Channel, TorchBuild, commits_between
 
@@ -137,3 +139,33 @@ def _plugin_changed(before: Mark, after: Mark) -> bool | None:
         # A package that somebody published is what its version says.
         return before.plugin_version != after.plugin_version
     return None
+
+
+MAX_IDS = 2_000
+"""More would make the plan long for no use: where so many tests fail, nothing is run again."""
+MAX_RUNS = 30
+
+
+def failing_before(newest_first: Iterable[StoredRun]) -> tuple[str, ...] | None:
+    """Tests that failed when their suite last reported completely; None when no suite ever did.
+
+    A test that was flaky then is left out: when it fails again, it is to be run again.
+
+    Raises:
+        HistoryCorrupt: a run cannot be read back.
+
+    """
+    seen: set[str] = set()
+    wanted: set[str] | None = None
+    failing: list[str] = []
+    for run in islice(newest_first, MAX_RUNS):
+        # What failed on a torch that stood in for the one wanted is no evidence about that one.
+        if run.head.channel is None:
+            continue
+        wanted = {report.suite for report in run.head.suites} if wanted is None else wanted
+        complete = {report.suite for report in run.head.suites if report.state is ReportState.COMPLETE} - seen
+        failing += [item.id for item in run.failures if item.suite in complete and not item.is_flaky]
+        seen |= complete
+        if seen >= wanted:
+            break
+    return tuple(failing[:MAX_IDS]) if seen else None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from ootci.errors import BadOption
-from ootci.history.failing import failing_before
+from ootci.history.nights import failing_before
 from ootci.history.store import History
 from ootci.model.device import Device, PullRequests, RegisteredDevice, Torch, find_device
 from ootci.model.plan import NOT_ASKED_FOR, LeftOut, Plan, PlannedRun, Proposal, Trigger

@@ -9,6 +9,7 @@ on and on, the device is asked whether it still answers, and if it does not, wha
 from __future__ import annotations
 
 import secrets
+import shlex
 import signal
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -18,10 +19,10 @@ from typing import TypeVar
 
 from ootci.adapters.process import RUN_MARK, Finished, end_all_with
 from ootci.adapters.terminal import Progress, plain
-from ootci.model.event import Tail, TestEnd, append_event
+from ootci.model.capability import docs_page
+from ootci.model.event import CollectedTest, Tail, TestEnd, append_event
 from ootci.model.outcome import OutcomeName
 
-from .ending import ending
 from .finish import first_error, telling_line
 from .pool import Pool
 from .suite_end import SuiteEnd, joined
@@ -176,7 +177,7 @@ class Supervisor:
             limit = self.run.suite_seconds if why == "suite" else self.run.test_seconds
             outcome = OutcomeName.TIMED_OUT
             message = f"still running when the {why}'s {limit:.0f} s were up; the process was ended"
-        told = ending(test_id, self.watch.collected.get(test_id), self.run)
+        told = last_lines(test_id, self.watch.collected.get(test_id), self.run)
         text = "\n".join(filter(None, [message, self.stack, told]))
         self._tell(test_id, outcome, message, text=text, duration=round(seconds, 3))
 
@@ -258,3 +259,16 @@ def _shown(watches: Sequence[Watch]) -> str:
     done, total = sum(len(watch.ended) for watch in watches), sum(len(watch.collected) for watch in watches)
     current = next((watch.current for watch in watches if watch.current), "")
     return f"{done}/{total}  {current}" if total else "collecting"
+
+
+def last_lines(test_id: str, test: CollectedTest | None, run: SuiteRun) -> str:
+    """The expected behaviour, the page to read, and the command that reproduces the failure."""
+    lines = []
+    if test is not None and test.title:
+        lines.append(f"Expected: {test.title}")
+    if test is not None and test.capability:
+        lines += [f"Capability: {test.capability}", f"Read: {docs_page(test.capability)}"]
+    # The tests of the suite upstream lie elsewhere, so that pytest does not find them by their ids.
+    chosen = [run.suite, *run.options, "--id", test_id] if run.suite == "upstream" else [test_id]
+    command = shlex.join(["python", "-m", "pytest", *chosen, "--device", run.device])
+    return "\n".join([*lines, f"Reproduce (from the suites folder): {command}"])

@@ -13,7 +13,7 @@ from e2e.packages import list_wheels, serve
 from misbehaving import stub_torch_wheel, write_device
 from unit.samples import plan, run
 
-from ootci.history.nightly_search import conclude
+from ootci.history.bisection import conclude
 from ootci.history.store import History
 from ootci.model.bisection import Bisection, Step, StepResult
 from ootci.model.device import load_device

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from unit.stages.smoke_run import Played, clock, fake_python, smoke_run
 
 from ootci.adapters.terminal import Progress
 from ootci.model import event
 from ootci.stages.test import again
-from ootci.stages.test.again import LaterAttempts
+from ootci.stages.test.again import LaterAttempts, find_culprit
 from ootci.stages.test.supervisor import Supervisor, supervise
 
 
@@ -155,3 +157,57 @@ def test_a_crash_that_a_test_before_it_leaves_behind_is_no_flake(play: Play) -> 
 def test_a_second_attempt_that_the_suite_s_time_cut_off_is_none(play: Play) -> None:
     played = play(_tests("a", a="failed"), ["collect a", "start a", "hang"], seconds=0.2)
     assert (played.flaky, played.later) == (frozenset(), {})
+
+
+ENOUGH = 40
+
+
+class Device:
+    """One that crashes in the last test once all of some tests have run before it."""
+
+    def __init__(self, guilty: frozenset[str]) -> None:
+        self.guilty = guilty
+        self.runs: list[tuple[str, ...]] = []
+
+    def __call__(self, tests: Sequence[str]) -> bool:
+        self.runs.append(tuple(tests))
+        return bool(self.guilty) and self.guilty <= set(tests)
+
+
+def _names(count: int) -> list[str]:
+    return [f"t{number}" for number in range(count)]
+
+
+@given(st.data(), st.integers(1, 700))
+def test_one_guilty_test_is_found_wherever_it_is(data: st.DataObject, count: int) -> None:
+    before = _names(count)
+    guilty = data.draw(st.sampled_from(before))
+    device = Device(frozenset({guilty}))
+    assert find_culprit(before, device, ENOUGH) == (guilty,)
+    assert (guilty,) in device.runs
+
+
+@given(st.data(), st.integers(1, 60), st.integers(0, 12))
+def test_what_is_named_was_seen_to_bring_the_crash_about_and_the_budget_is_kept(
+    data: st.DataObject, count: int, runs: int
+) -> None:
+    before = _names(count)
+    device = Device(frozenset(data.draw(st.sets(st.sampled_from(before), max_size=3))))
+    found = find_culprit(before, device, runs)
+    assert len(device.runs) <= runs
+    if found is not None:
+        assert device.guilty <= set(found)
+        assert found in device.runs
+
+
+def test_a_crash_that_nothing_repeats_has_no_culprit() -> None:
+    device = Device(frozenset())
+    assert find_culprit(_names(100), device, ENOUGH) is None
+    assert [len(tests) for tests in device.runs] == [1, 8, 64, 100]
+    assert find_culprit([], device, ENOUGH) is None
+
+
+def test_the_nearest_tests_are_tried_first() -> None:
+    device = Device(frozenset({"t999"}))
+    assert find_culprit(_names(1000), device, ENOUGH) == ("t999",)
+    assert device.runs == [("t999",)]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from unit.render.pages import read
 from unit.samples import device, night, plan, run
 
-from ootci.history.failing import failing_before
+from ootci.history.nights import failing_before
 from ootci.history.store import History
 from ootci.model.build import StageStatus
 from ootci.model.outcome import FAILURES, Attempt, Counts, Outcome, OutcomeName

@@ -16,9 +16,10 @@ from unit.stages.smoke_run import Played, clock, fake_python, smoke_run
 from ootci.adapters import process
 from ootci.adapters.terminal import Progress
 from ootci.errors import ToolMissing
+from ootci.model.event import CollectedTest
 from ootci.stages.test import supervisor
 from ootci.stages.test.suite_run import SuiteRun
-from ootci.stages.test.supervisor import Supervisor, supervise
+from ootci.stages.test.supervisor import Supervisor, last_lines, supervise
 
 
 @pytest.fixture
@@ -308,3 +309,31 @@ def test_a_python_that_is_gone_is_told_as_such(suite: SuiteRun) -> None:
 def test_a_test_that_failed_and_then_passed_has_failed(suite: SuiteRun) -> None:
     played = _play(suite, ["collect a", "start a", "end a=failed", "end a=passed", "finish 1"])
     assert (played.outcomes, played.end.failed) == ({"a": "failed"}, ("a",))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> SuiteRun:
+    """The suite smoke."""
+    return smoke_run(tmp_path)
+
+
+def test_it_says_what_was_expected_and_where_to_read_on(run: SuiteRun) -> None:
+    test = CollectedTest(id="smoke/a.py::b[c d]", suite="smoke", capability="rng", title="Numbers repeat.")
+    assert last_lines(test.id, test, run).splitlines() == [
+        "Expected: Numbers repeat.",
+        "Capability: rng",
+        "Read: docs/capabilities/rng.md",
+        "Reproduce (from the suites folder): python -m pytest 'smoke/a.py::b[c d]' --device dev",
+    ]
+
+
+def test_what_nothing_is_known_of_can_be_seen_again(run: SuiteRun) -> None:
+    assert last_lines("a", None, run) == "Reproduce (from the suites folder): python -m pytest a --device dev"
+
+
+def test_a_test_from_a_checkout_is_named_by_an_option(run: SuiteRun) -> None:
+    upstream = replace(run, suite="upstream", options=("--upstream-tests=/t", "--upstream-allow=/a"))
+    assert last_lines("upstream/x.py::A::b", None, upstream) == (
+        "Reproduce (from the suites folder): "
+        "python -m pytest upstream --upstream-tests=/t --upstream-allow=/a --id upstream/x.py::A::b --device dev"
+    )

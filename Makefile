@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help nightly test test-deep bench performance lint lint-device schema docs site screenshot requirements doctor clean
+.PHONY: help nightly test test-deep bench performance lint lint-device schema docs site screenshot requirements doctor clean owners
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ lint-device: $(VENV)/development ## Check the types of the device suites against
 
 schema: $(VENV)/tool ## Write devices/device.schema.json again, from the model
 	$(BIN)/ootci device schema > devices/device.schema.json
+
+owners: $(VENV)/tool ## Write .github/CODEOWNERS again, from the device files
+	$(BIN)/ootci device owners > .github/CODEOWNERS
 
 # Not --quiet: MkDocs would then count no warning, and not be strict.
 docs: $(VENV)/development ## Build the documentation site into .ootci/docs

@@ -1,4 +1,4 @@
-"""``ootci device list`` and ``ootci device show``: the device files as they are registered."""
+"""``ootci device list``, ``show`` and ``owners``: the device files as they are registered."""
 
 from __future__ import annotations
 
@@ -71,3 +71,18 @@ def check(files: tuple[Path, ...], online: bool, output_format: str, folders: Fo
     review = Review(files=tuple(checked(path, rest)[0] for path in paths))
     show(review, output_format, lambda markdown: review_answer(review) if markdown else "\n".join(review_lines(review)))
     sys.exit(EXIT_FINE if review.is_good else EXIT_INPUT)
+
+
+@click.command("owners", short_help="Print CODEOWNERS, made from the device files.")
+@folder_options("devices")
+def owners_command(folders: Folders) -> None:
+    """Print GitHub's file CODEOWNERS: the maintainers of each device own its file and its folder.
+
+    `make owners` writes it to .github/CODEOWNERS. GitHub ignores an owner who may not write to the repository.
+    """
+    lines = ["# Made from the device files by `make owners`."]
+    owned: dict[str, str] = {}
+    for item in folders.registry():
+        place, owners = item.path.as_posix(), " ".join(item.device.maintainers)
+        owned |= {f"/{place}": owners, f"/{place.removesuffix(item.path.suffix)}/": owners}
+    show_text("\n".join([*lines, *(f"{place} {owners}" for place, owners in owned.items())]))

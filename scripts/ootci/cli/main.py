@@ -68,6 +68,7 @@ RELAY = {"report": "relay:report"}
 DEVICE = {
     "list": "device:list_command",
     "show": "device:show_command",
+    "owners": "device:owners_command",
     "schema": "reference:device_schema_command",
     "new": "device_new:new",
     "check": "device:check",

@@ -13,6 +13,7 @@ from commands import Nightly, Tool, run_command, with_smoke_only
 from drawn import deep
 
 from ootci.history.store import History
+from ootci.stages.render.failures import reproduce
 
 pytestmark = [pytest.mark.torch, pytest.mark.long]
 
@@ -97,6 +98,13 @@ def test_the_second_time_nothing_is_built_again(openreg_nightly: Nightly) -> Non
     for stage in ("fetch", "build"):
         assert re.search(rf"{stage}\s+passed\s+[\d.]+ s  nothing changed", openreg_nightly.second.err)
     assert len(History(openreg_nightly.folder / "data").plans()) == 2
+
+
+def test_the_command_that_pages_print_runs_one_test_again(openreg_nightly: Nightly) -> None:
+    run = _json(openreg_nightly.run / "run.json")
+    test = next(item["id"] for item in run["outcomes"] if item["id"].startswith("smoke/") and "[" in item["id"])
+    again = run_command(["bash", "-c", reproduce(test, "openreg") or "false"], openreg_nightly.folder)
+    assert (again.code, "1 passed" in again.out) == (0, True), again.out + again.err
 
 
 def test_the_device_file_is_checked(openreg_nightly: Nightly) -> None:

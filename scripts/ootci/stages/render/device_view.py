@@ -6,16 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ootci.history.stored import StoredRun
+from ootci.model.cluster import Cluster
 from ootci.model.device import BadRange, Device, bad_range
 from ootci.model.plan import Plan
 from ootci.model.run import Run
 from ootci.model.verdict import ChangeName, DeviceVerdict, KnownFailureState
 
+from .card import Card, card
 from .changes import ChangeGroup, change_groups
 from .facts import Fact, TorchView, contacts, device_facts, torch_view
 from .links import device_path, folder_name
 from .nights import NightRow, NightsOf, in_words, night_grid, night_rows
-from .run_view import CountRow, RunView, run_view
+from .run_view import RunView, run_view
 from .status import CHANGES, KNOWN, VERDICTS, WHERE, Status
 from .words import changed, day, many
 
@@ -65,16 +67,12 @@ class Glance:
     Attributes:
         passed: passed tests of executed ones, of the required suites; None where nothing was executed.
         tallies: new, known, flaky and fixed tests; none where there is no run.
-        capabilities: each with what its tests say together.
-        more: capabilities that are not named.
         nights: the last ``NIGHTS`` nights that concerned the device; None before the first.
 
     """
 
     passed: str | None
     tallies: tuple[Tally, ...]
-    capabilities: tuple[CountRow, ...]
-    more: int
     nights: NightsOf | None
 
 
@@ -91,6 +89,7 @@ class DevicePage:
     torch: TorchView | None
     run: RunView | None
     glance: Glance
+    card: Card | None
     run_href: str | None
     changes: tuple[ChangeGroup, ...]
     has_run_before: bool
@@ -140,6 +139,8 @@ def device_page(
     pages: Sequence[RunPage],
     run: Run | None,
     plan: Plan | None,
+    cluster: Cluster | None = None,
+    address: str | None = None,
 ) -> DevicePage:
     """A device's page.
 
@@ -149,6 +150,8 @@ def device_page(
         pages: every page of its runs.
         run: the run that the verdict was derived from; tests that passed may be left out of it.
         plan: the nightly of that run.
+        cluster: the failures that most of what is wrong with it is part of.
+        address: where the site is published, if that is known.
 
     """
     page = judged_page(pages, verdict)
@@ -168,6 +171,7 @@ def device_page(
         torch=torch_view(verdict.torch_request, verdict.torch) if verdict.torch_request else None,
         run=view,
         glance=glance(verdict, view, device.bad_ranges, hrefs),
+        card=card(device, verdict, run, cluster, address),
         run_href=f"{page.folder}/index.html" if page else None,
         changes=changes,
         has_run_before=len(hrefs) > 1,
@@ -199,8 +203,6 @@ def glance(verdict: DeviceVerdict, run: RunView | None, ranges: Sequence[BadRang
     return Glance(
         passed=str(verdict.counts.pass_rate) if run is not None and verdict.counts.executed else None,
         tallies=_tallies(verdict, run) if run is not None else (),
-        capabilities=run.capabilities if run is not None else (),
-        more=run.capabilities_more if run is not None else 0,
         nights=grid.row(verdict, pages, ranges) if verdict.history else None,
     )
 

@@ -113,8 +113,10 @@ def _said(text: str | None, device: str) -> list[str]:
 
 
 def reproduce(test_id: str, device: str) -> str | None:
-    """The command that runs one test again, from the repository's top folder; None for a suite that a vendor brings."""
+    """The command that runs one test again, in a checkout in which the device's nightly ran; None for a suite that a
+    vendor brings.
+    """
     if test_id.partition("/")[0] not in OURS:
         return None
-    test = shlex.quote(one_line(test_id))
-    return f"cd tests/device && python -m pytest {test} --device {shlex.quote(device)}"
+    test, name = shlex.quote(f"tests/device/{one_line(test_id)}"), shlex.quote(device)
+    return f".ootci/envs/{name}/bin/python -m pytest {test} --device {name}"

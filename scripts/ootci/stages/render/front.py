@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import urlencode
 
-from ootci.model.cluster import Cause, Cluster
+from ootci.model.cluster import Cluster
 from ootci.model.device import Device, RegisteredDevice, Tier
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, VerdictName, Verdicts
 
+from .card import bisect_command, pytorch_issue
 from .facts import TorchView, torch_view
-from .failures import reproduce
-from .links import cluster_path, folder_name
+from .links import folder_name
 from .nights import NightGrid, NightsOf, last_nightlies, night_grid, with_marks
 from .status import GATE, NIGHTS, SEVERITY, VERDICTS, Status
 from .text import one_line
-from .words import day
-
-NEW_ISSUE = "https://github.com/pytorch/pytorch/issues/new"
-TITLE_LIMIT = 120
-ISSUE_DEVICES = 10
-"""Devices that the text of a new issue names: it travels in an address, and servers refuse long ones."""
 
 
 @dataclass(frozen=True)
@@ -159,8 +151,8 @@ def front_page(
         last_good=max((part.last_passed.date for part in first.devices if part.last_passed), default=None)
         if first
         else None,
-        bisect=_bisect(first) if first else None,
-        issue=_issue(first, verdicts, address) if first else None,
+        bisect=bisect_command(first.devices) if first else None,
+        issue=pytorch_issue(first, address) if first else None,
         grid=grid,
         rows=rows,
         groups=_groups(rows),
@@ -198,31 +190,6 @@ def _groups(rows: Sequence[DeviceRow]) -> tuple[Group, ...]:
         group("Paused", "idle", lambda found: found.verdict is VerdictName.PAUSED, is_folded=True),
     )
     return tuple(group for group in groups if group.runs)
-
-
-def _bisect(cluster: Cluster) -> str | None:
-    for part in cluster.devices:
-        for test in part.first:
-            if part.last_passed is not None and reproduce(test, part.device):
-                return f"ootci bisect {shlex.quote(part.device)} {shlex.quote(one_line(test))}"
-    return None
-
-
-def _issue(cluster: Cluster, verdicts: Verdicts, address: str | None) -> str | None:
-    if cluster.cause not in (Cause.UPSTREAM, Cause.SUSPECTED_UPSTREAM):
-        return None
-    text = one_line(cluster.text, TITLE_LIMIT)
-    devices = ", ".join(one_line(part.device, 60) for part in cluster.devices[:ISSUE_DEVICES])
-    if len(cluster.devices) > ISSUE_DEVICES:
-        devices += f" and {len(cluster.devices) - ISSUE_DEVICES} more"
-    lines = [
-        f"Out-of-tree devices that fail alike since {day(cluster.since.date)}: {devices}.",
-        f"Error: `{text}`",
-        f"Commits: {one_line(cluster.commits, 60)}" if cluster.commits else "Commits: not known",
-        one_line(cluster.reason),
-    ]
-    lines += [f"Evidence: {address}{cluster_path(cluster.signature.id)}"] if address else []
-    return f"{NEW_ISSUE}?{urlencode({'title': text, 'body': chr(10).join(lines)})}"
 
 
 def verdict_of_each(registry: Sequence[RegisteredDevice], verdicts: Verdicts) -> dict[str, DeviceVerdict]:

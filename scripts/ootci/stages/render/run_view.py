@@ -36,6 +36,31 @@ class CountRow:
 
 
 @dataclass(frozen=True)
+class CapabilityRow:
+    """The tests of a capability.
+
+    Attributes:
+        name: id of the capability.
+        status: what they say together.
+        passed: how many passed.
+        asked: how many apply: all but those that say why they do not.
+        others: those that did not pass, by outcome, as text.
+
+    """
+
+    name: str
+    status: Status
+    passed: int
+    asked: int
+    others: str
+
+    @property
+    def share(self) -> int:
+        """Percent of them that passed, rounded down."""
+        return 100 * self.passed // self.asked if self.asked else 0
+
+
+@dataclass(frozen=True)
 class TestList:
     """Tests that are only named."""
 
@@ -81,7 +106,7 @@ class RunView:
     torch: TorchView
     facts: tuple[Fact, ...]
     suites: tuple[CountRow, ...]
-    capabilities: tuple[CountRow, ...]
+    capabilities: tuple[CapabilityRow, ...]
     capabilities_more: int
     findings: tuple[Finding, ...]
     failures_total: int
@@ -160,11 +185,19 @@ def _suites(run: Run) -> tuple[CountRow, ...]:
     return tuple(rows)
 
 
-def capability_rows(capabilities: Sequence[CapabilityCounts]) -> tuple[CountRow, ...]:
+def capability_rows(capabilities: Sequence[CapabilityCounts]) -> tuple[CapabilityRow, ...]:
     """What the tests of each capability say together, by name."""
     return tuple(
-        CountRow(one_line(item.capability, 60), item.counts, works(item)) for item in capabilities if item.capability
+        CapabilityRow(one_line(item.capability, 60), works(item), item.counts.passed, item.asked, _others(item.counts))
+        for item in capabilities
+        if item.capability
     )
+
+
+def _others(counts: Counts) -> str:
+    """The outcomes of the tests that did not pass: ``3 failed, 1 skipped``."""
+    named = [(name, getattr(counts, name.value)) for name in OutcomeName if name is not OutcomeName.PASSED]
+    return ", ".join(f"{count} {OUTCOMES[name].word}" for name, count in named if count)
 
 
 _OF_TORCH: Mapping[Status, str] = {

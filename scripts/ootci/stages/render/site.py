@@ -20,7 +20,7 @@ from ootci.resources import dashboard_folder
 from .device_view import RunPage, by_nightly, device_page, judged_page, last_report, run_pages
 from .documentation import documentation_files, require_documentation
 from .facts import age_when_taken
-from .front import front_page, verdict_of_each
+from .front import front_page, main_clusters, verdict_of_each
 from .links import device_path
 from .looks import PageMaker, with_style
 from .machines import machine_files
@@ -48,6 +48,7 @@ from .pages.published import API
 from .pages.registry import registry_page
 from .pages.run_files import RUNS, runs_file
 from .pages.runs import RunPages
+from .pages.test_nights import recent_failures
 from .pages.trends import TrendRow, trend_row, trends_page
 from .permalinks import site_address, with_sitemap
 from .places import Places
@@ -114,6 +115,7 @@ class _Pages:
         self._plans = {plan.id: plan for plan in history.plans()}
         self._places = Places(history.tests)
         self._clusters = Clusters(registry, verdicts)
+        self._main = main_clusters(verdicts)
         found = self._clusters
         maker.know(self._places.of, found.alike, found.is_first_run, found.control)
         self._ages: dict[str, str] = {}
@@ -149,6 +151,7 @@ class _Pages:
     def _device(self, device: Device, verdict: DeviceVerdict) -> Iterator[File]:
         name = device.name
         pages = run_pages(self._history.stored_runs(name))
+        plans = tuple(self._plans.values())
         counting = by_nightly(pages)
         self._reports_of[name] = night_reports(name, pages, self._plans)
         last = last_report(pages)
@@ -168,11 +171,16 @@ class _Pages:
             self._capabilities[name] = run.capabilities
             if age := age_when_taken(run):
                 self._ages[name] = age
-        shown = device_page(device, verdict, pages, run, plan)
+        shown = device_page(device, verdict, pages, run, plan, self._main.get(name), self._pages.canonical(""))
         self._reported[name] = self._clusters.reported(shown, self._paths[name])
         tested = operators_of(run.outcomes) if run is not None else None
         coverage = self._coverage[name] = device_coverage(run, tested)
-        values = {"stage": self._clusters.of_stage(verdict), "coverage": coverage}
+        lately = (
+            recent_failures(self._lives[-1].found, plans, self._paths[name], self._history.tests, self._places)
+            if pages
+            else None
+        )
+        values = {"coverage": coverage, "lately": lately}
         yield self._pages.show(device_path(name), "device.html", page=shown, **values)
         operators = device_operators_file(name, coverage, tested, judged.path if judged is not None else None)
         yield from device_operators_page(self._pages, operators, coverage)

@@ -64,7 +64,7 @@ def test_a_device_that_is_newly_broken_is_named_with_its_tests(sampled: Sample) 
     assert row[8] == f"night-{name}, torch 2.14.0.dev20261101+cpu"
     assert f"<summary>{name}: 31 new failures</summary>" in text
     assert "- <code>integration/test&#95;x.py::test&#95;19</code>\n- and 11 more\n" in text
-    assert f"pytest integration/test&#95;x.py::test&#95;0 --device {name}</code>" in text
+    assert f"pytest tests/device/integration/test&#95;x.py::test&#95;0 --device {name}</code>" in text
 
 
 def test_without_an_address_no_link_is_made(sampled: Sample) -> None:

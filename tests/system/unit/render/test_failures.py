@@ -66,7 +66,9 @@ def test_a_failure_of_a_vendors_suite_leads_to_the_device_file_and_not_to_our_py
     }
     assert found.pop("mine/t.test_x::test_y") == []
     assert found == {
-        "integration/test_x.py::b": ["cd tests/device && python -m pytest integration/test_x.py::b --device dev"]
+        "integration/test_x.py::b": [
+            ".ootci/envs/dev/bin/python -m pytest tests/device/integration/test_x.py::b --device dev"
+        ]
     }
 
 

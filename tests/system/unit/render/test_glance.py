@@ -35,14 +35,14 @@ def test_what_is_new_is_one_click_away(site: Path) -> None:
     assert new.attributes["href"] == "#failures"
 
 
-def test_every_capability_has_its_tick_and_what_does_not_work_says_so(site: Path) -> None:
-    ticks = told(site, "borealis")["Capabilities"].find("span", class_="tick")
-    texts = {tick.one("bdi").text: tick.text for tick in ticks}
-    assert set(CAPABILITIES) < set(texts)
-    assert texts["views"] == "views 3 failing"
-    assert texts["autograd"] == "autograd works"
-    shapes = {tick.one("bdi").text: tick.one("use").attributes["href"] for tick in ticks}
-    assert (shapes["views"], shapes["autograd"]) == ("#cross", "#check")
+def test_every_capability_has_its_meter_and_what_does_not_work_says_so(site: Path) -> None:
+    rows = read(site / "d" / "borealis" / "index.html").one("ul", class_="meters").find("li")
+    meters = {row.one("bdi").text: row for row in rows}
+    assert set(CAPABILITIES) < set(meters)
+    assert meters["views"].text.endswith("3 failing 3 failed")
+    assert meters["autograd"].text.endswith("works")
+    shares = {name: int(row.one("rect", class_="full").attributes["width"]) for name, row in meters.items()}
+    assert shares["views"] < shares["autograd"] == 100
 
 
 def test_the_last_nights_in_a_row_and_in_words(site: Path) -> None:

@@ -69,8 +69,8 @@ def test_nights_in_words_keep_their_order() -> None:
 )
 def test_the_command_keeps_a_test_id_one_word(test: str) -> None:
     words = shlex.split(reproduce(test, "openreg") or "")
-    assert words[:6] == ["cd", "tests/device", "&&", "python", "-m", "pytest"]
-    assert words[6:] == [" ".join(test.split()), "--device", "openreg"]
+    assert words[:3] == [".ootci/envs/openreg/bin/python", "-m", "pytest"]
+    assert words[3:] == [f"tests/device/{' '.join(test.split())}", "--device", "openreg"]
 
 
 @pytest.mark.parametrize("test", ["mine/tests.test_x::test_y", "smokey/test_x.py::test_y", "--help"])

@@ -12,7 +12,7 @@ from pydantic import Field
 from ootci.model.cluster import Cause, Cluster
 from ootci.model.device import RegisteredDevice, Tier
 from ootci.model.record import Time
-from ootci.model.verdict import DeviceVerdict, Verdicts
+from ootci.model.verdict import Verdicts
 
 from ..device_view import DevicePage
 from ..links import cluster_path, device_path
@@ -108,20 +108,6 @@ class Clusters:
             for item in self._verdicts.clusters
             for name in item.names
         }
-
-    def of_stage(self, verdict: DeviceVerdict) -> Alike | None:
-        """The cluster of the stage at which a device broke; None where tests failed, or nothing."""
-        if verdict.broke_at is None:
-            return None
-        broke = (verdict.device, verdict.broke_at)
-        return next(
-            (
-                self.alike[cluster.signature.id]
-                for cluster in self._verdicts.clusters
-                if any((part.device, name) == broke for part in cluster.devices for name in part.first)
-            ),
-            None,
-        )
 
     def is_first_run(self, cluster: Cluster) -> bool:
         """Whether it is from first runs only, so that nobody knows since when it fails."""

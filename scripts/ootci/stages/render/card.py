@@ -1,0 +1,194 @@
+"""The card of a failure: what broke, since when, whose it is, and how to reproduce it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from ootci.model.cluster import Cause, Cluster, ClusterDevice
+from ootci.model.device import Device
+from ootci.model.outcome import FAILURES
+from ootci.model.run import Run
+from ootci.model.spell import Mark
+from ootci.model.torch_build import Channel, TorchRequest
+from ootci.model.verdict import BROKEN, DeviceVerdict
+
+from .failures import reproduce
+from .links import cluster_path, web_address
+from .status import VERDICTS
+from .text import one_line
+from .words import day, many
+
+NEW_ISSUE = "https://github.com/pytorch/pytorch/issues/new"
+TITLE_LIMIT = 120
+ISSUE_DEVICES = 10
+"""Devices that the text of a new issue names: it travels in an address, and servers refuse long ones."""
+_ISSUES = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/issues/?")
+_SOURCE = re.compile(r"(https://github\.com/[\w.-]+/[\w.-]+?)(\.git)?/?")
+_NIGHT = re.compile(r"\.dev(\d{4})(\d{2})(\d{2})")
+
+
+@dataclass(frozen=True)
+class Range:
+    """What changed between two nights: a few words, and the page that lists it where there is one."""
+
+    text: str
+    href: str | None
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a person has to know of a broken device before anything else.
+
+    Attributes:
+        headline: what broke.
+        again: what came of the new failures when they were run again; None where none was.
+        cluster: the failures that it is a part of; None where nothing tells.
+        first_bad: the first night of those failures.
+        last_good: the last night before; None where none is known.
+        plugin_changed: whether the plugin changed in between; None where that cannot be told.
+        plugin: its commits or versions; None where they are not known.
+        commands: what reproduces it, in a checkout of this repository.
+        bisect: the command that finds the first bad nightly; None where no test of ours shows it.
+        issue: an address that opens an issue with the text filled in; None where nobody is named.
+        where: who takes it.
+
+    """
+
+    headline: str
+    again: str | None
+    cluster: Cluster | None
+    first_bad: Mark | None
+    last_good: Mark | None
+    plugin_changed: bool | None
+    plugin: Range | None
+    commands: tuple[str, ...]
+    bisect: str | None
+    issue: str | None
+    where: str
+
+
+def card(
+    device: Device, verdict: DeviceVerdict, run: Run | None, cluster: Cluster | None, address: str | None
+) -> Card | None:
+    """The card of a device; None where it is not broken.
+
+    Args:
+        device: the device.
+        verdict: what the judge found.
+        run: the run that the verdict was derived from.
+        cluster: the failures that most of it is part of.
+        address: where the site is published, if that is known.
+
+    """
+    if verdict.verdict not in BROKEN:
+        return None
+    part = next((item for item in cluster.devices if item.device == device.name), None) if cluster else None
+    upstream = cluster is None or cluster.cause in _UPSTREAM
+    return Card(
+        headline=_headline(verdict),
+        again=_again(run) if run else None,
+        cluster=cluster,
+        first_bad=part.since if part else None,
+        last_good=part.last_passed if part else None,
+        plugin_changed=part.plugin_changed if part else None,
+        plugin=_plugin(device, part) if part else None,
+        commands=_commands(device, verdict.torch_request, part),
+        bisect=bisect_command((part,)) if part else None,
+        issue=pytorch_issue(cluster, address) or _vendor_issue(device, cluster, address) if cluster else None,
+        where="PyTorch" if upstream else "the vendor",
+    )
+
+
+def bisect_command(parts: Iterable[ClusterDevice]) -> str | None:
+    """The command that finds the nightly on which the first test of ours began to fail; None where there is none."""
+    for part in parts:
+        for test in part.first:
+            if part.last_passed is not None and reproduce(test, part.device):
+                return f"ootci bisect {shlex.quote(part.device)} {shlex.quote(one_line(test))}"
+    return None
+
+
+def pytorch_issue(cluster: Cluster, address: str | None) -> str | None:
+    """The address that opens an issue at PyTorch with the text filled in; None where PyTorch is not suspected."""
+    return f"{NEW_ISSUE}?{_text_of_issue(cluster, address)}" if cluster.cause in _UPSTREAM else None
+
+
+_UPSTREAM = (Cause.UPSTREAM, Cause.SUSPECTED_UPSTREAM)
+
+
+def _vendor_issue(device: Device, cluster: Cluster, address: str | None) -> str | None:
+    """Where the vendor takes issues; the text is filled in where that is GitHub."""
+    place = web_address(device.links.issues)
+    if place is not None and _ISSUES.fullmatch(place):
+        return f"{place.rstrip('/')}/new?{_text_of_issue(cluster, address)}"
+    return place
+
+
+def _text_of_issue(cluster: Cluster, address: str | None) -> str:
+    text = one_line(cluster.text, TITLE_LIMIT)
+    devices = ", ".join(one_line(part.device, 60) for part in cluster.devices[:ISSUE_DEVICES])
+    if len(cluster.devices) > ISSUE_DEVICES:
+        devices += f" and {len(cluster.devices) - ISSUE_DEVICES} more"
+    lines = [
+        f"Out-of-tree devices that fail alike since {day(cluster.since.date)}: {devices}.",
+        f"Error: `{text}`",
+        f"Commits: {one_line(cluster.commits, 60)}" if cluster.commits else "Commits: not known",
+        one_line(cluster.reason),
+    ]
+    lines += [f"Evidence: {address}{cluster_path(cluster.signature.id)}"] if address else []
+    return urlencode({"title": text, "body": "\n".join(lines)})
+
+
+def _headline(verdict: DeviceVerdict) -> str:
+    if verdict.new_failures and verdict.is_first:
+        return f"{many(verdict.new_failures, 'failure')} since the first run"
+    if verdict.new_failures:
+        return many(verdict.new_failures, "new failure")
+    return VERDICTS[verdict.verdict].word.capitalize()
+
+
+def _again(run: Run) -> str | None:
+    """What came of the failing tests that were run again."""
+    tried = [item for item in run.outcomes if item.outcome in FAILURES and item.attempts]
+    if not tried:
+        return None
+    failed = sum(item.attempts[-1].outcome in FAILURES for item in tried)
+    return f"{failed} of {len(tried)} failed again when run alone"
+
+
+def _plugin(device: Device, part: ClusterDevice) -> Range | None:
+    """The plugin's commits, or its versions, between the last good night and the first bad one."""
+    before, after = part.last_passed, part.since
+    if before is None or not part.plugin_changed:
+        return None
+    if before.plugin_commit and after.plugin_commit and before.plugin_commit != after.plugin_commit:
+        ends = [one_line(commit, 60) for commit in (before.plugin_commit, after.plugin_commit)]
+        source = _SOURCE.fullmatch(device.plugin.git.url) if device.plugin.git else None
+        href = web_address(f"{source[1]}/compare/{ends[0]}...{ends[1]}") if source else None
+        return Range("...".join(end[:7] for end in ends), href)
+    if before.plugin_version and after.plugin_version and before.plugin_version != after.plugin_version:
+        return Range(f"{one_line(before.plugin_version, 40)} to {one_line(after.plugin_version, 40)}", None)
+    return None
+
+
+def _commands(device: Device, request: TorchRequest | None, part: ClusterDevice | None) -> tuple[str, ...]:
+    """Commands that make the same environment, and run the first failing test in it."""
+    torch = _torch(request) if request else None
+    first = f"make nightly DEVICE={device.name}" + (f" TORCH={shlex.quote(torch)}" if torch else "")
+    tests = (reproduce(test, device.name) for test in part.first) if part else iter(())
+    again = next((command for command in tests if command), None)
+    return (first, again) if again else (first,)
+
+
+def _torch(request: TorchRequest) -> str | None:
+    """What asks for the same torch; None where nothing does."""
+    night = _NIGHT.search(request.version or "")
+    if request.channel is Channel.NIGHTLY:
+        return f"nightly@{'-'.join(night.groups())}" if night else None
+    if request.channel is Channel.RELEASE and request.version:
+        return one_line(request.version, 60).partition("+")[0]
+    return None

@@ -1,0 +1,96 @@
+"""The card of a failure: what reproduces it, and what changed in the plugin."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+from unit.render.sample_clusters import CLUSTERS
+from unit.samples import device as a_device
+
+from ootci.model.cluster import Cause, Cluster, ClusterDevice
+from ootci.model.spell import Mark
+from ootci.model.torch_build import Channel, TorchRequest
+from ootci.model.verdict import DeviceVerdict, VerdictName
+from ootci.stages.render.card import Card, card
+
+NIGHT = datetime(2026, 11, 20, tzinfo=timezone.utc)
+TEST = "integration/test_x.py::test_y"
+
+
+def made(
+    verdict: VerdictName = VerdictName.REGRESSED,
+    before: dict[str, Any] | None = None,
+    after: dict[str, Any] | None = None,
+    request: TorchRequest | None = None,
+    cause: Cause = Cause.PLUGIN,
+) -> Card | None:
+    part = ClusterDevice(
+        device="dev",
+        is_reference=False,
+        tests=1,
+        new=1,
+        first=(TEST,),
+        plugin_changed=True,
+        since=Mark(plan_id="b", date=NIGHT, **(after or {})),
+        last_passed=Mark(plan_id="a", date=NIGHT, **before) if before is not None else None,
+    )
+    cluster = Cluster(
+        signature=CLUSTERS[0].signature, plan_id="b", cause=cause, reason="why", devices=(part,), since=part.since
+    )
+    found = DeviceVerdict(device="dev", verdict=verdict, reason="x", new_failures=1, torch_request=request)
+    return card(a_device("dev").device, found, None, cluster, None)
+
+
+def request(channel: Channel, version: str | None) -> TorchRequest:
+    return TorchRequest(wanted="x", wanted_channel=channel, channel=channel, version=version)
+
+
+@pytest.mark.parametrize("verdict", [VerdictName.OK, VerdictName.UNSTABLE, VerdictName.NO_DATA, VerdictName.PAUSED])
+def test_what_is_not_broken_has_none(verdict: VerdictName) -> None:
+    assert made(verdict) is None
+
+
+@pytest.mark.parametrize(
+    ("channel", "version", "torch"),
+    [
+        (Channel.NIGHTLY, "2.15.0.dev20261120+cpu", " TORCH=nightly@2026-11-20"),
+        (Channel.RELEASE, "2.13.0+cpu", " TORCH=2.13.0"),
+        (Channel.WHEEL, "2.16.0a0", ""),
+        (Channel.RELEASE, None, ""),
+    ],
+)
+def test_the_commands_ask_for_the_same_torch_and_run_the_first_test(
+    channel: Channel, version: str | None, torch: str
+) -> None:
+    found = made(request=request(channel, version))
+    assert found is not None
+    assert found.commands == (
+        f"make nightly DEVICE=dev{torch}",
+        f".ootci/envs/dev/bin/python -m pytest tests/device/{TEST} --device dev",
+    )
+
+
+def test_the_plugin_s_commits_and_else_its_versions_are_named() -> None:
+    versions = made(before={"plugin_version": "1.0"}, after={"plugin_version": "1.1"})
+    assert versions is not None
+    assert versions.plugin is not None
+    assert (versions.plugin.text, versions.plugin.href) == ("1.0 to 1.1", None)
+    commits = made(before={"plugin_commit": "a" * 40}, after={"plugin_commit": "b" * 40})
+    assert commits is not None
+    assert commits.plugin is not None
+    assert commits.plugin.text == "aaaaaaa...bbbbbbb"
+    unknown = made()
+    assert unknown is not None
+    assert unknown.plugin is None
+
+
+def test_a_bisection_needs_a_good_night_and_an_issue_a_suspect() -> None:
+    good = made(before={}, cause=Cause.UPSTREAM)
+    assert good is not None
+    assert good.bisect == f"ootci bisect dev {TEST}"
+    assert (good.issue or "").startswith("https://github.com/pytorch/pytorch/issues/new?title=")
+    bad = made()
+    assert bad is not None
+    assert (bad.bisect, bad.where) == (None, "the vendor")

@@ -22,6 +22,7 @@ _GROUPS = {
     "FILE": "files between the stages",
     "CLI": "options",
     "TORCH": "getting torch",
+    "WHEEL": "wheels that are read",
     "BIS": "bisection",
     "RUN": "naming a run",
     "PULL": "pull requests",

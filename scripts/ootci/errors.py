@@ -186,6 +186,15 @@ class TorchWheelMissing(InputError):
     remedy = "Check the path, and that the file is a whole wheel of torch for this Python, named as it was built."
 
 
+class WheelRefused(InputError):
+    id = "WHEEL-001"
+    meaning = "A wheel that was to be read is damaged, is not what its name says, or is built to harm who reads it."
+    remedy = (
+        "Download the wheel again. If it is refused again, tell its publisher: links, paths that lead out of the "
+        "wheel, and members of several gigabytes are refused on purpose."
+    )
+
+
 class TorchNotBuilt(InfrastructureError):
     id = "TORCH-004"
     meaning = "No wheel of torch came of a ref or pull request: its sources cannot be had, or do not build."

@@ -94,6 +94,7 @@ COMMANDS = {
     "watch": "alert:watch",
     "home": "setup:home_command",
     "setup": "setup:setup_command",
+    "compat": "compat:compat_command",
     "diff": "diff:diff",
     "bisect": "bisect:bisect",
     "device": LazyGroup(name="device", lazy=DEVICE, help="Create, check and run device files."),

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 
 from ootci.model.bisection import Bisection
 from ootci.model.build import Build
+from ootci.model.compat import Compat
 from ootci.model.device import Device
 from ootci.model.difference import Difference
 from ootci.model.durations import Durations
@@ -34,10 +35,11 @@ STAGE_FILES: tuple[type[StageFile], ...] = (
     Run,
     Verdicts,
     Bisection,
+    Compat,
     Review,
 )
-"""The files in which the stages meet, in the order of the data's way, the one in which a bisection is kept, and the one
-in which device files are reviewed."""
+"""The files in which the stages meet, in the order of the data's way, and the ones of a bisection, of predicted breaks
+and of a review of device files."""
 
 
 def device_schema() -> str:

@@ -13,6 +13,7 @@ from ootci.model.record import Record
 
 from .bad_range import BadRanges
 from .claims import KnownFailure, LostTests, Unsupported
+from .compat import CompatSource
 from .external import External
 from .plugin import BuildSettings, Plugin, Torch
 from .running import Check, Credentials, Limits, Runner, Suite
@@ -125,6 +126,8 @@ class Device(Record):
     """Version of the Python that its environment is made from, such as "3.12"; the tool's own when absent."""
     build: BuildSettings = BuildSettings()
     """How the plugin is built from source."""
+    compat: CompatSource | None = None
+    """What is public of the plugin, for predictions without the hardware; `plugin.package` when absent."""
     environment: dict[Variable, str] = Field(default_factory=dict)
     """Environment variables of every process that uses the device."""
     external: External | None = None
@@ -186,6 +189,20 @@ class Device(Record):
         """What the registry of its containers asks for; one pair for both."""
         places = (self.runner.container, self.build.runner and self.build.runner.container)
         return next((place.credentials for place in places if place and place.credentials), None)
+
+    @property
+    def public_package(self) -> tuple[str | None, str | None]:
+        """The requirement of the plugin's public wheel and its additional index; None where there is no such wheel."""
+        if self.compat is not None:
+            return self.compat.package, self.compat.index_url
+        return self.plugin.package, self.plugin.index_url
+
+    @property
+    def looked_for(self) -> str:
+        """Where there is no public wheel: what was looked for."""
+        if self.compat is not None and self.compat.nothing_public is not None:
+            return f"looked for: {self.compat.nothing_public}"
+        return "looked for: a public wheel (`compat.package` or `plugin.package` in the device file)"
 
     @property
     def gates(self) -> bool:

@@ -1,0 +1,243 @@
+"""Predicted breaks: gets the public wheels of plugins and torches, and holds each plugin against each torch."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from ootci.adapters.download import DownloadProblem, download
+from ootci.adapters.process import run
+from ootci.adapters.python_env import device_environment, pip_command
+from ootci.adapters.terminal import Progress, plain
+from ootci.errors import BadOption, IndexUnreachable, InputError, OotciError
+from ootci.flows.context import Folders
+from ootci.model.compat import Compat, Prediction
+from ootci.model.device import Device, Torch
+from ootci.stages.compat import PluginWheel, TorchWheel, nothing_public, predict, read_plugin, read_torch
+from ootci.stages.plan import resolve
+
+SECONDS = 900.0
+"""Time for downloading one wheel."""
+_NO_ANSWER = ("Retrying", "Failed to establish", "Could not fetch URL")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A plugin to look at: a registered device, or a wheel that was given.
+
+    Attributes:
+        name: the device's name, or the wheel's path.
+        device: the device, for a registered one.
+        wheel: the wheel, for one that was given.
+
+    """
+
+    name: str
+    device: Device | None = None
+    wheel: Path | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """Plugins and torches to hold against each other.
+
+    Attributes:
+        targets: the plugins.
+        torches: paths of wheels, versions or ``nightly``.
+        baseline: the torch that counts as the one that every plugin was made for; None asks their metadata.
+
+    """
+
+    targets: Sequence[Target]
+    torches: Sequence[str]
+    baseline: str | None = None
+
+
+def targets_of(names: Sequence[str], *, everything: bool, folders: Folders) -> tuple[Target, ...]:
+    """The plugins that a command names: devices, or paths of wheels.
+
+    Raises:
+        BadOption: none was named.
+        NoSuchDevice: there is no such device.
+
+    """
+    if everything:
+        return tuple(Target(item.device.name, device=item.device) for item in folders.registry())
+    if not names:
+        raise BadOption("no plugin was named", where="ootci compat", fix="name devices or wheels, or give --all")
+    return tuple(
+        Target(name, wheel=Path(name))
+        if name.endswith(".whl") or "/" in name
+        else Target(name, device=folders.device(name).device)
+        for name in names
+    )
+
+
+def compat(question: Question, folders: Folders, progress: Progress) -> tuple[Compat, tuple[OotciError, ...]]:
+    """Predict what each torch breaks; the errors are those of wheels that were refused, of several.
+
+    Raises:
+        WheelRefused: a torch is refused, or the one plugin that was named.
+        TorchMissing, IndexUnreachable: a torch or a plugin cannot be had.
+
+    """
+    with contextlib.closing(_Torches(folders.work / "compat" / "torch", progress)) as torches:
+        return _answer(question, torches, folders, progress)
+
+
+def _answer(
+    question: Question, torches: _Torches, folders: Folders, progress: Progress
+) -> tuple[Compat, tuple[OotciError, ...]]:
+    tested = [torches.get(wanted) for wanted in question.torches]
+    fixed = torches.get(question.baseline) if question.baseline else None
+    found: list[Prediction] = []
+    errors: list[OotciError] = []
+    for target in question.targets:
+        with progress.step(f"compat {target.name}"):
+            try:
+                found += _held_against(target, tested, fixed, torches, folders)
+            except InputError as error:
+                if len(question.targets) == 1:
+                    raise
+                errors.append(error)
+                found += [
+                    nothing_public(target.name, str(torch.version), f"looked for: {error.what}") for torch in tested
+                ]
+    return Compat(predictions=tuple(found)), tuple(errors)
+
+
+def _held_against(
+    target: Target, tested: Sequence[TorchWheel], fixed: TorchWheel | None, torches: _Torches, folders: Folders
+) -> list[Prediction]:
+    wheel = target.wheel or _public_wheel(target.device, folders.work / "compat" / "plugins" / target.name)
+    if isinstance(wheel, str):
+        return [nothing_public(target.name, str(torch.version), wheel) for torch in tested]
+    operators = {name for torch in (*tested, *torches.all()) for name in torch.operators}
+    plugin = read_plugin(wheel, target.device.name if target.device else None, operators)
+    if fixed is not None:
+        return [predict(plugin, torch, [fixed], fixed=True) for torch in tested]
+    known = [*tested, *_made_for(plugin, target.device, tested, torches)]
+    # A torch is not evidence against itself.
+    return [predict(plugin, torch, known if len(known) > 1 else ()) for torch in tested]
+
+
+def _made_for(
+    plugin: PluginWheel, device: Device | None, tested: Sequence[TorchWheel], torches: _Torches
+) -> list[TorchWheel]:
+    """The torch that a plugin was made for, where it is not among those that are tested."""
+    stated = plugin.pinned or (device.torch.release if device else None)
+    if stated is None or any(torch.version.public == stated for torch in tested):
+        return []
+    try:
+        return [torches.get(stated)]
+    except OotciError as error:
+        plugin.notes.append(f"torch {stated}, for which it was made, cannot be had: {error.what}")
+        return []
+
+
+def _public_wheel(device: Device | None, folder: Path) -> Path | str:
+    """The public wheel of a device's plugin, downloaded and not installed; a text says what was looked for in vain."""
+    if device is None:
+        return "looked for: nothing"
+    package, index_url = device.public_package
+    if package is None:
+        return device.looked_for
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*"):
+        old.unlink()
+    index = ["--extra-index-url", index_url] if index_url else []
+    command = pip_command(
+        Path(sys.prefix),
+        *("download", "--quiet", "--no-deps", "--pre", "--only-binary=:all:", "--dest", str(folder), *index, package),
+    )
+    log = folder / "pip.log"
+    done = run(command, cwd=folder, env=device_environment(None, {}), log_file=log, timeout=SECONDS)
+    wheels = sorted(folder.glob("*.whl"))
+    if done.ok and len(wheels) == 1:
+        return wheels[0]
+    if "No matching distribution found" not in done.tail or any(sign in done.tail for sign in _NO_ANSWER):
+        said = [line for line in plain(done.tail).splitlines() if line.startswith("ERROR:")]
+        raise IndexUnreachable(
+            f"{package} cannot be downloaded: {said[0][7:200] if said else done.ending}",
+            where=index_url or "the package index",
+            fix="see whether the package index answers, or name the path of a wheel",
+        )
+    return f"looked for: a wheel of {package} on {index_url or 'the package index'}"
+
+
+class _Torches:
+    """Wheels of torch, each downloaded and read once."""
+
+    def __init__(self, folder: Path, progress: Progress) -> None:
+        self._folder = folder
+        self._progress = progress
+        self._read: dict[str, TorchWheel] = {}
+
+    def close(self) -> None:
+        """Close the files."""
+        for torch in self._read.values():
+            torch.wheel.close()
+
+    def all(self) -> tuple[TorchWheel, ...]:
+        """Those that were read so far."""
+        return tuple(self._read.values())
+
+    def get(self, wanted: str) -> TorchWheel:
+        """The torch of a path, a version or ``nightly``."""
+        if wanted not in self._read:
+            with self._progress.step(f"torch {Path(wanted).name}"):
+                self._read[wanted] = read_torch(self._file(wanted))
+        return self._read[wanted]
+
+    def _file(self, wanted: str) -> Path:
+        if wanted.endswith(".whl") or "/" in wanted:
+            return Path(wanted)
+        request = resolve(wanted, Torch(fallback="none"))
+        if request.unavailable_reason:
+            raise IndexUnreachable(request.unavailable_reason, where="--torch", fix="name a wheel or a release")
+        if request.wheel is not None:
+            return Path(request.wheel)
+        if request.url is None:
+            return self._by_pip(str(request.version))
+        file = self._folder / hashlib.sha256(request.url.encode()).hexdigest()[:16] / _name(request.url)
+        if not file.is_file():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                download(request.url, file, sha256=request.sha256, seconds=SECONDS)
+            except DownloadProblem as problem:
+                raise IndexUnreachable(str(problem), where=request.url, fix="try again later") from problem
+        return file
+
+    def _by_pip(self, version: str) -> Path:
+        folder = self._folder / version
+        if not any(folder.glob("torch-*.whl")):
+            folder.mkdir(parents=True, exist_ok=True)
+            command = pip_command(
+                Path(sys.prefix),
+                *(
+                    "download",
+                    "--quiet",
+                    "--no-deps",
+                    "--only-binary=:all:",
+                    "--dest",
+                    str(folder),
+                    f"torch=={version}",
+                ),
+            )
+            done = run(
+                command, cwd=folder, env=device_environment(None, {}), log_file=folder / "pip.log", timeout=SECONDS
+            )
+            if not done.ok:
+                raise IndexUnreachable(
+                    f"torch {version} cannot be downloaded: {done.ending}", where="pip", fix="name the path of a wheel"
+                )
+        return next(iter(sorted(folder.glob("torch-*.whl"))))
+
+
+def _name(url: str) -> str:
+    return Path(unquote(urlsplit(url).path)).name

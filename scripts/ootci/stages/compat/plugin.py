@@ -1,0 +1,211 @@
+"""What the wheel of a plugin needs from torch: symbols, Python names, operators, and what its metadata asks for."""
+
+from __future__ import annotations
+
+import configparser
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from packaging.metadata import parse_email
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.tags import Tag
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from .objects import OBJECT, NoObject, overloads_in, symbols_of
+from .python_names import MAX_SOURCE, Used, collect
+from .wheel import Wheel
+
+GROUP = "torch.backends"
+"""Entry points that ``import torch`` calls (torch/__init__.py, ``_import_device_backends``)."""
+MAX_SOURCES = 256 << 20
+"""Bytes of Python sources that are parsed."""
+MAX_METADATA = 4 << 20
+_RELEASE_IN_NAME = re.compile(r"(?<![0-9])([0-9]+)_([0-9]+)_[0-9]+(?![0-9])")
+_REGISTERS = re.compile(r"_ZN[A-Z]*5torch7Library5?_?impl|_ZNR5torch7Library5_impl")
+
+
+@dataclass
+class Object:
+    """A shared object of a plugin.
+
+    Attributes:
+        name: its path in the wheel.
+        needed: the symbols of PyTorch that it needs from elsewhere.
+        operators: names of overloads among its constants.
+        registers: whether it registers kernels for operators.
+
+    """
+
+    name: str
+    needed: set[str]
+    operators: set[str]
+    registers: bool
+
+
+@dataclass
+class PluginWheel:
+    """What a plugin needs.
+
+    Attributes:
+        name: the device's name, or the distribution's.
+        file: the wheel's file name.
+        version: the plugin's version.
+        tags: the Pythons and machines that the wheel is for.
+        requires: what its metadata says of torch; None where it says nothing.
+        objects: its shared objects.
+        sources: how many Python sources it has.
+        used: what they use of torch.
+        problems: entry points that lead nowhere.
+        notes: facts that are no break.
+
+    """
+
+    name: str
+    file: str
+    version: Version
+    tags: frozenset[Tag]
+    requires: SpecifierSet | None = None
+    objects: list[Object] = field(default_factory=list)
+    sources: int = 0
+    used: Used = field(default_factory=Used)
+    problems: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def pinned(self) -> str | None:
+        """The one release of torch that its metadata allows, such as ``2.13.0``; None where it allows several."""
+        for item in self.requires or ():
+            if item.operator == "==":
+                return Version(item.version.removesuffix(".*")).public
+        return None
+
+    def objects_for(self, torch: Version) -> list[Object]:
+        """The objects that are used with a torch: some plugins bring each object once for each release of torch.
+
+        Such a family of objects differs in a release such as ``_2_13_0`` in the names only. Without one for this torch
+        the newest older one counts.
+        """
+        families: dict[str, list[tuple[tuple[int, int], Object]]] = {}
+        for item in self.objects:
+            found = _RELEASE_IN_NAME.search(item.name)
+            release = (int(found[1]), int(found[2])) if found else (0, 0)
+            families.setdefault(_RELEASE_IN_NAME.sub("#", item.name), []).append((release, item))
+        chosen = []
+        for members in families.values():
+            members.sort(key=lambda member: member[0])
+            usable = [item for release, item in members if release <= (torch.major, torch.minor)]
+            chosen.append(usable[-1] if usable else members[0][1])
+        return chosen
+
+    def needed_by(self, torch: Version) -> dict[str, list[str]]:
+        """The symbols that are needed from a torch, with the objects that need each."""
+        found: dict[str, list[str]] = {}
+        for item in self.objects_for(torch):
+            for symbol in item.needed:
+                found.setdefault(symbol, []).append(item.name)
+        return found
+
+
+def read_plugin(path: Path, name: str | None, operators: Collection[str]) -> PluginWheel:
+    """Read a plugin's wheel. Only members are read; nothing of it is loaded or imported.
+
+    Args:
+        path: the wheel.
+        name: the device's name, if it is one.
+        operators: every overload of ``aten`` that may be looked for among the constants of objects.
+
+    Raises:
+        WheelRefused: it is no wheel, is damaged, or is beyond the limits.
+
+    """
+    with Wheel(path) as wheel:
+        plugin = PluginWheel(name or wheel.project, path.name, wheel.version, wheel.tags)
+        _read_objects(wheel, plugin, frozenset(operators))
+        _read_sources(wheel, plugin)
+        _read_metadata(wheel, plugin)
+    return plugin
+
+
+def _read_objects(wheel: Wheel, plugin: PluginWheel, operators: frozenset[str]) -> None:
+    defined: set[str] = set()
+    for name in sorted(wheel.members):
+        if not OBJECT.search(name):
+            continue
+        with wheel.unpacked(name) as stream:
+            if stream.seek(0, 2) < 4096 and not _is_object(stream):
+                continue  # a linker script or a placeholder
+            try:
+                symbols = symbols_of(stream)
+                registers = any(_REGISTERS.match(symbol) for symbol in symbols.needed)
+                named = overloads_in(stream) & operators
+            except NoObject as error:
+                raise wheel.refused(f"{name}: {error}") from error
+        defined |= symbols.defined
+        plugin.objects.append(Object(name, symbols.needed, named, registers))
+    for item in plugin.objects:
+        item.needed -= defined
+
+
+def _is_object(stream: IO[bytes]) -> bool:
+    stream.seek(0)
+    return stream.read(4) == b"\x7fELF"
+
+
+def _read_sources(wheel: Wheel, plugin: PluginWheel) -> None:
+    left = MAX_SOURCES
+    for name in sorted(wheel.members):
+        if not name.endswith(".py"):
+            continue
+        left -= wheel.members[name].file_size
+        if left < 0:
+            raise wheel.refused(f"it has more than {MAX_SOURCES >> 20} MiB of Python sources")
+        collect(wheel.read(name, MAX_SOURCE), name, plugin.used)
+        plugin.sources += 1
+    if plugin.used.unparsed:
+        plugin.notes.append(f"{len(plugin.used.unparsed)} sources could not be parsed, first {plugin.used.unparsed[0]}")
+
+
+def _read_metadata(wheel: Wheel, plugin: PluginWheel) -> None:
+    folders = {name.split("/")[0] for name in wheel.members if re.fullmatch(r"[^/]+\.dist-info/METADATA", name)}
+    if len(folders) != 1:
+        raise wheel.refused("it has no METADATA, or more than one")
+    (folder,) = folders
+    stated, _ = parse_email(wheel.read(f"{folder}/METADATA", MAX_METADATA))
+    said = (canonicalize_name(stated.get("name", "")), stated.get("version", ""))
+    if said[0] != wheel.project:
+        raise wheel.refused(f"its METADATA is that of {said[0] or 'nothing'}, not of {wheel.project}")
+    for text in stated.get("requires_dist", []):
+        try:
+            requirement = Requirement(text)
+        except InvalidRequirement:
+            continue
+        if canonicalize_name(requirement.name) == "torch" and (
+            requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+        ):
+            plugin.requires = requirement.specifier
+    entries = f"{folder}/entry_points.txt"
+    _read_entry_points(wheel, plugin, wheel.read(entries, MAX_METADATA) if entries in wheel.members else b"")
+
+
+def _read_entry_points(wheel: Wheel, plugin: PluginWheel, content: bytes) -> None:
+    parser = configparser.ConfigParser(delimiters=("=",), interpolation=None, strict=False)
+    parser.optionxform = str  # type: ignore[method-assign,assignment]
+    try:
+        parser.read_string(content.decode("utf-8"))
+    except (configparser.Error, UnicodeDecodeError) as error:
+        raise wheel.refused("its entry_points.txt is damaged") from error
+    found = dict(parser[GROUP]) if parser.has_section(GROUP) else {}
+    if not found:
+        plugin.notes.append(f"no entry point in {GROUP}: `import torch` does not load the plugin")
+    for name, target in found.items():
+        module = target.partition("[")[0].partition(":")[0].strip().replace(".", "/")
+        endings = ("/__init__.py", ".py")
+        if not any(f"{module}{ending}" in wheel.members for ending in endings) and not any(
+            member.startswith(f"{module}.") and OBJECT.search(member) for member in wheel.members
+        ):
+            plugin.problems[name] = target

@@ -1,0 +1,201 @@
+"""A plugin held against a torch: what it needs, the torch that it was made for has, and this one lacks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from packaging.version import Version
+
+from ootci.model.compat import Checked, Finding, FindingKind, Forecast, Prediction
+
+from .demangle import demangled
+from .plugin import PluginWheel
+from .torch_wheel import TorchWheel
+
+SHOWN = 1000
+"""Findings that one prediction keeps."""
+
+
+def nothing_public(plugin: str, torch: str, looked_for: str) -> Prediction:
+    """The prediction for a plugin of which there is nothing to read."""
+    return Prediction(plugin=plugin, torch=torch, forecast=Forecast.NOTHING, why=looked_for)
+
+
+def predict(plugin: PluginWheel, torch: TorchWheel, known: Sequence[TorchWheel], *, fixed: bool = False) -> Prediction:
+    """The prediction for a plugin and a torch.
+
+    Args:
+        plugin: what the plugin needs.
+        torch: the torch under test.
+        known: the torches among which the one is that the plugin was made for.
+        fixed: whether that is the first of them, whatever the plugin says.
+
+    """
+    baseline, guessed = (known[0], False) if fixed else baseline_of(plugin, known)
+    findings = tuple(_findings(plugin, torch, baseline))
+    operators = {name for item in plugin.objects_for(torch.version) for name in item.operators} | set(
+        plugin.used.operators
+    )
+    needed = plugin.needed_by(torch.version)
+    counted = needed.keys() & frozenset().union(torch.symbols, *(item.symbols for item in known))
+    checked = Checked(
+        objects=len(plugin.objects_for(torch.version)),
+        symbols=len(counted),
+        sources=plugin.sources,
+        names=len(plugin.used.names),
+        operators=len(operators),
+    )
+    forecast = Forecast.BREAK if findings else Forecast.NO_BREAK
+    return Prediction(
+        plugin=plugin.name,
+        forecast=forecast,
+        why=_why(findings, checked),
+        wheel=plugin.file,
+        version=str(plugin.version),
+        torch=str(torch.version),
+        baseline=str(baseline.version) if baseline else None,
+        baseline_guessed=guessed,
+        findings=findings[:SHOWN],
+        checked=checked,
+        notes=tuple(_notes(plugin, torch, baseline)),
+    )
+
+
+def baseline_of(plugin: PluginWheel, known: Sequence[TorchWheel]) -> tuple[TorchWheel | None, bool]:
+    """The torch that a plugin was made for, and whether that is a guess.
+
+    Its metadata says it where it allows one release only; else it is the torch with the fewest missing symbols, the
+    newest of several.
+    """
+    if not known:
+        return None, False
+    if plugin.pinned is not None:
+        stated = [torch for torch in known if _allows(plugin, torch.version)]
+        if stated:
+            return max(stated, key=lambda torch: torch.version), False
+    allowed = [torch for torch in known if _allows(plugin, torch.version)] or list(known)
+    anywhere = frozenset().union(*(torch.symbols for torch in known))
+
+    def missing(torch: TorchWheel) -> int:
+        return len((plugin.needed_by(torch.version).keys() & anywhere) - torch.symbols)
+
+    return min(allowed, key=lambda torch: (missing(torch), -_order(known, torch))), True
+
+
+def _order(known: Sequence[TorchWheel], torch: TorchWheel) -> int:
+    return sorted(item.version for item in known).index(torch.version)
+
+
+def _allows(plugin: PluginWheel, version: Version) -> bool:
+    # The build, such as +cpu, is not what a requirement is about here.
+    if plugin.requires is None:
+        return True
+    public = Version(version.public)
+    return all(
+        item.contains(public, prereleases=True)
+        or (item.operator == "==" and Version(item.version.removesuffix(".*")).public == version.public)
+        for item in plugin.requires
+    )
+
+
+def _findings(plugin: PluginWheel, torch: TorchWheel, baseline: TorchWheel | None) -> Iterator[Finding]:
+    for name, target in plugin.problems.items():
+        yield Finding(
+            kind=FindingKind.ENTRY_POINT, name=name, text=f"{name} = {target}: no such module", needed_by=(plugin.file,)
+        )
+    if not _same_python(plugin, torch):
+        yield Finding(
+            kind=FindingKind.PYTHON,
+            name=" ".join(sorted({tag.interpreter for tag in plugin.tags})),
+            text=f"the wheel is for {_pythons(plugin.tags)}, torch is for {_pythons(torch.tags)}",
+            needed_by=(plugin.file,),
+        )
+    yield from _symbols(plugin, torch, baseline)
+    if baseline is None:
+        return
+    for name, place in sorted(plugin.used.names.items()):
+        if not torch.modules.has(name) and baseline.modules.has(name):
+            yield Finding(kind=FindingKind.NAME, name=name, text=name, needed_by=(place,))
+    yield from _operators(plugin, torch, baseline)
+
+
+def _symbols(plugin: PluginWheel, torch: TorchWheel, baseline: TorchWheel | None) -> Iterator[Finding]:
+    needed = plugin.needed_by(torch.version)
+    missing = sorted(needed.keys() - torch.symbols)
+    if baseline is not None:
+        missing = [name for name in missing if name in baseline.symbols]
+    texts = demangled(missing)
+    headers: dict[str, str | None] = {}
+    for name in missing:
+        text = texts.get(name, name)
+        word = _identifier(text)
+        if word and baseline is not None and word not in headers and len(headers) < 20:
+            headers[word] = baseline.header_of(word)
+        objects = tuple(sorted(needed[name]))
+        header = headers.get(word) if word else None
+        yield Finding(kind=FindingKind.SYMBOL, name=name, text=text, needed_by=objects, header=header)
+
+
+def _operators(plugin: PluginWheel, torch: TorchWheel, baseline: TorchWheel) -> Iterator[Finding]:
+    for name in sorted(plugin.used.operators.keys() & (baseline.operators.keys() - torch.operators.keys())):
+        place = plugin.used.operators[name]
+        yield Finding(kind=FindingKind.OPERATOR, name=name, text=f"aten::{name}", needed_by=(place,))
+    objects = [item for item in plugin.objects_for(torch.version) if item.registers]
+    for name in sorted({name for item in objects for name in item.operators}):
+        before, after = baseline.operators.get(name), torch.operators.get(name)
+        if before and after and before != after:
+            yield Finding(
+                kind=FindingKind.SCHEMA,
+                name=name,
+                text=f"aten::{name}: {before} is now {after}",
+                needed_by=tuple(item.name for item in objects if name in item.operators),
+            )
+
+
+def _identifier(text: str) -> str | None:
+    """The name of a free function or constructor of c10, whose inline functions are in nearly every plugin."""
+    found = re.match(r"c10::(?:\w+::)*(\w{6,})\(", text)
+    return found[1] if found else None
+
+
+def _same_python(plugin: PluginWheel, torch: TorchWheel) -> bool:
+    def general(tag: str) -> bool:
+        return tag.startswith("py") or tag == "abi3"
+
+    ours = {tag.interpreter for tag in plugin.tags}
+    theirs = {tag.interpreter for tag in torch.tags}
+    return bool(ours & theirs) or any(general(tag.interpreter) or general(tag.abi) for tag in plugin.tags)
+
+
+def _pythons(tags: frozenset[object]) -> str:
+    return " ".join(sorted({str(getattr(tag, "interpreter", "")) for tag in tags}))
+
+
+def _notes(plugin: PluginWheel, torch: TorchWheel, baseline: TorchWheel | None) -> Iterator[str]:
+    yield from plugin.notes
+    if not _allows(plugin, torch.version):
+        yield f"requires torch{plugin.requires}, which excludes {torch.version}"
+    named = {name for item in plugin.objects_for(torch.version) for name in item.operators}
+    gone = sorted(named & ((baseline.operators.keys() if baseline else set()) - torch.operators.keys()))
+    if gone:
+        # A kernel for an operator that does not exist is registered and never called (aten/src/ATen/core/dispatch).
+        yield f"{len(gone)} overloads that its objects name are gone, first aten::{gone[0]}"
+
+
+def _why(findings: Sequence[Finding], checked: Checked) -> str:
+    counted = (
+        (FindingKind.SYMBOL, "binary", checked.symbols, "symbols"),
+        (FindingKind.NAME, "Python", checked.names, "names"),
+        (FindingKind.OPERATOR, "operators", checked.operators, "overloads"),
+    )
+    if not findings:
+        return "checked " + ", ".join(f"{total:,} {what}" for _, _, total, what in counted)
+    parts = []
+    for kind, label, total, what in counted:
+        if count := sum(finding.kind is kind for finding in findings):
+            parts.append(f"{label}: {count:,} of {total:,} {what} gone")
+    if count := sum(finding.kind is FindingKind.SCHEMA for finding in findings):
+        parts.append(f"operators: {count:,} schemas changed")
+    parts += [finding.text for finding in findings if finding.kind in (FindingKind.ENTRY_POINT, FindingKind.PYTHON)]
+    return " · ".join(parts)

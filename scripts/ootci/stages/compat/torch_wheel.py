@@ -1,0 +1,112 @@
+"""What a wheel of torch offers to plugins: exported symbols, Python names, operator schemas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.tags import Tag
+from packaging.version import Version
+
+from .objects import NoObject, symbols_of
+from .python_names import MAX_SOURCE, Modules
+from .wheel import Wheel
+
+LIBRARIES = ("libc10.so", "libtorch.so", "libtorch_cpu.so", "libtorch_python.so", "libshm.so")
+"""The libraries that a plugin can link to, whatever build torch is (torch/CMakeLists.txt, caffe2/CMakeLists.txt)."""
+OPERATORS = "torchgen/packaged/ATen/native/native_functions.yaml"
+_FUNCTION = re.compile(r"^- func: ['\"]?([A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)?)(\(.*?)['\"]?$", re.MULTILINE)
+_GENERATED = re.compile(r"^\s+autogen: (.+)$", re.MULTILINE)
+MAX_HEADER = 2 << 20
+
+
+@dataclass(frozen=True)
+class TorchWheel:
+    """A torch to hold plugins against; its Python modules are read when they are asked for.
+
+    Attributes:
+        version: its version.
+        tags: the Pythons and machines that it is for.
+        symbols: mangled C++ names of PyTorch that its libraries export.
+        modules: its Python modules.
+        operators: the types of arguments and results of each overload of ``aten``; empty text where it is generated.
+
+    """
+
+    wheel: Wheel
+    version: Version
+    tags: frozenset[Tag]
+    symbols: frozenset[str]
+    modules: Modules
+    operators: Mapping[str, str]
+
+    def header_of(self, identifier: str) -> str | None:
+        """The first header of c10 that mentions an identifier; None where none does."""
+        word = re.compile(rb"\b" + identifier.encode() + rb"\b")
+        for name in self.wheel.members:
+            is_header = name.startswith("torch/include/c10/") and name.endswith(".h")
+            if is_header and word.search(self.wheel.read(name, MAX_HEADER)):
+                return name.removeprefix("torch/include/")
+        return None
+
+
+def read_torch(path: Path) -> TorchWheel:
+    """Read a wheel of torch, which stays open. Only members are read; nothing of it is loaded or imported.
+
+    Raises:
+        WheelRefused: it is no wheel of torch, is damaged, or is beyond the limits.
+
+    """
+    wheel = Wheel(path)
+    try:
+        symbols = _exported(wheel)
+        schemas = wheel.read(OPERATORS, MAX_SOURCE).decode("utf-8", "replace") if OPERATORS in wheel.members else ""
+    except BaseException:
+        wheel.close()
+        raise
+    modules = Modules(wheel.members, lambda file: wheel.read(file, MAX_SOURCE))
+    return TorchWheel(wheel, wheel.version, wheel.tags, frozenset(symbols), modules, operators(schemas))
+
+
+def _exported(wheel: Wheel) -> set[str]:
+    if wheel.project != "torch":
+        raise wheel.refused(f"it holds {wheel.project}, not torch")
+    symbols: set[str] = set()
+    for library in LIBRARIES:
+        name = f"torch/lib/{library}"
+        if name in wheel.members:
+            with wheel.unpacked(name) as stream:
+                try:
+                    symbols |= symbols_of(stream).defined
+                except NoObject as error:
+                    raise wheel.refused(f"{name}: {error}") from error
+    if not symbols:
+        raise wheel.refused("it has none of PyTorch's libraries")
+    return symbols
+
+
+def operators(schemas: str) -> dict[str, str]:
+    """The overloads of ``native_functions.yaml``, with the types of each."""
+    found = {name: _types(signature) for name, signature in _FUNCTION.findall(schemas)}
+    for names in _GENERATED.findall(schemas):
+        for name in names.split(","):
+            found.setdefault(name.strip(), "")
+    return found
+
+
+def _types(signature: str) -> str:
+    """A schema without names and defaults, because a kernel's C++ signature has neither."""
+    arguments, _, result = signature.rpartition(" -> ")
+    plain = re.sub(r"\b([A-Za-z_]\w*)\([a-z!|* >-]+\)", r"\1", arguments.strip()[1:-1])
+    depth, parts, part = 0, [], ""
+    for character in plain + ",":
+        if character == "," and depth == 0:
+            parts.append(part.strip())
+            part = ""
+            continue
+        depth += (character in "[(") - (character in "])")
+        part += character
+    kept = [item.partition("=")[0].rpartition(" ")[0] or item for item in parts if item]
+    return f"({', '.join(kept)}) -> {re.sub(r'[(][a-z!|* >-]+[)]', '', result)}"

@@ -1,0 +1,170 @@
+"""Reading a foreign wheel: only members of the zip file, within limits; nothing is loaded or run."""
+
+from __future__ import annotations
+
+import stat
+import tempfile
+import time
+import zipfile
+import zlib
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+
+from ootci.errors import WheelRefused
+from ootci.model.plain_file import open_plain
+
+MAX_MEMBERS = 100_000
+"""Members of a wheel: torch 2.15.0 has 11,000."""
+MAX_CONTENTS = 32 << 20
+"""Bytes of a zip file's list of contents: that of torch 2.15.0 has 1.5 MB."""
+MAX_MEMBER = 1 << 30
+"""Bytes of one member when unpacked: libtorch_cpu.so of torch 2.13.0 has 434 MB."""
+MAX_READ = 4 << 30
+"""Bytes that are unpacked of one wheel altogether."""
+MAX_SECONDS = 300.0
+"""Time in which one wheel has to be read."""
+_END = b"PK\x05\x06"
+_END_BYTES = 22
+_ZIP64 = b"PK\x06\x07"
+_COMMENT = 65535
+_PIECE = 1 << 20
+
+
+class Wheel:
+    """A wheel of unknown origin (PyPA specification, "Binary distribution format").
+
+    Args:
+        path: the file.
+
+    Raises:
+        WheelRefused: it is no wheel, or one that no build tool would make: links, paths that lead out of it, names that
+            occur twice, encryption, or more than the limits of this module.
+
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._until = time.monotonic() + MAX_SECONDS
+        self._left = MAX_READ
+        try:
+            project, version, _, tags = parse_wheel_filename(path.name)
+        except (InvalidWheelFilename, ValueError) as error:
+            raise self.refused("the file's name is not that of a wheel") from error
+        self.project, self.version, self.tags = project, version, tags
+        try:
+            stream = open_plain(path)
+        except OSError as error:
+            raise self.refused(f"it cannot be read: {error.strerror}") from error
+        try:
+            self._require_bounded(stream)
+            self._zip = zipfile.ZipFile(stream)
+            self.members = self._checked(self._zip.infolist())
+        except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError, OSError) as error:
+            stream.close()
+            raise self.refused(f"it is no whole zip file ({error})") from error
+        except WheelRefused:
+            stream.close()
+            raise
+        self._stream = stream
+
+    def __enter__(self) -> Wheel:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._zip.close()
+        self._stream.close()
+
+    def refused(self, why: str) -> WheelRefused:
+        """The error about this wheel."""
+        return WheelRefused(
+            f"the wheel is refused: {why}", where=str(self.path), fix="download it again, or report it to its publisher"
+        )
+
+    def read(self, name: str, at_most: int) -> bytes:
+        """The content of a member.
+
+        Raises:
+            WheelRefused: it is longer, damaged, or the wheel's limits are used up.
+
+        """
+        self._account(name, at_most)
+        try:
+            return self._zip.read(name)
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
+            raise self.refused(f"{name} is damaged ({error})") from error
+
+    def unpacked(self, name: str) -> IO[bytes]:
+        """The content of a large member as a temporary file without a name, which the caller closes.
+
+        Raises:
+            WheelRefused: as by :meth:`read`.
+
+        """
+        self._account(name, MAX_MEMBER)
+        target = tempfile.TemporaryFile()  # noqa: SIM115
+        try:
+            with self._zip.open(name) as source:
+                while piece := source.read(_PIECE):
+                    self.require_time()
+                    target.write(piece)
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+            target.close()
+            raise self.refused(f"{name} is damaged ({error})") from error
+        except BaseException:
+            target.close()
+            raise
+        return target
+
+    def require_time(self) -> None:
+        """Raise WheelRefused once reading this wheel has taken too long."""
+        if time.monotonic() > self._until:
+            raise self.refused(f"reading it takes more than {MAX_SECONDS:.0f} s")
+
+    def _account(self, name: str, at_most: int) -> None:
+        self.require_time()
+        size = self.members[name].file_size
+        self._left -= size
+        if size > at_most:
+            raise self.refused(f"{name} unpacks to {size:,} bytes; {at_most:,} are read at most")
+        if self._left < 0:
+            raise self.refused(f"it unpacks to more than {MAX_READ:,} bytes")
+
+    def _require_bounded(self, stream: IO[bytes]) -> None:
+        """Look at the end record before the list of contents is read into memory (APPNOTE.TXT, 4.3.16)."""
+        length = stream.seek(0, 2)
+        begin = max(0, length - _END_BYTES - _COMMENT - 20)
+        stream.seek(begin)
+        tail = stream.read()
+        at = tail.rfind(_END)
+        if at < 0 or len(tail) - at < _END_BYTES:
+            raise self.refused("it is no whole zip file")
+        count = int.from_bytes(tail[at + 10 : at + 12], "little")
+        contents = int.from_bytes(tail[at + 12 : at + 16], "little")
+        if _ZIP64 in tail[max(0, at - 20) : at] or contents > MAX_CONTENTS or count > MAX_MEMBERS:
+            raise self.refused(f"its list of contents is larger than {MAX_CONTENTS >> 20} MiB")
+        stream.seek(0)
+
+    def _checked(self, found: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
+        if len(found) > MAX_MEMBERS:
+            raise self.refused(f"it has more than {MAX_MEMBERS:,} members")
+        members: dict[str, zipfile.ZipInfo] = {}
+        for item in found:
+            name = item.filename
+            parts = PurePosixPath(name).parts
+            if not name or name.startswith("/") or ".." in parts or "\\" in name or not name.isprintable():
+                raise self.refused(f"a member's path leads out of it or cannot be shown: {name[:200]!r}")
+            if stat.S_ISLNK(item.external_attr >> 16):
+                raise self.refused(f"{name} is a symbolic link")
+            if item.flag_bits & 1:
+                raise self.refused(f"{name} is encrypted")
+            if name in members:
+                raise self.refused(f"{name} occurs twice")
+            if not item.is_dir():
+                members[name] = item
+        return members

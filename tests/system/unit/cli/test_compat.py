@@ -1,0 +1,135 @@
+"""``ootci compat``: what it prints and its exit codes, for wheels and for registered devices."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from unit.samples import register
+from unit.stages.compat.wheels import plugin_objects, torch_wheel, write_wheel
+
+from ootci.model.compat import Compat, Forecast
+from ootci.model.record import read
+
+from commands import OFFLINE, Tool  # isort: skip
+
+
+@dataclass(frozen=True)
+class Wheels:
+    """Two torches, and a plugin that was made for the first."""
+
+    old: str
+    new: str
+    plugin: str
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Wheels:
+    folder = tmp_path_factory.mktemp("wheels")
+    torches = (torch_wheel(folder, kind, version) for kind, version in (("old", "2.13.0"), ("new", "2.15.0")))
+    files = {**plugin_objects(folder), "torch_card/__init__.py": "from torch.utils.gone import helper\n"}
+    plugin = write_wheel(
+        folder,
+        "torch_card",
+        "1.0",
+        files,
+        requires="Requires-Dist: torch==2.13.0\n",
+        entry_points="[torch.backends]\ncard = torch_card:load\n",
+    )
+    return Wheels(*map(str, (*torches, plugin)))
+
+
+def test_what_a_torch_removes_is_named_for_people(ootci: Tool, tmp_path: Path, wheels: Wheels) -> None:
+    ran = ootci("compat", wheels.plugin, "--between", wheels.old, wheels.new, cwd=tmp_path)
+    assert ran.code == 1
+    assert (
+        "torch-card on torch 2.15.0: break predicted: binary: 2 of 3 symbols gone · Python: 1 of 1 names gone"
+        in ran.out
+    )
+    assert "  - symbol c10::report(char const*) (in _C.so, from c10/util/Cast.h)\n" in ran.out
+    assert "  - name torch.utils.gone.helper (in __init__.py:1)\n" in ran.out
+    assert "  note: requires torch==2.13.0, which excludes 2.15.0\n" in ran.out
+    (found,) = read(Compat, tmp_path / ".ootci" / "compat.json").predictions
+    assert (found.forecast, found.baseline, found.baseline_guessed) == (Forecast.BREAK, "2.13.0", False)
+    assert ootci("compat", wheels.plugin, "--torch", wheels.new, "--exit-zero", cwd=tmp_path).code == 0
+
+
+def test_several_torches_are_a_table(ootci: Tool, tmp_path: Path, wheels: Wheels) -> None:
+    ran = ootci("compat", wheels.plugin, "--torch", wheels.old, "--torch", wheels.new, cwd=tmp_path)
+    assert "plugin          made for  symbols  names  2.13.0  2.15.0\n" in ran.out
+    assert "torch-card 1.0  2.13.0    3        1      0       2 sym + 1 py\n" in ran.out
+    markdown = ootci(
+        *("compat", wheels.plugin, "--torch", wheels.old, "--torch", wheels.new, "--format", "markdown"), cwd=tmp_path
+    )
+    assert "| torch-card 1.0 | 2.13.0 | 3 | 1 | 0 | 2 sym + 1 py |" in markdown.out
+
+
+def test_no_break_is_exit_code_0(ootci: Tool, tmp_path: Path, wheels: Wheels) -> None:
+    ran = ootci("compat", wheels.plugin, "--torch", wheels.old, "--format", "json", cwd=tmp_path)
+    (found,) = json.loads(ran.out)["predictions"]
+    assert (ran.code, found["forecast"], ran.err) == (0, "no break found", "")
+
+
+def test_one_change_that_several_wheels_need_is_named_once(ootci: Tool, tmp_path: Path, wheels: Wheels) -> None:
+    other = write_wheel(tmp_path, "torch_other", "2.0", plugin_objects(tmp_path / "o"))
+    ran = ootci("compat", wheels.plugin, str(other), "--between", wheels.old, wheels.new, cwd=tmp_path)
+    assert "torch 2.15.0 lacks c10::report(char const*), which 2 of 2 wheels need: torch-card, torch-other\n" in ran.out
+
+
+def test_a_device_s_public_wheel_is_downloaded_and_read(ootci: Tool, tmp_path: Path, wheels: Wheels) -> None:
+    register(tmp_path, extra="compat:\n  package: torch-card\n")
+    pip = {**OFFLINE, "PIP_FIND_LINKS": str(Path(wheels.plugin).parent)}
+    ran = ootci("compat", "dev", "--torch", wheels.new, "--torch", wheels.old, cwd=tmp_path, env=pip)
+    assert ran.code == 1, ran.err
+    assert "dev 1.0  2.13.0    3        1      2 sym + 1 py  0\n" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("extra", "why"),
+    [
+        ("compat:\n  nothing_public: the vendor's index asks for an account.\n", "looked for: the vendor's index"),
+        ("compat:\n  package: torch-nobody\n", "looked for: a wheel of torch-nobody on the package index"),
+        ("", "looked for: a public wheel"),
+    ],
+)
+def test_nothing_public_says_what_was_looked_for(
+    ootci: Tool, tmp_path: Path, wheels: Wheels, extra: str, why: str
+) -> None:
+    register(tmp_path, extra=extra)
+    ran = ootci("compat", "--all", "--torch", wheels.new, cwd=tmp_path, env=OFFLINE)
+    assert ran.code == 0
+    assert f"dev on torch 2.15.0: nothing public to check: {why}" in ran.out
+
+
+def test_a_wheel_that_is_refused_does_not_keep_others_from_being_read(
+    ootci: Tool, tmp_path: Path, wheels: Wheels
+) -> None:
+    bad = tmp_path / "torch_bad-1.0-py3-none-any.whl"
+    bad.write_text("no zip", encoding="utf-8")
+    ran = ootci("compat", str(bad), wheels.plugin, "--torch", wheels.new, "--torch", wheels.old, cwd=tmp_path)
+    assert ran.code == 2
+    assert "error WHEEL-001: the wheel is refused: it is no whole zip file" in ran.err
+    assert "2 sym + 1 py" in ran.out
+    alone = ootci("compat", str(bad), "--torch", wheels.new, cwd=tmp_path)
+    assert (alone.code, alone.out) == (2, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("compat",), "error CLI-001: no plugin was named"),
+        (
+            ("compat", "x.whl", "--torch", "a.whl", "--between", "a.whl", "b.whl"),
+            "error CLI-001: --between and --torch",
+        ),
+        (("compat", "x.whl", "--torch", "torch-1.0-py3-none-any.whl"), "error WHEEL-001"),
+        (("compat", "nobody"), "error DEV-008"),
+    ],
+)
+def test_wrong_input(ootci: Tool, tmp_path: Path, arguments: tuple[str, ...], error: str) -> None:
+    register(tmp_path)
+    ran = ootci(*arguments, cwd=tmp_path)
+    assert (ran.code, ran.out) == (2, "")
+    assert error in ran.err

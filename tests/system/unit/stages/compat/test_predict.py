@@ -1,0 +1,178 @@
+"""What is predicted of a plugin on a torch: what it needs, what its torch had, and what is missing."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from unit.stages.compat.wheels import compile_object, plugin_objects, torch_wheel, write_wheel
+
+from ootci.model.compat import FindingKind, Forecast, Prediction
+from ootci.stages.compat import TorchWheel, predict, read_plugin, read_torch
+
+MADE_FOR = "Requires-Dist: torch==2.13.0\n"
+SOURCES = {
+    "torch_card/__init__.py": "from torch.utils.gone import helper\nfrom torch import Tensor, late\n"
+    "import torch.lazy\n",
+    "torch_card/guarded.py": "try:\n    from torch.utils.gone import tried\nexcept ImportError:\n    pass\n"
+    "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from torch.utils.gone import typed\n",
+    "torch_card/ops.py": "import torch\ndef f():\n    return torch.ops.aten.full.names(1)\n",
+    "torch_card/made.py": "from torch.lazy import made\n",
+}
+
+
+@pytest.fixture(scope="module")
+def torches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TorchWheel, TorchWheel]]:
+    folder = tmp_path_factory.mktemp("torches")
+    old, new = (torch_wheel(folder, kind, version) for kind, version in (("old", "2.13.0"), ("new", "2.15.0")))
+    both = read_torch(old), read_torch(new)
+    yield both
+    for torch in both:
+        torch.wheel.close()
+
+
+@pytest.fixture(scope="module")
+def objects(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
+    return plugin_objects(tmp_path_factory.mktemp("objects"))
+
+
+def _predicted(
+    folder: Path, torches: tuple[TorchWheel, TorchWheel], files: Mapping[str, str | bytes], on: int = 1, **more: str
+) -> Prediction:
+    operators = {name for torch in torches for name in torch.operators}
+    wheel = write_wheel(folder, "torch_card", "1.0", files, **more)
+    return predict(read_plugin(wheel, "card", operators), torches[on], torches)
+
+
+def _names(prediction: Prediction, kind: FindingKind) -> list[str]:
+    return [finding.text for finding in prediction.findings if finding.kind is kind]
+
+
+def test_symbols_that_are_gone_are_named_with_object_and_header(
+    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel], objects: Mapping[str, bytes]
+) -> None:
+    found = _predicted(tmp_path, torches, objects)
+    assert found.forecast is Forecast.BREAK
+    assert (found.baseline, found.baseline_guessed) == ("2.13.0", True)
+    assert sorted(_names(found, FindingKind.SYMBOL)) == ["at::moved(int)", "c10::report(char const*)"]
+    report = next(finding for finding in found.findings if "report" in finding.text)
+    assert report.needed_by == ("torch_card/_C.so",)
+    assert report.header == "c10/util/Cast.h"
+    # Neither the weak one nor the one that another object of the plugin has is counted.
+    assert found.checked.symbols == 3
+    assert found.why.startswith("binary: 2 of 3 symbols gone")
+
+
+def test_nothing_is_missing_on_the_torch_that_it_was_made_for(
+    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel], objects: Mapping[str, bytes]
+) -> None:
+    found = _predicted(tmp_path, torches, {**objects, **SOURCES}, on=0)
+    assert (found.forecast, found.findings) == (Forecast.NO_BREAK, ())
+    assert found.why == "checked 3 symbols, 5 names, 3 overloads"
+
+
+def test_the_dynamic_loader_misses_the_same_symbols(
+    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel], objects: Mapping[str, bytes]
+) -> None:
+    """``ldd -r`` resolves the object against the libraries themselves."""
+    for kind, torch in zip(("old", "new"), torches, strict=True):
+        library = tmp_path / kind / "libc10.so"
+        library.parent.mkdir()
+        with zipfile.ZipFile(torch.wheel.path) as archive:
+            library.write_bytes(archive.read("torch/lib/libc10.so"))
+        (tmp_path / "libown.so").write_bytes(objects["torch_card/lib/libown.so"])
+        (tmp_path / "plugin.so").write_bytes(objects["torch_card/_C.so"])
+        said = subprocess.run(
+            ["ldd", "-r", str(tmp_path / "plugin.so")],
+            env={"LD_PRELOAD": f"{library} {tmp_path / 'libown.so'}"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        missing = set(re.findall(r"undefined symbol: (\w+)", said.stdout + said.stderr))
+        index = 0 if kind == "old" else 1
+        found = _predicted(tmp_path / "wheel", torches, objects, on=index)
+        assert {finding.name for finding in found.findings if finding.kind is FindingKind.SYMBOL} == missing
+        assert len(missing) == 2 * index
+
+
+def test_names_that_are_gone_are_named_with_their_place(tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]) -> None:
+    found = _predicted(tmp_path, torches, SOURCES, requires=MADE_FOR)
+    (gone,) = [finding for finding in found.findings if finding.kind is FindingKind.NAME]
+    assert (gone.name, gone.needed_by) == ("torch.utils.gone.helper", ("torch_card/__init__.py:1",))
+
+
+def test_overloads_that_are_gone_or_changed(
+    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel], objects: Mapping[str, bytes]
+) -> None:
+    registers = "namespace torch { struct Library { void _impl(int) &; }; }\n"
+    registers += 'char const* names[] = {"add.Tensor", "mul.Tensor", "full.names"};\n'
+    registers += "void use(torch::Library& library) { library._impl(1); }\n"
+    object_ = compile_object(registers, tmp_path / "r.so")
+    found = _predicted(tmp_path, torches, {**SOURCES, "torch_card/_R.so": object_}, requires=MADE_FOR)
+    assert _names(found, FindingKind.OPERATOR) == ["aten::full.names"]
+    (changed,) = _names(found, FindingKind.SCHEMA)
+    assert changed.startswith(
+        "aten::add.Tensor: (Tensor, Tensor, *, Scalar) -> Tensor is now (Tensor, Tensor, *, Scalar,"
+    )
+    assert any("1 overloads that its objects name are gone" in note for note in found.notes)
+
+
+def test_an_entry_point_that_leads_nowhere(tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]) -> None:
+    entry = "[torch.backends]\ncard = torch_card.missing:load\n"
+    found = _predicted(tmp_path, torches, {"torch_card/__init__.py": ""}, on=0, entry_points=entry)
+    assert _names(found, FindingKind.ENTRY_POINT) == ["card = torch_card.missing:load: no such module"]
+    fine = _predicted(
+        tmp_path,
+        torches,
+        {"torch_card/__init__.py": ""},
+        on=0,
+        entry_points="[torch.backends]\ncard = torch_card:load\n",
+    )
+    assert (fine.findings, fine.notes) == ((), ())
+
+
+def test_a_wheel_for_another_python(tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]) -> None:
+    found = _predicted(tmp_path, torches, {}, on=0, tag="cp310-cp310-manylinux_2_28_x86_64")
+    assert _names(found, FindingKind.PYTHON) == ["the wheel is for cp310, torch is for cp311"]
+    assert _predicted(tmp_path, torches, {}, on=0, tag="py3-none-any").findings == ()
+    assert _predicted(tmp_path, torches, {}, on=0, tag="cp310-abi3-manylinux_2_28_x86_64").findings == ()
+
+
+def test_the_baseline_is_what_the_metadata_says(
+    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel], objects: Mapping[str, bytes]
+) -> None:
+    found = _predicted(tmp_path, torches, objects, requires="Requires-Dist: torch==2.15.0.*\n")
+    assert (found.baseline, found.baseline_guessed, found.findings) == ("2.15.0", False, ())
+    old = _predicted(tmp_path, torches, objects, requires="Requires-Dist: torch==2.13.0+cpu\n")
+    assert (old.baseline, old.baseline_guessed) == ("2.13.0", False)
+    assert "requires torch==2.13.0+cpu, which excludes 2.15.0" in old.notes
+
+
+def test_a_guess_takes_the_newest_of_equals(tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]) -> None:
+    found = _predicted(tmp_path, torches, {"torch_card/__init__.py": ""})
+    assert (found.baseline, found.baseline_guessed) == ("2.15.0", True)
+
+
+def test_of_objects_for_each_release_the_one_for_this_torch_counts(
+    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]
+) -> None:
+    old = compile_object("namespace c10 { void report(char const*); } void f() { c10::report(0); }", tmp_path / "a.so")
+    new = compile_object("namespace c10 { void kept(); } void f() { c10::kept(); }", tmp_path / "b.so")
+    found = _predicted(tmp_path, torches, {"torch_card/x_2_13_0.so": old, "torch_card/x_2_14_0.so": new})
+    assert (found.findings, found.checked.objects) == ((), 1)
+
+
+def test_nothing_of_a_wheel_is_run(tmp_path: Path, torches: tuple[TorchWheel, TorchWheel]) -> None:
+    mark = tmp_path / "ran"
+    object_ = compile_object(
+        f'#include <cstdio>\n__attribute__((constructor)) void f() {{ std::fclose(std::fopen("{mark}", "w")); }}',
+        tmp_path / "c.so",
+    )
+    source = f"open({str(mark)!r}, 'w')\n"
+    _predicted(tmp_path, torches, {"torch_card/_C.so": object_, "torch_card/__init__.py": source, "setup.py": source})
+    assert not mark.exists()

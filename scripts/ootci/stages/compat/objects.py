@@ -8,9 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from elftools.common.utils import struct_parse
-from elftools.elf.elffile import ELFFile
-
 OBJECT = re.compile(r"\.so(\.\d+)*$")
 """File names of shared objects."""
 MAX_SECTIONS = 10_000
@@ -135,6 +132,10 @@ def _content(stream: IO[bytes], section: Any) -> bytes:
 
 def _sections(stream: IO[bytes]) -> list[Any]:
     """The section headers. Sections themselves are not made: pyelftools would read their names without a limit."""
+    # Imported only where an object is read: commands that list others import this module, too.
+    from elftools.common.utils import struct_parse
+    from elftools.elf.elffile import ELFFile
+
     try:
         stream.seek(0)
         elf: Any = ELFFile(stream)

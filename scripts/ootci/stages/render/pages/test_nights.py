@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ootci.history.not_passing import Came, NotPassing
+from ootci.history.not_passing import ABSENT, FAILED, FLAKY, PASSED, SILENT, NotPassing
 from ootci.history.tables import TestTable
 from ootci.model.plan import Plan
 
@@ -74,13 +74,13 @@ def recent_failures(
     """
     nightlies = plans[-found.width :] if found.width else ()
     grid = night_grid((plan.id, plan.created_at) for plan in nightlies)
-    known: dict[str, bytes] = {}
+    known: dict[str, str] = {}
     for place, row in enumerate(found.rows):
-        came = found.nights(place)
-        if any(night in came for night in _FAILED):
+        nights = found.nights(place).decode("ascii")
+        if FAILED in nights or FLAKY in nights:
             before = known.get(tests[row].id)
             # The rows of one test are never in one run together.
-            known[tests[row].id] = bytes(map(max, zip(came, before, strict=True))) if before else came
+            known[tests[row].id] = _merged(nights, before) if before else nights
     order = sorted(known, key=lambda test: (not _fails(known[test]), -_last(known[test]), test))
     if not order:
         return None
@@ -91,58 +91,62 @@ def recent_failures(
     return RecentFailures(grid, rows, len(order) - len(rows))
 
 
-_FAILED = (Came.FAILED, Came.FLAKY)
-_LOOKS: Mapping[int, tuple[str, str | None, str]] = {
-    Came.ABSENT: ("gap", "gap", "not in the run"),
-    Came.PASSED: ("ok", None, "passed"),
-    Came.FAILED: ("failing", "cross", "failed"),
-    Came.FLAKY: ("flaky", "wave", "failed and passed when run again"),
-    Came.XFAILED: ("known", "known", "failed as expected"),
-    Came.XPASSED: ("known", "known", "passed against expectation"),
-    Came.NOT_RUN: ("lost", "minus", "collected and not run"),
-    Came.SKIPPED: ("idle", None, "skipped"),
-    Came.UNSUPPORTED: ("idle", None, "unsupported"),
-    Came.SILENT: ("silent", "silent", "no report"),
+_LOOKS: Mapping[str, tuple[str, str | None, str]] = {
+    ABSENT: ("gap", "gap", "not in the run"),
+    PASSED: ("ok", None, "passed"),
+    FAILED: ("failing", "cross", "failed"),
+    FLAKY: ("flaky", "wave", "failed and passed when run again"),
+    "x": ("known", "known", "failed as expected"),
+    "X": ("known", "known", "passed against expectation"),
+    "n": ("lost", "minus", "collected and not run"),
+    "s": ("idle", None, "skipped"),
+    "u": ("idle", None, "unsupported"),
+    SILENT: ("silent", "silent", "no report"),
 }
+_SAYS_NOTHING = (ABSENT, SILENT, "n")
+"""Nights that end no row of failures."""
 
 
-def _fails(came: bytes) -> bool:
-    return came[-1] == Came.FAILED
+def _merged(one: str, other: str) -> str:
+    return "".join(mine if mine != ABSENT else theirs for mine, theirs in zip(one, other, strict=True))
 
 
-def _last(came: bytes) -> int:
-    return max(came.rfind(night) for night in _FAILED)
+def _fails(nights: str) -> bool:
+    return nights.endswith(FAILED)
 
 
-def _nights(came: bytes, plans: Sequence[Plan], grid: NightGrid, pages: Mapping[str, str]) -> NightsOf:
+def _last(nights: str) -> int:
+    return max(nights.rfind(FAILED), nights.rfind(FLAKY))
+
+
+def _nights(letters: str, plans: Sequence[Plan], grid: NightGrid, pages: Mapping[str, str]) -> NightsOf:
     cells = []
     failing = False
-    for state, plan in zip(came, plans, strict=True):
-        look, glyph, word = _LOOKS[state]
-        if state == Came.FAILED and not failing:
+    for letter, plan in zip(letters, plans, strict=True):
+        look, glyph, word = _LOOKS[letter]
+        if letter == FAILED and not failing:
             look, glyph, word = "new", "down", "began to fail"
-        # A night that says nothing of the test ends no row of failures.
-        failing = state == Came.FAILED or (failing and state in (Came.ABSENT, Came.SILENT, Came.NOT_RUN))
+        failing = letter == FAILED or (failing and letter in _SAYS_NOTHING)
         words = f"{plan.created_at:%a} {short_day(plan.created_at)}: {word}"
         cells.append(Cell(grid.columns[plan.id], look, glyph, False, pages.get(plan.id), words))
-    failed = many(sum(map(came.count, _FAILED)), "night")
-    return NightsOf(grid.width, tuple(cells), f"failed on {failed} of the last {len(came)}")
+    failed = many(letters.count(FAILED) + letters.count(FLAKY), "night")
+    return NightsOf(grid.width, tuple(cells), f"failed on {failed} of the last {len(letters)}")
 
 
-def _note(came: bytes, plans: Sequence[Plan]) -> str:
+def _note(letters: str, plans: Sequence[Plan]) -> str:
     """Since when it fails; of one that does not, when it last did."""
-    if not _fails(came):
-        flakes = came.count(Came.FLAKY)
-        if came[_last(came)] == Came.FLAKY:
-            return many(flakes, "flake")
-        return f"last failed {_day(plans[_last(came)])}"
-    first = len(came) - 1
-    for at in range(len(came) - 1, -1, -1):
-        if came[at] == Came.FAILED:
+    last = _last(letters)
+    if letters[last] == FLAKY:
+        return many(letters.count(FLAKY), "flake")
+    if not _fails(letters):
+        return f"last failed {_day(plans[last])}"
+    first = last
+    for at in range(last, -1, -1):
+        if letters[at] == FAILED:
             first = at
-        elif came[at] not in (Came.ABSENT, Came.SILENT, Came.NOT_RUN):
+        elif letters[at] not in _SAYS_NOTHING:
             break
-    return "tonight" if first == len(came) - 1 else f"since {_day(plans[first])}"
+    return "tonight" if first == len(letters) - 1 else f"since {_day(plans[first])}"
 
 
 def _day(plan: Plan) -> str:

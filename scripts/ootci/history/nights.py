@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
+from typing import NamedTuple
 
 from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
 from ootci.model.plan import Plan
@@ -146,26 +147,49 @@ MAX_IDS = 2_000
 MAX_RUNS = 30
 
 
-def failing_before(newest_first: Iterable[StoredRun]) -> tuple[str, ...] | None:
-    """Tests that failed when their suite last reported completely; None when no suite ever did.
+class FailingBefore(NamedTuple):
+    """The tests that failed when their suite last reported completely.
 
-    A test that was flaky then is left out: when it fails again, it is to be run again.
+    Attributes:
+        ids: all of them, but for tests that were flaky then: when one fails again, it is to be run again.
+        not_retried: those of them that began to fail then and were not run again, as when too many fail at once.
+
+    """
+
+    ids: tuple[str, ...]
+    not_retried: tuple[str, ...] = ()
+
+
+def failing_before(newest_first: Iterable[StoredRun]) -> FailingBefore | None:
+    """The tests that failed when their suite last reported completely; None when no suite ever did.
 
     Raises:
         HistoryCorrupt: a run cannot be read back.
 
     """
-    seen: set[str] = set()
     wanted: set[str] | None = None
     failing: list[str] = []
+    # Of each suite, the failures that were not run again; they are new unless the report before had them, too.
+    single: dict[str, list[str]] = {}
+    old: set[str] = set()
+    looked_back: set[str] = set()
     for run in islice(newest_first, MAX_RUNS):
         # What failed on a torch that stood in for the one wanted is no evidence about that one.
         if run.head.channel is None:
             continue
         wanted = {report.suite for report in run.head.suites} if wanted is None else wanted
-        complete = {report.suite for report in run.head.suites if report.state is ReportState.COMPLETE} - seen
-        failing += [item.id for item in run.failures if item.suite in complete and not item.is_flaky]
-        seen |= complete
-        if seen >= wanted:
+        complete = {report.suite for report in run.head.suites if report.state is ReportState.COMPLETE}
+        for suite in complete & single.keys() - looked_back:
+            old.update(test for test in single[suite] if run.result(test)[0] in FAILURES)
+            looked_back.add(suite)
+        found = [item for item in run.failures if item.suite in complete - single.keys() and not item.is_flaky]
+        failing += [item.id for item in found]
+        for suite in complete - single.keys():
+            single[suite] = [item.id for item in found if item.suite == suite and item.row not in run.attempts]
+        if single.keys() >= wanted and all(suite in looked_back or not ids for suite, ids in single.items()):
             break
-    return tuple(failing[:MAX_IDS]) if seen else None
+    if not single:
+        return None
+    kept = failing[:MAX_IDS]
+    unsettled = {test for ids in single.values() for test in ids} - old
+    return FailingBefore(tuple(kept), tuple(test for test in kept if test in unsettled))

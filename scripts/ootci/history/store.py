@@ -154,8 +154,8 @@ class History(HistoryReader):
 
 
 def _kept(plan: Plan) -> Plan:
-    """The plan without `failing_before`, which was made of the history and can be made of it again."""
-    runs = tuple(run.model_copy(update={"failing_before": None}) for run in plan.runs)
+    """The plan without the tests that failed before: they were found in the history and can be found there again."""
+    runs = tuple(run.model_copy(update={"failing_before": None, "not_retried": ()}) for run in plan.runs)
     return Plan.model_validate_json(plan.model_copy(update={"runs": runs}).to_json())
 
 

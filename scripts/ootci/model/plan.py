@@ -48,6 +48,9 @@ class PlannedRun(Record):
     failing_before: Annotated[tuple[str, ...] | None, Field(exclude_if=lambda ids: ids is None)] = None
     """Tests that failed when their suite last reported completely, capped in number: any other that fails is run again.
     Null when nothing was reported before."""
+    not_retried: Annotated[tuple[str, ...], Field(exclude_if=lambda ids: not ids)] = ()
+    """Those of ``failing_before`` that began to fail then and were not run again: a test of these that still fails is
+    run again."""
     unsupported: tuple[Unsupported, ...] = ()
     """Capabilities that the device was declared not to have."""
     external: Annotated[str | None, Field(exclude_if=lambda address: address is None)] = None
@@ -61,6 +64,7 @@ class PlannedRun(Record):
         torch: TorchRequest,
         *,
         failing_before: tuple[str, ...] | None = None,
+        not_retried: tuple[str, ...] = (),
         by_name: bool = True,
     ) -> PlannedRun:
         """The run of a device, with the content of its file now; a device requested by name is run here."""
@@ -79,6 +83,7 @@ class PlannedRun(Record):
             known_failures=device.known_failures,
             lost_tests=device.lost_tests,
             failing_before=failing_before,
+            not_retried=not_retried,
             unsupported=device.unsupported,
             external=device.external.run if device.external and not by_name else None,
         )

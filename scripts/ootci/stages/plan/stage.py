@@ -105,8 +105,16 @@ def plan(
                 if told := resolved[key].deviation:
                     say(f"torch: {told}")
             failing = failing_before(history.newest_stored(device.name)) if history else None
-            run_id, by_name = f"{plan_id}-{device.name}", device.name in chosen
-            runs.append(PlannedRun.of(item, run_id, resolved[key], failing_before=failing, by_name=by_name))
+            runs.append(
+                PlannedRun.of(
+                    item,
+                    f"{plan_id}-{device.name}",
+                    resolved[key],
+                    failing_before=failing.ids if failing else None,
+                    not_retried=failing.not_retried if failing else (),
+                    by_name=device.name in chosen,
+                )
+            )
     if proposed is not None:
         trigger = trigger.model_copy(update={"event": proposed.event or trigger.event, "proposal": proposed.what})
     return Plan(id=plan_id, created_at=now, trigger=trigger, runs=tuple(runs), left_out=tuple(left_out))

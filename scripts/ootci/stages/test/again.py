@@ -21,7 +21,8 @@ from .suite_run import SuiteRun
 from .supervisor import Supervisor, supervise
 
 MAX_AGAIN = 20
-"""More new failures than this are no flakes but a broken device, and nothing is run again."""
+"""More new failures than this are no flakes but a broken device, and nothing is run again. The next nightly runs those
+that still fail again, if they are no more than this then: a device was broken, or so many tests flaked at once."""
 LAST = 3
 """The last attempt of a test; one that crashed or hung is not run a third time."""
 SEARCH = 3
@@ -39,6 +40,7 @@ class LaterAttempts:
     Args:
         run: the suite as it was run.
         is_expected: whether a test failed before, or is known to fail.
+        not_retried: tests that failed before for the first time and were not run again.
         deadline: monotonic time at which the suite's time is up.
         progress: shown the test that is running.
         say: told what is done and why.
@@ -50,6 +52,7 @@ class LaterAttempts:
         run: SuiteRun,
         *,
         is_expected: Callable[[str], bool],
+        not_retried: Callable[[str], bool] = lambda _: False,
         deadline: float,
         clock: Callable[[], datetime],
         progress: Progress,
@@ -57,6 +60,7 @@ class LaterAttempts:
     ) -> None:
         self._run = run
         self._is_expected = is_expected
+        self._not_retried = not_retried
         self._deadline = deadline
         self._clock = clock
         self._progress = progress
@@ -64,19 +68,27 @@ class LaterAttempts:
         self._search_until = 0.0
 
     def make(self, first: SuiteEnd) -> frozenset[str]:
-        """Run again what newly failed; the tests that passed this time and are flaky therefore.
+        """Run again what newly failed, and what could not be run again on the night before.
+
+        Returns:
+            The tests that passed this time and are flaky therefore.
 
         Raises:
             ToolMissing: the device's Python cannot be started.
 
         """
         new = [test for test in first.failed if not self._is_expected(test)]
-        if not new:
-            return frozenset()
         if len(new) > MAX_AGAIN:
             self._say(f"{len(new)} tests fail that did not fail before, more than {MAX_AGAIN}: none is run again")
             return frozenset()
-        self._say(f"{len(new)} test(s) fail that did not fail before, and are run again")
+        if new:
+            self._say(f"{len(new)} test(s) fail that did not fail before, and are run again")
+        left_over = [test for test in first.failed if self._is_expected(test) and self._not_retried(test)]
+        if left_over and len(new) + len(left_over) <= MAX_AGAIN:
+            self._say(f"{len(left_over)} test(s) fail still that were not run again before, and are run again now")
+            new += left_over
+        elif left_over:
+            self._say(f"{len(left_over)} test(s) fail still that were not run again before, too many to run again now")
         crashed = [test for test in new if first.ended[test] is OutcomeName.CRASHED]
         left = [test for test in new if test not in crashed]
         seen: dict[str, OutcomeName] = {}

@@ -34,6 +34,7 @@ class _Stages:
     questions: Questions
     clock: Callable[[], datetime]
     is_expected: Callable[[str], bool]
+    not_retried: Callable[[str], bool]
     options: Mapping[str, tuple[str, ...]]
     choice: tuple[str, ...]
 
@@ -100,6 +101,7 @@ class _Stages:
             again = LaterAttempts(
                 run,
                 is_expected=self.is_expected,
+                not_retried=self.not_retried,
                 deadline=supervisors[0].deadline,
                 clock=self.clock,
                 progress=asked.progress,
@@ -167,20 +169,27 @@ def test(
         return _not_run(names, f"{bad.name if bad else 'build'} did not pass")
     environment = Path(build.python).parent.parent
     variables = device_environment(environment, {**device.environment, "PYTHONDONTWRITEBYTECODE": "1"})
-    expected = _expected(planned, build, clock)
+    known, before = _known(planned, build, clock), frozenset(planned.failing_before or () if planned else ())
+    not_retried = frozenset(planned.not_retried if planned else ())
     questions = Questions(device, build.python, folder, suites, variables, progress)
-    stages = _Stages(questions, clock, expected, options or {}, choice)
+    stages = _Stages(
+        questions,
+        clock,
+        lambda test: test in before or known(test),
+        lambda test: test in not_retried and not known(test),
+        options or {},
+        choice,
+    )
     return _run_all(stages, suites_here, names)
 
 
-def _expected(planned: PlannedRun | None, build: Build, clock: Callable[[], datetime]) -> Callable[[str], bool]:
-    """Whether a test's failure is expected: it failed before or is known, so that it is not retried."""
+def _known(planned: PlannedRun | None, build: Build, clock: Callable[[], datetime]) -> Callable[[str], bool]:
+    """Whether a test's failure is known to the vendor, so that it is not run again."""
     if planned is None:
         return lambda _: False
-    before = frozenset(planned.failing_before or ())
     today, version = clock().astimezone(timezone.utc).date(), build.torch.version if build.torch else None
     known = [item for item in planned.known_failures if not item.expired(today) and item.is_about(version)]
-    return lambda test: test in before or any(item.matches(test) for item in known)
+    return lambda test: any(item.matches(test) for item in known)
 
 
 def _is_first(choice: Sequence[str]) -> bool:

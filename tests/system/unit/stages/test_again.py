@@ -44,7 +44,12 @@ def play(tmp_path: Path) -> Play:
     """Play a suite, and then what the processes of the later attempts do."""
     python = fake_python(tmp_path)
 
-    def call(*scripts: list[str], before: frozenset[str] = frozenset(), seconds: float = 60) -> PlayedAgain:
+    def call(
+        *scripts: list[str],
+        before: frozenset[str] = frozenset(),
+        not_retried: frozenset[str] = frozenset(),
+        seconds: float = 60,
+    ) -> PlayedAgain:
         variables = {**os.environ, "FAKE_SCRIPT": json.dumps(scripts)}
         limits = {"suite_seconds": 60, "test_seconds": 20, "spares": 0}
         run = smoke_run(tmp_path, python=python, variables=variables, **limits)
@@ -54,6 +59,7 @@ def play(tmp_path: Path) -> Play:
         two = LaterAttempts(
             run,
             is_expected=before.__contains__,
+            not_retried=not_retried.__contains__,
             deadline=time.monotonic() + seconds,
             clock=clock,
             progress=progress,
@@ -122,6 +128,23 @@ def test_old_failures_do_not_count_towards_the_limit(play: Play) -> None:
     names = [f"t{number}" for number in range(50)]
     script = _tests(" ".join([*names, "new"]), **dict.fromkeys(names, "failed"), new="failed")
     assert play(script, _second("new", "passed"), before=frozenset(names)).flaky == {"new"}
+
+
+def test_what_could_not_be_run_again_on_the_night_before_is_run_again_on_the_next(play: Play) -> None:
+    before = frozenset({"old", "many"})
+    script = _tests("old many new", old="failed", many="failed", new="failed")
+    second = _tests("many new", new="failed")
+    played = play(script, second, _second("new", "failed"), before=before, not_retried=frozenset({"many"}))
+    assert played.flaky == {"many"}
+    assert sorted(played.asked(1)) == ["many", "new"]
+
+
+def test_too_many_that_were_not_run_again_before_keep_no_new_failure_from_its_retry(play: Play) -> None:
+    names = frozenset(f"t{number}" for number in range(again.MAX_AGAIN))
+    script = _tests(" ".join([*sorted(names), "new"]), **dict.fromkeys(names, "failed"), new="failed")
+    played = play(script, _second("new", "passed"), before=names, not_retried=names)
+    assert (played.flaky, played.asked(1)) == ({"new"}, ["new"])
+    assert f"{len(names)} test(s) fail still that were not run again before, too many to run again now" in played.log
 
 
 def test_a_test_that_crashed_is_run_again_alone(play: Play) -> None:

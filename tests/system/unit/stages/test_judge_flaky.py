@@ -116,13 +116,39 @@ def test_the_plan_is_told_of_what_failed_for_good_only(tmp_path: Path) -> None:
     history.append_run(instead.model_copy(update={"torch_request": release}))
     assert failing_before(history.newest_stored("dev")) is None
     history.append_run(run(0, smoke={"one": "error"}, integration={"two": "failed"}))
-    assert failing_before(history.newest_stored("dev")) == (TWO, "smoke/test_x.py::one")
+    both = (TWO, "smoke/test_x.py::one")
+    assert failing_before(history.newest_stored("dev")) == (both, both)
     history.append_run(_fails(1, "passed"))
-    assert failing_before(history.newest_stored("dev")) == ()
+    assert failing_before(history.newest_stored("dev")) == ((), ())
     # A suite that did not report leaves the word to the run before.
     cut = {"integration": {"state": "truncated"}}
     history.append_run(run(2, smoke={"one": "failed"}, integration={"two": "failed"}, reports=cut))
-    assert failing_before(history.newest_stored("dev")) == ("smoke/test_x.py::one",)
+    assert failing_before(history.newest_stored("dev")) == (("smoke/test_x.py::one",), ("smoke/test_x.py::one",))
+
+
+def test_the_plan_is_told_of_new_failures_that_were_not_run_again_for_one_night(tmp_path: Path) -> None:
+    history = History(tmp_path)
+    nights = [
+        run(0, integration={"two": "passed", "three": "failed"}),
+        run(1, integration={"two": "failed", "three": "failed"}),
+    ]
+    for number, made in enumerate(nights):
+        history.append_plan(plan(number))
+        history.append_run(made)
+    three = TWO.replace("two", "three")
+    assert failing_before(history.newest_stored("dev")) == ((three, TWO), (TWO,))
+    history.append_plan(plan(2))
+    # A report that was cut off is no report before.
+    cut = {"integration": {"state": "truncated"}}
+    history.append_run(run(2, integration={"two": "passed", "three": "passed"}, reports=cut))
+    assert failing_before(history.newest_stored("dev")) == ((three, TWO), (TWO,))
+    for number in (3, 4):
+        history.append_plan(plan(number))
+        history.append_run(_again(run(number, integration={"two": "failed", "three": "failed"}), "failed"))
+        assert failing_before(history.newest_stored("dev")) == ((three, TWO), ())
+    history.append_plan(plan(5))
+    history.append_run(run(5, integration={"two": "failed", "three": "failed"}))
+    assert failing_before(history.newest_stored("dev")) == ((three, TWO), ())
 
 
 def test_runs_without_later_attempts_are_written_as_ever() -> None:

@@ -157,7 +157,7 @@ def append_workspace(workspace: Workspace, store: History, say: Callable[[str], 
     """Add the work folder's plan and what was reported of its devices.
 
     A report that cannot be used never keeps the others out; that there was one is added, unless a good one of the same
-    attempt is there.
+    attempt is there. A good one that comes later counts.
 
     Args:
         say: told about each report that was not taken.
@@ -177,8 +177,8 @@ def append_workspace(workspace: Workspace, store: History, say: Callable[[str], 
     # The result of hours of testing is worth a wait.
     with held(store.folder, PATIENCE), store.together():
         require_date(plan.id, plan.created_at, store, clock())
-        store.append_plan(plan)
-        return _append_runs(workspace, plan, store, say)
+        is_new = store.append_plan(plan)
+        return _append_runs(workspace, plan, store, say, None if is_new else clock())
 
 
 def require_date(plan_id: str, planned: datetime, history: History, now: datetime) -> None:
@@ -206,7 +206,9 @@ def require_date(plan_id: str, planned: datetime, history: History, now: datetim
     raise PlanMisdated(what, where=where, fix=fix)
 
 
-def _append_runs(workspace: Workspace, plan: Plan, store: History, say: Callable[[str], None]) -> tuple[int, int]:
+def _append_runs(
+    workspace: Workspace, plan: Plan, store: History, say: Callable[[str], None], now: datetime | None
+) -> tuple[int, int]:
     added = known = 0
     bad: list[Run] = []
     for found in _found(workspace, plan, say):
@@ -214,7 +216,7 @@ def _append_runs(workspace: Workspace, plan: Plan, store: History, say: Callable
             bad.append(found.run)
             continue
         try:
-            if store.append_run(found.run):
+            if store.append_run(found.run, now):
                 added += 1
             else:
                 known += 1

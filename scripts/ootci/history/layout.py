@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +18,7 @@ TESTS = "tests"
 UNFINISHED = ".unfinished"
 """This file exists while a command moves the folder from one state of the data branch to another."""
 
-_RUN = re.compile(r"(?P<device>.+)\.(?P<attempt>[1-9][0-9]*)\.json")
+_RUN = re.compile(r"(?P<device>.+)\.(?P<attempt>[1-9][0-9]*)(?:\.late)?\.json")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 
@@ -88,12 +87,20 @@ def run_file(night: Path, device: str, attempt: int) -> Path:
     return night / f"{device}.{attempt}.json"
 
 
-def runs_of(folder: Path) -> Iterator[tuple[RunKey, Path]]:
+def late_file(night: Path, device: str, attempt: int) -> Path:
+    """The file of a run whose report was late: it counts, and not what was reported in time."""
+    return night / f"{device}.{attempt}.late.json"
+
+
+def runs_of(folder: Path) -> dict[RunKey, Path]:
     """The file of each run, by path."""
+    runs = {}
     for path in sorted(folder.glob(f"{MONTH}/*/*.json")):
         found = _RUN.fullmatch(path.name)
         if found:
-            yield RunKey(path.parent.name, found["device"], int(found["attempt"])), path
+            # A late report comes after the one in time.
+            runs[RunKey(path.parent.name, found["device"], int(found["attempt"]))] = path
+    return runs
 
 
 def tests_file(folder: Path, digest: str) -> Path:

@@ -16,7 +16,18 @@ from ootci.model.record import Record, check_version
 from ootci.model.run import Run
 
 from .details import D, Measures, Texts, read_details, whole
-from .layout import PLAN, RunKey, check_format, details_file, is_withdrawn, nights_of, run_file, runs_of, tests_file
+from .layout import (
+    PLAN,
+    RunKey,
+    check_format,
+    details_file,
+    is_withdrawn,
+    late_file,
+    nights_of,
+    run_file,
+    runs_of,
+    tests_file,
+)
 from .record_file import RESTORE, load
 from .run_file import RunReader, lists_of
 from .stored import StoredRun
@@ -93,7 +104,8 @@ class HistoryReader:
 
         """
         night = self.night(key.plan_id, f"{key.plan_id}-{key.device}")
-        return self._reader.read(run_file(night, key.device, key.attempt))
+        late = late_file(night, key.device, key.attempt)
+        return self._reader.read(late if late.exists() else run_file(night, key.device, key.attempt))
 
     def counting_run(self, device: str, plan_id: str) -> StoredRun | None:
         """The last attempt of a device on one nightly; None where it reported none.
@@ -206,7 +218,7 @@ class HistoryReader:
     def _runs(self) -> dict[str, dict[RunKey, Path]]:
         """The file of each run of a nightly that was not withdrawn, by device."""
         found: dict[str, dict[RunKey, Path]] = {}
-        for key, path in runs_of(self.folder):
+        for key, path in runs_of(self.folder).items():
             if not is_withdrawn(path.parent):
                 found.setdefault(key.device, {})[key] = path
         return found

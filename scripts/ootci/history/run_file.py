@@ -8,23 +8,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from ootci.errors import HistoryCorrupt
 from ootci.model.outcome import FAILURES, Outcome, OutcomeName
-from ootci.model.record import check_version
+from ootci.model.record import Time, check_version, utc_text
 from ootci.model.run import Run
 from ootci.model.signature import Signature
 
+from .layout import late_file, run_file
 from .record_file import RESTORE, load, pack, unpack
 from .signature import signature_of
 from .states import letters_of, state_of, states_of
-from .stored import StoredRun, head_of
+from .stored import Late, StoredRun, head_of
 from .tables import Places, TestTable, list_digest, write_list
 
 K = TypeVar("K")
@@ -39,8 +41,11 @@ def in_order(run: Run) -> list[Outcome]:
     return sorted(run.outcomes, key=lambda item: (suites[item.suite], item.id))
 
 
-def write_run(run: Run) -> tuple[bytes, dict[str, bytes]]:
-    """The file of a run, and the lists of tests that it names, by digest."""
+_TIME: TypeAdapter[datetime] = TypeAdapter(Time)
+
+
+def write_run(run: Run, late: datetime | None = None) -> tuple[bytes, dict[str, bytes]]:
+    """The file of a run, and the lists of tests that it names, by digest; ``late`` is when a late report arrived."""
     outcomes = in_order(run)
     tests, lists = [], {}
     for suite, items in groupby(outcomes, key=attrgetter("suite")):
@@ -51,7 +56,7 @@ def write_run(run: Run) -> tuple[bytes, dict[str, bytes]]:
         tests.append((suite, digest, bytes(state_of(item.outcome, item.ran) for item in group)))
     named = signatures_of(run)
     attempts = {item.id: " ".join(again.outcome.value for again in item.attempts) for item in outcomes if item.attempts}
-    return pack_run(head_of(run), tests, _places(outcomes, attempts), _places(outcomes, named)), lists
+    return pack_run(head_of(run), tests, _places(outcomes, attempts), _places(outcomes, named), late), lists
 
 
 def signatures_of(run: Run) -> dict[str, Signature]:
@@ -69,6 +74,7 @@ def pack_run(
     tests: Sequence[tuple[str, str, bytes]],
     attempts: Mapping[str, Sequence[int]],
     signatures: Mapping[Signature, Sequence[int]],
+    late: datetime | None = None,
 ) -> bytes:
     """The content of a run's file.
 
@@ -77,6 +83,7 @@ def pack_run(
         tests: each suite, the digest of the list of its tests, and their states.
         attempts: the places of tests that were run again, by the later outcomes.
         signatures: the places of tests that failed, by signature.
+        late: when the report arrived, if it was late.
 
     """
     return pack(
@@ -85,6 +92,7 @@ def pack_run(
             "run": json.loads(head.model_dump_json(exclude_defaults=True)) | {"schema_version": Run.VERSION},
             "attempts": attempts,
             "signatures": [[signature.id, signature.text, places] for signature, places in signatures.items()],
+            **({"late": utc_text(late)} if late is not None else {}),
         }
     )
 
@@ -131,7 +139,12 @@ class RunReader:
             for row, place, size in places.spans:
                 states[row : row + size] = letters[place : place + size]
             head = Run.model_validate(record["run"])
-            if (head.plan_id, f"{head.device}.{head.attempt}.json") != (path.parent.name, path.name):
+            in_time, late = run_file(path.parent, head.device, head.attempt), None
+            if "late" in record:
+                instead = self.read(in_time) if in_time.exists() else None
+                late = Late(_TIME.validate_python(record["late"]), instead)
+                in_time = late_file(path.parent, head.device, head.attempt)
+            if (head.plan_id, in_time) != (path.parent.name, path):
                 raise ValueError(f"it is the run {head.id}, attempt {head.attempt}")
             return StoredRun(
                 head,
@@ -140,6 +153,7 @@ class RunReader:
                 dict(_attempts(record["attempts"], places)),
                 dict(_by_row(record["signatures"], places)),
                 places,
+                late,
             )
         except (ValueError, KeyError, TypeError, IndexError, AttributeError, ValidationError) as error:
             raise HistoryCorrupt(f"the run cannot be read back: {error}", where=str(path), fix=RESTORE) from error
@@ -180,11 +194,11 @@ def lists_of(path: Path) -> list[str]:
 
 
 def is_same(one: bytes, other: bytes, where: Path) -> bool:
-    """Whether two files say the same of a run, whatever the version of the tool that named its failures.
+    """Whether two files say the same of a run, whenever it arrived, and whatever version named its failures.
 
     Raises:
         HistoryCorrupt: one of them cannot be read back.
 
     """
-    records = [unpack(content, where) for content in (one, other)]
-    return one == other or records[0] | {"signatures": ()} == records[1] | {"signatures": ()}
+    apart = {"signatures": (), "late": None}
+    return one == other or unpack(one, where) | apart == unpack(other, where) | apart

@@ -3,6 +3,7 @@
 - ``format.json`` names the format's version.
 - ``<YYYY-MM>/<plan id>/plan.json``: a nightly.
 - ``<YYYY-MM>/<plan id>/<device>.<attempt>.json``: a run of it, see ``run_file``.
+- ``<YYYY-MM>/<plan id>/<device>.<attempt>.late.json``: the same of a report that came after the night was judged.
 - ``<YYYY-MM>/<plan id>/withdrawn.json``: when and why the nightly was withdrawn, if it was.
 - ``tests/<digest>.json``: a list of tests of one suite. Every run that had these tests names it.
 - ``details/<YYYY-MM>/<device>.<plan id>.<attempt>.texts.json.gz`` and ``.measures.json.gz``: what a run says at length.
@@ -26,7 +27,19 @@ from ootci.model.record import utc_text
 from ootci.model.run import Run
 
 from .details import details_of, packed, read_details
-from .layout import FORMAT, PLAN, WITHDRAWN, RunKey, format_file, is_name, is_withdrawn, month_of, run_file, tests_file
+from .layout import (
+    FORMAT,
+    PLAN,
+    WITHDRAWN,
+    RunKey,
+    format_file,
+    is_name,
+    is_withdrawn,
+    late_file,
+    month_of,
+    run_file,
+    tests_file,
+)
 from .reader import HistoryReader
 from .record_file import pack, write_files
 from .run_file import is_same, write_run
@@ -90,8 +103,13 @@ class History(HistoryReader):
         self._write({night / PLAN: pack(json.loads(new.model_dump_json(exclude_defaults=True)))})
         return True
 
-    def append_run(self, run: Run) -> bool:
+    def append_run(self, run: Run, now: datetime | None = None) -> bool:
         """Add what a device reported; false when it was there already.
+
+        Args:
+            run: what it reported.
+            now: the time, where the nightly was there before and may have been judged. A report that is the device's
+                first, or whose place has one that cannot be used, is late then and counts.
 
         Raises:
             HistoryConflict: another run has the same device, nightly and attempt, or its nightly is not in the history.
@@ -99,10 +117,14 @@ class History(HistoryReader):
 
         """
         key = RunKey(run.plan_id, run.device, run.attempt)
-        path = run_file(self.night(run.plan_id, run.id), run.device, run.attempt)
-        content, lists = write_run(run)
+        night = self.night(run.plan_id, run.id)
+        path, late = (make(night, run.device, run.attempt) for make in (run_file, late_file))
+        there = next((place for place in (late, path) if place in self._pending or place.exists()), None)
+        is_late = now is not None and not run.is_unreadable and self._lacks(run, there)
+        path = late if is_late else there or path
+        content, lists = write_run(run, now if is_late else None)
         details = {self.details_path(key, type(found)): found for found in details_of(run)}
-        if path in self._pending or path.exists():
+        if there == path:
             old = self._pending.get(path) or path.read_bytes()
             kept = [(read_details(type(found), place), found) for place, found in details.items()]
             if is_same(old, content, path) and all(before is None or before == found for before, found in kept):
@@ -114,6 +136,12 @@ class History(HistoryReader):
         self._write({**new, **texts, path: content})
         self._runs.setdefault(run.device, {})[key] = path
         return True
+
+    def _lacks(self, run: Run, there: Path | None) -> bool:
+        """Whether a nightly has no report of a run's device, or one in the run's place that cannot be used."""
+        if there is not None:
+            return there not in self._pending and self._reader.read(there).head.is_unreadable
+        return all(key.plan_id != run.plan_id for key in self._files(run.device))
 
     def holds(self, run: Run) -> bool:
         """Whether there is a run of the same device, nightly and attempt."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from types import MappingProxyType
 
@@ -37,6 +38,20 @@ class Failure:
 
 
 @dataclass(frozen=True)
+class Late:
+    """That a report arrived when its night had been judged without it.
+
+    Attributes:
+        at: when.
+        instead: the report that was there, which could not be used; None where there was none.
+
+    """
+
+    at: datetime
+    instead: StoredRun | None = None
+
+
+@dataclass(frozen=True)
 class StoredRun:
     """A run without the texts, durations and operator counts that the history keeps only for a while.
 
@@ -47,6 +62,7 @@ class StoredRun:
         attempts: later attempts of tests that failed at first, by row.
         signatures: what failing tests failed of, by row; tests that said nothing have none.
         places: the places of the tests in the run's file.
+        late: where the report was late, when it arrived and instead of what.
 
     """
 
@@ -56,6 +72,7 @@ class StoredRun:
     attempts: Mapping[int, tuple[OutcomeName, ...]] = field(default_factory=dict)
     signatures: Mapping[int, Signature] = field(default_factory=dict)
     places: Places = field(default=Places(()), repr=False, compare=False)
+    late: Late | None = field(default=None, compare=False)
 
     @cached_property
     def failures(self) -> tuple[Failure, ...]:

@@ -19,7 +19,7 @@ from .record_file import RESTORE, load
 from .tables import read_list
 
 _KNOWN = re.compile(
-    r"format\.json|tests/[0-9a-f]{32}\.json|\d{4}-\d{2}/[^/]+/(plan|withdrawn|[^/]+\.[1-9][0-9]*)\.json"
+    r"format\.json|tests/[0-9a-f]{32}\.json|\d{4}-\d{2}/[^/]+/(plan|withdrawn|[^/]+\.[1-9][0-9]*(\.late)?)\.json"
     r"|details/\d{4}-\d{2}/[^/]+\.(texts|measures)\.json\.gz"
 )
 _LEFT = re.compile(r"\..*\.tmp")
@@ -139,7 +139,7 @@ class _Verification:
 
     def runs(self, history: HistoryReader) -> None:
         self.counts["devices"] = len(history.devices())
-        for key, path in runs_of(self.folder):
+        for key, path in runs_of(self.folder).items():
             try:
                 details = [history.details_path(key, kind) for kind in (Texts, Measures)]
                 self._details |= dict.fromkeys(details)

@@ -240,6 +240,12 @@ class Run(StageFile):
         return frozenset(report.suite for report in self.suites if report.required)
 
     @property
+    def is_unreadable(self) -> bool:
+        """Whether it tells only that there was a report that cannot be used."""
+        states = {report.state for report in self.suites}
+        return not self.stages and states == {ReportState.UNREADABLE}
+
+    @property
     def channel(self) -> Channel | None:
         """The channel whose nights the run can be compared with; None where another torch stood in for the one wanted.
 

@@ -151,6 +151,17 @@ class ClaimReview(Record):
     """Tests of it that ran."""
 
 
+class Before(Record):
+    """What a night was before a late report."""
+
+    verdict: VerdictName
+    """Its verdict."""
+    reason: str
+    """Why, one sentence."""
+    until: Time
+    """When the late report arrived."""
+
+
 class Night(Record):
     """A device's verdict on one nightly, for the strip of past nights."""
 
@@ -165,6 +176,8 @@ class Night(Record):
     fallback: Annotated[bool, Field(exclude_if=lambda found: not found)] = False
     """Whether another torch stood in for the one wanted, so that the night is evidence of nothing; absent where none
     did."""
+    before: Annotated[Before | None, Field(exclude_if=lambda before: before is None)] = None
+    """What it was before a late report; absent where the report came in time, or never."""
 
 
 class DeviceVerdict(Record):

@@ -14,7 +14,7 @@ from ootci.history.stored import StoredRun
 from ootci.model.device import BadRange
 from ootci.model.plan import Plan
 from ootci.model.torch_build import Channel
-from ootci.model.verdict import Night
+from ootci.model.verdict import Before, Night
 
 from .gate import VOUCHING, has_result
 from .gate_record import Told
@@ -118,6 +118,11 @@ class Course:
         nothing = Known(self.device, self.bad_ranges)
         known = nothing if compared is None else self._known.setdefault(compared, nothing)
         self.before = known.before
+        late = reported.late if reported is not None else None
+        earlier = None
+        if late is not None:
+            found = known.judge(plan, as_planned(plan, late.instead), witnesses, ever=self._ever)
+            earlier = Before(verdict=found.verdict, reason=found.reason, until=late.at)
         self.judged = known.judge(plan, run, witnesses, ever=self._ever)
         if run is not None and night.channel is not None:
             known.add(plan, run, self.judged)
@@ -129,6 +134,7 @@ class Course:
                 verdict=self.judged.verdict,
                 run_id=run.head.id if run else None,
                 fallback=night.is_fallback,
+                before=earlier,
             )
         )
         if run is not None and has_result(self.judged.verdict, run.head.id, fallback=night.is_fallback):

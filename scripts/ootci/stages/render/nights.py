@@ -10,11 +10,11 @@ from itertools import groupby
 
 from ootci.model.device import BadRange, bad_range
 from ootci.model.torch_build import TorchBuild
-from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, Night, Verdicts
+from ootci.model.verdict import AS_EXPECTED, BROKEN, Before, DeviceVerdict, Night, Verdicts
 
 from .status import NIGHTS, VERDICTS, Status
 from .text import one_line
-from .words import day, many, short_day
+from .words import day, many, moment, short_day
 
 FRONT_NIGHTS = 42
 REASONS = 6
@@ -114,6 +114,7 @@ class NightGrid:
         words = [f"{night.date:%a} {short_day(night.date)}: {VERDICTS[night.verdict].word}"]
         words += [self.builds[night.plan_id]] if night.plan_id in self.builds else []
         words += ["another torch stood in for the nightly"] if night.fallback else []
+        words += [before_words(night.before)] if night.before is not None else []
         bad = bad_range(ranges, night.date)
         words += [f"says nothing: {one_line(bad.reason, 120)}"] if bad is not None else []
         return Cell(x, look, glyph, bad is not None, href, " · ".join(words))
@@ -181,7 +182,7 @@ def _build_text(build: TorchBuild) -> str:
 
 @dataclass(frozen=True)
 class NightRow:
-    """One night in the list of a device's page; a hatched one says nothing."""
+    """One night in the list of a device's page; a hatched one says nothing, and ``before`` is for a late report."""
 
     plan_id: str
     date: str
@@ -189,6 +190,13 @@ class NightRow:
     status: Status
     href: str | None
     hatched: bool
+    before: str | None
+
+
+def before_words(before: Before) -> str:
+    """What a night was before a late report, in words."""
+    word = VERDICTS[before.verdict].word
+    return f"{word} until {moment(before.until)}, when its report arrived late ({one_line(before.reason, 200)})"
 
 
 def last_nightlies(verdicts: Verdicts, count: int = FRONT_NIGHTS) -> tuple[tuple[str, datetime], ...]:
@@ -228,6 +236,7 @@ def night_rows(
             status=VERDICTS[night.verdict],
             href=pages.get(night.plan_id),
             hatched=bad_range(ranges, night.date) is not None,
+            before=before_words(night.before) if night.before is not None else None,
         )
         for night in reversed(device.history)
     )

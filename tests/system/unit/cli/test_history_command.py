@@ -20,7 +20,7 @@ from ootci.adapters.folder_lock import locked
 from ootci.history.store import History
 from ootci.model.record import read, write
 from ootci.model.run import ReportState, Run
-from ootci.model.verdict import AS_EXPECTED, VerdictName, Verdicts
+from ootci.model.verdict import AS_EXPECTED, Before, VerdictName, Verdicts
 
 from commands import OFFLINE, Tool  # isort: skip
 
@@ -194,6 +194,49 @@ def test_a_good_report_goes_before_one_of_the_same_attempt_that_cannot_be_used(o
     ran = ootci("history", "append", cwd=work)
     assert "dev/run.json: not taken" in ran.err
     assert _stored(work / "data") == (run(0, "dev"), run(0, "two"))
+
+
+def test_a_good_report_that_comes_late_counts_and_the_night_tells_what_it_was(ootci: Tool, work: Path) -> None:
+    """One device's first report cannot be used, the other's comes when the night has been judged."""
+    (work / "devices").mkdir()
+    for name in ("dev", "two"):
+        (work / "devices" / f"{name}.yaml").write_text(DEVICE_YAML.format(name=name), encoding="utf-8")
+    for number in (0, 1):
+        write(plan(number, ("dev", "two")), work / ".ootci" / "plan.json")
+        _artifact(work, "dev", run(number, "dev"))
+        _artifact(work, "two", run(number, "two"))
+        ootci("history", "append", cwd=work)
+    write(plan(2, ("dev", "two")), work / ".ootci" / "plan.json")
+    (work / ".ootci" / "runs" / "dev" / "run.json").write_text("{", encoding="utf-8")
+    shutil.rmtree(work / ".ootci" / "runs" / "two")
+
+    def nights() -> list[tuple[str, object]]:
+        ootci("judge", cwd=work)
+        devices = read(Verdicts, work / ".ootci" / "verdicts.json").devices
+        return [(item.history[-1].verdict.value, item.history[-1].before) for item in devices]
+
+    assert ootci("history", "append", cwd=work).out == "runs appended: 1; there already: 0\n"
+    assert nights() == [("LOST_TESTS", None), ("NO_DATA", None)]
+    _artifact(work, "dev", run(2, "dev"))
+    _artifact(work, "two", run(2, "two"))
+    assert ootci("history", "append", cwd=work).out == "runs appended: 2; there already: 0\n"
+    [(verdict, before), (other, silent)] = nights()
+    assert (verdict, other) == ("OK", "OK")
+    assert isinstance(before, Before)
+    assert before.verdict is VerdictName.LOST_TESTS
+    assert "report unreadable" in before.reason
+    assert isinstance(silent, Before)
+    assert (silent.verdict, silent.reason) == (VerdictName.NO_DATA, "the nightly expected a report and got none")
+    files = sorted(path.name for path in (work / "data" / "2026-11" / "night002").iterdir())
+    assert files == ["dev.1.json", "dev.1.late.json", "plan.json", "two.1.late.json"]
+    assert ootci("history", "append", cwd=work).out == "runs appended: 0; there already: 2\n"
+    assert ootci("history", "verify", cwd=work).code == 0
+    # A good report is never replaced.
+    _artifact(work, "dev", run(2, "dev", smoke={"one": "failed"}))
+    assert "dev/run.json: not taken, HIST-" in ootci("history", "append", cwd=work).err
+    assert ootci("render", cwd=work).code == 0
+    pages = [(work / "site" / path).read_text() for path in ("n/night002/index.html", "d/dev/index.html")]
+    assert all("when its report arrived late (smoke: report unreadable" in page for page in pages)
 
 
 def test_a_report_of_another_plan_in_this_attempt_s_artifact_is_refused(ootci: Tool, work: Path) -> None:

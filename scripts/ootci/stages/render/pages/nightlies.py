@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
+
+from pydantic import Field
 
 from ootci.history.nightly_build import build_of_nightly
 from ootci.model.device import RegisteredDevice, Tier
@@ -12,12 +15,13 @@ from ootci.model.outcome import PassRate
 from ootci.model.plan import Plan, PlannedRun
 from ootci.model.record import Record, Time
 from ootci.model.torch_build import TorchBuild, TorchRequest, commits_between
-from ootci.model.verdict import VerdictName, Verdicts
+from ootci.model.verdict import Night, VerdictName, Verdicts
 
 from ..device_view import RunPage, by_nightly
 from ..facts import Fact, torch_view
 from ..links import folder_name, pytorch_commit, web_address
 from ..looks import PageMaker
+from ..nights import before_words
 from ..publish import File
 from ..status import SEVERITY, VERDICTS, Status, shown
 from ..text import one_line
@@ -84,6 +88,8 @@ class NightlyDevice(Record):
     """Name of the device."""
     verdict: VerdictName | None
     """Its verdict on that nightly; null where it is not kept any more."""
+    before: Annotated[str | None, Field(exclude_if=lambda words: words is None)] = None
+    """What it was before a late report, until when and why; absent where the report came in time, or never."""
     passed: PassRate | None
     """Tests of the required suites; null where nothing was reported."""
     torch: str | None
@@ -203,7 +209,7 @@ def nightly_files(
         reported: by device and nightly, what was reported.
 
     """
-    judged = {(device.device, night.plan_id): night.verdict for device in verdicts.devices for night in device.history}
+    judged = {(device.device, night.plan_id): night for device in verdicts.devices for night in device.history}
     devices = {item.device.name: item for item in registry}
     known: tuple[Plan, TorchBuild] | None = None
     for plan in plans:
@@ -265,13 +271,14 @@ def _since(build: TorchBuild | None, known: tuple[Plan, TorchBuild] | None) -> C
     return CommitsSince(plan_id=plan.id, commit=before.git_version or "", address=commits_between(before, build))
 
 
-def _row(run: PlannedRun, verdict: VerdictName | None, told: NightReport | None, *, registered: bool) -> NightlyDevice:
+def _row(run: PlannedRun, night: Night | None, told: NightReport | None, *, registered: bool) -> NightlyDevice:
     build = told.torch if told else None
     commit = build.git_version if build else None
     torch = torch_view(told.request if told else run.torch, build)
     return NightlyDevice(
         device=run.device if registered else one_line(run.device, 60),
-        verdict=verdict,
+        verdict=night.verdict if night else None,
+        before=before_words(night.before) if night and night.before else None,
         passed=told.passed if told else None,
         torch=torch.version,
         commit=commit if pytorch_commit(commit) else None,

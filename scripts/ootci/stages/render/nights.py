@@ -12,7 +12,7 @@ from ootci.model.device import BadRange, bad_range
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import AS_EXPECTED, BROKEN, Before, DeviceVerdict, Night, Verdicts
 
-from .status import NIGHTS, VERDICTS, Status
+from .status import NIGHTS, SEVERITY, VERDICTS, Status
 from .text import one_line
 from .words import day, many, moment, short_day
 
@@ -147,7 +147,8 @@ def night_grid(nights: Iterable[tuple[str, datetime]], builds: Mapping[str, Torc
             torches.append(Label(x, version))
         x += CELL_WIDTH
     texts = {plan_id: _build_text(build) for plan_id, build in (builds or {}).items() if plan_id in places}
-    return NightGrid(places, x, tuple(weeks), tuple(torches), builds=texts)
+    shown = tuple(label for label in weeks if label.x + LABEL_WIDTH <= x + CELL_WIDTH or label.x == 0)
+    return NightGrid(places, x, shown, tuple(torches), builds=texts)
 
 
 def with_marks(grid: NightGrid, devices: Iterable[DeviceVerdict], pages: Mapping[str, str]) -> NightGrid:
@@ -173,6 +174,34 @@ def with_marks(grid: NightGrid, devices: Iterable[DeviceVerdict], pages: Mapping
             text = str(broke[plan_id]) if not marks or x - marks[-1].x > 2 * CELL_WIDTH else ""
             marks.append(Label(x, text, f"{broke[plan_id]} devices broke on this night", pages.get(plan_id)))
     return replace(grid, marks=tuple(marks))
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A part of a night's column in a chart: how many devices look alike, from ``y`` downwards."""
+
+    x: int
+    y: int
+    height: int
+    look: str
+
+
+def stacked(grid: NightGrid, devices: Sequence[DeviceVerdict]) -> tuple[Bar, ...]:
+    """The verdicts of each night as a column of the grid, worst on top; a device is a unit of its height."""
+    looks = tuple(dict.fromkeys(NIGHTS[verdict][0] for verdict in SEVERITY))
+    found: dict[str, Counter[str]] = {plan_id: Counter() for plan_id in grid.columns}
+    for device in devices:
+        for night in device.history:
+            if night.plan_id in found:
+                found[night.plan_id][NIGHTS[night.verdict][0]] += 1
+    bars: list[Bar] = []
+    for plan_id, counts in found.items():
+        y = len(devices) - counts.total()
+        for look in looks:
+            if counts[look]:
+                bars.append(Bar(grid.columns[plan_id], y, counts[look], look))
+                y += counts[look]
+    return tuple(bars)
 
 
 def _build_text(build: TorchBuild) -> str:

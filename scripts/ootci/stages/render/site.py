@@ -36,7 +36,7 @@ from .pages.gone import DeviceFailures, Names
 from .pages.health import health_page
 from .pages.known import known_page
 from .pages.lives import DeviceLives, Lives
-from .pages.nightlies import NightReport, builds_of, night_reports, nightly_files, nightly_pages
+from .pages.nightlies import NightReport, board, builds_of, night_reports, nightly_files, nightly_pages
 from .pages.operators import (
     DeviceCoverage,
     device_coverage,
@@ -138,7 +138,8 @@ class _Pages:
             yield from self._device(item.device, judged[item.device.name])
         plans = tuple(self._plans.values())
         nightlies = nightly_files(self._registry, self._verdicts, plans, self._reports_of)
-        yield from nightly_pages(self._pages, nightlies, plans)
+        drawn = board(self._registry, self._verdicts, dict(builds_of(self._plans, self._reports_of)), self._paths)
+        yield from nightly_pages(self._pages, nightlies, plans, drawn)
         lives = Lives(self._places, self._lives, plans, self._paths)
         yield from lives.pages(self._pages)
         yield from self._failures(lives)

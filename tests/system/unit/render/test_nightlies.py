@@ -115,3 +115,16 @@ def test_a_night_whose_verdicts_are_no_longer_kept_and_a_device_that_left_keep_t
     assert rows(page)["OpenReg"][:2] == ["not kept", "run"]
     gone = next(row for row in page.find("tr") if row.find("th")[0].text == "dune not registered")
     assert not [link for link in gone.find("a") if "d/dune" in link.attributes["href"]]
+
+
+def test_the_list_draws_every_device_and_the_verdicts_of_each_night(site: Path) -> None:
+    page = read(site / "n" / "index.html").one("div", class_="all")
+    rows = page.one("ul", class_="rows").find("li")
+    assert [row.one("bdi").text for row in rows] == [item.display_name for item in DEVICES]
+    borealis = next(row for row in rows if row.one("bdi").text == "Borealis B2")
+    assert borealis.find("title")[-1].text.startswith("Sat 21 Nov 2026: REGRESSED")
+    assert borealis.find("a")[-1].attributes["href"] == f"../d/borealis/{plan_id(NIGHTS - 1)}/index.html"
+    bars = page.one("svg", class_="stacked").find("rect")
+    newest = [bar for bar in bars if bar.attributes["x"] == bars[-1].attributes["x"]]
+    assert sum(int(bar.attributes["height"]) for bar in newest) == len(DEVICES)
+    assert newest[-1].attributes["class"] == "n-ok"

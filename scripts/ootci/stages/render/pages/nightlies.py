@@ -21,7 +21,7 @@ from ..device_view import RunPage, by_nightly
 from ..facts import Fact, torch_view
 from ..links import folder_name, pytorch_commit, web_address
 from ..looks import PageMaker
-from ..nights import before_words
+from ..nights import Bar, NightGrid, NightsOf, before_words, last_nightlies, night_grid, stacked, with_marks
 from ..publish import File
 from ..status import SEVERITY, VERDICTS, Status, shown
 from ..text import one_line
@@ -170,12 +170,59 @@ def builds_of(
             yield plan_id, build
 
 
-def nightly_pages(maker: PageMaker, nightlies: Iterator[NightlyFile], plans: Sequence[Plan]) -> Iterator[File]:
+@dataclass(frozen=True)
+class Board:
+    """The devices of the list's nightlies, night by night.
+
+    Attributes:
+        grid: the columns.
+        bars: the verdicts of each night, stacked.
+        rows: each device with its nights, in registry order.
+
+    """
+
+    grid: NightGrid
+    bars: tuple[Bar, ...]
+    rows: tuple[tuple[str, NightsOf], ...]
+
+
+def board(
+    registry: Sequence[RegisteredDevice],
+    verdicts: Verdicts,
+    builds: Mapping[str, TorchBuild],
+    pages: Mapping[str, Mapping[str, str]],
+) -> Board:
+    """The nights of all devices.
+
+    Args:
+        registry: every registered device, in registry order.
+        verdicts: what the judge found.
+        builds: the build of PyTorch of each nightly, where it is known.
+        pages: the page of each run, from the top, by device and nightly.
+
+    """
+    nightlies = last_nightlies(verdicts, NIGHTS_LISTED)
+    of_nightly = {plan_id: f"n/{folder_name(plan_id)}/index.html" for plan_id, _ in nightlies}
+    grid = with_marks(night_grid(nightlies, builds), verdicts.devices, of_nightly)
+    judged = {item.device: item for item in verdicts.devices}
+    rows = tuple(
+        (device.name, grid.row(judged[device.name], {**of_nightly, **pages.get(device.name, {})}, device.bad_ranges))
+        for device in (item.device for item in registry)
+        if device.name in judged
+    )
+    return Board(grid, stacked(grid, verdicts.devices), rows)
+
+
+def nightly_pages(
+    maker: PageMaker, nightlies: Iterator[NightlyFile], plans: Sequence[Plan], drawn: Board
+) -> Iterator[File]:
     """A page for every nightly and the list of all, each with its file.
 
     Args:
+        maker: makes pages.
         nightlies: the nightlies, oldest first.
         plans: the plan of each.
+        drawn: the nights of all devices, for the list.
 
     """
     words = {"tally": _tally, "facts_of": nightly_facts}
@@ -191,7 +238,7 @@ def nightly_pages(maker: PageMaker, nightlies: Iterator[NightlyFile], plans: Seq
         head = {name: getattr(night, name) for name in NightlyHead.model_fields}
         entries.append(NightlyEntry(**head, path=path, page=f"{_TOP}{page}"))
         newest.appendleft(night)
-    yield maker.show("n/index.html", "nightlies.html", nights=tuple(newest), total=len(plans), **words)
+    yield maker.show("n/index.html", "nightlies.html", board=drawn, nights=tuple(newest), total=len(plans), **words)
     yield api_file("nightlies.json", NightliesFile(page=f"{_TOP}n/index.html", nightlies=tuple(entries)))
 
 

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 NO_TORCH, UNKNOWN, UNAVAILABLE = 10, 11, 12
 GROUP = "torch.backends"
 MAX_PROPERTIES, MAX_PROPERTY = 40, 200
+WHOLES = {
+    "a device guard": "PyTorch is not linked with support for",
+    "hooks": "Please register PrivateUse1HooksInterface",
+}
+"""What others are a part of, and how torch refuses all of them where a plugin has not registered it."""
 
 
 @dataclass
@@ -243,6 +248,7 @@ def ask_for_the_optional(torch: ModuleType, name: str, facts: Facts) -> None:
     asks: dict[str, Callable[[], object]] = {
         "waiting for the device": lambda: torch.accelerator.synchronize(),
         "memory with an address": lambda: _see_address(torch, name),
+        "gradients": lambda: _see_gradient(torch, name),
         "streams": lambda: torch.Stream(device=name),
         "events": lambda: torch.Event(device=name),
         "a generator": lambda: torch.Generator(device=name),
@@ -259,10 +265,22 @@ def ask_for_the_optional(torch: ModuleType, name: str, facts: Facts) -> None:
         try:
             ask()
         except Exception as error:
-            lacks[what] = _valid(_one_line(error)[:MAX_PROPERTY])
+            del lacks[what]
+            missing = next((whole for whole, words in WHOLES.items() if words in str(error)), what)
+            lacks[missing] = _valid(_one_line(error)[:MAX_PROPERTY])
         else:
             del lacks[what]
     facts.add()
+
+
+def _see_gradient(torch: ModuleType, name: str) -> None:
+    """Let autograd go back over a view, which takes no kernel that computes."""
+    try:
+        leaf = torch.empty(1, device=name).requires_grad_()
+        result, gradient = leaf.view(1), torch.empty(1, device=name)
+    except Exception:
+        return  # no kernel: the suites say so, and nothing is known of gradients
+    result.backward(gradient)
 
 
 def _see_address(torch: ModuleType, name: str) -> None:

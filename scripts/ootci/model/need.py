@@ -41,6 +41,19 @@ PROBED: Mapping[str, Need] = MappingProxyType(
         need.name: need
         for need in (
             Need(
+                "a device guard",
+                Capability.DEVICE,
+                "PyTorch selects the card of each tensor with it, in copies, autograd and `torch.accelerator`.",
+                f"Derive a class from {_GUARD}, and register it with `C10_REGISTER_GUARD_IMPL`.",
+            ),
+            Need(
+                "hooks",
+                Capability.DEVICE,
+                "PyTorch asks them from the first `backward()` on, for generators and for pinned memory; a device "
+                "without them is for inference.",
+                f"Derive a class from {_HOOKS}, and register it with `RegisterPrivateUse1HooksInterface`.",
+            ),
+            Need(
                 "waiting for the device",
                 Capability.DEVICE,
                 "`torch.accelerator.synchronize()` waits with it until all queued work is done, before a clock is "
@@ -52,6 +65,12 @@ PROBED: Mapping[str, Need] = MappingProxyType(
                 Capability.MEMORY,
                 "PyTorch finds the elements of views, of saved and of shared tensors by the address of their storage.",
                 "Return the address from `allocate` of `c10::Allocator` (c10/core/Allocator.h).",
+            ),
+            Need(
+                "gradients",
+                Capability.AUTOGRAD,
+                "Training computes them with `backward()`; a device without them is for inference.",
+                f"Implement `hasPrimaryContext` of {_HOOKS}, which autograd asks first.",
             ),
             Need(
                 "streams",
@@ -182,6 +201,7 @@ _OF_HOOKS: Mapping[str, Need] = MappingProxyType(
         "getDefaultGenerator": PROBED["a generator"],
         "getNewGenerator": PROBED["a generator"],
         "getPinnedMemoryAllocator": PROBED["pinned memory"],
+        "hasPrimaryContext": PROBED["gradients"],
     }
 )
 _METHODS = Need(
@@ -225,6 +245,8 @@ _INDUCTOR = Need(
 _IS_MISSING = re.compile(r"\btorch\.\w+\.(\w+) is missing|\bthe func `(\w+)` is missing")
 _HOOK = re.compile(r"\bimplement `(\w+)`|\bBackend doesn[`']t support (\w+)\(\)")
 _BY_WORDS: tuple[tuple[re.Pattern[str], Need], ...] = (
+    (re.compile(r"is not linked with support for"), PROBED["a device guard"]),
+    (re.compile(r"[Pp]lease register PrivateUse1HooksInterface"), PROBED["hooks"]),
     (re.compile(r"Backend doesn't support synchronizing all streams"), PROBED["waiting for the device"]),
     (re.compile(r"its memory has no addresses"), PROBED["memory with an address"]),
     (re.compile(r"is not a DeviceAllocator"), PROBED["memory statistics"]),

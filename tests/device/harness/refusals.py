@@ -20,7 +20,7 @@ _NO_KERNEL = re.compile(r"Could not run '([\w:.]+)' with arguments from the")
 _WORDS = re.compile(
     r"\bnot (?:yet |currently )?(?:been )?(?:implemented|supported)\b|\b(?:does not|doesn't) (?:yet )?support\b"
     r"|\bunsupported\b(?! (?:operand|format))|\bno kernel\b|\b(?:should|please|must) register\b"
-    r"|\bis not a DeviceAllocator\b",
+    r"|\bis not a DeviceAllocator\b|\bis not linked with support for\b",
     re.IGNORECASE,
 )
 

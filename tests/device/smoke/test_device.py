@@ -18,8 +18,7 @@ accelerator_only = pytest.mark.device_only("torch.accelerator leaves the cpu out
 def test_device_is_the_accelerator(device_name: str) -> None:
     """`torch.accelerator` names the device, finds it available and counts at least one card.
 
-    Asked by `ATen/detail/AcceleratorHooksInterface.h` (isAvailable, deviceCount) and
-    `torch/accelerator/__init__.py` (current_accelerator, is_available, device_count).
+    Asked by `torch/accelerator/__init__.py` (current_accelerator, is_available, device_count).
     """
     current = torch.accelerator.current_accelerator()
     assert current is not None

@@ -151,7 +151,7 @@ class Result:
 def tested(ootci: Tool, device_python: Path, tmp_path: Path) -> Any:
     """Test a subject with the project's own suites."""
 
-    def test(package: str, *suites: str, name: str | None = None) -> Result:
+    def test(package: str, *suites: str, **constants: Any) -> Result:
         python, site = subjects.environment(device_python, tmp_path / "env")
         if package == "without_generator":
             without_generator.write_source(tmp_path / "openreg")
@@ -159,8 +159,9 @@ def tested(ootci: Tool, device_python: Path, tmp_path: Path) -> Any:
             zipfile.ZipFile(wheel).extractall(site)
             file = subjects.write_device(tmp_path, "openreg", "torch-openreg", suites)
         else:
-            subjects.install(package, site, name)
-            file = subjects.write_device(tmp_path, name or package.replace("_", ""), package, suites)
+            subjects.install(package, site, **constants)
+            name = constants.get("NAME", package.replace("_", ""))
+            file = subjects.write_device(tmp_path, name, package, suites)
         said = ootci("device", "run", str(file), "--python", str(python), cwd=tmp_path, timeout=1800).out
         (found,) = json.loads((tmp_path / ".ootci" / "verdicts.json").read_text(encoding="utf-8"))["devices"]
         run = tmp_path / ".ootci" / "runs" / file.stem / "run.json"
@@ -181,10 +182,17 @@ def test_a_device_without_memory_streams_or_generator_passes_smoke(tested: Any) 
     assert Counter(item.outcome.value for item in found.run.outcomes)["passed"] > 29
 
 
+def test_a_device_for_inference_only_passes_smoke_and_has_a_finding(tested: Any) -> None:
+    found = tested("python_only", "smoke", GRADIENTS=False)
+    assert found.verdict == "OK"
+    lacks = [*PYTHON_ONLY_LACKS, "gradients"]
+    found.assert_findings([(0, f"the device does not have: {name}") for name in sorted(lacks)])
+
+
 @pytest.mark.deep
 def test_a_device_may_have_a_name_that_torch_knows(tested: Any) -> None:
     """`torch.device("opencl")` is parsed without the plugin, and torch lets PrivateUse1 take the name."""
-    found = tested("python_only", "smoke", name="opencl")
+    found = tested("python_only", "smoke", NAME="opencl")
     assert (found.verdict, found.states["autoload"], found.states["registration"]) == ("OK", "works", "works")
 
 

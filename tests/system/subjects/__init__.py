@@ -30,22 +30,22 @@ def environment(python: Path, folder: Path) -> tuple[Path, Path]:
     return folder / "bin" / "python", here
 
 
-def install(package: str, site: Path, name: str | None = None) -> None:
+def install(package: str, site: Path, **constants: object) -> None:
     """Install a subject that is a package here.
 
     Args:
         package: its name.
         site: the folder of packages.
-        name: the device's name, where it shall be another one than the subject's own.
+        constants: of its module ``backend``, which shall be others than the subject's own.
 
     """
     shutil.copytree(HERE / package, site / package, ignore=shutil.ignore_patterns("__pycache__"))
-    if name is not None:
+    for name, value in constants.items():
         backend = site / package / "backend.py"
         source = backend.read_text(encoding="utf-8")
-        renamed = re.sub(r'^NAME = ".*"$', f'NAME = "{name}"', source, count=1, flags=re.MULTILINE)
-        assert renamed != source, f"{package}/backend.py has changed: it has no line NAME"
-        backend.write_text(renamed, encoding="utf-8")
+        changed = re.sub(rf"^{name} = .*$", f"{name} = {value!r}", source, count=1, flags=re.MULTILINE)
+        assert changed != source, f"{package}/backend.py has changed: it has no line {name}"
+        backend.write_text(changed, encoding="utf-8")
     info = site / f"{package}-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n", encoding="utf-8")

@@ -16,6 +16,8 @@ from torch.utils import _pytree as pytree
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
 NAME = "pythononly"
+GRADIENTS = True
+"""Whether it has them; else it is for inference only."""
 DIRECT = (
     "alias",
     "detach",
@@ -46,6 +48,26 @@ class Module:
     device_count = staticmethod(lambda: 1)
     current_device = staticmethod(lambda: 0)
     _is_in_bad_fork = staticmethod(lambda: False)
+
+
+class Hooks(torch._C._acc.PrivateUse1Hooks):
+    """What torch asks about the device."""
+
+    def is_available(self) -> bool:
+        """Whether it can be used."""
+        return True
+
+    def is_built(self) -> bool:
+        """Whether it was compiled in."""
+        return True
+
+    def has_primary_context(self, card: int) -> bool:
+        """Whether a card is in use; autograd asks it first."""
+        if not GRADIENTS:
+            raise NotImplementedError(
+                "You should register `PrivateUse1HooksInterface` and implement `hasPrimaryContext`"
+            )
+        return True
 
 
 class OnDevice(torch.Tensor):
@@ -124,7 +146,7 @@ class Kernels:
 @cache
 def register() -> tuple[object, ...]:
     """Make the device known to torch, once; what is returned has to live as long as the process."""
-    _setup_privateuseone_for_python_backend(NAME, Module())
+    _setup_privateuseone_for_python_backend(NAME, Module(), Hooks())
     kernels = Kernels()
     every, aten = torch.library.Library("_", "IMPL"), torch.library.Library("aten", "IMPL")
     every.fallback(kernels.compute, "PrivateUse1")

@@ -150,3 +150,35 @@ def test_what_the_device_lacks_is_told_also_when_asking_ends_the_process(tmp_pat
     assert "streams" not in lacks
     assert lacks["events"] == "RuntimeError: no events here"
     assert lacks["a generator"] == "the process ended when it was asked for"
+
+
+NO_HOOKS = """
+class Generator:
+    def __init__(self, device):
+        raise RuntimeError("Please register PrivateUse1HooksInterface by `Register` first.")
+class Leaf:
+    def pin_memory(self):
+        Generator("cpu")
+    def untyped_storage(self):
+        return types.SimpleNamespace(data_ptr=lambda: 1)
+    def requires_grad_(self):
+        return self
+    def view(self, size):
+        return self
+    def backward(self, gradient):
+        raise NotImplementedError("for inference only")
+def empty(size, device=None):
+    return Leaf()
+class accelerator:
+    synchronize = current_device_index = memory_stats = lambda *_: 0
+"""
+
+
+def test_what_is_a_part_of_missing_hooks_is_not_told_besides(tmp_path: Path) -> None:
+    torch = STUB_TORCH + MODULE + "AVAILABLE = True\nStream = Event = lambda device: None\n" + NO_HOOKS
+    _, _, facts = _probe(tmp_path, torch, "--device", "cpu")
+    assert facts["device"]["lacks"] == {
+        "hooks": "RuntimeError: Please register PrivateUse1HooksInterface by `Register` first.",
+        "gradients": "NotImplementedError: for inference only",
+        "fork detection": "AttributeError: 'types.SimpleNamespace' object has no attribute '_is_in_bad_fork'",
+    }

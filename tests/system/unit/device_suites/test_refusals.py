@@ -46,6 +46,10 @@ SAID = {
         "told('raise RuntimeError(\"addmm: Half is not implemented\")')",
         "RuntimeError: addmm: Half is not implemented",
     ),
+    "no device guard": (
+        "told('raise RuntimeError(\"PyTorch is not linked with support for card devices\")')",
+        "RuntimeError: PyTorch is not linked with support for card devices",
+    ),
     "a function that the module lacks": ("told('torch.card.synchronize()')", "torch.card.synchronize is missing"),
     "an attribute that something else lacks": ("told('torch.nothing()')", None),
     "a wrong result": ("told('raise RuntimeError(\"the shapes differ\")')", None),

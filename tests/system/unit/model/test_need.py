@@ -28,7 +28,10 @@ ALLOCATOR = "RuntimeError: device_allocator INTERNAL ASSERT FAILED. Allocator fo
         ),
         (NOT_REGISTERED.format("getNewGenerator"), "a generator"),
         (NOT_REGISTERED.format("getPinnedMemoryAllocator"), "pinned memory"),
+        (NOT_REGISTERED.format("hasPrimaryContext"), "gradients"),
         (NOT_REGISTERED.format("getNothing"), None),
+        ("RuntimeError: Please register PrivateUse1HooksInterface by `Register` first.", "hooks"),
+        ("RuntimeError: PyTorch is not linked with support for dev devices", "a device guard"),
         ("RuntimeError: Backend doesn`t support getDefaultGenerator()", "a generator"),
         ("RuntimeError: Backend doesn't support synchronizing all streams on device.", "waiting for the device"),
         ("RuntimeError: Backend doesn't support synchronizing events.", "events"),
@@ -55,10 +58,11 @@ def test_words_name_what_is_missing(said: str, name: str | None) -> None:
 
 def test_the_probe_asks_for_what_the_table_explains() -> None:
     tree = ast.parse((SUITES / "probe.py").read_text(encoding="utf-8"))
-    (asks,) = [
-        node.value
+    asked = [
+        [key.value for key in node.value.keys if isinstance(key, ast.Constant)]
         for node in ast.walk(tree)
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == "asks"
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and isinstance(node.value, ast.Dict)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name) and target.id in ("WHOLES", "asks")
     ]
-    assert isinstance(asks, ast.Dict)
-    assert [key.value for key in asks.keys if isinstance(key, ast.Constant)] == list(PROBED)
+    assert [name for names in asked for name in names] == list(PROBED)

@@ -217,6 +217,13 @@ _OPERATOR = Need(
     "Register a kernel for the key `PrivateUse1` with `TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)` (torch/library.h), or "
     "a fallback to the CPU (ATen/native/CPUFallback.h).",
 )
+_CALL = Need(
+    "every call of an operator",
+    Capability.OPS,
+    "PyTorch leaves out arguments that have a default, and calls operators with tensors of any strides.",
+    "Let the kernel that is registered with `TORCH_LIBRARY_IMPL` (torch/library.h) take every call that the operator's "
+    "schema permits.",
+)
 _CONVOLUTION = Need(
     "convolution",
     Capability.MODULES,
@@ -264,6 +271,7 @@ _BY_WORDS: tuple[tuple[re.Pattern[str], Need], ...] = (
     (re.compile(r"registers no interface with Dynamo"), _DYNAMO),
     (re.compile(r"no code generator of Inductor"), _INDUCTOR),
     (re.compile(r"\baten::\w+"), _OPERATOR),
+    (re.compile(r"\w+: (?:\w+ is required|\w+ must be contiguous)\b"), _CALL),
 )
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 
+from harness.refusals import Refused, no_kernel
 from harness.text import last_words
 
 TIMEOUT_SECONDS = 90.0
@@ -25,6 +26,7 @@ def run_python(code: str, *arguments: str, environment: Mapping[str, str] | None
 
     Raises:
         AssertionError: it failed or did not end in time; the text has what it printed.
+        Refused: it ended because an operator has no kernel.
 
     """
     # The text of a failure ends in the test, not in how a process is started.
@@ -45,6 +47,8 @@ def run_python(code: str, *arguments: str, environment: Mapping[str, str] | None
         raise AssertionError(f"a fresh Python did not end within {TIMEOUT_SECONDS:.0f} s; it ran:\n{code}") from error
     if done.returncode != 0:
         said = done.stderr.strip() or done.stdout
+        if (refused := no_kernel(last_words(said))) is not None:
+            raise Refused(refused)
         raise AssertionError(
             f"a fresh Python ended with {done.returncode}: {last_words(said)}\nit said:\n{said}\nit ran:\n{code}"
         )

@@ -24,6 +24,9 @@ _WORDS = re.compile(
     re.IGNORECASE,
 )
 
+_RESTRICTED = re.compile(r"(?:aten::)?(\w+): (?:(\w+) is required|\w+ must be contiguous)\b")
+"""How kernels refuse what the operator's schema permits: to leave out an argument, or strides of any kind."""
+
 
 class Refused(Exception):
     """A refusal that another process was told, in the words of that process."""
@@ -52,11 +55,28 @@ def refusal(error: BaseException, device: str) -> str | None:
     operator = _NO_KERNEL.search(text)
     if operator is not None:
         return f"blocked by {operator[1]}: {first_line(text)}"
-    if isinstance(error, NotImplementedError) or _WORDS.search(text):
+    if isinstance(error, NotImplementedError) or _WORDS.search(text) or _is_restricted(text):
         return f"{type(error).__name__}: {first_line(text) or 'without a message'}"
     if error.__cause__ is not None and _last_module(error).startswith("torch."):
         return refusal(error.__cause__, device)
     return None
+
+
+def no_kernel(said: str) -> str | None:
+    """The refusal that ended another process, by the line of its exception; None where it ended of something else."""
+    operator = _NO_KERNEL.match(said.partition(": ")[2])
+    return f"blocked by {operator[1]}: {said}" if operator else None
+
+
+def _is_restricted(text: str) -> bool:
+    """Whether a kernel of an operator refuses a call that leaves out an argument with a default, or its strides."""
+    found = _RESTRICTED.match(text)
+    operator = getattr(sys.modules["torch"].ops.aten, found[1], None) if found else None
+    if found is None or operator is None:
+        return False
+    schemas = [getattr(operator, name)._schema for name in operator.overloads()]
+    optional = {item.name for schema in schemas for item in schema.arguments if item.has_default_value()}
+    return found[2] is None or found[2] in optional
 
 
 def _raised_by_torch(error: BaseException) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -236,23 +236,18 @@ def test_saved_tensors_can_be_moved_away(device: torch.device) -> None:
 
 def test_backward_from_several_threads(device: torch.device) -> None:
     """Threads that differentiate at the same time do not disturb each other."""
-    results: dict[int, torch.Tensor] = {}
 
-    def work(number: int) -> None:
+    def work(number: int) -> torch.Tensor:
         leaf = put(numbers(50, seed=number), device).requires_grad_()
         for _ in range(5):
             leaf.grad = None
             backward(leaf.sin() * number)
         assert leaf.grad is not None
-        results[number] = leaf.grad
+        return leaf.grad
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(1, 5)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for number in range(1, 5):
-        assert_matches(results[number], numbers(50, seed=number).cos() * number, device)
+    with ThreadPoolExecutor(4) as threads:
+        for number, result in enumerate(threads.map(work, range(4))):
+            assert_matches(result, numbers(50, seed=number).cos() * number, device)
 
 
 @pytest.mark.device_only("it has no current card")

@@ -15,7 +15,7 @@ from pickle import UnpicklingError
 from types import ModuleType
 
 import torch
-from harness.refusals import Refused, refusal
+from harness.refusals import Refused, no_kernel, refusal
 
 torch.card = ModuleType("torch.card")
 
@@ -51,6 +51,27 @@ SAID = {
         "RuntimeError: PyTorch is not linked with support for card devices",
     ),
     "a function that the module lacks": ("told('torch.card.synchronize()')", "torch.card.synchronize is missing"),
+    "an argument that may be left out": (
+        "told('raise RuntimeError(\"as_strided: storage_offset is required\")')",
+        "RuntimeError: as_strided: storage_offset is required",
+    ),
+    "strides": (
+        "told('raise RuntimeError(\"_copy_from: src must be contiguous\")')",
+        "RuntimeError: _copy_from: src must be contiguous",
+    ),
+    "an argument that may not be left out": ("told('raise RuntimeError(\"as_strided: size is required\")')", None),
+    "an argument that the operator has not": ("told('raise RuntimeError(\"as_strided: queue is required\")')", None),
+    "an operator that torch has not": ("told('raise RuntimeError(\"enqueue: buffer must be contiguous\")')", None),
+    "a driver's error": ("told('raise RuntimeError(\"clEnqueueCopyBuffer\")')", None),
+    "another check of a kernel": ("told('raise RuntimeError(\"_copy_from: numel mismatch: src=4 dst=12\")')", None),
+    "no kernel in another process": (
+        f'no_kernel("NotImplementedError: {NO_KERNEL}")',
+        f"blocked by aten::sum: NotImplementedError: {NO_KERNEL}",
+    ),
+    "another end of another process": (
+        f'no_kernel("RuntimeError: Failed to load the extension (because of NotImplementedError: {NO_KERNEL})")',
+        None,
+    ),
     "an attribute that something else lacks": ("told('torch.nothing()')", None),
     "a wrong result": ("told('raise RuntimeError(\"the shapes differ\")')", None),
     "an assertion of a test, whatever it quotes": ("told('assert False, \"not implemented\"')", None),

@@ -45,6 +45,8 @@ ALLOCATOR = "RuntimeError: device_allocator INTERNAL ASSERT FAILED. Allocator fo
         ("no code generator of Inductor is registered for this device", "a code generator"),
         (NO_KERNEL, "an operator"),
         ("RuntimeError: dev: the compiler of this card does not support aten::sum", "an operator"),
+        ("RuntimeError: as_strided: storage_offset is required", "every call of an operator"),
+        ("RuntimeError: _copy_from: src must be contiguous", "every call of an operator"),
         ("RuntimeError: not supported on Tuesdays", None),
         ("", None),
     ],

@@ -226,7 +226,7 @@ def _step(
     scaler: torch.amp.GradScaler, optimizer: torch.optim.Optimizer, parameter: torch.nn.Parameter, factor: float
 ) -> None:
     optimizer.zero_grad()
-    scaler.scale((parameter * factor).sum()).backward()
+    backward(scaler.scale(parameter * factor))
     scaler.step(optimizer)
     scaler.update()
 
@@ -272,7 +272,7 @@ def test_unscale_before_clipping(device: torch.device, device_name: str) -> None
     parameter = torch.nn.Parameter(torch.ones(4, device=device))
     optimizer = torch.optim.SGD([parameter], lr=1.0)
     scaler = _scaler(device_name)
-    scaler.scale((parameter * 5).sum()).backward()
+    backward(scaler.scale(parameter * 5))
     scaler.unscale_(optimizer)
     assert parameter.grad is not None
     assert_matches(parameter.grad, torch.full((4,), 5.0), device)
@@ -310,7 +310,7 @@ def test_scaler_over_two_cards(device: torch.device, device_name: str) -> None:
     def step(first_factor: float, second_factor: float) -> None:
         optimizer.zero_grad()
         for parameter, factor in zip(parameters, (first_factor, second_factor), strict=True):
-            scaler.scale((parameter * factor).sum()).backward()
+            backward(scaler.scale(parameter * factor))
         scaler.step(optimizer)
         scaler.update()
 

@@ -21,6 +21,7 @@ PRINTS_ONE_FORM = {
     "ootci completion": "a script for a shell",
     "ootci device new": "the path of the file that it wrote",
     "ootci device schema": "JSON Schema",
+    "ootci device owners": "a file of GitHub's",
     "ootci device show": "JSON",
     "ootci schema": "JSON Schema",
 }

@@ -207,7 +207,7 @@ def test_a_device_that_refuses_everything_says_so_and_is_not_ok(tested: Any) -> 
     found.assert_findings(REFUSES_ALL_FINDINGS)
     need = findings(found.run, found.run.counts.total, frozenset())[0]
     assert f"  17 tests: {need.text}\n    {need.needed_for} {need.implement}\n" in found.said
-    assert {found.states[name] for name in ("ops", "tensors", "training")} == {"unsupported"}
+    assert {found.states[name] for name in ("ops", "tensors", "modules")} == {"unsupported"}
 
 
 @pytest.mark.deep

@@ -16,7 +16,7 @@ from ootci.model.spell import Spell
 from ootci.model.torch_build import TorchBuild
 
 from .details import Texts
-from .nights import DeviceNight, results, spell_of
+from .nights import DeviceNight, attempts_by_nightly, results, spell_of
 from .reader import HistoryReader
 from .states import outcome_of, way_of
 from .stored import StoredRun
@@ -113,14 +113,12 @@ def life_of(history: HistoryReader, device: str, test: str) -> Life:
 
     """
     rows = history.tests.rows_of_id(test)
-    runs: dict[str, list[StoredRun]] = {}
-    for run in history.stored_runs(device):
-        runs.setdefault(run.head.plan_id, []).append(run)
+    runs = attempts_by_nightly(history.stored_runs(device))
     entries: list[LifeEntry] = []
     nights: list[DeviceNight] = []
     newest: int | None = None
     for plan in history.plans():
-        attempts = sorted(runs.get(plan.id, ()), key=lambda run: run.head.attempt)
+        attempts = runs.get(plan.id, [])
         nights += [DeviceNight(plan, attempts[-1])] if attempts else []
         for run in attempts:
             row = next((row for row in rows if run.outcome(row) is not None), None)

@@ -58,6 +58,14 @@ class DeviceNight:
         )
 
 
+def attempts_by_nightly(runs: Iterable[StoredRun]) -> dict[str, list[StoredRun]]:
+    """The attempts of each nightly, by its id, in order: the last one counts."""
+    found: dict[str, list[StoredRun]] = {}
+    for run in sorted(runs, key=lambda run: run.head.attempt):
+        found.setdefault(run.head.plan_id, []).append(run)
+    return found
+
+
 @dataclass(frozen=True)
 class Seen:
     """What came of something on one night.

@@ -9,7 +9,7 @@ from ootci.history.base import as_planned, base_of, concerns
 from ootci.history.baseline import Baseline
 from ootci.history.excuses import Excuses, Record
 from ootci.history.flakiness import tells
-from ootci.history.nights import DeviceNight
+from ootci.history.nights import DeviceNight, attempts_by_nightly
 from ootci.history.stored import StoredRun
 from ootci.model.device import BadRange
 from ootci.model.plan import Plan
@@ -100,12 +100,10 @@ class Course:
             witnesses: the other devices.
 
         """
-        latest: dict[str, StoredRun] = {}
-        for run in sorted(runs, key=lambda run: run.head.attempt):
-            latest[run.head.plan_id] = run
+        attempts = attempts_by_nightly(runs)
         for plan in plans[self._plans :]:
             if concerns(plan, self.device):
-                self._judge(plan, latest.get(plan.id), witnesses)
+                self._judge(plan, attempts[plan.id][-1] if plan.id in attempts else None, witnesses)
         self._plans = len(plans)
 
     def _judge(self, plan: Plan, reported: StoredRun | None, witnesses: Witnesses) -> None:

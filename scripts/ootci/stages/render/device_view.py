@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ootci.history.nights import attempts_by_nightly
 from ootci.history.stored import StoredRun
 from ootci.model.cluster import Cluster
 from ootci.model.device import BadRange, Device, bad_range
@@ -106,15 +107,12 @@ class DevicePage:
 
 def run_pages(runs: Sequence[StoredRun]) -> tuple[RunPage, ...]:
     """A page for every attempt. The one that counts lies at the nightly's id, earlier ones beneath it."""
-    latest: dict[str, int] = {}
-    heads = [run.head for run in runs]
-    for head in heads:
-        latest[head.plan_id] = max(head.attempt, latest.get(head.plan_id, 0))
+    latest = {plan_id: found[-1].head.attempt for plan_id, found in attempts_by_nightly(runs).items()}
     return tuple(
         RunPage(run, folder_name(head.plan_id), True)
         if head.attempt == latest[head.plan_id]
         else RunPage(run, f"{folder_name(head.plan_id)}/attempt-{head.attempt}", False)
-        for run, head in zip(runs, heads, strict=True)
+        for run, head in ((run, run.head) for run in runs)
     )
 
 

@@ -249,6 +249,7 @@ _INDUCTOR = Need(
     "Inductor, the default of `torch.compile`, writes kernels with it.",
     "Call `register_backend_for_device` (torch/_inductor/codegen/common.py).",
 )
+LONGEST = 4096
 _IS_MISSING = re.compile(r"\btorch\.\w+\.(\w+) is missing|\bthe func `(\w+)` is missing")
 _HOOK = re.compile(r"\bimplement `(\w+)`|\bBackend doesn[`']t support (\w+)\(\)")
 _BY_WORDS: tuple[tuple[re.Pattern[str], Need], ...] = (
@@ -271,7 +272,7 @@ _BY_WORDS: tuple[tuple[re.Pattern[str], Need], ...] = (
     (re.compile(r"registers no interface with Dynamo"), _DYNAMO),
     (re.compile(r"no code generator of Inductor"), _INDUCTOR),
     (re.compile(r"\baten::\w+"), _OPERATOR),
-    (re.compile(r"\w+: (?:\w+ is required|\w+ must be contiguous)\b"), _CALL),
+    (re.compile(r"\b\w{1,99}: \w{1,99} (?:is required|must be contiguous)\b"), _CALL),
 )
 
 
@@ -279,9 +280,11 @@ def need_of(said: str) -> Need | None:
     """What is missing where a device, or PyTorch about it, refuses in these words; None where the words name nothing.
 
     Args:
-        said: a line of the refusal; hostile, and only searched for words of PyTorch and of the suites.
+        said: the refusal; hostile, and only its first :data:`LONGEST` characters are searched for words of PyTorch and
+            of the suites.
 
     """
+    said = said[:LONGEST]
     for pattern, needs in ((_IS_MISSING, _OF_MODULE), (_HOOK, _OF_HOOKS)):
         found = pattern.search(said)
         name = next(filter(None, found.groups()), "") if found is not None else ""

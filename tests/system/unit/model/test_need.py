@@ -49,6 +49,7 @@ ALLOCATOR = "RuntimeError: device_allocator INTERNAL ASSERT FAILED. Allocator fo
         ("RuntimeError: _copy_from: src must be contiguous", "every call of an operator"),
         ("RuntimeError: not supported on Tuesdays", None),
         ("", None),
+        pytest.param("a" * 10_000_000, None, id="ten megabytes"),
     ],
 )
 def test_words_name_what_is_missing(said: str, name: str | None) -> None:
@@ -68,3 +69,15 @@ def test_the_probe_asks_for_what_the_table_explains() -> None:
         if isinstance(target, ast.Name) and target.id in ("WHOLES", "asks")
     ]
     assert [name for names in asked for name in names] == list(PROBED)
+
+
+def test_each_function_that_the_probe_looks_for_has_its_purpose() -> None:
+    tree = ast.parse((SUITES / "probe.py").read_text(encoding="utf-8"))
+    (functions,) = (
+        node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["FUNCTIONS"]
+    )
+    names = [node.value for node in ast.walk(functions) if isinstance(node, ast.Constant)]
+    assert len(names) > 10
+    assert [name for name in names if need_of(f"torch.dev.{name} is missing") is None] == []

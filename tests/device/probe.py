@@ -31,6 +31,11 @@ WHOLES = {
     "hooks": "Please register PrivateUse1HooksInterface",
 }
 """What others are a part of, and how torch refuses all of them where a plugin has not registered it."""
+FUNCTIONS = (
+    *("current_device", "set_device", "device", "synchronize", "Stream", "stream", "current_stream", "Event"),
+    *("manual_seed_all", "get_rng_state", "set_rng_state", "get_amp_supported_dtype"),
+)
+"""What PyTorch calls on ``torch.<device>`` besides ``is_available`` and ``device_count``; see ``ootci.model.need``."""
 
 
 @dataclass
@@ -77,6 +82,7 @@ def main() -> int:
         count_cards(known, arguments.expect_devices, facts)
         # What comes now may end the process of a poor plugin; whoever reads the file knows that the cards are there.
         facts.add(reached="available")
+        facts.device["missing_functions"] = [function for function in FUNCTIONS if not hasattr(known, function)]
         facts.device["card"] = first_card(known)
         facts.add(reached="described")
         if not arguments.compute:

@@ -105,6 +105,8 @@ class DeviceFacts(_Facts):
     """What went wrong while asking."""
     lacks: dict[str, str] = Field(default_factory=dict)
     """What it does not have of what PyTorch leaves to a device, and what it said when it was asked for it."""
+    missing_functions: tuple[str, ...] = ()
+    """What PyTorch calls on ``torch.<name>``, and is not there."""
     card: dict[str, str] = Field(default_factory=dict)
     """``torch.<name>.get_device_properties(0)``: the properties that are text or numbers, as text."""
 

@@ -148,8 +148,9 @@ class Environment(Record):
     """Container image with its digest, as the variable OOTCI_IMAGE of the job says."""
     device_facts: dict[str, str] = Field(default_factory=dict)
     """What the device said of itself: `driver`, `firmware`, `runtime` and `sdk` as the check command printed them,
-    `lacks` with what it does not have of what PyTorch leaves to a device, and the properties of its first card as torch
-    has them, each as `card.<property>`."""
+    `lacks` with what it does not have of what PyTorch leaves to a device, `missing functions` with what its module does
+    not have of what PyTorch calls, and the properties of its first card as torch has them, each as
+    `card.<property>`."""
     ootci: str | None = None
     """Version of ootci that put the run together."""
 

@@ -164,7 +164,7 @@ def test_sender_ends_while_the_receiver_holds(device: torch.device, device_name:
 def test_fork_before_use(device_name: str) -> None:
     """A process forked before the device was used can use it itself.
 
-    A device that refuses that, with an error that speaks of forking, is told as one that does not support it.
+    It does not apply to a device that refuses that with an error that speaks of forking, as CUDA does after its use.
     """
     code = """
 import os, sys
@@ -181,7 +181,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     *said, code = run_python(code, device_name).strip().splitlines()
     if code == "2":
-        unsupported(f"the device cannot be used after a fork: {said[0]}")
+        pytest.skip(f"the device cannot be used after a fork: {said[0]}")
     assert code == "0", "\n".join(said)
 
 

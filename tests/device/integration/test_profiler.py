@@ -39,7 +39,7 @@ def _work(device: torch.device) -> torch.Tensor:
     there = put(numbers(64, 64), device)
     with record_function("our block"):
         for _ in range(5):
-            there = (there @ there).tanh()
+            there = there.tanh()
     return there.cpu()
 
 
@@ -50,9 +50,7 @@ def test_host_events(device: torch.device) -> None:
         _work(device)
     counts = {event.key: event.count for event in seen.key_averages()}
     assert counts["our block"] == 1
-    # An operator may call another one of the same name, for example its `out` variant.
-    assert counts["aten::matmul"] >= 5
-    assert counts["aten::tanh"] >= 5
+    assert counts["aten::tanh"] >= 5  # it may call another one of the same name, for example its `out` variant
     assert "aten::tanh" in seen.key_averages().table(row_limit=50)
 
 
@@ -75,18 +73,18 @@ def test_device_times_are_plausible(device: torch.device) -> None:
     activity = _device_activity(device)
 
     def device_time(rounds: int) -> tuple[float, float]:
-        there = put(numbers(256, 256) / 100, device)
+        there = put(numbers(512, 512), device)
         torch.accelerator.synchronize()
         with profile(activities=[ProfilerActivity.CPU, activity]) as seen, record_function("whole"):
             for _ in range(rounds):
-                there = there @ there
+                there = there.tanh()
             torch.accelerator.synchronize()
         whole = next(event for event in seen.key_averages() if event.key == "whole")
         return _device_time(seen), whole.cpu_time_total
 
     device_time(1)
     short, long = device_time(2), device_time(100)
-    assert long[0] > 2 * short[0], f"2 products took {short[0]} us on the device, 100 took {long[0]} us"
+    assert long[0] > 2 * short[0], f"2 calls of tanh took {short[0]} us on the device, 100 took {long[0]} us"
     assert long[0] < 1.5 * long[1] + 1000, f"{long[0]} us on the device within {long[1]} us of the clock"
 
 

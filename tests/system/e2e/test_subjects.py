@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import zipfile
 from collections import Counter
 from dataclasses import dataclass
@@ -187,6 +188,21 @@ def test_a_device_for_inference_only_passes_smoke_and_has_a_finding(tested: Any)
     assert found.verdict == "OK"
     lacks = [*PYTHON_ONLY_LACKS, "gradients"]
     found.assert_findings([(0, f"the device does not have: {name}") for name in sorted(lacks)])
+
+
+@pytest.mark.parametrize(("forks", "counts"), [(True, "2 passed"), (False, "1 passed, 1 skipped")])
+def test_a_device_may_refuse_forked_processes(
+    device_python: Path, tmp_path: Path, root: Path, forks: bool, counts: str
+) -> None:
+    """What needs a fork does not apply to it, so that its cell counts the other tests only."""
+    python, site = subjects.environment(device_python, tmp_path / "env")
+    subjects.install("python_only", site, **({} if forks else {"FORKS": False}))
+    file = root / "tests" / "device" / "integration" / "test_multiprocessing.py"
+    command = [python, "-m", "pytest", "-rs", "-k", "fork", "-p", "no:cacheprovider", file, "--device", "pythononly"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path).stdout
+    assert f"= {counts}, " in said, said
+    reason = "the device cannot be used after a fork: pythononly cannot be used in a forked process"
+    assert (reason in said) is not forks, said
 
 
 @pytest.mark.deep

@@ -36,7 +36,9 @@ def environment(
     """
     properties = {f"card.{name}": value for name, value in probe.device.card.items()}
     lacks = {"lacks": ", ".join(probe.device.lacks)} if probe.device.lacks else {}
-    facts = list({**checked, **lacks, **properties}.items())[:MAX_FACTS]
+    missing = ", ".join(f"torch.{probe.device.name}.{function}" for function in probe.device.missing_functions)
+    functions = {"missing functions": missing} if missing else {}
+    facts = list({**checked, **lacks, **functions, **properties}.items())[:MAX_FACTS]
     return Environment(
         python=probe.python.version or build.python_version,
         os=probe.os.platform,

@@ -7,6 +7,7 @@ it is asked for, it computes with the cpu. What it does not have it refuses in t
 
 from __future__ import annotations
 
+import os
 from functools import cache, partial
 from typing import Any
 
@@ -18,6 +19,8 @@ from torch.utils.backend_registration import _setup_privateuseone_for_python_bac
 NAME = "pythononly"
 GRADIENTS = True
 """Whether it has them; else it is for inference only."""
+FORKS = True
+"""Whether a forked process can use it; else it refuses, as a driver does that keeps threads and a connection."""
 DIRECT = (
     "alias",
     "detach",
@@ -90,6 +93,7 @@ class Kernels:
     def __init__(self) -> None:
         self._kept: dict[int, tuple[StorageWeakRef, torch.Tensor]] = {}
         self._room = 1024
+        self._process = os.getpid()
 
     def compute(self, op: Any, *args: Any, **kwargs: Any) -> Any:
         """Run any operator on the cpu; what it wrote to is given back as it was given."""
@@ -118,6 +122,8 @@ class Kernels:
         raise NotImplementedError(f"aten::as_strided is not implemented for {NAME}: its tensors have no strides")
 
     def _put(self, value: torch.Tensor) -> torch.Tensor:
+        if not FORKS and os.getpid() != self._process:
+            raise RuntimeError(f"{NAME} cannot be used in a forked process; start it with the method `spawn`")
         made: torch.Tensor = torch._C._acc.create_empty_tensor(value.shape, value.dtype)
         made.__class__ = OnDevice
         storage = made.untyped_storage()

@@ -182,3 +182,4 @@ def test_what_is_a_part_of_missing_hooks_is_not_told_besides(tmp_path: Path) -> 
         "gradients": "NotImplementedError: for inference only",
         "fork detection": "AttributeError: 'types.SimpleNamespace' object has no attribute '_is_in_bad_fork'",
     }
+    assert facts["device"]["missing_functions"][:4] == ["current_device", "set_device", "device", "synchronize"]

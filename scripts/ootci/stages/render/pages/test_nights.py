@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
+from ootci.history.nights import DeviceNight, Seen, spell_of
 from ootci.history.not_passing import ABSENT, FAILED, FLAKY, PASSED, SILENT, NotPassing
 from ootci.history.tables import TestTable
+from ootci.model.outcome import OutcomeName
 from ootci.model.plan import Plan
+from ootci.model.spell import Spell
 
 from ..nights import Cell, NightGrid, NightsOf, night_grid
 from ..places import Places
@@ -81,7 +85,7 @@ def recent_failures(
             before = known.get(tests[row].id)
             # The rows of one test are never in one run together.
             known[tests[row].id] = _merged(nights, before) if before else nights
-    order = sorted(known, key=lambda test: (not _fails(known[test]), -_last(known[test]), test))
+    order = sorted(known, key=lambda test: (_spell(known[test], nightlies) is None, -_last(known[test]), test))
     if not order:
         return None
     rows = tuple(
@@ -103,16 +107,13 @@ _LOOKS: Mapping[str, tuple[str, str | None, str]] = {
     "u": ("idle", None, "unsupported"),
     SILENT: ("silent", "silent", "no report"),
 }
-_SAYS_NOTHING = (ABSENT, SILENT, "n")
-"""Nights that end no row of failures."""
+_ENDS = (PASSED, FLAKY, "x")
+"""Nights that end a row of failures."""
+_OUTCOMES = {FAILED: OutcomeName.FAILED, **dict.fromkeys(_ENDS, OutcomeName.PASSED)}
 
 
 def _merged(one: str, other: str) -> str:
     return "".join(mine if mine != ABSENT else theirs for mine, theirs in zip(one, other, strict=True))
-
-
-def _fails(nights: str) -> bool:
-    return nights.endswith(FAILED)
 
 
 def _last(nights: str) -> int:
@@ -126,28 +127,29 @@ def _nights(letters: str, plans: Sequence[Plan], grid: NightGrid, pages: Mapping
         look, glyph, word = _LOOKS[letter]
         if letter == FAILED and not failing:
             look, glyph, word = "new", "down", "began to fail"
-        failing = letter == FAILED or (failing and letter in _SAYS_NOTHING)
+        failing = letter == FAILED or (failing and letter not in _ENDS)
         words = f"{plan.created_at:%a} {short_day(plan.created_at)}: {word}"
         cells.append(Cell(grid.columns[plan.id], look, glyph, False, pages.get(plan.id), words))
     failed = many(letters.count(FAILED) + letters.count(FLAKY), "night")
     return NightsOf(grid.width, tuple(cells), f"failed on {failed} of the last {len(letters)}")
 
 
+def _spell(letters: str, plans: Sequence[Plan]) -> Spell | None:
+    newest_first = zip(reversed(letters), reversed(plans), strict=True)
+    return spell_of(Seen(DeviceNight(plan, None).mark, _OUTCOMES.get(letter)) for letter, plan in newest_first)
+
+
 def _note(letters: str, plans: Sequence[Plan]) -> str:
     """Since when it fails; of one that does not, when it last did."""
+    spell = _spell(letters, plans)
+    if spell is not None:
+        first = spell.first_failed
+        return "tonight" if first.plan_id == plans[-1].id else f"since {_day(first.date)}"
     last = _last(letters)
     if letters[last] == FLAKY:
         return many(letters.count(FLAKY), "flake")
-    if not _fails(letters):
-        return f"last failed {_day(plans[last])}"
-    first = last
-    for at in range(last, -1, -1):
-        if letters[at] == FAILED:
-            first = at
-        elif letters[at] not in _SAYS_NOTHING:
-            break
-    return "tonight" if first == len(letters) - 1 else f"since {_day(plans[first])}"
+    return f"last failed {_day(plans[last].created_at)}"
 
 
-def _day(plan: Plan) -> str:
-    return f"{plan.created_at.day} {plan.created_at:%b}"
+def _day(when: datetime) -> str:
+    return f"{when.day} {when:%b}"

@@ -35,7 +35,7 @@ FUNCTIONS = (
     *("current_device", "set_device", "device", "synchronize", "Stream", "stream", "current_stream", "Event"),
     *("manual_seed_all", "get_rng_state", "set_rng_state", "get_amp_supported_dtype"),
 )
-"""What PyTorch calls on ``torch.<device>`` besides ``is_available`` and ``device_count``; see ``ootci.model.need``."""
+"""What PyTorch calls on ``torch.<device>`` besides ``is_available`` and ``device_count``."""
 
 
 @dataclass

@@ -176,10 +176,10 @@ def test_a_hang_costs_the_test_that_was_running(suite: SuiteRun) -> None:
         suite,
         ["collect a b", "start a", "hang"],
         ["start b", "end b=passed", "finish 0"],
-        test_seconds=3,
+        test_seconds=6,
     )
     assert played.outcomes == {"a": "timed_out", "b": "passed"}
-    assert "still running when the test's 3 s were up" in str(played.told["a"].message)
+    assert "still running when the test's 6 s were up" in str(played.told["a"].message)
     assert not played.end.timed_out
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import reference
 import repository
-import tour
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -26,7 +25,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, name, content=content))
     for name in ("style.css", "icon.svg"):
         files.append(File.generated(config, f"static/{name}", abs_src_path=str(LOOKS / name)))
-    waiting = [(file.src_uri, _text(file)) for file in files.documentation_pages()]
+    waiting = [(file.src_uri, file.content_string) for file in files.documentation_pages()]
     known = {source for source, _ in waiting}
     while waiting:
         source, text = waiting.pop()
@@ -45,7 +44,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     if _is_code(page.file.src_uri):
         return markdown
     known = frozenset(file.src_uri for file in files.documentation_pages())
-    return repository.linked_in_site(tour.with_steps(markdown, ROOT), page.file.src_uri, ROOT, known)
+    return repository.linked_in_site(markdown, page.file.src_uri, ROOT, known)
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -74,10 +73,6 @@ def on_post_build(config: MkDocsConfig) -> None:
 def _breakable(name: re.Match[str]) -> str:
     """A long name in a table's cell, which may go on in the next line after a dot or a slash."""
     return re.sub(r"[./](?=\w)", r"\g<0><wbr>", name[0].removesuffix("</code>")) + "</code>"
-
-
-def _text(file: File) -> str:
-    return tour.with_steps(file.content_string, ROOT)
 
 
 def _is_code(source: str) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import importlib.util
 import re
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from contract.device_tests import read_tests
 
 from ootci.model.capability import docs_page
 
@@ -41,36 +41,6 @@ CAPABILITIES = _module(SUITES / "harness" / "capabilities.py")
 NAMES: tuple[str, ...] = tuple(CAPABILITIES.CAPABILITIES)
 
 
-def _named(decorators: list[ast.expr]) -> str | None:
-    """The argument of the mark ``capability`` among decorators or marks."""
-    for node in decorators:
-        for call in ast.walk(node):
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "capability":
-                argument = call.args[0]
-                assert isinstance(argument, ast.Constant)
-                return str(argument.value)
-    return None
-
-
-def _tests_of(path: Path) -> list[tuple[str, str, str]]:
-    """Capability, name and title of each test in a file."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    marks = [
-        node.value
-        for node in tree.body
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "pytestmark"
-    ]
-    of_file = _named(marks)
-    found = []
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-            capability, title = _named(node.decorator_list) or of_file, ast.get_docstring(node)
-            assert capability is not None, f"{path}: {node.name} has no capability"
-            assert title is not None, f"{path}: {node.name} has no docstring"
-            found.append((capability, node.name, title.splitlines()[0]))
-    return found
-
-
 @pytest.fixture(scope="module")
 def generated() -> dict[str, str]:
     """By capability, the list of its tests."""
@@ -78,7 +48,7 @@ def generated() -> dict[str, str]:
     for path in sorted(SUITES.glob("*/test_*.py"), key=lambda path: (path.parent.name != "smoke", path)):
         file = path.relative_to(SUITES).as_posix()
         last = None
-        for capability, name, title in _tests_of(path):
+        for capability, name, title in read_tests(path):
             if capability != last:
                 lists[capability] += ["", f"[`{file}`](../../tests/device/{file})", ""]
                 last = capability

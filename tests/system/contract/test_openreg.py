@@ -1,4 +1,4 @@
-"""The reference plugin's guided tour names what is there, in the steps in which it can be built."""
+"""The README of the reference plugin names every file, in the steps in which the plugin can be built."""
 
 from __future__ import annotations
 
@@ -100,10 +100,3 @@ def test_no_file_is_too_long_to_be_read_at_once(plugin: Path) -> None:
     sources = [path for kind in ("*.cpp", "*.h", "*.py") for path in plugin.rglob(kind) if "build" not in path.parts]
     long = {path.name: lines for path in sources if (lines := len(path.read_text("utf-8").splitlines())) > MAX_LINES}
     assert long == {}
-
-
-def test_the_page_that_follows_the_steps_has_each(root: Path, steps: tuple[Step, ...]) -> None:
-    text = (root / "docs" / "back-end" / "index.md").read_text(encoding="utf-8")
-    parts = re.findall(r"^## (Step \d+: .*)\n\n<!-- (step \d+) -->\n\n(.+)", text, flags=re.MULTILINE)
-    wanted = [(f"Step {number}: {step.title}", f"step {number}") for number, step in enumerate(steps, 1)]
-    assert [part[:2] for part in parts] == wanted

@@ -1,4 +1,4 @@
-"""The tour's steps are really built, each whole where it says so; what it says is missing before is missing.
+"""The steps of the course are built: their capabilities pass, and the step before fails with the given message.
 
 Each step compiles what it adds, so `make test` builds the first one and `make test-deep` all of them.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from commands import Ran, build_wheel, run_command
-from contract.openreg_steps import read_steps
+from contract.openreg_steps import MISSING, read_steps
 from drawn import deep, deep_but
 
 pytestmark = [pytest.mark.torch, pytest.mark.long]
@@ -27,42 +27,6 @@ NO_SAMPLES = re.compile(r"^SKIPPED \[(\d+)\] .*: fails on the control: there are
 
 UNSUPPORTED = {4: 1}
 """How many tests of a step wait for a later one: an optimizer's of sparse gradients."""
-
-MISSING = (
-    (2, "test_autograd.py::test_forward_mode[pointwise]", "segmentation fault"),
-    (3, "test_mixed_devices.py::test_module_on_the_device_refuses_cpu_input", "DID NOT RAISE RuntimeError"),
-    (
-        4,
-        "test_optimizers.py::test_optimizer_built_before_moving_still_trains",
-        "the optimizer silently updates nothing",
-    ),
-    (4, "test_modules.py::test_module_equals_cpu[conv2d-eval]", "convolution_overrideable not implemented"),
-    (4, "test_modules.py::test_module_equals_cpu[lstm-eval]", "Could not run 'aten::_thnn_fused_lstm_cell'"),
-    (5, "test_pinned_memory.py::test_tensor_is_pinned", "segmentation fault"),
-    (6, "test_streams_events.py::test_record_stream_keeps_memory", "Could not run 'aten::record_stream'"),
-    (8, "test_amp.py::test_decorator", "module 'torch.openreg' has no attribute 'get_amp_supported_dtype'"),
-    (9, "test_checkpoint.py::test_gradients_are_those_without_checkpoint", "Tensor-likes are not close!"),
-    (10, "test_multiprocessing.py::test_device_tensors_go_to_another_process", "_share_fd_: only available on CPU"),
-    (11, "test_quantization.py::test_quantized_tensor_is_copied", "Could not run 'aten::empty_quantized'"),
-    (
-        12,
-        "test_sparse.py::test_coordinates_round_trip",
-        "Could not run 'aten::_sparse_coo_tensor_with_dims_and_tensors' with arguments from the 'Sparseopenreg'",
-    ),
-    (
-        13,
-        "test_nested.py::test_strided_layout",
-        "Could not run 'aten::mul.Tensor' with arguments from the 'NestedTensoropenreg' backend",
-    ),
-    (
-        14,
-        "test_distributed.py::test_collective_equals_cpu[all_reduce]",
-        "torch has no process group backend registered for this device",
-    ),
-    (15, "test_compile.py::test_device_interface_is_there_from_the_start", "No interface for device openreg"),
-    (16, "test_profiler.py::test_device_events", "it looks healthy and says nothing"),
-)
-"""Of a step: a test that does not pass before it, and what it then says."""
 
 
 class Steps:
@@ -84,7 +48,7 @@ class Steps:
         shutil.copytree(PLUGIN, folder / "openreg", ignore=shutil.ignore_patterns("build"))
 
     def package(self, number: int) -> Path:
-        """The folder of a step's unpacked wheel, which is built as the tour says."""
+        """The folder of a step's unpacked wheel, which is built as the course says."""
         package = self._folder / f"step-{number}"
         if not package.exists():
             step = "-C", f"cmake.define.OPENREG_STEP={number}"

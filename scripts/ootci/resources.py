@@ -24,6 +24,16 @@ def device_schema_file() -> Path:
     return _resource("device.schema.json", "devices/device.schema.json")
 
 
+def plugin_folder(name: str) -> Path:
+    """A plugin of this repository from which new ones are made: ``openreg`` in C++, ``python_only`` in Python."""
+    return _resource(f"plugins/{name}", f"devices/{name}")
+
+
+def workflow_file() -> Path:
+    """The workflow that tests a plugin in its own repository, on every push."""
+    return _resource("on-push.yml", "workflows/on-push.yml")
+
+
 def _resource(installed: str, checkout: str) -> Path:
     # The wheel puts data/ inside the package; a checkout has none there, not even when it is installed as editable.
     return _INSTALLED / installed if _INSTALLED.is_dir() else _CHECKOUT / checkout

@@ -77,6 +77,7 @@ DEVICE = {
     "review": "device_review:review",
     "answer": "device_review:answer",
 }
+PLUGIN = {"new": "plugin_new:new"}
 COMMANDS = {
     "nightly": "nightly:nightly",
     "plan": "plan:plan_command",
@@ -98,6 +99,7 @@ COMMANDS = {
     "diff": "diff:diff",
     "bisect": "bisect:bisect",
     "device": LazyGroup(name="device", lazy=DEVICE, help="Create, check and run device files."),
+    "plugin": LazyGroup(name="plugin", lazy=PLUGIN, help="Write a plugin for a new device."),
     "schema": "reference:schema",
     "explain": "reference:explain",
     "doctor": "doctor:doctor",

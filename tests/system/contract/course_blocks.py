@@ -158,7 +158,8 @@ def _step(of: str) -> str:
     files = ", ".join(_linked(name) for name in step.files)
     red = [f"`integration/{test}`" for before, test, _ in MISSING if before == number]
     lines = [
-        f"**Step {number}: {step.title}.** Build it with `-C cmake.define.OPENREG_STEP={number}`.",
+        f"**Step {number}: {step.title}.** In your plugin: `ootci plugin new mydevice --step {number}`. In openreg: "
+        f"`-C cmake.define.OPENREG_STEP={number}`.",
         "",
         f"- Files: {files}",
         *([f"- Fails before this step: {', '.join(red)}"] if red else []),

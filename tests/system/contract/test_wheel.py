@@ -109,6 +109,8 @@ def test_the_wheel_holds_every_suite_template_and_module_and_no_test_of_ours(ins
         ("dashboard/templates", "ootci/data/dashboard/templates"),
         ("dashboard/static", "ootci/data/dashboard/static"),
         ("scripts/ootci", "ootci"),
+        ("devices/openreg", "ootci/data/plugins/openreg"),
+        ("devices/python_only", "ootci/data/plugins/python_only"),
     ):
         missing = {f"{inside}/{name}" for name in _tracked(installed.checkout, folder)} - names
         assert missing == set()
@@ -116,7 +118,7 @@ def test_the_wheel_holds_every_suite_template_and_module_and_no_test_of_ours(ins
     info = f"ootci-{__version__}.dist-info"
     assert f"{info}/licenses/LICENSE" in names
     assert {name.split("/")[0] for name in names} == {"ootci", info}
-    for unwanted in ("tests/system", "__pycache__", "misbehaving", "openreg/", "sample/", ".pyc"):
+    for unwanted in ("tests/system", "__pycache__", "misbehaving", "/build/", "sample/", ".pyc"):
         assert not [name for name in names if unwanted in name], unwanted
 
 

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 HERE = Path(__file__).parent
+DEVICES = HERE.parents[2] / "devices"
 
 
 def environment(python: Path, folder: Path) -> tuple[Path, Path]:
@@ -39,7 +40,8 @@ def install(package: str, site: Path, **constants: object) -> None:
         constants: of its module ``backend``, which shall be others than the subject's own.
 
     """
-    shutil.copytree(HERE / package, site / package, ignore=shutil.ignore_patterns("__pycache__"))
+    source = DEVICES / package / package if (DEVICES / package).is_dir() else HERE / package
+    shutil.copytree(source, site / package, ignore=shutil.ignore_patterns("__pycache__"))
     for name, value in constants.items():
         backend = site / package / "backend.py"
         source = backend.read_text(encoding="utf-8")

@@ -6,6 +6,7 @@ from .checks import CHECKS, HOSTED, Checked, check_file, failed_by, require_no_l
 from .dry_run import dry_run
 from .first_file import Answers, Source, device_text
 from .installed_plugin import FoundPlugin, look_for_plugin
+from .new_plugin import cpp_plugin, plugin_steps, python_plugin, write_plugin
 from .online import PATIENCE_SECONDS, check_online
 from .proposal import Proposed, proposed_devices
 
@@ -20,10 +21,14 @@ __all__ = [
     "Source",
     "check_file",
     "check_online",
+    "cpp_plugin",
     "device_text",
     "dry_run",
     "failed_by",
     "look_for_plugin",
+    "plugin_steps",
     "proposed_devices",
+    "python_plugin",
     "require_no_link",
+    "write_plugin",
 ]

@@ -23,6 +23,7 @@ PRINTS_ONE_FORM = {
     "ootci device schema": "JSON Schema",
     "ootci device owners": "a file of GitHub's",
     "ootci device show": "JSON",
+    "ootci plugin new": "the path of the folder that it wrote",
     "ootci schema": "JSON Schema",
 }
 """Commands without --format, and what they print."""

@@ -1,0 +1,68 @@
+"""``ootci plugin new``: a plugin that compiles, loads and passes the suite smoke, to write a back end from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from pydantic import TypeAdapter, ValidationError
+
+from ootci.cli.show import note, show_text
+from ootci.errors import BadOption
+from ootci.model.device.values import MEANINGS, Name
+from ootci.resources import plugin_folder, workflow_file
+from ootci.stages.onboard import cpp_plugin, plugin_steps, python_plugin, write_plugin
+
+
+@click.command("new", short_help="Write a plugin for a new device.")
+@click.argument("name")
+@click.option(
+    "--step",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Last step of the course to include. Default: 1.",
+)
+@click.option("--python-only", is_flag=True, help="Write a plugin in Python, without C++.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Folder to write. Default: torch-NAME.",
+)
+def new(name: str, step: int | None, python_only: bool, output: Path | None) -> None:
+    """Write a plugin for the device NAME, with its device file and workflow; prints its folder.
+
+    In C++ it is the reference plugin under another name. Run the command again with a higher --step to add files;
+    existing files are never changed.
+    """
+    _check_name(name)
+    if python_only and step is not None:
+        raise BadOption("a plugin in Python has no steps", where="--step", fix="leave out --step or --python-only")
+    texts = python_plugin(plugin_folder("python_only"), name) if python_only else _in_cpp(name, step or 1)
+    folder = output or Path(f"torch-{name}")
+    written, kept = write_plugin(texts, workflow_file(), name, folder)
+    show_text(str(folder))
+    note(f"{written} files written, {kept} existing files left as they are")
+    note(f"next: ootci device run {folder / name}.yaml")
+
+
+def _in_cpp(name: str, step: int) -> dict[Path, str]:
+    reference = plugin_folder("openreg")
+    steps = len(plugin_steps(reference))
+    if step > steps:
+        raise BadOption(f"there is no step {step}", where="--step", fix=f"give a number from 1 to {steps}")
+    return cpp_plugin(reference, name, step)
+
+
+def _check_name(name: str) -> None:
+    try:
+        TypeAdapter(Name).validate_python(name)
+    except ValidationError as error:
+        meant = MEANINGS[error.errors()[0]["ctx"]["pattern"]]
+        raise BadOption(f"{name!r} cannot be the name of a device", where="NAME", fix=f"use {meant}") from None
+    if name.startswith(("cpu", "cuda")) or name in ("openreg", "pythononly"):
+        raise BadOption(
+            f"{name!r} cannot be the name of a new device",
+            where="NAME",
+            fix="choose a name that begins with neither cpu nor cuda and that this repository does not use",
+        )

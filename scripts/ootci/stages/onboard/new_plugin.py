@@ -1,0 +1,152 @@
+"""A plugin for a new device: a plugin of this repository under another name, with its device file and workflow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ootci.errors import BadOption
+
+from .first_file import Answers, Source, device_text
+from .installed_plugin import FoundPlugin
+
+_STEP = re.compile(r'^openreg_step\("[^"]+"[^)]*?FILES(?P<files>[^)]*)\)$', re.MULTILINE)
+_INCLUDE = re.compile(r'^#include "(.+)"$', re.MULTILINE)
+_NOT_COPIED = {"build", "csrc", "torch_openreg", "README.md", "OPERATORS.md", "steps.cmake", "__pycache__"}
+_SOURCES = """\
+# Everything below csrc/ is compiled, and everything below torch_openreg/ is installed.
+file(GLOB_RECURSE OPENREG_SOURCES CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} csrc/*.cpp)
+file(GLOB_RECURSE OPENREG_PYTHON CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} torch_openreg/*.py)
+"""
+_README = """\
+# torch-{name}
+
+PyTorch on the device `{name}`, written by `ootci plugin new`. {about}
+
+    pip install --no-build-isolation .
+    python -c "import torch; print(torch.ones(3, device='{name}') + 1)"
+    ootci device run {name}.yaml
+
+The last command builds the plugin and runs its tests. The course of pytorch-integration-tests (docs/back-end) explains
+the code and what to add next.{grow}
+"""
+_GROW = """ In this folder,
+
+    ootci plugin new {name} --step 2 --output .
+
+adds the files of the course's step 2 and changes none that exists."""
+
+
+def plugin_steps(reference: Path) -> tuple[tuple[str, ...], ...]:
+    """The files that each step adds, relative to the reference plugin's folder."""
+    text = (reference / "steps.cmake").read_text(encoding="utf-8")
+    return tuple(tuple(found["files"].split()) for found in _STEP.finditer(text))
+
+
+def cpp_plugin(reference: Path, name: str, step: int) -> dict[Path, str]:
+    """The files of a plugin in C++: those of the reference plugin up to a step.
+
+    Args:
+        reference: the folder of the reference plugin.
+        name: the device.
+        step: the last step.
+
+    """
+    about = (
+        "`runtime/` simulates the device\n"
+        f"on the CPU until your driver takes its place; `csrc/` and `torch_{name}/` connect it to PyTorch."
+    )
+    texts = {path: (reference / path).read_text(encoding="utf-8") for path in _files(reference, step)}
+    build = Path("CMakeLists.txt")
+    texts |= {build: texts[build].replace("steps.cmake", "cmake/sources.cmake"), Path("cmake/sources.cmake"): _SOURCES}
+    names = {"openreg": name, "OPENREG": name.upper(), "OpenReg": name.capitalize(), "Openreg": name.capitalize()}
+    readme = _README.format(name=name, about=about, grow=_GROW.format(name=name))
+    return {Path("README.md"): readme, **_renamed(texts, names, name)}
+
+
+def python_plugin(reference: Path, name: str) -> dict[Path, str]:
+    """The files of a plugin in Python.
+
+    Args:
+        reference: the folder of the plugin ``python_only``.
+        name: the device.
+
+    """
+    found = [path for path in sorted(reference.rglob("*")) if path.suffix in (".py", ".toml")]
+    texts = {path.relative_to(reference): path.read_text(encoding="utf-8") for path in found}
+    names = {"python_only": f"torch_{name}", "python-only": f"torch-{name}", "pythononly": name}
+    about = "It is Python alone: it computes\neverything with the CPU until your kernels take its place."
+    return {Path("README.md"): _README.format(name=name, about=about, grow=""), **_renamed(texts, names, name)}
+
+
+def write_plugin(texts: Mapping[Path, str], workflow: Path, name: str, folder: Path) -> tuple[int, int]:
+    """Write the files of a plugin that the folder lacks; those that exist are left as they are.
+
+    Args:
+        texts: the plugin's files.
+        workflow: the workflow that tests a plugin in its own repository.
+        name: the device.
+        folder: the plugin's folder, which may exist.
+
+    Returns:
+        How many files were written, and how many existed already.
+
+    Raises:
+        BadOption: the folder holds something else.
+
+    """
+    if folder.exists() and not (folder / f"torch_{name}").is_dir() and any(folder.iterdir()):
+        raise BadOption(
+            f"the folder exists and holds no plugin for {name}", where=str(folder), fix="give another --output"
+        )
+    devices, build = (2, "scikit-build-core, ninja") if Path("CMakeLists.txt") in texts else (1, "setuptools")
+    answers = Answers(name, name.capitalize(), "My Company", ("@me",), f"torch-{name}", Source("path", "."), devices)
+    device_file = re.sub(
+        r"^# build:\n# .*$",
+        f"build:\n  requirements: [{build}]",
+        device_text(answers, FoundPlugin()),
+        flags=re.MULTILINE,
+    )
+    beside = {
+        Path(f"{name}.yaml"): device_file,
+        Path(".github/workflows/pytorch.yml"): workflow.read_text(encoding="utf-8").replace("mydevice", name),
+    }
+    written = {path: text for path, text in {**texts, **beside}.items() if not (folder / path).exists()}
+    for path, text in written.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+    return len(written), len(texts) + len(beside) - len(written)
+
+
+def _files(reference: Path, step: int) -> Iterator[Path]:
+    """Everything beside the sources, and the sources of the steps with the headers that they include."""
+    for path in sorted(reference.rglob("*")):
+        relative = path.relative_to(reference)
+        if path.is_file() and not _NOT_COPIED & set(relative.parts):
+            yield relative
+    yield Path("csrc/Version.h.in")
+    waiting = [Path(file) for files in plugin_steps(reference)[:step] for file in files]
+    seen = set[Path]()
+    while waiting:
+        file = waiting.pop()
+        if file in seen:
+            continue
+        seen.add(file)
+        yield file
+        for included in _INCLUDE.findall((reference / file).read_text(encoding="utf-8")):
+            places = ((reference / file).parent / included, reference / "csrc" / included)
+            waiting += [place.resolve().relative_to(reference.resolve()) for place in places if place.is_file()]
+
+
+def _renamed(texts: Mapping[Path, str], names: Mapping[str, str], name: str) -> dict[Path, str]:
+    """Files under new names, paths included; the project's description is the device's."""
+    pattern = re.compile("|".join(names))
+
+    def renamed(text: str) -> str:
+        return pattern.sub(lambda found: names[found[0]], text)
+
+    result = {Path(renamed(str(path))): renamed(text) for path, text in texts.items()}
+    project = Path("pyproject.toml")
+    described = re.sub(r"^description = .*$", f'description = "PyTorch on {name}"', result[project], flags=re.MULTILINE)
+    return {**result, project: described}

@@ -1,0 +1,79 @@
+"""``ootci plugin new``: a plugin under another name, that grows by steps and whose device file is valid."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ootci.model.device import load_device
+
+from commands import Tool  # isort: skip
+
+
+def _files(folder: Path) -> dict[str, str]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize("options", [(), ("--python-only",)], ids=["cpp", "python"])
+def test_the_plugin_has_the_new_name_everywhere(ootci: Tool, tmp_path: Path, options: tuple[str, ...]) -> None:
+    made = ootci("plugin", "new", "mydevice", *options, cwd=tmp_path)
+    assert (made.code, made.out) == (0, "torch-mydevice\n"), made.err
+    files = _files(tmp_path / "torch-mydevice")
+    for name, text in files.items():
+        for old in ("openreg", "pythononly", "python_only", "python-only"):
+            assert old not in name
+            lines = [line for line in text.splitlines() if old in line.lower()]
+            assert lines == [] or name == "mydevice.yaml"  # names the worked example
+    assert 'name = "torch-mydevice"' in files["pyproject.toml"]
+    assert "torch_mydevice/__init__.py" in files
+    device = load_device(tmp_path / "torch-mydevice" / "mydevice.yaml").device
+    assert (device.name, device.plugin.path, device.plugin.distribution) == ("mydevice", ".", "torch-mydevice")
+    assert device.build.requirements
+    assert "device-file: mydevice.yaml" in files[".github/workflows/pytorch.yml"]
+
+
+def test_a_higher_step_adds_files_and_changes_none(ootci: Tool, tmp_path: Path) -> None:
+    folder = tmp_path / "plugin"
+    assert ootci("plugin", "new", "mydevice", "--output", str(folder), cwd=tmp_path).code == 0
+    edited = folder / "csrc" / "Hooks.cpp"
+    edited.write_text("// mine\n", encoding="utf-8")
+    first = _files(folder)
+    assert "csrc/ops/Factories.cpp" not in first
+    assert ootci("plugin", "new", "mydevice", "--output", str(folder), "--step", "2", cwd=tmp_path).code == 0
+    second = _files(folder)
+    assert second.keys() - first.keys() == {"csrc/ops/Factories.cpp"}
+    assert {name: text for name, text in second.items() if name in first} == first
+
+
+def test_the_last_step_has_every_source_of_the_reference_plugin(ootci: Tool, root: Path, tmp_path: Path) -> None:
+    assert ootci("plugin", "new", "mydevice", "--step", "17", "--output", str(tmp_path / "all"), cwd=tmp_path).code == 0
+    reference = root / "devices" / "openreg"
+    wanted = [*reference.glob("csrc/**/*.*"), *reference.glob("torch_openreg/**/*.py")]
+    names = {path.relative_to(reference).as_posix().replace("openreg", "mydevice") for path in wanted if path.is_file()}
+    assert names - _files(tmp_path / "all").keys() == set()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("MyDevice",), "lower-case letters"),
+        (("cuda2",), "cannot be the name of a new device"),
+        (("openreg",), "cannot be the name of a new device"),
+        (("mydevice", "--step", "99"), "there is no step 99"),
+        (("mydevice", "--step", "2", "--python-only"), "a plugin in Python has no steps"),
+        (("mydevice", "--output", "taken"), "holds no plugin for mydevice"),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, tuple) else "",
+)
+def test_wrong_input_is_refused(ootci: Tool, tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "notes.txt").touch()
+    refused = ootci("plugin", "new", *arguments, cwd=tmp_path)
+    assert refused.code == 2
+    assert said in refused.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["taken"]

@@ -95,9 +95,11 @@ def _joined(lines: list[str], shown: list[int], inside: set[int], comment: str) 
         skipped = range(last + 1, number)
         if any(lines[between].strip() for between in skipped) and skipped[0] in inside:
             beside = lines[last] if lines[number].strip().startswith("}") else lines[number]
+            if comment == "#" and _indent(lines[last]) > _indent(beside):
+                result.append("")
             result.append(f"{' ' * _indent(beside)}{comment} ..."[dedent:])
         elif skipped:
-            result.append("")
+            result += ["", ""] if comment == "#" and _indent(lines[number]) == dedent else [""]
         result.append(lines[number][dedent:])
         last = number
     return "\n".join(result)

@@ -87,7 +87,6 @@ def card(
     if verdict.verdict not in BROKEN:
         return None
     part = next((item for item in cluster.devices if item.device == device.name), None) if cluster else None
-    upstream = cluster is None or cluster.cause in _UPSTREAM
     return Card(
         headline=_headline(verdict),
         again=_again(run) if run else None,
@@ -98,8 +97,37 @@ def card(
         plugin=_plugin(device, part) if part else None,
         commands=_commands(device, verdict.torch_request, part),
         bisect=bisect_command((part,)) if part else None,
-        issue=pytorch_issue(cluster, address) or _vendor_issue(device, cluster, address) if cluster else None,
-        where="PyTorch" if upstream else "the vendor",
+        issue=_issue(device, cluster, address) if cluster else None,
+        where="PyTorch" if cluster is None or cluster.cause in _UPSTREAM else "the vendor",
+    )
+
+
+def cluster_card(
+    cluster: Cluster, part: ClusterDevice, device: Device, request: TorchRequest | None, address: str | None
+) -> Card:
+    """The card of failures that are alike.
+
+    Args:
+        cluster: the failures.
+        part: those of the device that is easiest to have.
+        device: that device.
+        request: the torch that was wanted for it.
+        address: where the site is published, if that is known.
+
+    """
+    alone = len(cluster.devices) == 1
+    return Card(
+        headline=f"{many(cluster.tests, 'failure')} on {many(len(cluster.devices), 'device')}",
+        again=None,
+        cluster=cluster,
+        first_bad=cluster.since,
+        last_good=part.last_passed if part.since.plan_id == cluster.since.plan_id else None,
+        plugin_changed=part.plugin_changed if alone else None,
+        plugin=_plugin(device, part) if alone else None,
+        commands=_commands(device, request, part),
+        bisect=bisect_command((part,)),
+        issue=_issue(device, cluster, address),
+        where="PyTorch" if cluster.cause in _UPSTREAM else "the vendor",
     )
 
 
@@ -120,8 +148,10 @@ def pytorch_issue(cluster: Cluster, address: str | None) -> str | None:
 _UPSTREAM = (Cause.UPSTREAM, Cause.SUSPECTED_UPSTREAM)
 
 
-def _vendor_issue(device: Device, cluster: Cluster, address: str | None) -> str | None:
-    """Where the vendor takes issues; the text is filled in where that is GitHub."""
+def _issue(device: Device, cluster: Cluster, address: str | None) -> str | None:
+    """Where an issue is opened: at PyTorch, or where the vendor takes them; the text is filled in on GitHub."""
+    if cluster.cause in _UPSTREAM:
+        return pytorch_issue(cluster, address)
     place = web_address(device.links.issues)
     if place is not None and _ISSUES.fullmatch(place):
         return f"{place.rstrip('/')}/new?{_text_of_issue(cluster, address)}"

@@ -53,6 +53,7 @@ from .pages.trends import TrendRow, trend_row, trends_page
 from .permalinks import site_address, with_sitemap
 from .places import Places
 from .publish import File, publish
+from .search import Entry, search_index
 from .trend_series import trend
 
 STATIC = "static"
@@ -189,7 +190,7 @@ class _Pages:
         yield f"{API}/findings/{name}.json", findings_file(name, verdict.run_id, findings)
         yield f"{API}/{RUNS}/{name}.json", runs_file(name, pages, self._plans)
         yield from self._trend(device, verdict, counting)
-        yield from RunPages(self._pages, self._history, device, pages, self._plans).files()
+        yield from RunPages(self._pages, self._history, device, pages, self._plans, shown).files()
 
     def _gather(self, device: Device, verdict: DeviceVerdict, pages: Sequence[RunPage]) -> None:
         """Keep the little of a device's runs that the pages of tests and of names need."""
@@ -210,10 +211,17 @@ class _Pages:
         yield from trend_page(self._pages, device.name, days)
 
     def _failures(self, lives: Lives) -> Iterator[File]:
-        names = Names(self._named, tuple(self._plans.values()), self._clusters.names)
+        builds = dict(builds_of(self._plans, self._reports_of))
+        names = Names(self._named, tuple(self._plans.values()), self._clusters.names, builds)
         yield from self._clusters.pages(self._pages, self._reported, names)
         for gone in names.pages():
             yield self._pages.show(gone.page, "gone.html", page=gone)
+        devices = (item.device for item in self._registry)
+        found = (Entry("device", f"{item.display_name} ({item.name})", device_path(item.name)) for item in devices)
+        yield (
+            f"{STATIC}/search-index.js",
+            search_index(chain(found, self._clusters.found(), names.found(), lives.found())),
+        )
         yield from flaky_page(self._pages, self._flaky)
         yield known_page(self._pages, self._registry, self._verdicts, lives.of_entry)
 

@@ -116,7 +116,7 @@ def test_its_tests_lead_to_their_failures(site: Path, alike: Element) -> None:
 def test_one_device_s_text_stands_there(site: Path, alike: Element) -> None:
     assert "E Mismatched elements: 9 / 24" in alike.one("section", aria_labelledby="text").one("pre").text
     build = read(site / "c" / CLUSTERS[-1].signature.id / "index.html")
-    assert "ninja: build stopped: subcommand failed." in build.one("pre").text
+    assert "ninja: build stopped: subcommand failed." in build.one("section", aria_labelledby="text").one("pre").text
     assert build.one("tbody").find("a")[-1].attributes["href"] == "../../d/dune/index.html#stages"
 
 

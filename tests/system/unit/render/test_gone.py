@@ -50,9 +50,14 @@ def test_the_nights_of_all_devices_are_drawn_from_the_first_to_the_last() -> Non
     assert (page.page, page.nightly) == ("c/a/index.html", "night006")
     two, one = page.nights.rows
     assert [row.words for row in (one, two)] == ["failed so on 2 of 4 nights", "failed so on 3 of 4 nights"]
-    drawn = [{stretch.kind: stretch.path for stretch in row.picture.stretches} for row in (one, two)]
-    assert drawn[0] == {"bad full": "M0 8h20", "off thin": "M22 15h20"}
-    assert drawn[1] == {"bad full": "M0 8h9M22 8h20", "off thin": "M11 15h9"}
+    drawn = [[cell.look for cell in row.nights.cells] for row in (one, two)]
+    assert drawn == [
+        ["ok", "ok", "ok", "new", "failing", "ok", "ok"],
+        ["ok", "ok", "ok", "new", "ok", "new", "failing"],
+    ]
+    assert [cell.href for cell in two.nights.cells if cell.href] == [
+        f"d/two/night{number:03d}/index.html" for number in (3, 5, 6)
+    ]
     assert two.last_href == "d/two/night006/index.html#failures"
 
 
@@ -114,7 +119,7 @@ def past(sampled: Sample, tmp_path: Path) -> tuple[Path, Path]:
 
 
 def rows(page: Element) -> list[Element]:
-    return page.one("ul", class_="life").find("li")
+    return page.one("ul", class_="rows").find("li")
 
 
 def test_a_cluster_keeps_its_address_when_it_is_gone(past: tuple[Path, Path]) -> None:
@@ -125,12 +130,10 @@ def test_a_cluster_keeps_its_address_when_it_is_gone(past: tuple[Path, Path]) ->
     assert "failed so on 1 of 1 night, last 2026-11-20" in rows(before)[0].text
     assert f"Last seen on nightly {plan_id(NIGHTS - 2)} , on 1 device in all." in after.text
     links = [link.attributes["href"] for link in rows(after)[0].find("a")]
-    assert links[:2] == [
-        "../../d/borealis/index.html",
-        f"../../d/borealis/{plan_id(NIGHTS - 2)}/index.html#failures",
-    ]
-    assert all(link.startswith("../../t/integration/test_views/index.html#t-") for link in links[2:])
-    assert len(links) == 5
+    night = f"../../d/borealis/{plan_id(NIGHTS - 2)}/index.html"
+    assert links[:3] == ["../../d/borealis/index.html", night, f"{night}#failures"]
+    assert all(link.startswith("../../t/integration/test_views/index.html#t-") for link in links[3:])
+    assert len(links) == 6
 
 
 def test_the_list_has_it_among_those_that_went(past: tuple[Path, Path]) -> None:

@@ -12,7 +12,18 @@ from unit.render.sample import Sample
 from ootci.stages.render import step_summary
 
 LIMIT = 512 * 1024
-SCRIPTS = ("age.js", "copy.js", "grid.js", "difference.js", "diff.js", "filter.js", "sort.js", "sortable.min.js")
+SCRIPTS = (
+    "age.js",
+    "search.js",
+    "theme.js",
+    "copy.js",
+    "grid.js",
+    "difference.js",
+    "diff.js",
+    "filter.js",
+    "sort.js",
+    "sortable.min.js",
+)
 
 
 @pytest.fixture(scope="module")

@@ -14,11 +14,13 @@ from ootci.model.device import RegisteredDevice, Tier
 from ootci.model.record import Time
 from ootci.model.verdict import Verdicts
 
+from ..card import Card, cluster_card
 from ..device_view import DevicePage
 from ..links import cluster_path, device_path
 from ..listed import Alike
 from ..looks import PageMaker
 from ..publish import File
+from ..search import Entry
 from ..status import VERDICTS
 from ..text import Excerpt, excerpt, one_line
 from .gone import Names
@@ -87,6 +89,8 @@ class Clusters:
             for item in registry
             if item.device.tier is Tier.REFERENCE and item.device.name in found
         ]
+        self._devices = {item.device.name: item.device for item in registry}
+        self._requests = {item.device: item.torch_request for item in verdicts.devices}
         self._shown = verdicts.clusters[:SHOWN]
         self._wanted = {one_line(name) for cluster in self._shown for part in cluster.devices for name in part.first}
         self.names = frozenset(name for cluster in self._shown for name in cluster.names)
@@ -108,6 +112,11 @@ class Clusters:
             for item in self._verdicts.clusters
             for name in item.names
         }
+
+    def found(self) -> Iterator[Entry]:
+        """Every cluster with a page, for the search."""
+        for cluster in self._shown:
+            yield Entry("error", one_line(cluster.text, 200), cluster_path(cluster.signature.id))
 
     def is_first_run(self, cluster: Cluster) -> bool:
         """Whether it is from first runs only, so that nobody knows since when it fails."""
@@ -170,16 +179,26 @@ class Clusters:
                 for test in map(one_line, part.first)
                 if test in told[part.device].texts
             )
-            found = next(evidence, None)
+            text = next(evidence, None)
+            found = self._card(cluster, maker.canonical(""))
             for name in sorted(cluster.names):
                 yield maker.show(
                     cluster_path(name),
                     "cluster.html",
                     page=cluster,
                     reported=told,
-                    evidence=found,
+                    evidence=text,
+                    found=found,
                     nights=gone.nights(cluster.signature.id),
                 )
+
+    def _card(self, cluster: Cluster, address: str | None) -> Card | None:
+        """The card of a cluster; it reproduces the failure on the reference device where that has it, too."""
+        known = [part for part in cluster.devices if part.device in self._devices]
+        part = min(known, key=lambda part: not part.is_reference, default=None)
+        if part is None:
+            return None
+        return cluster_card(cluster, part, self._devices[part.device], self._requests.get(part.device), address)
 
 
 _UPSTREAM = (Cause.UPSTREAM, Cause.SUSPECTED_UPSTREAM)

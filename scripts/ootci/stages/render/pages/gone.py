@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from ootci.history.named import KEPT, NamedFailure, NamedFailures
 from ootci.model.device import Device
 from ootci.model.plan import Plan
+from ootci.model.torch_build import TorchBuild
 
 from ..links import cluster_path, device_path, folder_name
 from ..listed import NamedDevice
-from ..stretches import Stretches, stretches
+from ..nights import FRONT_NIGHTS, Cell, NightGrid, NightsOf, night_grid
+from ..search import Entry
 from ..text import one_line
-from ..words import day, many
+from ..words import day, many, short_day
 
 PAGES = 3_000
 """So many names have a page, those seen last."""
@@ -38,6 +40,7 @@ class NameRow:
     """A name's nights on one device.
 
     Attributes:
+        nights: its nights in the columns of the page.
         words: the same in words, up to the date.
         last: the last night on which something failed so.
         last_href: where its text is.
@@ -46,7 +49,7 @@ class NameRow:
     """
 
     device: NamedDevice
-    picture: Stretches
+    nights: NightsOf
     words: str
     last: str
     last_href: str | None
@@ -58,6 +61,7 @@ class NameNights:
     """All nights of a name.
 
     Attributes:
+        grid: the columns.
         first: the first of the nights that are looked at on which something failed so.
         is_open: whether it may have failed so before, on nights that are not looked at.
         last: the last one.
@@ -66,6 +70,7 @@ class NameNights:
 
     """
 
+    grid: NightGrid
     first: str
     is_open: bool
     last: str
@@ -104,10 +109,18 @@ class Names:
     Args:
         plans: every nightly, oldest first.
         current: ids of the names that have a page as clusters of the newest nightly.
+        builds: the build of PyTorch of each nightly, where it is known.
 
     """
 
-    def __init__(self, devices: Sequence[DeviceFailures], plans: Sequence[Plan], current: Container[str]) -> None:
+    def __init__(
+        self,
+        devices: Sequence[DeviceFailures],
+        plans: Sequence[Plan],
+        current: Container[str],
+        builds: Mapping[str, TorchBuild] | None = None,
+    ) -> None:
+        self._builds = builds
         self._plans = plans[-KEPT:]
         self._has_earlier = len(plans) > KEPT
         self._by_name: dict[str, list[tuple[DeviceFailures, NamedFailure]]] = {}
@@ -125,6 +138,11 @@ class Names:
     def pages(self) -> Iterator[GonePage]:
         """The page of each name that is no cluster with a page, made one by one."""
         return map(self._page, self._gone)
+
+    def found(self) -> Iterator[Entry]:
+        """Every error text that is gone and has a page, for the search; what was seen last comes first."""
+        for name in self._gone:
+            yield Entry("error", one_line(self._by_name[name][0][1].signature.text, 200), cluster_path(name))
 
     def lately(self) -> GoneList:
         """The names that were seen lately and not on the newest nightly."""
@@ -158,28 +176,43 @@ class Names:
         nights = self._nights(name)
         start = (nights & -nights).bit_length() - 1
         found = sorted(self._by_name[name], key=lambda pair: -pair[1].nights.bit_length())
+        # What began lately is shown with the nights before it.
+        window = range(max(0, min(start, end - FRONT_NIGHTS)), end)
+        grid = night_grid(((plan.id, plan.created_at) for plan in self._plans[window.start : end]), self._builds)
         return NameNights(
+            grid=grid,
             first=day(self._plans[start].created_at),
             is_open=self._has_earlier and start == 0,
             last=day(self._plans[nights.bit_length() - 1].created_at),
-            rows=tuple(self._row(item, failure, range(start, end)) for item, failure in found[:DEVICES]),
+            rows=tuple(self._row(item, failure, range(start, end), grid) for item, failure in found[:DEVICES]),
             devices=len(found),
         )
 
-    def _row(self, item: DeviceFailures, failure: NamedFailure, window: range) -> NameRow:
+    def _row(self, item: DeviceFailures, failure: NamedFailure, since: range, grid: NightGrid) -> NameRow:
         named = NamedDevice(item.device.name, one_line(item.device.display_name, 60), device_path(item.device.name))
-        failed, reported = failure.nights, item.named.reported
-        picture = stretches(
-            "".join("f" if failed >> night & 1 else "s" if reported >> night & 1 else "." for night in window)
-        )
-        last = self._plans[failed.bit_length() - 1]
+        told = sum(item.named.reported >> night & 1 for night in since)
+        words = f"failed so on {failure.nights.bit_count()} of {many(told, 'night')}"
+        last = self._plans[failure.nights.bit_length() - 1]
         page = item.runs.get(last.id)
-        told = sum(reported >> night & 1 for night in window)
         return NameRow(
             device=named,
-            picture=picture,
-            words=f"failed so on {failed.bit_count()} of {many(told, 'night')}",
+            nights=NightsOf(grid.width, tuple(self._cells(item, failure, grid)), words),
+            words=words,
             last=day(last.created_at),
             last_href=f"{page}#{failure.where}" if page and failure.where else page,
             failure=failure,
         )
+
+    def _cells(self, item: DeviceFailures, failure: NamedFailure, grid: NightGrid) -> Iterator[Cell]:
+        failing = False
+        for number, plan in enumerate(self._plans):
+            told, failed = item.named.reported >> number & 1, failure.nights >> number & 1
+            if plan.id in grid.columns:
+                look, glyph = _FAILING if failed and failing else _NEW if failed else _FINE if told else _SILENT
+                words = f"{plan.created_at:%a} {short_day(plan.created_at)}: failed so" if failed else ""
+                page = item.runs.get(plan.id) if failed else None
+                yield Cell(grid.columns[plan.id], look, glyph, False, page, words)
+            failing = bool(failed) or (failing and not told)
+
+
+_NEW, _FAILING, _FINE, _SILENT = ("new", "down"), ("failing", "cross"), ("ok", None), ("gap", "gap")

@@ -20,6 +20,7 @@ from ..changes import spell_of
 from ..looks import PageMaker
 from ..places import Places, TestFile, anchor, file_of
 from ..publish import File
+from ..search import Entry
 from ..status import OUTCOMES, Status
 from ..stretches import signs, stretches
 from ..text import one_line
@@ -226,6 +227,18 @@ class Lives:
                 passing = {test.id: self._passing(file.tests[test.id]) for test in life.tests}
                 yield api_file(entries[file.page].path, life)
                 yield maker.show(file.page, "life.html", page=life, of=len(file.tests), passing=passing, **self._values)
+
+    def found(self) -> Iterator[Entry]:
+        """Every test that was ever not passing and has a page, for the search; what failed last comes first."""
+        last = {
+            test_id: max(self._last.get(row, -1) for row in rows)
+            for file in self._places.files
+            for test_id, rows in file.tests.items()
+        }
+        for test_id in sorted(last, key=lambda test_id: (-last[test_id], test_id)):
+            page = self._places.of(test_id)
+            if page is not None and last[test_id] >= 0:
+                yield Entry("test", one_line(test_id, 200), page)
 
     def of_entry(self, entry: KnownFailure) -> str | None:
         """The page of the file that a list of known failures names, from the top; None where it has none."""

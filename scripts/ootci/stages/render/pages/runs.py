@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from itertools import pairwise
 
 from ootci.history.base import as_planned, base_of, concerns
 from ootci.history.compare import changes_between
@@ -13,20 +14,38 @@ from ootci.history.reader import HistoryReader
 from ootci.history.stored import StoredRun
 from ootci.model.device import Device
 from ootci.model.plan import Plan
+from ootci.model.verdict import AS_EXPECTED, BROKEN
 
 from ..changes import against
-from ..device_view import RunPage, by_nightly, last_report
+from ..device_view import DevicePage, RunPage, by_nightly, last_report
 from ..facts import run_files, torch_view
 from ..links import LATEST, device_path
 from ..looks import PageMaker
 from ..publish import File
 from ..run_view import run_view
+from ..status import VERDICTS, Status
 from .published import API
 from .run_files import by_age, run_file, run_path
 
 PAGE_NIGHTS = TEXTS_NIGHTS
 """The page of an older run says in a few words where the run's data is: its file in the API has every test, for good.
 Full pages of all runs would be more than GitHub Pages takes in a few years."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the judge found of a run.
+
+    Attributes:
+        status: the verdict of its night.
+        broken_since: the first night of the broken streak that it is in; None where the device was not broken.
+        whole: the device's page, where its verdict is about this run.
+
+    """
+
+    status: Status
+    broken_since: datetime | None
+    whole: DevicePage | None
 
 
 @dataclass(frozen=True)
@@ -43,6 +62,7 @@ class RunPages:
     Args:
         pages: the pages of all its runs.
         plans: every nightly, oldest first, by id.
+        shown: the device's page.
 
     """
 
@@ -53,6 +73,7 @@ class RunPages:
         device: Device,
         pages: Sequence[RunPage],
         plans: Mapping[str, Plan],
+        shown: DevicePage,
     ) -> None:
         self._maker = maker
         self._history = history
@@ -62,6 +83,10 @@ class RunPages:
         newest = max((plan.created_at for plan in plans.values()), default=None)
         self._first = newest - timedelta(days=PAGE_NIGHTS) if newest is not None else None
         self._counting = by_nightly(pages)
+        self._judged = dict(_judged(shown))
+        nights = list(pairwise(page for page in by_age(pages, plans) if page.latest))
+        self._before = {after.run.id: before for before, after in nights}
+        self._after = {before.run.id: after for before, after in nights}
 
     def files(self) -> Iterator[File]:
         """A page and a file of every attempt; the newest report has its page once more at an address of its own."""
@@ -88,7 +113,16 @@ class RunPages:
             counting = self._counting.get(base.head.plan_id)
             page_of_it = counting.path if counting is not None else None
             against_it = against(base, page_of_it, changes, comparable=reported)
-        values = {"device": self._named, "page": page, "view": view, "against": against_it, "files": run_files(run)}
+        values = {
+            "device": self._named,
+            "page": page,
+            "view": view,
+            "against": against_it,
+            "files": run_files(run),
+            "judged": self._judged.get(page.run.id) if page.latest else None,
+            "before": self._before.get(page.run.id),
+            "after": self._after.get(page.run.id),
+        }
         yield self._maker.show(page.path, "run.html", **values, latest=False)
         if is_last:
             where = self._maker.canonical(page.path) or f"../{page.folder}/index.html"
@@ -109,3 +143,17 @@ class RunPages:
 
     def _is_old(self, plan: Plan | None) -> bool:
         return plan is not None and self._first is not None and plan.created_at < self._first
+
+
+def _judged(shown: DevicePage) -> Iterator[tuple[str, Judged]]:
+    """What the judge found of each night's run, by the run's id."""
+    broken_since = None
+    for night in shown.verdict.history:
+        if night.verdict in BROKEN:
+            broken_since = broken_since or night.date
+        elif night.verdict in AS_EXPECTED and not night.fallback:
+            broken_since = None
+        if night.run_id is not None:
+            whole = shown if night.run_id == shown.verdict.run_id else None
+            since = broken_since if night.verdict in BROKEN else None
+            yield night.run_id, Judged(VERDICTS[night.verdict], since, whole)

@@ -1,0 +1,46 @@
+// A switch between the colours of the system, light ones and dark ones; the choice is kept on this machine.
+"use strict";
+(() => {
+  const THEMES = ["system", "light", "dark"];
+  const KEY = "theme";
+
+  function kept() {
+    try {
+      return localStorage.getItem(KEY);
+    } catch {
+      return null; // a browser that keeps nothing
+    }
+  }
+
+  function keep(theme) {
+    try {
+      localStorage.setItem(KEY, theme);
+    } catch {
+      // it holds until the page is left
+    }
+  }
+
+  function apply(theme) {
+    if (theme === "system") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+  }
+
+  let now = THEMES.includes(kept()) ? kept() : "system";
+  apply(now);
+  addEventListener("DOMContentLoaded", () => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "theme";
+    const tell = () => {
+      button.textContent = `Theme: ${now}`;
+    };
+    button.addEventListener("click", () => {
+      now = THEMES[(THEMES.indexOf(now) + 1) % THEMES.length];
+      apply(now);
+      keep(now);
+      tell();
+    });
+    tell();
+    document.querySelector(".top nav")?.append(button);
+  });
+})();

@@ -1,0 +1,47 @@
+"""What the search of every page looks through: devices, error texts, and tests that were ever not passing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+LIMIT = 1_000_000
+"""Bytes of the index; what is beyond is counted."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing that can be found.
+
+    Attributes:
+        kind: `device`, `error` or `test`.
+        text: what is searched and shown; hostile.
+        path: the page that shows it, from the top.
+
+    """
+
+    kind: str
+    text: str
+    path: str
+
+
+def search_index(entries: Iterable[Entry]) -> bytes:
+    """The script that brings the index, so that it works from `file://`, too.
+
+    Args:
+        entries: what comes first is kept when there is more than the index may hold.
+
+    """
+    lines: list[str] = []
+    size = more = 0
+    for entry in entries:
+        # ASCII only, so that no character ends a line of a script.
+        line = json.dumps((entry.kind, entry.text, entry.path), separators=(",", ":"))
+        size += len(line) + 2
+        if size > LIMIT:
+            more += 1
+        else:
+            lines.append(line)
+    body = ",\n".join(lines)
+    return f"globalThis.searchIndex = {{ more: {more}, entries: [\n{body}\n] }};\n".encode("ascii")

@@ -8,16 +8,17 @@ from pathlib import Path
 
 import click
 
-from ootci.adapters.annotation import show_error
+from ootci.adapters.annotation import show_error, show_warning
 from ootci.adapters.folder_lock import locked
 from ootci.adapters.terminal import Progress
 from ootci.cli.options import folder_options, format_option
-from ootci.cli.show import one_line, shortened, show, table
-from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INPUT, BadOption
-from ootci.flows.compat import Question, compat, targets_of
+from ootci.cli.show import one_line, shortened, show, show_text, table
+from ootci.errors import EXIT_DEVICE, EXIT_FINE, BadOption, OotciError
+from ootci.flows.compat import Question, compat, nightly_of, targets_of
 from ootci.flows.context import Folders
 from ootci.model.compat import Compat, Finding, FindingKind, Forecast, Prediction
-from ootci.model.record import write
+from ootci.model.plan import Plan
+from ootci.model.record import read, write
 
 SHOWN = 10
 """So many findings of each plugin are printed, unless all are asked for."""
@@ -48,6 +49,11 @@ _LETTERS = {
     metavar="OLD NEW",
     help="What torch NEW breaks that works on torch OLD, whichever torch a plugin was made for.",
 )
+@click.option(
+    "--planned",
+    is_flag=True,
+    help="Every device on the nightly of plan.json, for the history; what cannot be had is a warning.",
+)
 @click.option("--all-findings", is_flag=True, help="Print every finding, not the first 10 of each plugin.")
 @click.option("--exit-zero", is_flag=True, help="Exit 0 even if a break is predicted.")
 @format_option
@@ -57,6 +63,7 @@ def compat_command(
     everything: bool,
     torches: tuple[str, ...],
     between: tuple[str, str] | None,
+    planned: bool,
     all_findings: bool,
     exit_zero: bool,
     output_format: str,
@@ -77,6 +84,9 @@ def compat_command(
     Writes compat.json into the work folder. Exit code 1 if a break is predicted. That no break is found does not mean
     that the plugin works: the layout of classes and behavior are not seen.
     """
+    if planned:
+        _planned(folders)
+        return
     if between and torches:
         raise BadOption("--between and --torch exclude each other", where="--between", fix="leave one of them out")
     asked = Question(
@@ -86,13 +96,30 @@ def compat_command(
     )
     with locked(folders.work):
         found, errors = compat(asked, folders, Progress(quiet=output_format == "json"))
-        write(found, folders.workspace.path / Compat.FILE)
+        write(found, folders.workspace.compat)
     limit = sys.maxsize if all_findings else SHOWN
     show(found, output_format, lambda markdown: "\n".join(_text(found, limit, markdown=markdown)))
     for error in errors:
         show_error(error)
     broken = any(item.forecast is Forecast.BREAK for item in found.predictions)
-    sys.exit(EXIT_INPUT if errors else EXIT_DEVICE if broken and not exit_zero else EXIT_FINE)
+    worst = max((error.exit_code for error in errors), default=EXIT_FINE)
+    sys.exit(worst or (EXIT_DEVICE if broken and not exit_zero else EXIT_FINE))
+
+
+def _planned(folders: Folders) -> None:
+    """Predict for a nightly. A prediction decides nothing, so that nothing here may fail the nightly."""
+    plan = read(Plan, folders.workspace.plan)
+    try:
+        asked = Question(targets_of((), everything=True, folders=folders), (nightly_of(plan),), for_nightly=True)
+        with locked(folders.work):
+            found, errors = compat(asked, folders, Progress())
+            write(found.model_copy(update={"plan_id": plan.id}), folders.workspace.compat)
+    except OotciError as problem:
+        show_warning("nothing is predicted", problem)
+        return
+    for failed in errors:
+        show_warning("a plugin is not checked", failed)
+    show_text("\n".join(f"{item.plugin}: {item.forecast}: {one_line(item.why)}" for item in found.predictions))
 
 
 def _text(found: Compat, limit: int, *, markdown: bool) -> Iterator[str]:

@@ -14,10 +14,12 @@ from ootci.adapters.download import DownloadProblem, download
 from ootci.adapters.process import run
 from ootci.adapters.python_env import device_environment, pip_command
 from ootci.adapters.terminal import Progress, plain
-from ootci.errors import BadOption, IndexUnreachable, InputError, OotciError
+from ootci.errors import BadOption, IndexUnreachable, OotciError
 from ootci.flows.context import Folders
 from ootci.model.compat import Compat, Prediction
 from ootci.model.device import Device, Torch
+from ootci.model.plan import Plan
+from ootci.model.torch_build import Channel, TorchRequest
 from ootci.stages.compat import PluginWheel, TorchWheel, nothing_public, predict, read_plugin, read_torch
 from ootci.stages.plan import resolve
 
@@ -48,14 +50,16 @@ class Question:
 
     Attributes:
         targets: the plugins.
-        torches: paths of wheels, versions or ``nightly``.
+        torches: paths of wheels, versions or ``nightly``, or what a plan has decided.
         baseline: the torch that counts as the one that every plugin was made for; None asks their metadata.
+        for_nightly: whether a plugin that cannot be checked is never an error.
 
     """
 
     targets: Sequence[Target]
-    torches: Sequence[str]
+    torches: Sequence[str | TorchRequest]
     baseline: str | None = None
+    for_nightly: bool = False
 
 
 def targets_of(names: Sequence[str], *, everything: bool, folders: Folders) -> tuple[Target, ...]:
@@ -75,6 +79,21 @@ def targets_of(names: Sequence[str], *, everything: bool, folders: Folders) -> t
         if name.endswith(".whl") or "/" in name
         else Target(name, device=folders.device(name).device)
         for name in names
+    )
+
+
+def nightly_of(plan: Plan) -> TorchRequest:
+    """The nightly's torch that a plan has decided for its devices.
+
+    Raises:
+        IndexUnreachable: the plan has none.
+
+    """
+    for planned in plan.runs:
+        if planned.torch.channel is Channel.NIGHTLY and planned.torch.unavailable_reason is None:
+            return planned.torch
+    raise IndexUnreachable(
+        "no device of the plan is tested on a nightly", where=plan.id, fix="see why in plan.json; nothing is predicted"
     )
 
 
@@ -101,13 +120,12 @@ def _answer(
         with progress.step(f"compat {target.name}"):
             try:
                 found += _held_against(target, tested, fixed, torches, folders)
-            except InputError as error:
-                if len(question.targets) == 1:
+            except OotciError as error:
+                if len(question.targets) == 1 and not question.for_nightly:
                     raise
                 errors.append(error)
-                found += [
-                    nothing_public(target.name, str(torch.version), f"looked for: {error.what}") for torch in tested
-                ]
+                why = f"looked for: {target.name}, but {error.what}"
+                found += [nothing_public(target.name, str(torch.version), why) for torch in tested]
     return Compat(predictions=tuple(found)), tuple(errors)
 
 
@@ -187,17 +205,18 @@ class _Torches:
         """Those that were read so far."""
         return tuple(self._read.values())
 
-    def get(self, wanted: str) -> TorchWheel:
-        """The torch of a path, a version or ``nightly``."""
-        if wanted not in self._read:
-            with self._progress.step(f"torch {Path(wanted).name}"):
-                self._read[wanted] = read_torch(self._file(wanted))
-        return self._read[wanted]
+    def get(self, wanted: str | TorchRequest) -> TorchWheel:
+        """The torch of a path, a version or ``nightly``, or the one that a plan has decided."""
+        key = wanted if isinstance(wanted, str) else str(wanted.version)
+        if key not in self._read:
+            with self._progress.step(f"torch {Path(key).name}"):
+                self._read[key] = read_torch(self._file(wanted))
+        return self._read[key]
 
-    def _file(self, wanted: str) -> Path:
-        if wanted.endswith(".whl") or "/" in wanted:
+    def _file(self, wanted: str | TorchRequest) -> Path:
+        if isinstance(wanted, str) and (wanted.endswith(".whl") or "/" in wanted):
             return Path(wanted)
-        request = resolve(wanted, Torch(fallback="none"))
+        request = resolve(wanted, Torch(fallback="none")) if isinstance(wanted, str) else wanted
         if request.unavailable_reason:
             raise IndexUnreachable(request.unavailable_reason, where="--torch", fix="name a wheel or a release")
         if request.wheel is not None:

@@ -15,6 +15,7 @@ from ootci.adapters.folder_lock import held
 from ootci.errors import ExternalUnreachable, OotciError, PlanMisdated
 from ootci.flows.context import Folders, attempt_number, clock
 from ootci.history.store import History
+from ootci.model.compat import Compat
 from ootci.model.device import RegisteredDevice, find_device
 from ootci.model.plan import Plan, PlannedRun
 from ootci.model.record import read, utc_text, write, write_atomic
@@ -178,6 +179,10 @@ def append_workspace(workspace: Workspace, store: History, say: Callable[[str], 
     with held(store.folder, PATIENCE), store.together():
         require_date(plan.id, plan.created_at, store, clock())
         is_new = store.append_plan(plan)
+        if workspace.compat.exists():
+            predicted = read(Compat, workspace.compat)
+            if predicted.plan_id == plan.id:
+                store.append_compat(predicted)
         return _append_runs(workspace, plan, store, say, None if is_new else clock())
 
 

@@ -14,6 +14,7 @@ FORMAT = {"format": "ootci-history", "version": 3}
 MONTH = "[0-9][0-9][0-9][0-9]-[0-9][0-9]"
 PLAN = "plan.json"
 WITHDRAWN = "withdrawn.json"
+COMPAT = "compat.json"
 TESTS = "tests"
 UNFINISHED = ".unfinished"
 """This file exists while a command moves the folder from one state of the data branch to another."""

@@ -11,12 +11,14 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from ootci.errors import HistoryConflict, HistoryCorrupt
+from ootci.model.compat import Compat
 from ootci.model.plan import Plan
 from ootci.model.record import Record, check_version
 from ootci.model.run import Run
 
 from .details import D, Measures, Texts, read_details, whole
 from .layout import (
+    COMPAT,
     PLAN,
     RunKey,
     check_format,
@@ -85,6 +87,22 @@ class HistoryReader:
                 raise HistoryCorrupt(f"the plan cannot be read back: {error}", where=str(path), fix=RESTORE) from error
             self._plans[plan_id] = plan
         return self._plans[plan_id]
+
+    def compat(self, plan_id: str) -> Compat | None:
+        """What was predicted of each device on one nightly; None where nothing was.
+
+        Raises:
+            HistoryCorrupt: it cannot be read back.
+
+        """
+        path = self._nights[plan_id] / COMPAT
+        if not path.exists():
+            return None
+        try:
+            return Compat.model_validate(load(path))
+        except ValidationError as error:
+            what = f"the predictions cannot be read back: {error.error_count()} values are wrong"
+            raise HistoryCorrupt(what, where=str(path), fix=RESTORE) from error
 
     def stored_runs(self, device: str) -> tuple[StoredRun, ...]:
         """Every attempt of a device, oldest first, without details.

@@ -4,6 +4,7 @@
 - ``<YYYY-MM>/<plan id>/plan.json``: a nightly.
 - ``<YYYY-MM>/<plan id>/<device>.<attempt>.json``: a run of it, see ``run_file``.
 - ``<YYYY-MM>/<plan id>/<device>.<attempt>.late.json``: the same of a report that came after the night was judged.
+- ``<YYYY-MM>/<plan id>/compat.json``: what was predicted of each device on that nightly, if it was.
 - ``<YYYY-MM>/<plan id>/withdrawn.json``: when and why the nightly was withdrawn, if it was.
 - ``tests/<digest>.json``: a list of tests of one suite. Every run that had these tests names it.
 - ``details/<YYYY-MM>/<device>.<plan id>.<attempt>.texts.json.gz`` and ``.measures.json.gz``: what a run says at length.
@@ -22,12 +23,14 @@ from datetime import datetime
 from pathlib import Path
 
 from ootci.errors import HistoryConflict, NotANightly, NotInHistory, StageFileInvalid
+from ootci.model.compat import Compat
 from ootci.model.plan import Plan
 from ootci.model.record import utc_text
 from ootci.model.run import Run
 
 from .details import details_of, packed, read_details
 from .layout import (
+    COMPAT,
     FORMAT,
     PLAN,
     WITHDRAWN,
@@ -142,6 +145,19 @@ class History(HistoryReader):
         if there is not None:
             return there not in self._pending and self._reader.read(there).head.is_unreadable
         return all(key.plan_id != run.plan_id for key in self._files(run.device))
+
+    def append_compat(self, compat: Compat) -> bool:
+        """Add the predictions for a nightly; false when there were some already.
+
+        Raises:
+            HistoryConflict: the nightly is not in the history.
+
+        """
+        path = self.night(compat.plan_id or "", COMPAT) / COMPAT
+        if path in self._pending or path.exists():
+            return False
+        self._write({path: pack(json.loads(compat.model_dump_json(exclude_defaults=True)))})
+        return True
 
     def holds(self, run: Run) -> bool:
         """Whether there is a run of the same device, nightly and attempt."""

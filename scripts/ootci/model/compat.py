@@ -105,5 +105,7 @@ class Compat(StageFile):
     FILE: ClassVar[str] = "compat.json"
     WRITTEN_BY: ClassVar[str] = "ootci compat"
 
+    plan_id: str | None = None
+    """The nightly for which it was made; null where somebody asked."""
     predictions: tuple[Prediction, ...]
     """One for each plugin and torch, by plugin in the order given, then by torch."""

@@ -108,6 +108,11 @@ class Workspace:
         return self.path / "plan.json"
 
     @property
+    def compat(self) -> Path:
+        """compat.json."""
+        return self.path / "compat.json"
+
+    @property
     def verdicts(self) -> Path:
         """verdicts.json."""
         return self.path / "verdicts.json"

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from unit.samples import register
+from unit.samples import plan, register
 from unit.stages.compat.wheels import plugin_objects, torch_wheel, write_wheel
 
 from ootci.model.compat import Compat, Forecast
-from ootci.model.record import read
+from ootci.model.record import read, write
+from ootci.model.torch_build import Channel, TorchRequest
 
 from commands import OFFLINE, Tool  # isort: skip
 
@@ -133,3 +134,25 @@ def test_wrong_input(ootci: Tool, tmp_path: Path, arguments: tuple[str, ...], er
     ran = ootci(*arguments, cwd=tmp_path)
     assert (ran.code, ran.out) == (2, "")
     assert error in ran.err
+
+
+def test_a_nightly_s_predictions_never_fail_it(ootci: Tool, tmp_path: Path, wheels: Wheels) -> None:
+    register(tmp_path, extra="compat:\n  package: torch-card\n")
+    nightly = TorchRequest(
+        wanted="nightly", wanted_channel=Channel.NIGHTLY, channel=Channel.NIGHTLY, version="2.15.0", wheel=wheels.new
+    )
+    found = plan()
+    runs = tuple(run.model_copy(update={"torch": nightly}) for run in found.runs)
+    write(found.model_copy(update={"runs": runs}), tmp_path / ".ootci" / "plan.json")
+    unreachable = ootci("compat", "--planned", cwd=tmp_path, env={**OFFLINE, "PIP_NO_INDEX": "maybe"})
+    assert unreachable.code == 0
+    assert "a plugin is not checked" in unreachable.err
+    pip = {**OFFLINE, "PIP_FIND_LINKS": str(Path(wheels.plugin).parent)}
+    ran = ootci("compat", "--planned", cwd=tmp_path, env=pip)
+    assert (ran.code, ran.out.partition(":")[0]) == (0, "dev")
+    predicted = read(Compat, tmp_path / ".ootci" / "compat.json")
+    assert predicted.plan_id == found.id
+    write(found, tmp_path / ".ootci" / "plan.json")
+    without = ootci("compat", "--planned", cwd=tmp_path, env=pip)
+    assert without.code == 0
+    assert "nothing is predicted" in without.err

@@ -1,0 +1,62 @@
+"""Predictions for a nightly are kept beside its plan, once, and read back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from unit.samples import plan
+
+from ootci.errors import HistoryConflict, HistoryCorrupt
+from ootci.flows.reports import append_workspace
+from ootci.history.store import History
+from ootci.history.verify import verify
+from ootci.model.compat import Compat, Finding, FindingKind, Forecast, Prediction
+from ootci.model.record import write
+from ootci.model.workspace import Workspace
+
+FINDING = Finding(kind=FindingKind.SYMBOL, name="_ZN3c101fEv", text="c10::f()", needed_by=("x/_C.so",))
+PREDICTION = Prediction(
+    plugin="dev", forecast=Forecast.BREAK, why="binary: 1 of 9 symbols gone", torch="2.15.0", findings=(FINDING,)
+)
+
+
+def _compat(plan_id: str) -> Compat:
+    return Compat(plan_id=plan_id, predictions=(PREDICTION,))
+
+
+def test_what_was_predicted_is_read_back(tmp_path: Path) -> None:
+    history, planned = History(tmp_path), plan()
+    history.append_plan(planned)
+    assert history.compat(planned.id) is None
+    assert history.append_compat(_compat(planned.id))
+    assert not history.append_compat(_compat(planned.id))
+    assert History(tmp_path).compat(planned.id) == _compat(planned.id)
+    report = verify(tmp_path)
+    assert (report.problems, report.notes) == ((), ())
+
+
+def test_a_damaged_file_is_a_problem(tmp_path: Path) -> None:
+    history, planned = History(tmp_path), plan()
+    history.append_plan(planned)
+    history.append_compat(_compat(planned.id))
+    (path,) = tmp_path.rglob("compat.json")
+    path.write_bytes(path.read_bytes().replace(b"binary", b"Binary"))
+    with pytest.raises(HistoryCorrupt):
+        History(tmp_path).compat(planned.id)
+    assert [problem.where for problem in verify(tmp_path).problems] == [str(path)]
+
+
+def test_predictions_of_no_nightly_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(HistoryConflict):
+        History(tmp_path).append_compat(_compat("20260101-nobody"))
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_the_work_folder_s_predictions_are_added_with_their_plan(tmp_path: Path, same: bool) -> None:
+    workspace, planned = Workspace(tmp_path / "work"), plan()
+    write(planned, workspace.plan)
+    write(_compat(planned.id if same else "another"), workspace.compat)
+    history = History(tmp_path / "data")
+    append_workspace(workspace, history, lambda _: None)
+    assert (history.compat(planned.id) is not None) is same

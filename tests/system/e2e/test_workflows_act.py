@@ -65,6 +65,7 @@ def test_schedule_runs_every_job_but_that_of_the_device_without_a_runner(schedul
     _, run = scheduled
     assert run.jobs == {
         "plan": "success",
+        "predict": "success",
         "docs": "success",
         "device/good": "success",
         "device/bad": "success",
@@ -187,7 +188,7 @@ def test_dispatch_runs_the_device_asked_for_on_the_torch_asked_for(
         # Who runs a nightly by hand may test anything: it is no nightly for PyTorch's relay.
         variables={"OOTCI_RELAY_URL": "http://127.0.0.1:9/"},
     )
-    names = ("plan", "docs", "device/bad", "publish", "pages", "alert", "gate")
+    names = ("plan", "predict", "docs", "device/bad", "publish", "pages", "alert", "gate")
     assert (run.exit_code, run.jobs) == (0, dict.fromkeys(names, "success")), run.digest
     assert _verdicts(run, attempt=2) == {"good": "OK", "bad": "OK", "broken": "PAUSED", "silent": "PAUSED"}
     report = json.loads((run.store / "artifacts" / "run-bad-2" / "run.json").read_text(encoding="utf-8"))

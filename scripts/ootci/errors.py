@@ -257,7 +257,7 @@ class PyTorchUnreachable(InfrastructureError):
 
 class IndexUnreachable(InfrastructureError):
     id = "TORCH-003"
-    meaning = "PyTorch's package index cannot be reached, or answers with no list of torch wheels."
+    meaning = "A package index cannot be reached, or PyTorch's answers with no list of torch wheels."
     remedy = (
         "Try again later, or name a mirror with OOTCI_NIGHTLY_INDEX or OOTCI_RELEASE_INDEX; the message says which "
         "address was asked."

@@ -81,8 +81,9 @@ def compat_command(
       ootci compat --all --torch nightly
       ootci compat --between OLD.whl NEW.whl plugin.whl
 
-    Writes compat.json into the work folder. Exit code 1 if a break is predicted. That no break is found does not mean
-    that the plugin works: the layout of classes and behavior are not seen.
+    Writes compat.json into the work folder. Exit code 1 if a break is predicted, 2 if a wheel is refused, 3 if one cannot
+    be downloaded; the other plugins are checked all the same. That no break is found does not mean that the plugin works:
+    the layout of classes and behavior are not seen.
     """
     if planned:
         _planned(folders)
@@ -139,7 +140,7 @@ def _shared(predictions: Sequence[Prediction]) -> Iterator[str]:
     checked: dict[str, int] = {}
     lacking: dict[tuple[str, str], list[str]] = {}
     for item in predictions:
-        checked[item.torch] = checked.get(item.torch, 0) + (item.forecast is not Forecast.NOTHING)
+        checked[item.torch] = checked.get(item.torch, 0) + (item.wheel is not None)
         for finding in item.findings:
             if finding.kind in (FindingKind.SYMBOL, FindingKind.NAME, FindingKind.OPERATOR):
                 lacking.setdefault((item.torch, finding.text), []).append(item.plugin)
@@ -162,8 +163,8 @@ def _row(name: tuple[str, str], items: Sequence[Prediction], torches: Sequence[s
 
 
 def _cell(item: Prediction) -> str:
-    if item.forecast is Forecast.NOTHING:
-        return "not checked"
+    if item.wheel is None:
+        return "nothing public" if item.forecast is Forecast.NOTHING else str(item.forecast)
     counts = ((item.count(kind), letters) for kind, letters in _LETTERS.items())
     return " + ".join(f"{count} {letters}" for count, letters in counts if count) or "0"
 

@@ -16,11 +16,11 @@ from ootci.adapters.python_env import device_environment, pip_command
 from ootci.adapters.terminal import Progress, plain
 from ootci.errors import BadOption, IndexUnreachable, OotciError
 from ootci.flows.context import Folders
-from ootci.model.compat import Compat, Prediction
+from ootci.model.compat import Compat, Forecast, Prediction
 from ootci.model.device import Device, Torch
 from ootci.model.plan import Plan
 from ootci.model.torch_build import Channel, TorchRequest
-from ootci.stages.compat import PluginWheel, TorchWheel, nothing_public, predict, read_plugin, read_torch
+from ootci.stages.compat import PluginWheel, TorchWheel, predict, read_plugin, read_torch, without_findings
 from ootci.stages.plan import resolve
 
 SECONDS = 900.0
@@ -98,7 +98,7 @@ def nightly_of(plan: Plan) -> TorchRequest:
 
 
 def compat(question: Question, folders: Folders, progress: Progress) -> tuple[Compat, tuple[OotciError, ...]]:
-    """Predict what each torch breaks; the errors are those of wheels that were refused, of several.
+    """Predict what each torch breaks; the errors are those of plugins that cannot be checked, of several.
 
     Raises:
         WheelRefused: a torch is refused, or the one plugin that was named.
@@ -124,8 +124,7 @@ def _answer(
                 if len(question.targets) == 1 and not question.for_nightly:
                     raise
                 errors.append(error)
-                why = f"looked for: {target.name}, but {error.what}"
-                found += [nothing_public(target.name, str(torch.version), why) for torch in tested]
+                found += [without_findings(target.name, torch, Forecast.UNCHECKED, error.what) for torch in tested]
     return Compat(predictions=tuple(found)), tuple(errors)
 
 
@@ -134,7 +133,7 @@ def _held_against(
 ) -> list[Prediction]:
     wheel = target.wheel or _public_wheel(target.device, folders.work / "compat" / "plugins" / target.name)
     if isinstance(wheel, str):
-        return [nothing_public(target.name, str(torch.version), wheel) for torch in tested]
+        return [without_findings(target.name, torch, Forecast.NOTHING, wheel) for torch in tested]
     operators = {name for torch in (*tested, *torches.all()) for name in torch.operators}
     plugin = read_plugin(wheel, target.device.name if target.device else None, operators)
     if fixed is not None:
@@ -171,7 +170,9 @@ def _public_wheel(device: Device | None, folder: Path) -> Path | str:
     index = ["--extra-index-url", index_url] if index_url else []
     command = pip_command(
         Path(sys.prefix),
-        *("download", "--quiet", "--no-deps", "--pre", "--only-binary=:all:", "--dest", str(folder), *index, package),
+        # pip tells an index that does not answer from one that lacks the package only in its warning of a retry.
+        *("download", "--quiet", "--retries=2", "--no-deps", "--pre", "--only-binary=:all:", "--dest", str(folder)),
+        *(*index, package),
     )
     log = folder / "pip.log"
     done = run(command, cwd=folder, env=device_environment(None, {}), log_file=log, timeout=SECONDS)

@@ -14,6 +14,8 @@ class Forecast(str, Enum):
     BREAK = "break predicted"
     NO_BREAK = "no break found"
     NOTHING = "nothing public to check"
+    UNCHECKED = "cannot be checked"
+    """No prediction: what is public could not be downloaded, or its wheel is refused."""
 
     __str__ = str.__str__
 
@@ -75,7 +77,7 @@ class Prediction(Record):
     forecast: Forecast
     """The prediction."""
     why: str
-    """What breaks, what was checked, or what was looked for: one line."""
+    """What breaks, what was checked, what was looked for, or why it cannot be checked: one line."""
     wheel: str | None = None
     """File name of the plugin's wheel."""
     version: str | None = None

@@ -17,9 +17,9 @@ SHOWN = 1000
 """Findings that one prediction keeps."""
 
 
-def nothing_public(plugin: str, torch: str, looked_for: str) -> Prediction:
-    """The prediction for a plugin of which there is nothing to read."""
-    return Prediction(plugin=plugin, torch=torch, forecast=Forecast.NOTHING, why=looked_for)
+def without_findings(plugin: str, torch: TorchWheel, forecast: Forecast, why: str) -> Prediction:
+    """The prediction for a plugin of which nothing was read."""
+    return Prediction(plugin=plugin, torch=str(torch.version), forecast=forecast, why=why)
 
 
 def predict(plugin: PluginWheel, torch: TorchWheel, known: Sequence[TorchWheel], *, fixed: bool = False) -> Prediction:

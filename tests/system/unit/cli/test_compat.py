@@ -14,7 +14,7 @@ from ootci.model.compat import Compat, Forecast
 from ootci.model.record import read, write
 from ootci.model.torch_build import Channel, TorchRequest
 
-from commands import OFFLINE, Tool  # isort: skip
+from commands import NOBODY, OFFLINE, Tool  # isort: skip
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,21 @@ def test_a_wheel_that_is_refused_does_not_keep_others_from_being_read(
     assert "2 sym + 1 py" in ran.out
     alone = ootci("compat", str(bad), "--torch", wheels.new, cwd=tmp_path)
     assert (alone.code, alone.out) == (2, "")
+
+
+def test_an_index_that_does_not_answer_does_not_keep_others_from_being_read(
+    ootci: Tool, tmp_path: Path, wheels: Wheels
+) -> None:
+    register(tmp_path, extra="compat:\n  package: torch-card\n")
+    register(tmp_path, name="far", extra="compat:\n  package: torch-far\n")
+    pip = {"PIP_FIND_LINKS": str(Path(wheels.plugin).parent), "PIP_NO_INDEX": "0", "PIP_INDEX_URL": f"{NOBODY}/simple"}
+    asked = ("compat", "--all", "--torch", wheels.new, "--torch", wheels.old)
+    ran = ootci(*asked, cwd=tmp_path, env={**OFFLINE, **pip})
+    assert (ran.code, ran.err.count("error TORCH-003")) == (3, 1), ran.err
+    assert "far on torch 2.15.0: cannot be checked: torch-far cannot be downloaded" in ran.out
+    assert "dev on torch 2.15.0: break predicted: binary: 2 of 3 symbols gone" in ran.out
+    found = {(item.plugin, item.torch): item.forecast for item in read(Compat, tmp_path / ".ootci" / Compat.FILE).predictions}
+    assert found["far", "2.13.0"] is found["far", "2.15.0"] is Forecast.UNCHECKED
 
 
 @pytest.mark.parametrize(

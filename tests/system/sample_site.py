@@ -87,6 +87,8 @@ def _kept_history(folder: Path, world: World) -> Path:
         for night in world.all_nights():
             with history.together():
                 history.append_plan(night.plan)
+                if night.compat is not None:
+                    history.append_compat(night.compat)
                 for run in night.arrivals:
                     history.append_run(run)
         history.folder.rename(kept)

@@ -177,6 +177,7 @@ def _of_nightly(
             alone=gate.alone,
             overrides=overrides,
             torch=torch,
+            predicted=gate.predicted,
         )
     return gate, found
 

@@ -15,6 +15,7 @@ MONTH = "[0-9][0-9][0-9][0-9]-[0-9][0-9]"
 PLAN = "plan.json"
 WITHDRAWN = "withdrawn.json"
 COMPAT = "compat.json"
+NEEDS = "needs"
 TESTS = "tests"
 UNFINISHED = ".unfinished"
 """This file exists while a command moves the folder from one state of the data branch to another."""
@@ -107,6 +108,11 @@ def runs_of(folder: Path) -> dict[RunKey, Path]:
 def tests_file(folder: Path, digest: str) -> Path:
     """The file of a list of tests."""
     return folder / TESTS / f"{digest}.json"
+
+
+def needs_file(folder: Path, digest: str) -> Path:
+    """The file of what a plugin's wheel needs of PyTorch."""
+    return folder / NEEDS / f"{digest}.json"
 
 
 def details_file(folder: Path, month: str, key: RunKey, kind: str) -> Path:

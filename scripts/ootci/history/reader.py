@@ -7,11 +7,12 @@ from datetime import datetime
 from functools import cached_property
 from itertools import chain, groupby
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import ValidationError
 
 from ootci.errors import HistoryConflict, HistoryCorrupt
-from ootci.model.compat import Compat
+from ootci.model.compat import Compat, Needs
 from ootci.model.plan import Plan
 from ootci.model.record import Record, check_version
 from ootci.model.run import Run
@@ -25,6 +26,7 @@ from .layout import (
     details_file,
     is_withdrawn,
     late_file,
+    needs_file,
     nights_of,
     run_file,
     runs_of,
@@ -34,6 +36,8 @@ from .record_file import RESTORE, load
 from .run_file import RunReader, lists_of
 from .stored import StoredRun
 from .tables import Places, TestTable, read_list
+
+R = TypeVar("R", bound=Record)
 
 
 class HistoryReader:
@@ -89,20 +93,27 @@ class HistoryReader:
         return self._plans[plan_id]
 
     def compat(self, plan_id: str) -> Compat | None:
-        """What was predicted of each device on one nightly; None where nothing was.
+        """What was predicted of each device on one nightly, without what plugins need; None where nothing was.
 
         Raises:
             HistoryCorrupt: it cannot be read back.
 
         """
         path = self._nights[plan_id] / COMPAT
-        if not path.exists():
-            return None
-        try:
-            return Compat.model_validate(load(path))
-        except ValidationError as error:
-            what = f"the predictions cannot be read back: {error.error_count()} values are wrong"
-            raise HistoryCorrupt(what, where=str(path), fix=RESTORE) from error
+        return _loaded(Compat, path) if path.exists() else None
+
+    def needs(self, digest: str) -> Needs:
+        """What a plugin's wheel needs of PyTorch, which a prediction names.
+
+        Raises:
+            HistoryCorrupt: it cannot be read back.
+
+        """
+        path = needs_file(self.folder, digest)
+        found = _loaded(Needs, path)
+        if found.digest != digest:
+            raise HistoryCorrupt("its content is not what its name says", where=str(path), fix=RESTORE)
+        return found
 
     def stored_runs(self, device: str) -> tuple[StoredRun, ...]:
         """Every attempt of a device, oldest first, without details.
@@ -252,6 +263,14 @@ class HistoryReader:
         """Where a run's details are, or would be."""
         month = self.night(key.plan_id, f"{key.plan_id}-{key.device}").parent.name
         return details_file(self.folder, month, key, kind.__name__.lower())
+
+
+def _loaded(kind: type[R], path: Path) -> R:
+    try:
+        return kind.model_validate(load(path))
+    except ValidationError as error:
+        what = f"the predictions cannot be read back: {error.error_count()} values are wrong"
+        raise HistoryCorrupt(what, where=str(path), fix=RESTORE) from error
 
 
 def _age_of_plan(plan: Plan) -> tuple[datetime, str]:

@@ -5,6 +5,7 @@
 - ``<YYYY-MM>/<plan id>/<device>.<attempt>.json``: a run of it, see ``run_file``.
 - ``<YYYY-MM>/<plan id>/<device>.<attempt>.late.json``: the same of a report that came after the night was judged.
 - ``<YYYY-MM>/<plan id>/compat.json``: what was predicted of each device on that nightly, if it was.
+- ``needs/<digest>.json``: what a plugin's wheel needs of PyTorch. Every night with a prediction for it names it.
 - ``<YYYY-MM>/<plan id>/withdrawn.json``: when and why the nightly was withdrawn, if it was.
 - ``tests/<digest>.json``: a list of tests of one suite. Every run that had these tests names it.
 - ``details/<YYYY-MM>/<device>.<plan id>.<attempt>.texts.json.gz`` and ``.measures.json.gz``: what a run says at length.
@@ -40,6 +41,7 @@ from .layout import (
     is_withdrawn,
     late_file,
     month_of,
+    needs_file,
     run_file,
     tests_file,
 )
@@ -156,7 +158,12 @@ class History(HistoryReader):
         path = self.night(compat.plan_id or "", COMPAT) / COMPAT
         if path in self._pending or path.exists():
             return False
-        self._write({path: pack(json.loads(compat.model_dump_json(exclude_defaults=True)))})
+        needs = {
+            needs_file(self.folder, item.digest): pack(json.loads(item.model_dump_json())) for item in compat.needs
+        }
+        kept = compat.model_copy(update={"needs": ()})
+        new = {place: text for place, text in needs.items() if place not in self._pending and not place.exists()}
+        self._write({**new, path: pack(json.loads(kept.model_dump_json(exclude_defaults=True)))})
         return True
 
     def holds(self, run: Run) -> bool:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from enum import Enum
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+from pydantic import Field
 
 from ootci.model.record import Record, StageFile
+from ootci.model.torch_build import TorchBuild
 
 
 class Forecast(str, Enum):
@@ -39,6 +43,10 @@ class FindingKind(str, Enum):
     __str__ = str.__str__
 
 
+OF_PYTORCH = frozenset({FindingKind.SYMBOL, FindingKind.NAME, FindingKind.OPERATOR, FindingKind.SCHEMA})
+"""The kinds that a change of PyTorch alone brings about."""
+
+
 class Finding(Record):
     """One thing that a plugin needs and a torch lacks, and the torch that the plugin was made for has."""
 
@@ -69,6 +77,22 @@ class Checked(Record):
     """Different overloads of ``aten`` that objects and sources name."""
 
 
+class Needs(Record):
+    """What a plugin's wheel needs of PyTorch, each list in alphabetical order."""
+
+    symbols: tuple[str, ...]
+    """Symbols that its shared objects need and a torch at hand exports, demangled."""
+    names: tuple[str, ...]
+    """Names of ``torch.*`` that its sources import."""
+    operators: tuple[str, ...]
+    """Overloads of ``aten`` that its objects and sources name."""
+
+    @property
+    def digest(self) -> str:
+        """What it is named by."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:32]
+
+
 class Prediction(Record):
     """One plugin held against one torch."""
 
@@ -95,6 +119,8 @@ class Prediction(Record):
     """How much was looked at."""
     notes: tuple[str, ...] = ()
     """Facts that are no break by themselves, such as a requirement that excludes this torch."""
+    needs: Annotated[str | None, Field(exclude_if=lambda digest: digest is None)] = None
+    """The digest of what the plugin needs; absent where that is not kept."""
 
     def count(self, *kinds: FindingKind) -> int:
         """Findings of some kinds."""
@@ -109,5 +135,9 @@ class Compat(StageFile):
 
     plan_id: str | None = None
     """The nightly for which it was made; null where somebody asked."""
+    torches: tuple[TorchBuild, ...] = ()
+    """The torches, in the order given; the nightly's torch first where there is a nightly."""
     predictions: tuple[Prediction, ...]
     """One for each plugin and torch, by plugin in the order given, then by torch."""
+    needs: Annotated[tuple[Needs, ...], Field(exclude_if=lambda found: not found)] = ()
+    """What plugins need of PyTorch, which predictions name by digest; absent where nobody keeps it."""

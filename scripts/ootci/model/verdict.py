@@ -13,6 +13,7 @@ from ootci.model.capability import Capability
 from ootci.model.cluster import Cause, Cluster
 from ootci.model.device import KnownFailure
 from ootci.model.outcome import Counts, OutcomeName, PassRate
+from ootci.model.predicted import Predicted
 from ootci.model.record import Record, StageFile, Time, compact_record
 from ootci.model.spell import Spell
 from ootci.model.torch_build import TorchBuild, TorchRequest
@@ -299,6 +300,9 @@ class Gate(Record):
     """Why the newest nightly is no evidence about tonight's torch: then the answer is cannot_say. Else absent."""
     overridden: dict[str, str] = Field(default_factory=dict)
     """The reason given for each override, by name of the device."""
+    predicted: Annotated[tuple[str, ...], Field(exclude_if=lambda names: not names)] = ()
+    """Devices for which a break is predicted. The answer rests on measured results only, and not on these. Absent where
+    there are none."""
     reason: str
     """One sentence."""
     alone: Annotated[tuple[str, ...], Field(exclude_if=lambda names: not names)] = ()
@@ -361,3 +365,5 @@ class Verdicts(StageFile):
     """How many clusters there are besides, of which nothing is kept; absent where there are none."""
     devices: tuple[DeviceVerdict, ...]
     """One per device file, in registry order; a device that never reported is here too."""
+    predicted: Annotated[Predicted | None, Field(exclude_if=lambda found: found is None)] = None
+    """What is predicted from public wheels. No verdict, and not the gate, rests on it. Absent where nothing was."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 
+from ootci.model.compat import Compat
 from ootci.model.device import KnownFailure, LostTests, RegisteredDevice
 from ootci.model.plan import LeftOut, Plan, PlannedRun, PlannedSuite, Trigger
 from ootci.model.run import Run
@@ -18,6 +19,7 @@ from .catalogue import catalogue
 from .condition import Condition, Conditions, base
 from .event import Acceptance, Event, Kind
 from .fleet import MAKERS, registered
+from .forecasts import forecasts
 from .planting import plant, plant_an_ending
 from .runs import Reporter
 from .trials import AHEAD
@@ -47,6 +49,7 @@ class Night:
         registry: the registered devices.
         plan: what was expected.
         arrivals: the runs that reached the history since the night before's page, late ones first.
+        compat: what was predicted, if anything.
         future: a nightly dated far ahead that is in the history until this page is made, if there is one.
 
     """
@@ -56,6 +59,7 @@ class Night:
     registry: tuple[RegisteredDevice, ...]
     plan: Plan
     arrivals: tuple[Run, ...]
+    compat: Compat | None
     future: Plan | None = None
 
 
@@ -251,6 +255,7 @@ class World:
             registry=self.registry(number),
             plan=plan,
             arrivals=tuple(run for condition in (*late, *on_time) for run in self._reported(condition)),
+            compat=forecasts(plan, self.builds.torch(0, number), self.registry(number), number, self.nights),
             future=plan.model_copy(update={"id": f"{plan.id}-ahead", "created_at": ahead})
             if self.meets(Kind.FUTURE, number)
             else None,

@@ -1,7 +1,7 @@
 """compat: breaks predicted from a plugin's published wheel, without its hardware; it is read and never loaded."""
 
 from .plugin import PluginWheel, read_plugin
-from .predict import predict, without_findings
+from .predict import needs_of, predict, without_findings
 from .torch_wheel import TorchWheel, read_torch
 
-__all__ = ["PluginWheel", "TorchWheel", "predict", "read_plugin", "read_torch", "without_findings"]
+__all__ = ["PluginWheel", "TorchWheel", "needs_of", "predict", "read_plugin", "read_torch", "without_findings"]

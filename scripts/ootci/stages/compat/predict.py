@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from packaging.version import Version
 
-from ootci.model.compat import Checked, Finding, FindingKind, Forecast, Prediction
+from ootci.model.compat import OF_PYTORCH, Checked, Finding, FindingKind, Forecast, Needs, Prediction
 
 from .demangle import demangled
 from .plugin import PluginWheel
@@ -29,14 +29,11 @@ def predict(plugin: PluginWheel, torch: TorchWheel, known: Sequence[TorchWheel],
         plugin: what the plugin needs.
         torch: the torch under test.
         known: the torches among which the one is that the plugin was made for.
-        fixed: whether that is the first of them, whatever the plugin says.
+        fixed: whether that is the first of them, whatever the plugin says; then only changes of PyTorch count.
 
     """
     baseline, guessed = (known[0], False) if fixed else baseline_of(plugin, known)
-    findings = tuple(_findings(plugin, torch, baseline))
-    operators = {name for item in plugin.objects_for(torch.version) for name in item.operators} | set(
-        plugin.used.operators
-    )
+    findings = tuple(item for item in _findings(plugin, torch, baseline) if not fixed or item.kind in OF_PYTORCH)
     needed = plugin.needed_by(torch.version)
     counted = needed.keys() & frozenset().union(torch.symbols, *(item.symbols for item in known))
     checked = Checked(
@@ -44,7 +41,7 @@ def predict(plugin: PluginWheel, torch: TorchWheel, known: Sequence[TorchWheel],
         symbols=len(counted),
         sources=plugin.sources,
         names=len(plugin.used.names),
-        operators=len(operators),
+        operators=len(_operators_named(plugin, torch)),
     )
     forecast = Forecast.BREAK if findings else Forecast.NO_BREAK
     return Prediction(
@@ -60,6 +57,22 @@ def predict(plugin: PluginWheel, torch: TorchWheel, known: Sequence[TorchWheel],
         checked=checked,
         notes=tuple(_notes(plugin, torch, baseline)),
     )
+
+
+def needs_of(plugin: PluginWheel, torch: TorchWheel, known: Sequence[TorchWheel]) -> Needs:
+    """What a plugin needs of a torch, of that which any known torch has."""
+    symbols = plugin.needed_by(torch.version).keys() & frozenset().union(*(item.symbols for item in known))
+    texts = demangled(symbols)
+    return Needs(
+        symbols=tuple(sorted({texts.get(name, name) for name in symbols})),
+        names=tuple(sorted(name for name in plugin.used.names if any(item.modules.has(name) for item in known))),
+        operators=tuple(sorted(_operators_named(plugin, torch))),
+    )
+
+
+def _operators_named(plugin: PluginWheel, torch: TorchWheel) -> set[str]:
+    objects = plugin.objects_for(torch.version)
+    return {name for item in objects for name in item.operators} | set(plugin.used.operators)
 
 
 def baseline_of(plugin: PluginWheel, known: Sequence[TorchWheel]) -> tuple[TorchWheel | None, bool]:

@@ -10,6 +10,8 @@ from pathlib import Path
 from packaging.tags import Tag
 from packaging.version import Version
 
+from ootci.adapters.python_env import stated_git_version
+
 from .objects import NoObject, symbols_of
 from .python_names import MAX_SOURCE, Modules
 from .wheel import Wheel
@@ -19,6 +21,7 @@ LIBRARIES = ("libc10.so", "libtorch.so", "libtorch_cpu.so", "libtorch_python.so"
 OPERATORS = "torchgen/packaged/ATen/native/native_functions.yaml"
 _FUNCTION = re.compile(r"^- func: ['\"]?([A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)?)(\(.*?)['\"]?$", re.MULTILINE)
 _GENERATED = re.compile(r"^\s+autogen: (.+)$", re.MULTILINE)
+VERSION = "torch/version.py"
 MAX_HEADER = 2 << 20
 
 
@@ -28,6 +31,7 @@ class TorchWheel:
 
     Attributes:
         version: its version.
+        commit: the commit of PyTorch that it was built from, as it says itself; None where it does not.
         tags: the Pythons and machines that it is for.
         symbols: mangled C++ names of PyTorch that its libraries export.
         modules: its Python modules.
@@ -37,6 +41,7 @@ class TorchWheel:
 
     wheel: Wheel
     version: Version
+    commit: str | None
     tags: frozenset[Tag]
     symbols: frozenset[str]
     modules: Modules
@@ -63,11 +68,12 @@ def read_torch(path: Path) -> TorchWheel:
     try:
         symbols = _exported(wheel)
         schemas = wheel.read(OPERATORS, MAX_SOURCE).decode("utf-8", "replace") if OPERATORS in wheel.members else ""
+        commit = stated_git_version(wheel.read(VERSION, MAX_SOURCE)) if VERSION in wheel.members else None
     except BaseException:
         wheel.close()
         raise
     modules = Modules(wheel.members, lambda file: wheel.read(file, MAX_SOURCE))
-    return TorchWheel(wheel, wheel.version, wheel.tags, frozenset(symbols), modules, operators(schemas))
+    return TorchWheel(wheel, wheel.version, commit, wheel.tags, frozenset(symbols), modules, operators(schemas))
 
 
 def _exported(wheel: Wheel) -> set[str]:

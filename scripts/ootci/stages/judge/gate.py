@@ -32,6 +32,7 @@ def decide(
     alone: tuple[str, ...] = (),
     overrides: Mapping[str, str] | None = None,
     torch: str | None = None,
+    predicted: Sequence[str] = (),
 ) -> Gate:
     """Whether one may merge, as the newest nightly says.
 
@@ -46,6 +47,7 @@ def decide(
             nothing of the others, of which such a run knows nothing.
         overrides: why a device shall not be asked, by name.
         torch: the version or commit of the torch that is asked about, or how it begins.
+        predicted: devices for which a break is predicted; the answer names them and does not rest on them.
 
     """
     gating = [item.device.name for item in registry if item.device.gates and item.device.paused is None]
@@ -70,6 +72,8 @@ def decide(
         reason += _alone(alone, [name for name in gating if name not in alone])
     if overridden:
         reason += f"; overridden: {', '.join(sorted(overridden))}"
+    if predicted:
+        reason += f"; not counted: breaks predicted for {', '.join(predicted)}"
     return Gate(
         answer=answer,
         reason=reason,
@@ -78,6 +82,7 @@ def decide(
         without_result=silent,
         doubt=doubt,
         overridden=overridden,
+        predicted=tuple(predicted),
         alone=alone,
     )
 

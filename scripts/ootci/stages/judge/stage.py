@@ -24,6 +24,7 @@ from .course import Course
 from .gate import decide
 from .gate_record import gate_record
 from .night import Judged, required_counts
+from .predicted import predicted
 from .sentence import sentence
 from .together import CLUSTERS, kept, named_by_cluster, since, together
 from .witnesses import Witnesses
@@ -65,6 +66,7 @@ def judge(
     newest = plans[-1] if plans else None
     clusters = together(registry, newest, {verdict.device: failing for verdict, failing in judged})
     devices = named_by_cluster((verdict for verdict, _ in judged), clusters)
+    predictions = predicted(plans, history, devices)
     return Verdicts(
         judged_at=now,
         plan_id=newest.id if newest else None,
@@ -79,11 +81,13 @@ def judge(
             planned_at=newest.created_at if newest else None,
             doubt=_future(known, now) or _stale(newest, now),
             alone=newest.alone if newest else (),
+            predicted=predictions.broken if predictions else (),
         ),
         gate_record=gate_record(registry, plans, told),
         clusters=kept(clusters),
         more_clusters=max(0, len(clusters) - CLUSTERS),
         devices=devices,
+        predicted=predictions,
     )
 
 

@@ -10,6 +10,7 @@ from ootci.history.stored import StoredRun
 from ootci.model.cluster import Cluster
 from ootci.model.device import BadRange, Device, bad_range
 from ootci.model.plan import Plan
+from ootci.model.predicted import DevicePrediction
 from ootci.model.run import Run
 from ootci.model.verdict import ChangeName, DeviceVerdict, KnownFailureState
 
@@ -103,6 +104,7 @@ class DevicePage:
     last_report: RunPage | None
     facts: tuple[Fact, ...]
     contacts: tuple[Fact, ...]
+    predicted: DevicePrediction | None
 
 
 def run_pages(runs: Sequence[StoredRun]) -> tuple[RunPage, ...]:
@@ -139,6 +141,7 @@ def device_page(
     plan: Plan | None,
     cluster: Cluster | None = None,
     address: str | None = None,
+    predicted: DevicePrediction | None = None,
 ) -> DevicePage:
     """A device's page.
 
@@ -150,6 +153,7 @@ def device_page(
         plan: the nightly of that run.
         cluster: the failures that most of what is wrong with it is part of.
         address: where the site is published, if that is known.
+        predicted: what is predicted of the device, if anything.
 
     """
     page = judged_page(pages, verdict)
@@ -184,6 +188,7 @@ def device_page(
         last_report=last_report(pages) if page is None else None,
         facts=device_facts(device),
         contacts=contacts(device),
+        predicted=predicted,
     )
 
 

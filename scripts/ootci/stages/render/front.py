@@ -8,6 +8,7 @@ from datetime import datetime
 
 from ootci.model.cluster import Cluster
 from ootci.model.device import Device, RegisteredDevice, Tier
+from ootci.model.predicted import DevicePrediction
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, VerdictName, Verdicts
 
@@ -17,6 +18,7 @@ from .links import folder_name
 from .nights import NightGrid, NightsOf, last_nightlies, night_grid, with_marks
 from .status import GATE, NIGHTS, SEVERITY, VERDICTS, Status
 from .text import one_line
+from .words import day
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class DeviceRow:
         cluster: what it is a part of, where it is broken; None where nothing tells.
         nights: its past nights.
         age: how old the report was when it was taken in, where the device is run elsewhere.
+        predicted: what is predicted of it, if anything.
 
     """
 
@@ -39,6 +42,7 @@ class DeviceRow:
     cluster: Cluster | None
     nights: NightsOf
     age: str | None
+    predicted: DevicePrediction | None
 
     @property
     def status(self) -> Status:
@@ -49,6 +53,18 @@ class DeviceRow:
     def look(self) -> str:
         """The CSS class that colours its verdict, as in the grid."""
         return NIGHTS[self.verdict.verdict][0]
+
+    @property
+    def is_predicted_to_break(self) -> bool:
+        """Whether nothing is measured of it and a break is predicted."""
+        paused = self.verdict.verdict is VerdictName.PAUSED
+        return paused and self.predicted is not None and self.predicted.is_break
+
+    @property
+    def last_measured(self) -> str:
+        """The last night with a report."""
+        last = next((night for night in reversed(self.verdict.history) if night.run_id), None)
+        return day(last.date) if last else "never"
 
     @property
     def shared(self) -> str | None:
@@ -143,7 +159,7 @@ def front_page(
     nightlies = last_nightlies(verdicts)
     of_nightly = {plan_id: f"n/{folder_name(plan_id)}/index.html" for plan_id, _ in nightlies}
     grid = with_marks(night_grid(nightlies, builds), verdicts.devices, of_nightly)
-    rows = tuple(_rows(registry, judged, main_clusters(verdicts), grid, of_nightly, pages or {}, ages or {}))
+    rows = tuple(_rows(registry, judged, verdicts, grid, of_nightly, pages or {}, ages or {}))
     first = evidence[0] if evidence else None
     return FrontPage(
         gate=GATE[verdicts.gate.answer],
@@ -173,21 +189,24 @@ def main_clusters(verdicts: Verdicts) -> dict[str, Cluster]:
 
 
 def _groups(rows: Sequence[DeviceRow]) -> tuple[Group, ...]:
-    def group(title: str, look: str, belongs: Callable[[DeviceVerdict], bool], *, is_folded: bool = False) -> Group:
+    def group(title: str, look: str, belongs: Callable[[DeviceRow], bool], *, is_folded: bool = False) -> Group:
         runs: dict[str, list[DeviceRow]] = {}
         for row in rows:
-            if belongs(row.verdict):
+            if belongs(row):
                 runs.setdefault(row.shared or f"only {row.device.name}", []).append(row)
         return Group(title, look, is_folded, tuple(map(tuple, runs.values())))
 
-    silent = {VerdictName.NO_DATA, VerdictName.INFRA, VerdictName.NEVER_RAN}
+    def of(*names: VerdictName) -> Callable[[DeviceRow], bool]:
+        return lambda row: row.verdict.verdict in names and not row.is_predicted_to_break
+
     groups = (
-        group("Broke tonight", "new", lambda found: found.verdict in BROKEN and found.is_new),
-        group("Still broken", "failing", lambda found: found.verdict in BROKEN and not found.is_new),
-        group("Unstable", "flaky", lambda found: found.verdict is VerdictName.UNSTABLE),
-        group("No result", "silent", lambda found: found.verdict in silent),
-        group("As expected", "ok", lambda found: found.verdict in AS_EXPECTED, is_folded=True),
-        group("Paused", "idle", lambda found: found.verdict is VerdictName.PAUSED, is_folded=True),
+        group("Broke tonight", "new", lambda row: of(*BROKEN)(row) and row.verdict.is_new),
+        group("Still broken", "failing", lambda row: of(*BROKEN)(row) and not row.verdict.is_new),
+        group("Unstable", "flaky", of(VerdictName.UNSTABLE)),
+        group("No result", "silent", of(VerdictName.NO_DATA, VerdictName.INFRA, VerdictName.NEVER_RAN)),
+        group("Predicted to break", "predicted", lambda row: row.is_predicted_to_break),
+        group("As expected", "ok", of(*AS_EXPECTED), is_folded=True),
+        group("Paused", "idle", of(VerdictName.PAUSED), is_folded=True),
     )
     return tuple(group for group in groups if group.runs)
 
@@ -220,12 +239,13 @@ def in_order(registry: Sequence[RegisteredDevice], judged: Mapping[str, DeviceVe
 def _rows(
     registry: Sequence[RegisteredDevice],
     judged: Mapping[str, DeviceVerdict],
-    clusters: Mapping[str, Cluster],
+    verdicts: Verdicts,
     grid: NightGrid,
     of_nightly: Mapping[str, str],
     pages: Mapping[str, Mapping[str, str]],
     ages: Mapping[str, str],
 ) -> Iterator[DeviceRow]:
+    clusters = main_clusters(verdicts)
     for device in (item.device for item in in_order(registry, judged)):
         verdict = judged[device.name]
         yield DeviceRow(
@@ -235,6 +255,7 @@ def _rows(
             cluster=clusters.get(device.name) if verdict.verdict in BROKEN else None,
             nights=grid.row(verdict, {**of_nightly, **pages.get(device.name, {})}, device.bad_ranges),
             age=ages.get(device.name),
+            predicted=verdicts.predicted.of(device.name) if verdicts.predicted else None,
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping, Sequence
 
 from ootci.history.tables import TestTable
+from ootci.model.compat import Forecast
 from ootci.model.device import Device, RegisteredDevice
 from ootci.model.verdict import DeviceVerdict, Verdicts
 
@@ -77,11 +78,15 @@ def _api(
     pages: _Pages,
     tests: Sequence[str],
 ) -> Iterator[File]:
+    predicted = verdicts.predicted.devices if verdicts.predicted else ()
+    forecasts = {item.device: item.nightly.forecast for item in predicted}
     listed = DevicesFile(
         judged_at=verdicts.judged_at,
         plan_id=verdicts.plan_id,
         stale_reason=verdicts.stale_reason,
-        devices=tuple(_device(device, judged[name], pages[name]) for name, device in devices.items()),
+        devices=tuple(
+            _device(device, judged[name], pages[name], forecasts.get(name)) for name, device in devices.items()
+        ),
     )
     files = []
     for kind in KINDS:
@@ -103,7 +108,7 @@ def _listed(path: str, kind: str, about: str) -> IndexEntry:
     return IndexEntry(path=path, schema_path=f"schema/{kind}.json", schema_version=version, about=about)
 
 
-def _device(device: Device, verdict: DeviceVerdict, pages: Mapping[str, str]) -> DeviceEntry:
+def _device(device: Device, verdict: DeviceVerdict, pages: Mapping[str, str], forecast: Forecast | None) -> DeviceEntry:
     name = device.name
     night = next((night for night in reversed(verdict.history) if night.run_id == verdict.run_id), None)
     path = pages.get(night.plan_id) if night is not None and verdict.run_id is not None else None
@@ -114,6 +119,7 @@ def _device(device: Device, verdict: DeviceVerdict, pages: Mapping[str, str]) ->
         vendor=device.vendor,
         tier=device.tier,
         gates=device.gates,
+        predicted=forecast,
         page=f"{_UP}{device_path(name)}",
         run_page=f"{_UP}{path}" if path else None,
         history=f"nights/{name}.json",

@@ -28,6 +28,7 @@ from .method import method_page
 from .pages.add import add_page
 from .pages.capabilities import capabilities_page
 from .pages.clusters import Clusters, Reported
+from .pages.compat import compat_page
 from .pages.device_trends import trend_page
 from .pages.diff import NewestRuns, diff_page, newest_runs
 from .pages.findings import findings_file
@@ -48,6 +49,7 @@ from .pages.published import API
 from .pages.registry import registry_page
 from .pages.run_files import RUNS, runs_file
 from .pages.runs import RunPages
+from .pages.symbols import symbols_page
 from .pages.test_nights import recent_failures
 from .pages.trends import TrendRow, trend_row, trends_page
 from .permalinks import site_address, with_sitemap
@@ -173,7 +175,17 @@ class _Pages:
             self._capabilities[name] = run.capabilities
             if age := age_when_taken(run):
                 self._ages[name] = age
-        shown = device_page(device, verdict, pages, run, plan, self._main.get(name), self._pages.canonical(""))
+        found = self._verdicts.predicted
+        shown = device_page(
+            device,
+            verdict,
+            pages,
+            run,
+            plan,
+            self._main.get(name),
+            self._pages.canonical(""),
+            found.of(name) if found else None,
+        )
         self._reported[name] = self._clusters.reported(shown, self._paths[name])
         tested = operators_of(run.outcomes) if run is not None else None
         coverage = self._coverage[name] = device_coverage(run, tested)
@@ -243,6 +255,8 @@ class _Pages:
         order = [row.device.name for row in front.rows]
         yield from capabilities_page(self._pages, order, self._capabilities)
         yield from operators_page(self._pages, order, self._coverage)
+        yield from compat_page(self._pages, self._verdicts.predicted)
+        yield from symbols_page(self._pages, self._registry, self._history, tuple(self._plans.values()))
         yield from registry_page(self._pages, self._registry, next(reversed(self._plans.values()), None))
         yield add_page(self._pages)
         yield self._pages.show("diff/index.html", "diff.html", page=diff_page(self._newest))

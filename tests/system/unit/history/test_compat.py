@@ -11,7 +11,7 @@ from ootci.errors import HistoryConflict, HistoryCorrupt
 from ootci.flows.reports import append_workspace
 from ootci.history.store import History
 from ootci.history.verify import verify
-from ootci.model.compat import Compat, Finding, FindingKind, Forecast, Prediction
+from ootci.model.compat import Compat, Finding, FindingKind, Forecast, Needs, Prediction
 from ootci.model.record import write
 from ootci.model.workspace import Workspace
 
@@ -44,6 +44,47 @@ def test_a_damaged_file_is_a_problem(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"binary", b"Binary"))
     with pytest.raises(HistoryCorrupt):
         History(tmp_path).compat(planned.id)
+    assert [problem.where for problem in verify(tmp_path).problems] == [str(path)]
+
+
+NEEDS = Needs(symbols=("c10::f()",), names=("torch.x",), operators=("add.Tensor",))
+
+
+def _with_needs(plan_id: str) -> Compat:
+    prediction = PREDICTION.model_copy(update={"needs": NEEDS.digest})
+    return Compat(plan_id=plan_id, predictions=(prediction,), needs=(NEEDS,))
+
+
+def test_what_plugins_need_is_kept_once_for_all_nights(tmp_path: Path) -> None:
+    history = History(tmp_path)
+    for number in range(2):
+        history.append_plan(plan(number))
+        history.append_compat(_with_needs(plan(number).id))
+    assert [path.stem for path in (tmp_path / "needs").iterdir()] == [NEEDS.digest]
+    again = History(tmp_path)
+    found = again.compat(plan(1).id)
+    assert found is not None
+    assert (found.needs, found.predictions[0].needs) == ((), NEEDS.digest)
+    assert again.needs(NEEDS.digest) == NEEDS
+    report = verify(tmp_path)
+    assert (report.problems, report.notes) == ((), ())
+
+
+@pytest.mark.parametrize("how", ["gone", "another"])
+def test_needs_that_are_missing_or_not_what_their_name_says_are_a_problem(tmp_path: Path, how: str) -> None:
+    history = History(tmp_path)
+    history.append_plan(plan())
+    history.append_compat(_with_needs(plan().id))
+    (path,) = (tmp_path / "needs").iterdir()
+    path.unlink()
+    if how == "another":
+        other = NEEDS.model_copy(update={"names": ()})
+        history.append_plan(plan(1))
+        history.append_compat(Compat(plan_id=plan(1).id, predictions=(PREDICTION,), needs=(other,)))
+        (written,) = (tmp_path / "needs").iterdir()
+        written.rename(path)
+    with pytest.raises(HistoryCorrupt):
+        History(tmp_path).needs(NEEDS.digest)
     assert [problem.where for problem in verify(tmp_path).problems] == [str(path)]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from unit.render.sample_clusters import CLUSTERS, with_spells
 from unit.render.sample_operators import DEVICES as TESTED
+from unit.render.sample_predicted import COMPAT, PREDICTED
 from unit.render.sample_runs import BROKE_AT, FIRST_NIGHT, NIGHTS, SHA, plan_id, request, run
 
 from ootci.history.claims import review_known, review_unsupported
@@ -152,6 +153,8 @@ def sample(folder: Path, planned: Callable[[Plan], Plan] = lambda plan: plan) ->
     history = History(folder)
     for number in range(NIGHTS):
         history.append_plan(planned(_plan(number)))
+    for compat in COMPAT:
+        history.append_compat(compat)
     verdicts = []
     for invented in DEVICES:
         runs = {}
@@ -307,4 +310,5 @@ def _verdicts(devices: tuple[DeviceVerdict, ...]) -> Verdicts:
         ),
         clusters=CLUSTERS,
         devices=devices,
+        predicted=PREDICTED,
     )

@@ -23,6 +23,8 @@ PAGES = {
     "device-known.html": "d/lumen/index.html",
     "device-never-ran.html": "d/indigo/index.html",
     "clusters.html": "c/index.html",
+    "compat.html": "compat/index.html",
+    "symbols.html": "symbols/index.html",
     "cluster.html": f"c/{ALIKE.id}/index.html",
     "gone.html": f"c/{GONE.id}/index.html",
     "run-build-broken.html": f"d/dune/{plan_id(NIGHTS - 1)}/index.html",

@@ -11,6 +11,7 @@ from ootci.model.verdict import Verdicts
 
 from .capabilities import CapabilitiesFile
 from .clusters import ClustersFile
+from .compat import CompatFile
 from .device_trends import TrendFile
 from .findings import FindingsFile
 from .flaky import FlakyFile
@@ -21,6 +22,7 @@ from .operators import DeviceOperatorsFile, OperatorsFile
 from .published import DevicesFile, GateFile, IndexFile, NightsFile
 from .registry import RegistryFile
 from .run_files import RunFile, RunsFile, TestsFile
+from .symbols import SymbolsFile
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ KINDS: tuple[Kind, ...] = (
     Kind("registry", RegistryFile, "Every device file as it stands."),
     Kind("capabilities", CapabilitiesFile, "What works where, by area of PyTorch."),
     Kind("operators", OperatorsFile, "What became of every operator on every device."),
+    Kind("compat", CompatFile, "Breaks that are predicted from public wheels, by device and by what is missing."),
+    Kind("symbols", SymbolsFile, "Which parts of PyTorch published plugins need, by symbol, name and operator."),
     Kind("nightlies", NightliesFile, "Every nightly, each with the file of its devices."),
     Kind("health", HealthFile, "How old everything is that the site is made from."),
     Kind("nights", NightsFile, "Past nights of {}.", "nights"),

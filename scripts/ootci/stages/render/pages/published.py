@@ -7,6 +7,7 @@ not know. Addresses are relative to the file in which they stand. Texts come fro
 from __future__ import annotations
 
 from ootci.model.build import AnyStage
+from ootci.model.compat import Forecast
 from ootci.model.device import Tier
 from ootci.model.outcome import Counts, PassRate
 from ootci.model.record import Record, Time
@@ -85,6 +86,8 @@ class DeviceEntry(Record):
     """The torch wanted and got."""
     torch: TorchBuild | None
     """The torch that was installed."""
+    predicted: Forecast | None
+    """What is predicted for the newest nightly from its public wheel, which is no verdict; null where nothing was."""
     page: str
     """Address of its page."""
     run_page: str | None

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from unit.stages.compat.wheels import compile_object, plugin_objects, torch_wheel, write_wheel
+from unit.stages.compat.wheels import COMMIT, compile_object, plugin_objects, torch_wheel, write_wheel
 
 from ootci.model.compat import FindingKind, Forecast, Prediction
-from ootci.stages.compat import TorchWheel, predict, read_plugin, read_torch
+from ootci.stages.compat import TorchWheel, needs_of, predict, read_plugin, read_torch
 
 MADE_FOR = "Requires-Dist: torch==2.13.0\n"
 SOURCES = {
@@ -73,6 +73,23 @@ def test_nothing_is_missing_on_the_torch_that_it_was_made_for(
     found = _predicted(tmp_path, torches, {**objects, **SOURCES}, on=0)
     assert (found.forecast, found.findings) == (Forecast.NO_BREAK, ())
     assert found.why == "checked 3 symbols, 5 names, 3 overloads"
+
+
+def test_all_that_a_plugin_needs_is_listed_whether_it_is_missing_or_not(
+    tmp_path: Path, torches: tuple[TorchWheel, TorchWheel], objects: Mapping[str, bytes]
+) -> None:
+    operators = {name for torch in torches for name in torch.operators}
+    plugin = read_plugin(write_wheel(tmp_path, "torch_card", "1.0", {**objects, **SOURCES}), "card", operators)
+    needs = needs_of(plugin, torches[1], torches)
+    assert needs.symbols == ("at::moved(int)", "c10::kept()", "c10::report(char const*)")
+    assert needs.names == ("torch.Tensor", "torch.late", "torch.lazy", "torch.lazy.made", "torch.utils.gone.helper")
+    assert needs.operators == ("add.Tensor", "full.names", "mul.Tensor")
+    # What only the other torch has is not known without it.
+    assert needs_of(plugin, torches[1], torches[1:]).symbols == ("c10::kept()",)
+
+
+def test_the_commit_is_the_one_that_torch_says(torches: tuple[TorchWheel, TorchWheel]) -> None:
+    assert [torch.commit for torch in torches] == [COMMIT, COMMIT]
 
 
 def test_the_dynamic_loader_misses_the_same_symbols(

@@ -24,7 +24,9 @@ SCHEMAS = {
 - func: mul.Tensor(Tensor a, Tensor other) -> Tensor
 """,
 }
+COMMIT = "c0ffee" * 6 + "abcd"
 MODULES = {
+    "torch/version.py": f"git_version = '{COMMIT}'\n",
     "torch/__init__.py": "from ._tensor import *\nimport os\n",
     "torch/_tensor.py": "class Tensor: ...\nif True:\n    late = 1\n",
     "torch/_C/__init__.pyi": "class Generator: ...\ndef _init() -> None: ...\n",

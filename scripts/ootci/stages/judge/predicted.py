@@ -1,0 +1,157 @@
+"""What the predictions for the newest nightly mean: since when each part is missing, and which plugins need it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ootci.history.nights import spell_between
+from ootci.history.store import History
+from ootci.model.compat import OF_PYTORCH, Compat, Finding, FindingKind, Forecast, Prediction
+from ootci.model.plan import Plan
+from ootci.model.predicted import DevicePrediction, MissingPart, Predicted, PredictedBreak
+from ootci.model.spell import Mark
+from ootci.model.verdict import DeviceVerdict, VerdictName
+
+NIGHTS = 90
+"""How far back the first night of a break is looked for."""
+FINDINGS = 50
+"""Findings that verdicts.json has of each device and torch, and parts of each break; the others are counted."""
+BREAKS = 200
+"""Breaks that verdicts.json has; the others are counted."""
+_Key = tuple[FindingKind, str]
+
+
+@dataclass(frozen=True)
+class _Night:
+    plan: Plan
+    compat: Compat
+
+    @cached_property
+    def mark(self) -> Mark:
+        torch = self.compat.torches[0]
+        version, commit = torch.version, torch.git_version
+        return Mark(plan_id=self.plan.id, date=self.plan.created_at, torch_version=version, torch_commit=commit)
+
+    @cached_property
+    def of(self) -> dict[str, Prediction]:
+        """The prediction for the nightly's torch, by device."""
+        version = self.compat.torches[0].version
+        return {item.plugin: item for item in self.compat.predictions if item.torch == version}
+
+
+def predicted(plans: Sequence[Plan], history: History, verdicts: Sequence[DeviceVerdict]) -> Predicted | None:
+    """What is predicted for the newest nightly that has predictions; None where no recent one has.
+
+    Args:
+        plans: every nightly, oldest first.
+        history: has the predictions.
+        verdicts: what was measured, of every registered device.
+
+    """
+    found = ((plan, history.compat(plan.id)) for plan in plans[-NIGHTS:])
+    nights = [_Night(plan, compat) for plan, compat in found if compat is not None and compat.torches]
+    if not nights:
+        return None
+    newest = nights[-1]
+    breaks = _breaks(nights, frozenset(item.device for item in verdicts))
+    return Predicted(
+        plan_id=newest.plan.id,
+        torches=newest.compat.torches,
+        checked=sum(item.wheel is not None for item in newest.of.values()),
+        devices=tuple(_device(nights, item) for item in verdicts if item.device in newest.of),
+        breaks=tuple(breaks[:BREAKS]),
+        more=len(breaks[BREAKS:]),
+    )
+
+
+def _device(nights: Sequence[_Night], verdict: DeviceVerdict) -> DevicePrediction:
+    nightly = nights[-1].of[verdict.device]
+    others = (item for item in nights[-1].compat.predictions if item.plugin == verdict.device)
+    predictions = (nightly, *(item for item in others if item.torch != nightly.torch))
+    return DevicePrediction(
+        device=verdict.device,
+        predictions=tuple(item.model_copy(update={"findings": item.findings[:FINDINGS]}) for item in predictions),
+        more=len(nightly.findings[FINDINGS:]),
+        since=_since(nights, verdict.device) if nightly.forecast is Forecast.BREAK else None,
+        explains=next((_part(item) for item in nightly.findings if _names(verdict, item)), None),
+    )
+
+
+def _since(nights: Sequence[_Night], device: str) -> Mark | None:
+    """The first night of the streak; nights on which the device could not be checked do not end it."""
+    first = None
+    for night in reversed(nights):
+        found = night.of.get(device)
+        if found is None or found.forecast is Forecast.UNCHECKED:
+            continue
+        if found.forecast is not Forecast.BREAK:
+            break
+        first = night.mark
+    return first
+
+
+def _names(verdict: DeviceVerdict, finding: Finding) -> bool:
+    """Whether the error of a broken import names what is missing, as the dynamic loader and Python do."""
+    if verdict.verdict is not VerdictName.IMPORT_BROKEN:
+        return False
+    module, _, attribute = finding.name.rpartition(".")
+    texts = {
+        FindingKind.SYMBOL: rf"undefined symbol: {re.escape(finding.name)}(?!\w)",
+        FindingKind.NAME: rf"cannot import name '{re.escape(attribute)}' from '{re.escape(module)}'"
+        rf"|No module named '{re.escape(finding.name)}'",
+    }
+    return finding.kind in texts and re.search(texts[finding.kind], verdict.reason) is not None
+
+
+def _part(finding: Finding) -> MissingPart:
+    return MissingPart(kind=finding.kind, name=finding.name, text=finding.text, header=finding.header)
+
+
+def _breaks(nights: Sequence[_Night], registered: frozenset[str]) -> list[PredictedBreak]:
+    """What is missing, grouped by the nightly on which it went missing and by the devices that need it."""
+    lacking: dict[_Key, tuple[MissingPart, dict[str, Prediction]]] = {}
+    for device, item in nights[-1].of.items():
+        for finding in item.findings:
+            if finding.kind in OF_PYTORCH and device in registered:
+                part = _part(finding)
+                lacking.setdefault((part.kind, part.name), (part, {}))[1][device] = item
+    groups: dict[tuple[tuple[str, ...], str, str | None], tuple[Mark, Mark | None, list[MissingPart]]] = {}
+    for key, (part, today) in lacking.items():
+        since, last = _beginning(nights, key, today)
+        group = (tuple(sorted(today)), since.plan_id, last.plan_id if last else None)
+        groups.setdefault(group, (since, last, []))[2].append(part)
+    breaks = [_break(devices, *found) for (devices, _, _), found in groups.items()]
+    return sorted(breaks, key=lambda item: (-len(item.devices), -item.since.date.timestamp(), item.devices))
+
+
+def _beginning(nights: Sequence[_Night], key: _Key, today: Mapping[str, Prediction]) -> tuple[Mark, Mark | None]:
+    """The first night of the streak without a part, and the last night before that had it.
+
+    A night tells only where a wheel that needs the part today was compared with the same baseline: another version may
+    not have needed it.
+    """
+    first = nights[-1].mark
+    for night in reversed(nights[:-1]):
+        found = [(night.of[device], item) for device, item in today.items() if device in night.of]
+        same = [then for then, now in found if (then.version, then.baseline) == (now.version, now.baseline)]
+        if any((finding.kind, finding.name) == key for item in same for finding in item.findings):
+            first = night.mark
+        elif same:
+            return first, night.mark
+    return first, None
+
+
+def _break(devices: tuple[str, ...], since: Mark, last: Mark | None, parts: Sequence[MissingPart]) -> PredictedBreak:
+    spell = spell_between(last, since)
+    return PredictedBreak(
+        parts=tuple(parts[:FINDINGS]),
+        more=len(parts[FINDINGS:]),
+        devices=devices,
+        since=since,
+        last_present=last,
+        commits=spell.commits,
+        commits_url=spell.commits_url,
+    )

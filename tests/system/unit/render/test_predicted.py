@@ -1,0 +1,168 @@
+"""What is predicted stands beside what was measured, in words and looks of its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from unit.render.pages import Element, read
+from unit.render.sample import Sample
+from unit.render.sample_predicted import HOOKS, PREDICTED
+
+from ootci.history.store import History
+from ootci.model.compat import Forecast
+from ootci.model.predicted import Predicted
+from ootci.stages.render import render
+
+
+@pytest.fixture(scope="module")
+def front(site: Path) -> Element:
+    return read(site / "index.html")
+
+
+@pytest.fixture(scope="module")
+def page(site: Path) -> Element:
+    return read(site / "compat" / "index.html")
+
+
+def row_of(page: Element, device: str) -> Element:
+    return page.one("li", class_="row", id=device)
+
+
+@pytest.mark.parametrize(
+    ("device", "verdict", "forecast"),
+    [
+        ("openreg", "OK", "nothing public to check"),
+        ("lumen", "KNOWN", "no break found"),
+        ("fjord", "NO DATA", "cannot be checked"),
+        ("dune", "BUILD BROKEN", "break predicted"),
+        ("indigo", "NEVER RAN", "break predicted"),
+        ("halo", "PAUSED", "break predicted"),
+    ],
+)
+def test_the_front_page_has_both_states_of_a_device(front: Element, device: str, verdict: str, forecast: str) -> None:
+    row = row_of(front, device)
+    assert row.one("p", class_="result").one("strong").text == verdict
+    link = row.one("p", class_="predicted").one("a")
+    assert (link.text, link.attributes["href"]) == (forecast, f"d/{device}/index.html#predicted")
+    assert ("breaks" in link.attributes["class"]) is (forecast == "break predicted")
+
+
+def test_a_device_of_which_nothing_was_looked_at_has_an_empty_cell(front: Element) -> None:
+    assert row_of(front, "opal").one("p", class_="predicted").text == ""
+
+
+def test_only_a_paused_device_is_in_the_group_of_predictions(front: Element) -> None:
+    group = front.one("section", class_="group", id="predicted-to-break")
+    assert [row.attributes["id"] for row in group.find("li", class_="row")] == ["halo"]
+    assert group.one("h3").one("i").attributes["class"] == "dot n-predicted"
+    said = group.one("span", class_="reason").text
+    assert said == "binary: 1 of 1,498 symbols gone since 2026-11-18 · last measured: 2026-11-13"
+
+
+def test_without_predictions_the_front_page_has_no_column(sampled: Sample, tmp_path: Path) -> None:
+    verdicts = sampled.verdicts.model_copy(update={"predicted": None})
+    render(sampled.registry, History(tmp_path / "none"), verdicts, tmp_path / "site")
+    front = read(tmp_path / "site" / "index.html")
+    assert not front.find("p", class_="predicted")
+    assert [row.attributes["id"] for row in front.one("details", id="paused").find("li", class_="row")] == ["halo"]
+    assert read(tmp_path / "site" / "compat" / "index.html").one("section", class_="empty")
+    assert not read(tmp_path / "site" / "d" / "halo" / "index.html").find("h2", id="predicted")
+
+
+def test_every_device_and_torch_has_a_cell(page: Element) -> None:
+    table = page.find("table")[0]
+    assert [cell.text for cell in table.one("thead").find("th")[1:3]] == [
+        f"torch {torch.version}" for torch in PREDICTED.torches
+    ]
+    rows = {row.one("th").text: [cell.text for cell in row.find("td")] for row in table.one("tbody").find("tr")}
+    assert rows["Halo Edge"][:3] == [
+        "break predicted binary: 1 of 1,498 symbols gone",
+        "no break found",
+        "2026-11-18",
+    ]
+    assert rows["Dune NPU"][4] == "2.14.1+cpu guessed"
+    assert rows["Fjord 400"][0].startswith("cannot be checked torch-fjord cannot be downloaded")
+    assert len(rows) == len(PREDICTED.devices)
+
+
+def test_one_change_that_breaks_several_plugins_is_one_row(page: Element) -> None:
+    first, second = page.find("table")[1].one("tbody").find("tr")
+    cells = [cell.text for cell in first.find("td")]
+    assert cells[0] == "symbol at::detail::hooks() used in c10/core/Hooks.h"
+    assert cells[1:3] == ["3", "Halo Edge , Indigo Q , Kestrel"]
+    assert cells[3:5] == ["2026-11-18 2.15.0.dev", "2026-11-17 2.15.0.dev"]
+    assert first.one("a", rel="noreferrer").attributes["href"].startswith("https://github.com/pytorch/pytorch/compare/")
+    assert [cell.text for cell in second.find("td")][3:5] == ["2026-11-20 or earlier, 2.15.0.dev", "\u2013"]
+
+
+def test_a_device_s_page_names_what_is_missing_and_where_it_is_needed(site: Path) -> None:
+    device = read(site / "d" / "indigo" / "index.html")
+    section = device.one("section", aria_labelledby="predicted")
+    rows = [[cell.text for cell in row.find("td")] for row in section.one("tbody").find("tr")]
+    assert rows[1] == ["name", "torch.utils.gone.helper", "torch_indigo/ops.py:12"]
+    assert "A prediction is not a test result." in section.text
+    assert "break predicted binary: 1 of 1,498 symbols gone · Python: 1 of 1,096 names gone · since" in section.text
+
+
+def test_a_measured_break_of_the_import_is_explained_by_the_symbol(site: Path) -> None:
+    said = read(site / "d" / "kestrel" / "index.html").one("section", aria_labelledby="verdict").text
+    assert f"Predicted : this torch lacks {HOOKS.text}" in said
+    assert "Predicted" not in read(site / "d" / "halo" / "index.html").one("section", aria_labelledby="verdict").text
+
+
+def test_predictions_of_an_earlier_nightly_say_so(sampled: Sample, tmp_path: Path) -> None:
+    earlier = PREDICTED.model_copy(update={"plan_id": "20261119-0410-aaaa"})
+    verdicts = sampled.verdicts.model_copy(update={"predicted": earlier})
+    render(sampled.registry, History(tmp_path / "none"), verdicts, tmp_path / "site")
+    text = read(tmp_path / "site" / "compat" / "index.html").one("main").text
+    assert "of the earlier nightly 20261119-0410-aaaa" in text
+
+
+def test_programs_get_the_same(site: Path) -> None:
+    api = site / "api" / "v1"
+    found = json.loads((api / "compat.json").read_text(encoding="utf-8"))
+    assert Predicted.model_validate(found["predicted"]) == PREDICTED
+    devices = json.loads((api / "devices.json").read_text(encoding="utf-8"))["devices"]
+    forecasts = {item["device"]: item["predicted"] for item in devices}
+    assert (forecasts["halo"], forecasts["opal"]) == (Forecast.BREAK.value, None)
+
+
+def test_what_a_wheel_says_is_shown_as_text_only(sampled: Sample, tmp_path: Path) -> None:
+    evil = "<script>alert(1)</script>\x1b[31m"
+    part = HOOKS.model_copy(update={"text": evil, "header": evil})
+    item = PREDICTED.devices[3]
+    finding = item.nightly.findings[0].model_copy(update={"text": evil, "needed_by": (evil,) * 5})
+    nightly = item.nightly.model_copy(update={"why": evil, "findings": (finding,), "notes": (evil,), "version": evil})
+    one = PREDICTED.breaks[0].model_copy(update={"parts": (part,) * 5})
+    device = item.model_copy(update={"predictions": (nightly, item.predictions[1])})
+    verdicts = sampled.verdicts.model_copy(
+        update={"predicted": PREDICTED.model_copy(update={"devices": (device,), "breaks": (one,)})}
+    )
+    render(sampled.registry, History(tmp_path / "none"), verdicts, tmp_path / "site")
+    for path in ("index.html", "compat/index.html", "d/halo/index.html"):
+        page = (tmp_path / "site" / path).read_text(encoding="utf-8")
+        assert "<script>alert" not in page
+        assert "\x1b" not in page
+        assert "&lt;script&gt;alert(1)" in page
+
+
+def test_the_page_of_symbols_has_who_needs_each_and_since_when(site: Path) -> None:
+    page = read(site / "symbols" / "index.html")
+    rows = [[cell.text for cell in row.find("td")] for row in page.one("tbody").find("tr")]
+    assert rows == [
+        [f"{HOOKS.text} missing", "symbol", "2", "halo, kestrel", "2026-11-21"],
+        ["c10::kept()", "symbol", "2", "halo, indigo", "2026-11-16"],
+        ["torch.utils.gone.helper missing", "name", "1", "indigo", "2026-11-21"],
+        ["aten::add.Tensor", "operator", "1", "halo", "2026-11-16"],
+    ]
+    assert page.one("table").attributes["data-filter"] == "parts"
+    found = json.loads((site / "api" / "v1" / "symbols.json").read_text(encoding="utf-8"))
+    assert found["first"] == "2026-11-16"
+    assert found["parts"][0]["devices"] == {"halo": "2026-11-21", "kestrel": "2026-11-21"}
+
+
+def test_without_predictions_nothing_is_needed_that_is_known_of(sampled: Sample, tmp_path: Path) -> None:
+    render(sampled.registry, History(tmp_path / "none"), sampled.verdicts, tmp_path / "site")
+    assert read(tmp_path / "site" / "symbols" / "index.html").one("section", class_="empty")

@@ -1,0 +1,177 @@
+"""What predictions mean: since when a part is missing, whose plugins need it, and that no verdict rests on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from unit.samples import device, night, plan, run, stored
+
+from ootci.history.store import History
+from ootci.model.compat import Compat, Finding, FindingKind, Forecast, Prediction
+from ootci.model.predicted import Predicted
+from ootci.model.run import Run
+from ootci.model.torch_build import TorchBuild
+from ootci.model.verdict import VerdictName, Verdicts
+from ootci.stages.judge import judge
+
+NAMES = ("one", "two", "three")
+REGISTRY = tuple(device(name) for name in NAMES)
+REPORT, OTHER = "_ZN3c106reportEv", "_ZN3c105otherEv"
+BASE = "2.13.0"
+
+
+def _finding(name: str, kind: FindingKind = FindingKind.SYMBOL) -> Finding:
+    return Finding(kind=kind, name=name, text=name, needed_by=("x.so",))
+
+
+def _broken(name: str, *missing: str, version: str = "1.0", baseline: str | None = BASE) -> Prediction:
+    """The prediction for a wheel, broken where something is missing."""
+    return Prediction(
+        plugin=name,
+        forecast=Forecast.BREAK if missing else Forecast.NO_BREAK,
+        why="why",
+        torch="",
+        wheel="w.whl",
+        version=version,
+        baseline=baseline,
+        findings=tuple(map(_finding, missing)),
+    )
+
+
+def _unchecked(name: str) -> Prediction:
+    return Prediction(plugin=name, forecast=Forecast.UNCHECKED, why="no answer", torch="")
+
+
+def _compat(number: int, *predictions: Prediction) -> Compat:
+    torch = TorchBuild(version=f"2.15.0.dev{number}", git_version=f"{number:040x}")
+    found = tuple(item.model_copy(update={"torch": torch.version}) for item in predictions)
+    released = tuple(item.model_copy(update={"torch": BASE, "findings": ()}) for item in predictions)
+    both = (torch, TorchBuild(version=BASE))
+    return Compat(plan_id=f"night{number:03d}", torches=both, predictions=found + released)
+
+
+def _judged(folder: Path, nights: Mapping[int, tuple[Prediction, ...]], *runs: Run) -> Verdicts:
+    history: History = stored(folder, *(plan(number, NAMES) for number in range(max(nights) + 1)), *runs)
+    for number, predictions in nights.items():
+        history.append_compat(_compat(number, *predictions))
+    return judge(REGISTRY, history, night(max(nights)))
+
+
+def _predicted(folder: Path, nights: Mapping[int, tuple[Prediction, ...]]) -> Predicted:
+    found = _judged(folder, nights).predicted
+    assert found is not None
+    return found
+
+
+def test_one_symbol_that_several_plugins_need_is_one_break_with_its_commits(tmp_path: Path) -> None:
+    before, after = (
+        (_broken("one"), _broken("two"), _broken("three")),
+        (
+            _broken("one", REPORT),
+            _broken("two", REPORT, OTHER),
+            _broken("three"),
+        ),
+    )
+    found = _predicted(tmp_path, {0: before, 1: before, 2: after, 3: after})
+    shared, single = found.breaks
+    assert [(item.devices, [part.name for part in item.parts]) for item in found.breaks] == [
+        (("one", "two"), [REPORT]),
+        (("two",), [OTHER]),
+    ]
+    assert (shared.since.plan_id, shared.last_present and shared.last_present.plan_id) == ("night002", "night001")
+    assert shared.commits_url == f"https://github.com/pytorch/pytorch/compare/{1:040x}...{2:040x}"
+    assert (single.since.plan_id, found.checked, found.broken) == ("night002", 3, ("one", "two"))
+    assert [item.torch for item in found.devices[0].predictions] == ["2.15.0.dev3", BASE]
+
+
+def test_what_was_always_missing_has_no_last_night(tmp_path: Path) -> None:
+    (item,) = _predicted(tmp_path, {0: (_broken("one", REPORT),), 1: (_broken("one", REPORT),)}).breaks
+    assert (item.since.plan_id, item.last_present, item.commits) == ("night000", None, None)
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        (),
+        (_unchecked("one"),),
+        (_broken("one", version="0.9"),),
+        (_broken("one", baseline=None),),
+    ],
+    ids=["not looked at", "cannot be checked", "another version", "another baseline"],
+)
+def test_a_night_that_tells_nothing_of_a_part_does_not_end_its_streak(
+    tmp_path: Path, between: tuple[Prediction, ...]
+) -> None:
+    nights = {0: (_broken("one"),), 1: (_broken("one", REPORT),), 2: between, 3: (_broken("one", REPORT),)}
+    (item,) = _predicted(tmp_path, nights).breaks
+    assert (item.since.plan_id, item.last_present and item.last_present.plan_id) == ("night001", "night000")
+
+
+def test_a_device_s_streak_goes_on_over_nights_on_which_it_cannot_be_checked(tmp_path: Path) -> None:
+    nights = {0: (_broken("one"),), 1: (_broken("one", OTHER),), 2: (_unchecked("one"),), 3: (_broken("one", REPORT),)}
+    (item,) = _predicted(tmp_path, nights).devices
+    assert item.since is not None
+    assert item.since.plan_id == "night001"
+
+
+def test_a_device_that_left_the_registry_is_left_out(tmp_path: Path) -> None:
+    found = _predicted(tmp_path, {0: (_broken("gone", REPORT), _broken("one"))})
+    assert ([item.device for item in found.devices], found.breaks) == (["one"], ())
+
+
+def test_the_newest_nightly_with_predictions_counts(tmp_path: Path) -> None:
+    history = stored(tmp_path, *(plan(number, NAMES) for number in range(3)))
+    history.append_compat(_compat(1, _broken("one")))
+    found = judge(REGISTRY, history, night(2)).predicted
+    assert found is not None
+    assert found.plan_id == "night001"
+    assert judge(REGISTRY, stored(tmp_path / "none", plan(0)), night(0)).predicted is None
+
+
+def test_many_findings_are_cut_and_counted(tmp_path: Path) -> None:
+    names = [f"_ZN3c10{number}" for number in range(120)]
+    found = _predicted(tmp_path, {0: (_broken("one", *names),)})
+    (item,), (whole,) = found.breaks, found.devices
+    assert (len(item.parts) + item.more, len(whole.nightly.findings) + whole.more) == (120, 120)
+    assert item.more == whole.more > 0
+
+
+def _import_broken(number: int, said: str) -> Run:
+    made = run(number, "one", stages={"import": "failed"}, smoke={}, integration={})
+    stages = tuple(item.model_copy(update={"reason": said}) if item.name == "import" else item for item in made.stages)
+    return made.model_copy(update={"stages": stages})
+
+
+@pytest.mark.parametrize(
+    ("said", "missing", "is_explained"),
+    [
+        (f"ImportError: /x/_C.so: undefined symbol: {REPORT}", _finding(REPORT), True),
+        (f"ImportError: /x/_C.so: undefined symbol: {REPORT}Kc", _finding(REPORT), False),
+        ("ImportError: cannot import name 'f' from 'torch.x' (/t.py)", _finding("torch.x.f", FindingKind.NAME), True),
+        ("ModuleNotFoundError: No module named 'torch.x'", _finding("torch.x", FindingKind.NAME), True),
+        ("ImportError: cannot import name 'g' from 'torch.x' (/t.py)", _finding("torch.x.f", FindingKind.NAME), False),
+        ("RuntimeError: no card", _finding(REPORT), False),
+    ],
+)
+def test_a_broken_import_is_explained_where_its_error_names_what_is_missing(
+    tmp_path: Path, said: str, missing: Finding, is_explained: bool
+) -> None:
+    prediction = _broken("one", "x").model_copy(update={"findings": (missing,)})
+    found = _judged(tmp_path, {0: (prediction,)}, _import_broken(0, said))
+    assert found.devices[0].verdict is VerdictName.IMPORT_BROKEN
+    assert found.predicted is not None
+    explains = found.predicted.devices[0].explains
+    assert (explains is not None and explains.name == missing.name) is is_explained
+
+
+def test_no_verdict_and_no_gate_rests_on_a_prediction(tmp_path: Path) -> None:
+    runs = [run(0, name) for name in NAMES]
+    with_it = _judged(tmp_path / "with", {0: tuple(_broken(name, REPORT) for name in NAMES)}, *runs)
+    without = _judged(tmp_path / "without", {0: tuple(map(_broken, NAMES))}, *runs)
+    assert with_it.devices == without.devices
+    assert (with_it.clusters, with_it.summary) == (without.clusters, without.summary)
+    assert (with_it.gate.answer, with_it.gate.blocking) == (without.gate.answer, without.gate.blocking)
+    assert with_it.gate.reason == f"{without.gate.reason}; not counted: breaks predicted for one, two, three"
+    assert (with_it.gate.predicted, without.gate.predicted) == (NAMES, ())

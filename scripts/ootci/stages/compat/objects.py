@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any
 
@@ -17,7 +17,7 @@ MAX_SYMBOLS = 2_000_000
 MAX_CONSTANTS = 256 << 20
 """Bytes of constants that are looked through in one object."""
 
-_PIECE = 4 << 20
+_PIECE = 1 << 20
 _LONGEST = 256
 _SYMBOL = struct.Struct("<IBBHQQ")
 _GLOBAL, _WEAK, _UNIQUE = 1, 2, 10
@@ -26,7 +26,6 @@ _PYTORCH = re.compile(
     rb"_Z[A-Za-z0-9_.$]*?(?<![0-9])(?:3c10|2at|5torch|6caffe2)[A-Za-z0-9_.$]*|_Z\d+THP[A-Za-z0-9_.$]*"
 )
 """Mangled C++ names with a namespace of PyTorch in them, and functions of its Python binding (Itanium C++ ABI, 5.1)."""
-_OVERLOAD = re.compile(rb"(?<=\0)(?:aten::[A-Za-z_]\w{0,80}(?:\.\w{1,60})?|[A-Za-z_]\w{0,80}\.\w{1,60})(?=\0)")
 
 
 class NoObject(Exception):
@@ -62,8 +61,19 @@ def symbols_of(stream: IO[bytes]) -> Symbols:
     return found
 
 
-def overloads_in(stream: IO[bytes]) -> set[str]:
-    """Constants of an object that can name an overload: ``add.Tensor`` or ``aten::add``. A bare word can be anything.
+def naming(operators: Iterable[str]) -> dict[bytes, str]:
+    """Constants that name an overload of ``aten``: ``add.Tensor`` or ``aten::add``. A bare word can be anything."""
+    names = list(operators)
+    plain = {name.encode(): name for name in names if "." in name}
+    return plain | {f"aten::{name}".encode(): name for name in names}
+
+
+def overloads_in(stream: IO[bytes], constants: Mapping[bytes, str]) -> set[str]:
+    """The overloads that an object's constants name.
+
+    Args:
+        stream: the object.
+        constants: those that are looked for, with the overload that each names.
 
     Raises:
         NoObject: as by :func:`symbols_of`.
@@ -79,13 +89,15 @@ def overloads_in(stream: IO[bytes]) -> set[str]:
         if left < 0:
             raise NoObject(f"it has more than {MAX_CONSTANTS >> 20} MiB of constants")
         stream.seek(section["sh_offset"])
-        before, unread = b"\0", section["sh_size"]
+        unfinished, unread = b"", section["sh_size"]
         while unread > 0:
-            piece = before + stream.read(min(_PIECE, unread))
+            piece = unfinished + stream.read(min(_PIECE, unread))
             unread -= _PIECE
-            found.update(match[0] for match in _OVERLOAD.finditer(piece + b"\0" * (unread <= 0)))
-            before = piece[-_LONGEST:]
-    return {name.decode().removeprefix("aten::") for name in found}
+            whole, _, unfinished = piece.rpartition(b"\0")
+            found |= constants.keys() & whole.split(b"\0")
+            unfinished = unfinished[-_LONGEST:]
+        found |= constants.keys() & {unfinished}
+    return {constants[item] for item in found}
 
 
 def _sort(table: bytes, strings: bytes, found: Symbols) -> None:

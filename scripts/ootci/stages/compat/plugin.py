@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import configparser
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -16,7 +16,7 @@ from packaging.tags import Tag
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from .objects import OBJECT, NoObject, overloads_in, symbols_of
+from .objects import OBJECT, NoObject, naming, overloads_in, symbols_of
 from .python_names import MAX_SOURCE, Used, collect
 from .wheel import Wheel
 
@@ -125,13 +125,13 @@ def read_plugin(path: Path, name: str | None, operators: Collection[str]) -> Plu
     """
     with Wheel(path) as wheel:
         plugin = PluginWheel(name or wheel.project, path.name, wheel.version, wheel.tags)
-        _read_objects(wheel, plugin, frozenset(operators))
+        _read_objects(wheel, plugin, naming(operators))
         _read_sources(wheel, plugin)
         _read_metadata(wheel, plugin)
     return plugin
 
 
-def _read_objects(wheel: Wheel, plugin: PluginWheel, operators: frozenset[str]) -> None:
+def _read_objects(wheel: Wheel, plugin: PluginWheel, constants: Mapping[bytes, str]) -> None:
     defined: set[str] = set()
     for name in sorted(wheel.members):
         if not OBJECT.search(name):
@@ -142,7 +142,7 @@ def _read_objects(wheel: Wheel, plugin: PluginWheel, operators: frozenset[str]) 
             try:
                 symbols = symbols_of(stream)
                 registers = any(_REGISTERS.match(symbol) for symbol in symbols.needed)
-                named = overloads_in(stream) & operators
+                named = overloads_in(stream, constants)
             except NoObject as error:
                 raise wheel.refused(f"{name}: {error}") from error
         defined |= symbols.defined

@@ -16,8 +16,8 @@ import pytest
 from unit.stages.compat.wheels import compile_object, write_wheel
 
 from ootci.errors import WheelRefused
-from ootci.stages.compat import read_plugin
-from ootci.stages.compat.objects import NoObject, overloads_in, symbols_of
+from ootci.stages.compat import objects, read_plugin
+from ootci.stages.compat.objects import NoObject, naming, overloads_in, symbols_of
 
 NAME = "torch_card-1.0-py3-none-any.whl"
 METADATA = "Metadata-Version: 2.1\nName: torch-card\nVersion: 1.0\n"
@@ -133,7 +133,16 @@ def object_(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 def test_a_whole_object_is_read(object_: bytes) -> None:
     assert symbols_of(BytesIO(object_)).needed == {"_ZN3c101fEi"}
-    assert overloads_in(BytesIO(object_)) == {"add.Tensor"}
+    assert overloads_in(BytesIO(object_), naming(["add.Tensor", "mul"])) == {"add.Tensor"}
+
+
+def test_constants_are_read_across_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(objects, "_PIECE", 7)
+    known = naming(["add.Tensor", "mul", "div.Scalar"])
+    text = 'char const* n[] = {"add.Tensor", "mul", "aten::div.Scalar", "x.add.Tensor"};'
+    assert overloads_in(BytesIO(compile_object(text, tmp_path / "x.so")), known) == {"add.Tensor", "div.Scalar"}
+    text = 'char const* n = "aten::mul";'
+    assert overloads_in(BytesIO(compile_object(text, tmp_path / "y.so")), known) == {"mul"}
 
 
 def test_damaged_objects_are_read_or_refused(object_: bytes) -> None:
@@ -148,7 +157,7 @@ def test_damaged_objects_are_read_or_refused(object_: bytes) -> None:
             )
         try:
             symbols_of(BytesIO(content[: source.choice((len(content), source.randrange(len(content))))]))
-            overloads_in(BytesIO(content))
+            overloads_in(BytesIO(content), naming(["add.Tensor"]))
         except NoObject:
             refused += 1
     assert refused > 50

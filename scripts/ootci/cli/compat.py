@@ -12,11 +12,11 @@ from ootci.adapters.annotation import show_error, show_warning
 from ootci.adapters.folder_lock import locked
 from ootci.adapters.terminal import Progress
 from ootci.cli.options import folder_options, format_option
-from ootci.cli.show import one_line, shortened, show, show_text, table
+from ootci.cli.show import append, one_line, shortened, show, table
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, BadOption, OotciError
-from ootci.flows.compat import Question, compat, nightly_of, targets_of
+from ootci.flows.compat import Question, compat, of_plan, targets_of
 from ootci.flows.context import Folders
-from ootci.model.compat import Compat, Finding, FindingKind, Forecast, Prediction
+from ootci.model.compat import OF_PYTORCH, Compat, Finding, FindingKind, Forecast, Prediction
 from ootci.model.plan import Plan
 from ootci.model.record import read, write
 
@@ -30,6 +30,12 @@ _LETTERS = {
     FindingKind.SCHEMA: "schema",
     FindingKind.ENTRY_POINT: "entry",
     FindingKind.PYTHON: "tag",
+}
+_NEED = {
+    FindingKind.SYMBOL: "binaries need",
+    FindingKind.NAME: "sources import",
+    FindingKind.OPERATOR: "sources name",
+    FindingKind.SCHEMA: "binaries implement",
 }
 
 
@@ -47,12 +53,20 @@ _LETTERS = {
     "--between",
     nargs=2,
     metavar="OLD NEW",
-    help="What torch NEW breaks that works on torch OLD, whichever torch a plugin was made for.",
+    help="What torch NEW breaks that works on torch OLD, whichever torch a plugin was made for. Without DEVICE or "
+    "WHEEL: every registered device.",
 )
 @click.option(
     "--planned",
     is_flag=True,
-    help="Every device on the nightly of plan.json, for the history; what cannot be had is a warning.",
+    help="Every device on the torch of plan.json: a nightly's, for the history, or what a pull request's removes from "
+    "the newest nightly. What cannot be had is a warning, and nothing fails.",
+)
+@click.option(
+    "--summary",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Append the predictions as Markdown to FILE, such as a step summary.",
 )
 @click.option("--all-findings", is_flag=True, help="Print every finding, not the first 10 of each plugin.")
 @click.option("--exit-zero", is_flag=True, help="Exit 0 even if a break is predicted.")
@@ -64,6 +78,7 @@ def compat_command(
     torches: tuple[str, ...],
     between: tuple[str, str] | None,
     planned: bool,
+    summary: Path | None,
     all_findings: bool,
     exit_zero: bool,
     output_format: str,
@@ -79,27 +94,30 @@ def compat_command(
     Examples:
       ootci compat mydevice --torch 2.15.0
       ootci compat --all --torch nightly
-      ootci compat --between OLD.whl NEW.whl plugin.whl
+      ootci compat --between OLD.whl NEW.whl
 
-    Writes compat.json into the work folder. Exit code 1 if a break is predicted, 2 if a wheel is refused, 3 if one cannot
-    be downloaded; the other plugins are checked all the same. That no break is found does not mean that the plugin works:
-    the layout of classes and behavior are not seen.
+    Writes compat.json into the work folder. Exit code 1 if a break is predicted, 2 if a wheel is refused, 3 if one
+    cannot be downloaded; the other plugins are checked all the same. That no break is found does not mean that the
+    plugin works: the layout of classes and behavior are not seen.
     """
     if planned:
-        _planned(folders)
+        if plugins or everything or torches or between:
+            raise BadOption("the plan names plugins and torch", where="--planned", fix="leave the other options out")
+        found, is_comparison = _planned(folders)
+        if found is not None:
+            _tell(found, "text", SHOWN, summary, is_comparison=is_comparison)
         return
     if between and torches:
         raise BadOption("--between and --torch exclude each other", where="--between", fix="leave one of them out")
     asked = Question(
-        targets_of(plugins, everything=everything, folders=folders),
+        targets_of(plugins, everything=everything or bool(between and not plugins), folders=folders),
         (between[1],) if between else torches or ("nightly",),
-        between[0] if between else None,
+        baseline=between[0] if between else None,
     )
     with locked(folders.work):
         found, errors = compat(asked, folders, Progress(quiet=output_format == "json"))
         write(found, folders.workspace.compat)
-    limit = sys.maxsize if all_findings else SHOWN
-    show(found, output_format, lambda markdown: "\n".join(_text(found, limit, markdown=markdown)))
+    _tell(found, output_format, sys.maxsize if all_findings else SHOWN, summary, is_comparison=between is not None)
     for error in errors:
         show_error(error)
     broken = any(item.forecast is Forecast.BREAK for item in found.predictions)
@@ -107,25 +125,37 @@ def compat_command(
     sys.exit(worst or (EXIT_DEVICE if broken and not exit_zero else EXIT_FINE))
 
 
-def _planned(folders: Folders) -> None:
-    """Predict for a nightly. A prediction decides nothing, so that nothing here may fail the nightly."""
+def _planned(folders: Folders) -> tuple[Compat | None, bool]:
+    """Predict for a plan, and say whether it is of a pull request. A prediction decides nothing and fails nothing."""
     plan = read(Plan, folders.workspace.plan)
+    proposed = plan.trigger.proposal is not None
     try:
-        asked = Question(targets_of((), everything=True, folders=folders), (nightly_of(plan),), for_nightly=True)
         with locked(folders.work):
-            found, errors = compat(asked, folders, Progress())
-            write(found.model_copy(update={"plan_id": plan.id}), folders.workspace.compat)
+            found, errors = compat(of_plan(plan, folders), folders, Progress())
+            found = found if proposed else found.model_copy(update={"plan_id": plan.id})
+            write(found, folders.workspace.compat)
     except OotciError as problem:
         show_warning("nothing is predicted", problem)
-        return
+        return None, proposed
     for failed in errors:
-        show_warning("a plugin is not checked", failed)
-    show_text("\n".join(f"{item.plugin}: {item.forecast}: {one_line(item.why)}" for item in found.predictions))
+        show_warning("not everything is checked", failed)
+    return found, proposed
 
 
-def _text(found: Compat, limit: int, *, markdown: bool) -> Iterator[str]:
-    yield from _shared(found.predictions)
-    torches = list(dict.fromkeys(item.torch for item in found.predictions))
+def _tell(found: Compat, output_format: str, limit: int, summary: Path | None, *, is_comparison: bool) -> None:
+    def text(markdown: bool) -> str:
+        return "\n".join(_text(found, limit, is_comparison=is_comparison, markdown=markdown))
+
+    if summary is not None:
+        append(f"### Predicted breaks\n\n{text(True)}\n", summary)
+    show(found, output_format, text)
+
+
+def _text(found: Compat, limit: int, *, is_comparison: bool, markdown: bool) -> Iterator[str]:
+    for torch in found.torches:
+        items = [item for item in found.predictions if item.torch == torch.version]
+        yield from _changes(torch.version, items, limit, is_comparison=is_comparison, markdown=markdown)
+    torches = [torch.version for torch in found.torches]
     plugins: dict[tuple[str, str], list[Prediction]] = {}
     for item in found.predictions:
         plugins.setdefault((item.plugin, item.version or ""), []).append(item)
@@ -135,21 +165,34 @@ def _text(found: Compat, limit: int, *, markdown: bool) -> Iterator[str]:
         yield from _details(items, limit, markdown=markdown)
 
 
-def _shared(predictions: Sequence[Prediction]) -> Iterator[str]:
-    """What several plugins lack on one torch, which is one change of PyTorch."""
-    checked: dict[str, int] = {}
-    lacking: dict[tuple[str, str], list[str]] = {}
-    for item in predictions:
-        checked[item.torch] = checked.get(item.torch, 0) + (item.wheel is not None)
+def _changes(
+    torch: str, items: Sequence[Prediction], limit: int, *, is_comparison: bool, markdown: bool
+) -> Iterator[str]:
+    """What plugins lack on a torch: each change of PyTorch once, with whom it breaks."""
+    needed_by: dict[tuple[FindingKind, str], list[str]] = {}
+    for item in items:
         for finding in item.findings:
-            if finding.kind in (FindingKind.SYMBOL, FindingKind.NAME, FindingKind.OPERATOR):
-                lacking.setdefault((item.torch, finding.text), []).append(item.plugin)
-    for (torch, text), names in lacking.items():
-        if len(set(names)) > 1:
-            who = ", ".join(sorted(set(names)))
-            what = shortened(text, 80)
-            yield f"torch {torch} lacks {what}, which {len(names)} of {checked[torch]} wheels need: {who}"
-    if lacking:
+            if finding.kind in OF_PYTORCH:
+                needed_by.setdefault((finding.kind, finding.text), []).append(item.plugin)
+    groups: dict[tuple[FindingKind, tuple[str, ...]], list[str]] = {}
+    for (kind, text), plugins in needed_by.items():
+        if is_comparison or len(set(plugins)) > 1:
+            groups.setdefault((kind, tuple(sorted(set(plugins)))), []).append(text)
+    checked = len({item.plugin for item in items if item.wheel is not None})
+    removes = "removes" if is_comparison else "lacks"
+    for (kind, names), texts in sorted(groups.items(), key=lambda group: -len(group[0][1])):
+        verb, noun = ("changes", "schema") if kind is FindingKind.SCHEMA else (removes, kind.value)
+        count = f"{len(texts):,} {noun}{'s' * (len(texts) > 1)}"
+        who = f"{len(names)} of {checked} plugins' released {_NEED[kind]}: {', '.join(names)}"
+        yield f"{'**' * markdown}torch {torch} {verb} {count} that {who}{'**' * markdown}"
+        if markdown:
+            yield ""
+        yield from (f"  - {_code(text, markdown=markdown)}" for text in texts[:limit])
+        if len(texts) > limit:
+            yield f"  - {len(texts) - limit} more"
+        yield ""
+    if is_comparison and not groups:
+        yield f"torch {torch} removes nothing that {checked} plugins' released wheels need"
         yield ""
 
 
@@ -184,8 +227,12 @@ def _details(items: Sequence[Prediction], limit: int, *, markdown: bool) -> Iter
 
 
 def _finding(finding: Finding, *, markdown: bool) -> str:
-    text = shortened(finding.text, WIDTH)
-    text = f"`{text.replace('`', chr(39))}`" if markdown else text
+    text = _code(finding.text, markdown=markdown)
     objects = ", ".join(Path(name).name for name in finding.needed_by[:3])
     more = f" and {len(finding.needed_by) - 3} more" if len(finding.needed_by) > 3 else ""
     return f"{finding.kind} {text} (in {one_line(objects)}{more}{', from ' + finding.header if finding.header else ''})"
+
+
+def _code(text: str, *, markdown: bool) -> str:
+    text = shortened(text, WIDTH)
+    return f"`{text.replace('`', chr(39))}`" if markdown else text

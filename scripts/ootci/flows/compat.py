@@ -10,17 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from packaging.version import Version
+
 from ootci.adapters.download import DownloadProblem, download
 from ootci.adapters.process import run
 from ootci.adapters.python_env import device_environment, pip_command
 from ootci.adapters.terminal import Progress, plain
 from ootci.errors import BadOption, IndexUnreachable, OotciError
 from ootci.flows.context import Folders
-from ootci.model.compat import Compat, Forecast, Prediction
+from ootci.model.compat import Compat, Forecast, Needs, Prediction
 from ootci.model.device import Device, Torch
 from ootci.model.plan import Plan
-from ootci.model.torch_build import Channel, TorchRequest
-from ootci.stages.compat import PluginWheel, TorchWheel, predict, read_plugin, read_torch, without_findings
+from ootci.model.torch_build import Channel, TorchBuild, TorchRequest
+from ootci.stages.compat import PluginWheel, TorchWheel, needs_of, predict, read_plugin, read_torch, without_findings
 from ootci.stages.plan import resolve
 
 SECONDS = 900.0
@@ -51,15 +53,17 @@ class Question:
     Attributes:
         targets: the plugins.
         torches: paths of wheels, versions or ``nightly``, or what a plan has decided.
+        releases: torches to check besides, where they can be had.
         baseline: the torch that counts as the one that every plugin was made for; None asks their metadata.
-        for_nightly: whether a plugin that cannot be checked is never an error.
+        is_planned: whether a plugin that cannot be checked is never an error.
 
     """
 
     targets: Sequence[Target]
     torches: Sequence[str | TorchRequest]
+    releases: Sequence[str] = ()
     baseline: str | None = None
-    for_nightly: bool = False
+    is_planned: bool = False
 
 
 def targets_of(names: Sequence[str], *, everything: bool, folders: Folders) -> tuple[Target, ...]:
@@ -82,19 +86,37 @@ def targets_of(names: Sequence[str], *, everything: bool, folders: Folders) -> t
     )
 
 
-def nightly_of(plan: Plan) -> TorchRequest:
-    """The nightly's torch that a plan has decided for its devices.
+def of_plan(plan: Plan, folders: Folders) -> Question:
+    """What a plan asks of every registered device.
+
+    On the nightly's torch, and on the releases that devices name; or, where something of PyTorch is proposed, what its
+    torch removes that the newest nightly has.
 
     Raises:
-        IndexUnreachable: the plan has none.
+        IndexUnreachable: the plan has no such torch.
 
     """
+    targets = targets_of((), everything=True, folders=folders)
+    proposed = plan.trigger.proposal is not None
     for planned in plan.runs:
-        if planned.torch.channel is Channel.NIGHTLY and planned.torch.unavailable_reason is None:
-            return planned.torch
+        torch = planned.torch
+        if torch.unavailable_reason or (torch.channel is not Channel.NIGHTLY and not proposed):
+            continue
+        if proposed:
+            return Question(targets, (_on_this_machine(torch, folders),), baseline="nightly", is_planned=True)
+        public = [target.device for target in targets if target.device and target.device.public_package[0]]
+        releases = sorted({item.torch.release for item in public if item.torch.release}, key=Version, reverse=True)
+        return Question(targets, (torch,), releases, is_planned=True)
     raise IndexUnreachable(
-        "no device of the plan is tested on a nightly", where=plan.id, fix="see why in plan.json; nothing is predicted"
+        "the plan has no torch to check", where=plan.id, fix="see why in plan.json; nothing is predicted"
     )
+
+
+def _on_this_machine(torch: TorchRequest, folders: Folders) -> TorchRequest:
+    """The torch, with its wheel in the work folder where another machine built it."""
+    if torch.wheel is None or Path(torch.wheel).is_file():
+        return torch
+    return torch.model_copy(update={"wheel": str(folders.workspace.torch_wheels / Path(torch.wheel).name)})
 
 
 def compat(question: Question, folders: Folders, progress: Progress) -> tuple[Compat, tuple[OotciError, ...]]:
@@ -115,32 +137,45 @@ def _answer(
     tested = [torches.get(wanted) for wanted in question.torches]
     fixed = torches.get(question.baseline) if question.baseline else None
     found: list[Prediction] = []
+    needs: dict[str, Needs] = {}
     errors: list[OotciError] = []
+    for release in question.releases:
+        try:
+            tested.append(torches.get(release))
+        except OotciError as error:
+            errors.append(error)
     for target in question.targets:
         with progress.step(f"compat {target.name}"):
             try:
-                found += _held_against(target, tested, fixed, torches, folders)
+                predictions, needed = _held_against(target, tested, fixed, torches, folders)
+                if question.is_planned and needed is not None:
+                    needs[needed.digest] = needed
+                    predictions[0] = predictions[0].model_copy(update={"needs": needed.digest})
+                found += predictions
             except OotciError as error:
-                if len(question.targets) == 1 and not question.for_nightly:
+                if len(question.targets) == 1 and not question.is_planned:
                     raise
                 errors.append(error)
                 found += [without_findings(target.name, torch, Forecast.UNCHECKED, error.what) for torch in tested]
-    return Compat(predictions=tuple(found)), tuple(errors)
+    builds = tuple(TorchBuild(version=str(torch.version), git_version=torch.commit) for torch in tested)
+    return Compat(torches=builds, predictions=tuple(found), needs=tuple(needs.values())), tuple(errors)
 
 
 def _held_against(
     target: Target, tested: Sequence[TorchWheel], fixed: TorchWheel | None, torches: _Torches, folders: Folders
-) -> list[Prediction]:
+) -> tuple[list[Prediction], Needs | None]:
+    """The prediction for each torch, and what the plugin needs, where it was read and no two torches are compared."""
     wheel = target.wheel or _public_wheel(target.device, folders.work / "compat" / "plugins" / target.name)
     if isinstance(wheel, str):
-        return [without_findings(target.name, torch, Forecast.NOTHING, wheel) for torch in tested]
+        return [without_findings(target.name, torch, Forecast.NOTHING, wheel) for torch in tested], None
     operators = {name for torch in (*tested, *torches.all()) for name in torch.operators}
     plugin = read_plugin(wheel, target.device.name if target.device else None, operators)
     if fixed is not None:
-        return [predict(plugin, torch, [fixed], fixed=True) for torch in tested]
+        return [predict(plugin, torch, [fixed], fixed=True) for torch in tested], None
     known = [*tested, *_made_for(plugin, target.device, tested, torches)]
     # A torch is not evidence against itself.
-    return [predict(plugin, torch, known if len(known) > 1 else ()) for torch in tested]
+    predictions = [predict(plugin, torch, known if len(known) > 1 else ()) for torch in tested]
+    return predictions, needs_of(plugin, tested[0], known)
 
 
 def _made_for(

@@ -72,7 +72,7 @@ def nightly(index: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) 
 
 def test_a_nightly_is_reported_after_it_was_published(nightly: tuple[Repository, ActRun, list[Any]]) -> None:
     _, run, taken = nightly
-    jobs = {"plan", "docs", "device/good", "device/worse", "publish", "pages", "alert", "relay"}
+    jobs = {"plan", "predict", "docs", "device/good", "device/worse", "publish", "pages", "alert", "relay"}
     assert run.jobs == {**dict.fromkeys(jobs, "success"), "gate": "failure"}, run.digest
     told = {body["workflow"]["job_name"]: body["workflow"]["conclusion"] for body in taken}
     assert told == {"good": "success", "worse": "success", "silent": "neutral"}
@@ -88,7 +88,7 @@ def test_a_delivered_pull_request_is_tested_by_who_wants_it_and_reported(
     before = repository.files_on("data")
     delivery = pull_request("ciflow/crcr/good", "ciflow/crcr/silent")
     run = _deliver(repository, tmp_path / "run", index, relay, delivery)
-    done = ("plan", "begin", "device/good", "device/worse", "report")
+    done = ("plan", "begin", "predict", "device/good", "device/worse", "report")
     # No torch of the pull request can be had, so that nothing is known of it: the gate fails closed.
     assert run.jobs == {**dict.fromkeys(done, "success"), "gate": "failure"}, run.digest
     assert run.steps("gate")["May one merge?"] == "failure"
@@ -112,7 +112,7 @@ def test_a_push_is_tested_and_a_relay_that_nobody_runs_makes_nothing_red(
 ) -> None:
     gone = {"variables": {"OOTCI_RELAY_URL": "http://127.0.0.1:9/"}, "environment": {"OOTCI_RELAY_PATIENCE": "1"}}
     run = _deliver(nightly[0], tmp_path / "run", index, relay, push(), **gone)
-    done = ("plan", "begin", "device/worse", "report")
+    done = ("plan", "begin", "predict", "device/worse", "report")
     assert run.jobs == {**dict.fromkeys(done, "success"), "gate": "failure"}, run.digest
     assert f"refs/heads/main of pytorch/pytorch at {PUSHED[:10]}" in str(run.events)
     assert "worse is not reported: no answer that counts: nobody is there" in str(run.events)
@@ -164,7 +164,7 @@ def test_a_pull_request_by_number_is_held_against_the_nightly(
         run_id=4,
         environment={"OOTCI_PYTORCH_GIT": pytorch},
     )
-    done = ("plan", "device/good", "device/worse")
+    done = ("plan", "predict", "device/good", "device/worse")
     assert run.jobs == {**dict.fromkeys(done, "success"), "gate": "failure"}, run.digest
     said = str(run.events)
     assert "may one merge: no (1 of 2 gating devices newly broken: worse)" in said
@@ -183,7 +183,7 @@ def test_torch_is_built_once_of_the_pull_request_and_tested_by_every_device(
     event: dict[str, Any] = {"workflow": "pull-request.yml", "event": "workflow_dispatch", "environment": environment}
     machine = {"OOTCI_TORCH_RUNNER": '["ubuntu-latest"]'}
     run = _run(nightly[0], tmp_path / "run", index, relay, inputs={"number": "7"}, run_id=5, variables=machine, **event)
-    done = ("plan", "torch/build", "device/good", "device/worse", "gate")
+    done = ("plan", "torch/build", "predict", "device/good", "device/worse", "gate")
     assert run.jobs == dict.fromkeys(done, "success"), run.digest
     for name in ("good", "worse"):
         report = json.loads((run.store / "artifacts" / f"run-{name}-1" / "run.json").read_text(encoding="utf-8"))

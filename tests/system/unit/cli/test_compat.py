@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 from unit.samples import plan, register
-from unit.stages.compat.wheels import plugin_objects, torch_wheel, write_wheel
+from unit.stages.compat.wheels import COMMIT, plugin_objects, torch_wheel, write_wheel
 
 from ootci.model.compat import Compat, Forecast
+from ootci.model.plan import Proposal
 from ootci.model.record import read, write
 from ootci.model.torch_build import Channel, TorchRequest
 
 from commands import NOBODY, OFFLINE, Tool  # isort: skip
+from torch_server import serve_torch_index  # isort: skip
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,15 @@ def test_no_break_is_exit_code_0(ootci: Tool, tmp_path: Path, wheels: Wheels) ->
 def test_one_change_that_several_wheels_need_is_named_once(ootci: Tool, tmp_path: Path, wheels: Wheels) -> None:
     other = write_wheel(tmp_path, "torch_other", "2.0", plugin_objects(tmp_path / "o"))
     ran = ootci("compat", wheels.plugin, str(other), "--between", wheels.old, wheels.new, cwd=tmp_path)
-    assert "torch 2.15.0 lacks c10::report(char const*), which 2 of 2 wheels need: torch-card, torch-other\n" in ran.out
+    assert ran.out.startswith(
+        "torch 2.15.0 removes 2 symbols that 2 of 2 plugins' released binaries need: torch-card, torch-other\n"
+        "  - at::moved(int)\n"
+        "  - c10::report(char const*)\n"
+    )
+    assert "torch 2.15.0 removes 1 name that 1 of 2 plugins' released sources import: torch-card\n" in ran.out
+    same = ootci("compat", wheels.plugin, str(other), "--between", wheels.old, wheels.old, cwd=tmp_path)
+    assert same.out.startswith("torch 2.13.0 removes nothing that 2 plugins' released wheels need\n")
+    assert same.code == 0
 
 
 def test_a_device_s_public_wheel_is_downloaded_and_read(ootci: Tool, tmp_path: Path, wheels: Wheels) -> None:
@@ -128,7 +138,9 @@ def test_an_index_that_does_not_answer_does_not_keep_others_from_being_read(
     assert (ran.code, ran.err.count("error TORCH-003")) == (3, 1), ran.err
     assert "far on torch 2.15.0: cannot be checked: torch-far cannot be downloaded" in ran.out
     assert "dev on torch 2.15.0: break predicted: binary: 2 of 3 symbols gone" in ran.out
-    found = {(item.plugin, item.torch): item.forecast for item in read(Compat, tmp_path / ".ootci" / Compat.FILE).predictions}
+    found = {
+        (item.plugin, item.torch): item.forecast for item in read(Compat, tmp_path / ".ootci" / Compat.FILE).predictions
+    }
     assert found["far", "2.13.0"] is found["far", "2.15.0"] is Forecast.UNCHECKED
 
 
@@ -142,6 +154,7 @@ def test_an_index_that_does_not_answer_does_not_keep_others_from_being_read(
         ),
         (("compat", "x.whl", "--torch", "torch-1.0-py3-none-any.whl"), "error WHEEL-001"),
         (("compat", "nobody"), "error DEV-008"),
+        (("compat", "dev", "--planned"), "error CLI-001: the plan names plugins and torch"),
     ],
 )
 def test_wrong_input(ootci: Tool, tmp_path: Path, arguments: tuple[str, ...], error: str) -> None:
@@ -161,13 +174,58 @@ def test_a_nightly_s_predictions_never_fail_it(ootci: Tool, tmp_path: Path, whee
     write(found.model_copy(update={"runs": runs}), tmp_path / ".ootci" / "plan.json")
     unreachable = ootci("compat", "--planned", cwd=tmp_path, env={**OFFLINE, "PIP_NO_INDEX": "maybe"})
     assert unreachable.code == 0
-    assert "a plugin is not checked" in unreachable.err
+    assert "not everything is checked" in unreachable.err
     pip = {**OFFLINE, "PIP_FIND_LINKS": str(Path(wheels.plugin).parent)}
     ran = ootci("compat", "--planned", cwd=tmp_path, env=pip)
-    assert (ran.code, ran.out.partition(":")[0]) == (0, "dev")
+    assert ran.code == 0
+    assert "dev on torch 2.15.0: break predicted: " in ran.out
     predicted = read(Compat, tmp_path / ".ootci" / "compat.json")
     assert predicted.plan_id == found.id
+    assert [torch.git_version for torch in predicted.torches] == [COMMIT]
+    assert [item.digest for item in predicted.needs] == [predicted.predictions[0].needs]
     write(found, tmp_path / ".ootci" / "plan.json")
     without = ootci("compat", "--planned", cwd=tmp_path, env=pip)
     assert without.code == 0
     assert "nothing is predicted" in without.err
+
+
+def test_what_a_pull_request_removes_is_told_in_the_summary_and_fails_nothing(
+    ootci: Tool, tmp_path: Path, wheels: Wheels
+) -> None:
+    register(tmp_path, extra="compat:\n  package: torch-card\n")
+    register(tmp_path, name="nobody", extra="compat:\n  nothing_public: a wheel.\n")
+    built = tmp_path / ".ootci" / "torch" / Path(wheels.new).name
+    built.parent.mkdir(parents=True)
+    built.write_bytes(Path(wheels.new).read_bytes())
+    # The plan has the path of the machine that built it.
+    torch = TorchRequest(
+        wanted="7", wanted_channel=Channel.SOURCE, channel=Channel.SOURCE, version="2.15.0", wheel=f"/far/{built.name}"
+    )
+    proposal = Proposal(repository="pytorch/pytorch", pull_request=7, commit="a" * 40, ref="refs/pull/7/merge")
+    found = plan()
+    runs = tuple(run.model_copy(update={"torch": torch}) for run in found.runs)
+    trigger = found.trigger.model_copy(update={"proposal": proposal})
+    write(found.model_copy(update={"runs": runs, "trigger": trigger}), tmp_path / ".ootci" / "plan.json")
+    version = "2.15.0.dev20261124+cpu"
+    nightly = torch_wheel(tmp_path / "nightly", "old", version)
+    asked = ("compat", "--planned", "--summary", str(tmp_path / "summary.md"))
+    with serve_torch_index(tmp_path / "index") as index:
+        index.files[f"/nightly/cpu/torch/{nightly.name}"] = nightly.read_bytes()
+        pip = {**OFFLINE, "PIP_FIND_LINKS": str(Path(wheels.plugin).parent), **index.variables}
+        ran = ootci(*asked, cwd=tmp_path, env=pip)
+    assert ran.code == 0, ran.err
+    removes = "torch 2.15.0 removes 2 symbols that 1 of 1 plugins' released binaries need: dev"
+    assert f"{removes}\n" in ran.out
+    summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
+    assert summary.startswith(f"### Predicted breaks\n\n**{removes}**\n\n  - `at::moved(int)`\n")
+    assert f"| dev 1.0 | {version} | 3 | 1 | 2 sym + 1 py |" in summary
+    assert "nobody on torch 2.15.0: nothing public to check: looked for: a wheel." in summary
+    assert read(Compat, tmp_path / ".ootci" / "compat.json").plan_id is None
+
+
+def test_without_a_plugin_every_registered_device_is_compared(ootci: Tool, tmp_path: Path, wheels: Wheels) -> None:
+    register(tmp_path, extra="compat:\n  package: torch-card\n")
+    pip = {**OFFLINE, "PIP_FIND_LINKS": str(Path(wheels.plugin).parent)}
+    ran = ootci("compat", "--between", wheels.old, wheels.new, cwd=tmp_path, env=pip)
+    assert ran.code == 1
+    assert ran.out.startswith("torch 2.15.0 removes 2 symbols that 1 of 1 plugins' released binaries need: dev\n")

@@ -32,9 +32,9 @@ NEEDS: dict[str, tuple[tuple[float, tuple[Finding, ...]], ...]] = {
     "cirrus": ((OPERATOR_GOES, (OPERATOR,)),),
     "halo": ((SYMBOL_GOES, (SYMBOL,)),),
     "indigo": ((SYMBOL_GOES, (SYMBOL,)), (NAMES_GO, NAMES[:1])),
-    "jasper": (),
+    "jasper": ((SYMBOL_GOES, (SYMBOL,)),),
     "nimbus": (),
-    "quartz": ((SYMBOL_GOES, (SYMBOL,)),),
+    "quartz": (),
 }
 """Of each device with a public wheel, what its plugin needs and when that goes."""
 SYMBOLS = ("at::TensorBase::dtype() const", "c10::Error::Error(c10::SourceLocation, std::string)")

@@ -54,12 +54,13 @@ openreg_step("Operands on different devices"
   CAPABILITIES mixed_devices rng
   FILES csrc/ops/DeviceCheck.cpp)
 
-openreg_step("Modules"
+openreg_step("Modules and optimizers"
   CAPABILITIES modules optimizers
   FILES
     csrc/ops/ShallowCopy.cpp
     csrc/ops/Convolution.cpp
-    csrc/ops/RecurrentCells.cpp)
+    csrc/ops/RecurrentCells.cpp
+    csrc/ops/Lists.cpp)
 
 openreg_step("Pinned memory"
   CAPABILITIES memory pinned_memory dataloader

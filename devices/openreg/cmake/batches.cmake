@@ -13,7 +13,7 @@ set(BATCH_memory ops/Copy ops/Factories ops/Fill ops/RecordStream ops/SetAndResi
     ops/ShallowCopy ops/Views)
 set(BATCH_models ops/Attention ops/Convolution ops/RecurrentCells)
 set(BATCH_fallback ops/ArgumentDevices ops/DeviceCheck ops/Fallback ops/HostRandom ops/HostViews ops/Launch ops/Results)
-set(BATCH_layouts ops/Claim ops/Layouts ops/Nested ops/Quantized ops/Sparse)
+set(BATCH_layouts ops/Claim ops/Layouts ops/Lists ops/Nested ops/Quantized ops/Sparse)
 
 # Sets `variable` to what is to be compiled for `sources`, such as csrc/Hooks.cpp.
 function(openreg_batches variable sources)

@@ -162,15 +162,16 @@ def gc(texts_nights: int, measures_runs: int, dry_run: bool, output_format: str,
     show(facts, output_format, "\n".join([*lines, f"{'would remove' if dry_run else 'removed'} {_summary(found)}"]))
 
 
-@click.command(short_help="Exclude a nightly from verdicts and pages.")
+@click.command(short_help="Exclude a nightly from verdicts.")
 @click.argument("plan_id", metavar="NIGHTLY")
 @click.option("--reason", required=True, metavar="TEXT", help="Reason, kept with the nightly.")
 @format_option
 @folder_options("history")
 def withdraw(plan_id: str, reason: str, output_format: str, folders: Folders) -> None:
-    """Exclude a nightly and its runs from verdicts and pages.
+    """Exclude a nightly and its runs from verdicts.
 
-    For a nightly that should not count, such as one with a wrong date. Its files stay, with a note of when and why.
+    For a nightly that should not count, such as one with a wrong date. Its files and pages stay, marked with when and
+    why.
     """
     _must_exist(folders)
     history = History(folders.history)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from itertools import chain, groupby
@@ -14,13 +15,14 @@ from pydantic import ValidationError
 from ootci.errors import HistoryConflict, HistoryCorrupt
 from ootci.model.compat import Compat, Needs
 from ootci.model.plan import Plan
-from ootci.model.record import Record, check_version
+from ootci.model.record import Record, check_version, time_of
 from ootci.model.run import Run
 
 from .details import D, Measures, Texts, read_details, whole
 from .layout import (
     COMPAT,
     PLAN,
+    WITHDRAWN,
     RunKey,
     check_format,
     details_file,
@@ -38,6 +40,22 @@ from .stored import StoredRun
 from .tables import Places, TestTable, read_list
 
 R = TypeVar("R", bound=Record)
+
+
+@dataclass(frozen=True)
+class Withdrawn:
+    """A nightly that does not count any more.
+
+    Attributes:
+        plan: the nightly.
+        at: when it was withdrawn.
+        reason: why.
+
+    """
+
+    plan: Plan
+    at: datetime
+    reason: str
 
 
 class HistoryReader:
@@ -70,6 +88,29 @@ class HistoryReader:
         """
         plans = (self.plan(plan_id) for plan_id, night in self._nights.items() if not is_withdrawn(night))
         return tuple(sorted(plans, key=_age_of_plan))
+
+    def withdrawn(self) -> tuple[Withdrawn, ...]:
+        """Every nightly that was withdrawn, oldest first.
+
+        Raises:
+            HistoryCorrupt: a record cannot be read back.
+
+        """
+        found = (self._withdrawn(plan_id, night) for plan_id, night in self._nights.items() if is_withdrawn(night))
+        return tuple(sorted(found, key=lambda item: _age_of_plan(item.plan)))
+
+    def _withdrawn(self, plan_id: str, night: Path) -> Withdrawn:
+        path = night / WITHDRAWN
+        record = load(path)
+        try:
+            return Withdrawn(self.plan(plan_id), time_of(record["at"]), str(record["reason"]))
+        except (KeyError, ValueError) as error:
+            raise HistoryCorrupt(f"the note cannot be read back: {error}", where=str(path), fix=RESTORE) from error
+
+    def withdrawn_runs(self, device: str) -> tuple[StoredRun, ...]:
+        """Every attempt of a device on nightlies that were withdrawn, oldest first; otherwise as ``stored_runs``."""
+        files = (path for path in self._all_runs.get(device, {}).values() if is_withdrawn(path.parent))
+        return tuple(sorted(map(self._reader.read, files), key=_age_of_run))
 
     def plan(self, plan_id: str) -> Plan:
         """One nightly.
@@ -209,10 +250,14 @@ class HistoryReader:
 
     @cached_property
     def tests(self) -> TestTable:
-        """Every test of every device, in the order in which the nightlies brought them."""
-        plans = {plan_id: number for number, plan_id in enumerate(plan.id for plan in self.plans())}
-        files = {key: path for device in self.devices() for key, path in self._files(device).items()}
-        for key in sorted(files, key=lambda key: (plans.get(key.plan_id, len(plans)), key)):
+        """Every test of every device, in the order in which the nightlies brought them, withdrawn ones too.
+
+        A test keeps its row when a nightly is withdrawn.
+        """
+        files = {key: path for runs in self._all_runs.values() for key, path in runs.items()}
+        plans = sorted(map(self.plan, {key.plan_id for key in files} & self._nights.keys()), key=_age_of_plan)
+        places = {plan.id: number for number, plan in enumerate(plans)}
+        for key in sorted(files, key=lambda key: (places.get(key.plan_id, len(plans)), key)):
             for digest in lists_of(files[key]):
                 self._list(digest)
         return self._table
@@ -246,10 +291,18 @@ class HistoryReader:
     @cached_property
     def _runs(self) -> dict[str, dict[RunKey, Path]]:
         """The file of each run of a nightly that was not withdrawn, by device."""
+        kept = {
+            device: {key: path for key, path in runs.items() if not is_withdrawn(path.parent)}
+            for device, runs in self._all_runs.items()
+        }
+        return {device: runs for device, runs in kept.items() if runs}
+
+    @cached_property
+    def _all_runs(self) -> dict[str, dict[RunKey, Path]]:
+        """The file of each run, by device."""
         found: dict[str, dict[RunKey, Path]] = {}
         for key, path in runs_of(self.folder).items():
-            if not is_withdrawn(path.parent):
-                found.setdefault(key.device, {})[key] = path
+            found.setdefault(key.device, {})[key] = path
         return found
 
     def _files(self, device: str) -> dict[RunKey, Path]:

@@ -14,11 +14,11 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from ootci.errors import HistoryCorrupt
 from ootci.model.outcome import FAILURES, Outcome, OutcomeName
-from ootci.model.record import Time, check_version, utc_text
+from ootci.model.record import check_version, time_of, utc_text
 from ootci.model.run import Run
 from ootci.model.signature import Signature
 
@@ -39,9 +39,6 @@ def in_order(run: Run) -> list[Outcome]:
     """The outcomes of a run in the order of its file."""
     suites = {suite: number for number, suite in enumerate(dict.fromkeys(item.suite for item in run.outcomes))}
     return sorted(run.outcomes, key=lambda item: (suites[item.suite], item.id))
-
-
-_TIME: TypeAdapter[datetime] = TypeAdapter(Time)
 
 
 def write_run(run: Run, late: datetime | None = None) -> tuple[bytes, dict[str, bytes]]:
@@ -142,7 +139,7 @@ class RunReader:
             in_time, late = run_file(path.parent, head.device, head.attempt), None
             if "late" in record:
                 instead = self.read(in_time) if in_time.exists() else None
-                late = Late(_TIME.validate_python(record["late"]), instead)
+                late = Late(time_of(record["late"]), instead)
                 in_time = late_file(path.parent, head.device, head.attempt)
             if (head.plan_id, in_time) != (path.parent.name, path):
                 raise ValueError(f"it is the run {head.id}, attempt {head.attempt}")

@@ -59,6 +59,18 @@ def _in_utc(value: datetime) -> datetime:
 
 Time = Annotated[AwareDatetime, AfterValidator(_in_utc), PlainSerializer(utc_text, return_type=str, when_used="json")]
 
+_TIME: TypeAdapter[datetime] = TypeAdapter(Time)
+
+
+def time_of(text: str) -> datetime:
+    """The time that :func:`utc_text` wrote.
+
+    Raises:
+        ValueError: it is none.
+
+    """
+    return _TIME.validate_python(text)
+
 
 T = TypeVar("T")
 Rows = Annotated[tuple[T, ...], FailFast()]

@@ -81,6 +81,7 @@ class NightGrid:
         torches: where the version of PyTorch changed.
         marks: nights on which many devices broke at once.
         builds: the build of PyTorch of each nightly, as text.
+        withdrawn: the words for each nightly that was withdrawn; its column is hatched.
 
     """
 
@@ -90,6 +91,7 @@ class NightGrid:
     torches: tuple[Label, ...] = ()
     marks: tuple[Label, ...] = ()
     builds: Mapping[str, str] = field(default_factory=dict)
+    withdrawn: Mapping[str, str] = field(default_factory=dict)
 
     def row(self, device: DeviceVerdict, pages: Mapping[str, str], ranges: Sequence[BadRange] = ()) -> NightsOf:
         """The nights of a device; a nightly that did not concern it leaves a gap.
@@ -103,13 +105,17 @@ class NightGrid:
         by_id = {night.plan_id: night for night in device.history}
         known = [by_id[plan_id] for plan_id in self.columns if plan_id in by_id]
         cells = tuple(
-            self._cell(x, by_id.get(plan_id), pages.get(plan_id), ranges) for plan_id, x in self.columns.items()
+            self._cell(x, by_id[plan_id], pages.get(plan_id), ranges)
+            if plan_id in by_id
+            else self._gap(x, self.withdrawn.get(plan_id), pages.get(plan_id))
+            for plan_id, x in self.columns.items()
         )
         return NightsOf(self.width, cells, in_words(known, ranges))
 
-    def _cell(self, x: int, night: Night | None, href: str | None, ranges: Sequence[BadRange]) -> Cell:
-        if night is None:
-            return Cell(x, "gap", "gap", False, None, "")
+    def _gap(self, x: int, withdrawn: str | None, href: str | None) -> Cell:
+        return Cell(x, "gap", "gap", withdrawn is not None, href if withdrawn else None, withdrawn or "")
+
+    def _cell(self, x: int, night: Night, href: str | None, ranges: Sequence[BadRange]) -> Cell:
         look, glyph = NIGHTS[night.verdict]
         words = [f"{night.date:%a} {short_day(night.date)}: {VERDICTS[night.verdict].word}"]
         words += [self.builds[night.plan_id]] if night.plan_id in self.builds else []

@@ -37,7 +37,15 @@ from .pages.gone import DeviceFailures, Names
 from .pages.health import health_page
 from .pages.known import known_page
 from .pages.lives import DeviceLives, Lives
-from .pages.nightlies import NightReport, board, builds_of, night_reports, nightly_files, nightly_pages
+from .pages.nightlies import (
+    NightReport,
+    board,
+    builds_of,
+    night_reports,
+    nightly_files,
+    nightly_pages,
+    withdrawn_nightlies,
+)
 from .pages.operators import (
     DeviceCoverage,
     device_coverage,
@@ -48,7 +56,7 @@ from .pages.operators import (
 from .pages.published import API
 from .pages.registry import registry_page
 from .pages.run_files import RUNS, runs_file
-from .pages.runs import RunPages
+from .pages.runs import RunPages, withdrawn_files
 from .pages.symbols import symbols_page
 from .pages.test_nights import recent_failures
 from .pages.trends import TrendRow, trend_row, trends_page
@@ -116,6 +124,7 @@ class _Pages:
         self._looks = looks
         self._pages = maker
         self._plans = {plan.id: plan for plan in history.plans()}
+        self._withdrawn = {item.plan.id: item for item in history.withdrawn()}
         self._places = Places(history.tests)
         self._clusters = Clusters(registry, verdicts)
         self._main = main_clusters(verdicts)
@@ -131,6 +140,7 @@ class _Pages:
         self._capabilities: dict[str, tuple[CapabilityCounts, ...]] = {}
         self._coverage: dict[str, DeviceCoverage] = {}
         self._reports_of: dict[str, Mapping[str, NightReport]] = {}
+        self._reports_withdrawn: dict[str, Mapping[str, NightReport]] = {}
         self._reported: dict[str, Reported] = {}
         self._trends: dict[str, TrendRow] = {}
 
@@ -141,8 +151,10 @@ class _Pages:
             yield from self._device(item.device, judged[item.device.name])
         plans = tuple(self._plans.values())
         nightlies = nightly_files(self._registry, self._verdicts, plans, self._reports_of)
-        drawn = board(self._registry, self._verdicts, dict(builds_of(self._plans, self._reports_of)), self._paths)
-        yield from nightly_pages(self._pages, nightlies, plans, drawn)
+        withdrawn = tuple(withdrawn_nightlies(self._registry, tuple(self._withdrawn.values()), self._reports_withdrawn))
+        builds = dict(builds_of(self._plans, self._reports_of))
+        drawn = board(self._registry, self._verdicts, builds, self._paths, withdrawn)
+        yield from nightly_pages(self._pages, nightlies, plans, drawn, withdrawn)
         lives = Lives(self._places, self._lives, plans, self._paths)
         yield from lives.pages(self._pages)
         yield from self._failures(lives)
@@ -203,6 +215,11 @@ class _Pages:
         yield f"{API}/{RUNS}/{name}.json", runs_file(name, pages, self._plans)
         yield from self._trend(device, verdict, counting)
         yield from RunPages(self._pages, self._history, device, pages, self._plans, shown).files()
+        if self._withdrawn:
+            old = run_pages(self._history.withdrawn_runs(name))
+            withdrawn = {plan_id: item.plan for plan_id, item in self._withdrawn.items()}
+            self._reports_withdrawn[name] = night_reports(name, old, withdrawn)
+            yield from withdrawn_files(self._pages, self._history, device, old, self._withdrawn)
 
     def _gather(self, device: Device, verdict: DeviceVerdict, pages: Sequence[RunPage]) -> None:
         """Keep the little of a device's runs that the pages of tests and of names need."""

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from unit.render.pages import Element, read
 from unit.render.sample import DEVICES, LETTERS, Sample, sample
 from unit.render.sample_runs import NIGHTS, SHA, plan_id
+from unit.samples import device, four_nights, night
 
+from ootci.history.store import History
 from ootci.model.outcome import PassRate
 from ootci.model.plan import Plan, Trigger
 from ootci.model.torch_build import TorchBuild
+from ootci.stages.judge import judge
 from ootci.stages.render import render
 from ootci.stages.render.pages.nightlies import NightReport, nightly_facts, nightly_files
 
@@ -128,3 +132,29 @@ def test_the_list_draws_every_device_and_the_verdicts_of_each_night(site: Path) 
     newest = [bar for bar in bars if bar.attributes["x"] == bars[-1].attributes["x"]]
     assert sum(int(bar.attributes["height"]) for bar in newest) == len(DEVICES)
     assert newest[-1].attributes["class"] == "n-ok"
+
+
+def test_a_withdrawn_nightly_keeps_its_pages_which_say_when_and_why(tmp_path: Path) -> None:
+    history = four_nights(tmp_path / "data")
+    registry = (device(), device("other"))
+    render(registry, History(history), judge(registry, History(history), night(4)), tmp_path / "before")
+    plan_of = History(history).plans()[1].id
+    History(history).withdraw(plan_of, night(3), "The machine's <clock> was wrong.")
+    render(registry, History(history), judge(registry, History(history), night(4)), tmp_path / "after")
+    pages = {path.relative_to(tmp_path / "before") for path in (tmp_path / "before").rglob("*.html")}
+    assert {path.relative_to(tmp_path / "after") for path in (tmp_path / "after").rglob("*.html")} == pages
+    for path in (f"n/{plan_of}", f"d/dev/{plan_of}"):
+        page = read(tmp_path / "after" / path / "index.html")
+        banner = page.one("p", **{"class": "banner"}).text
+        assert banner.startswith("Withdrawn 2026-11-04")
+        assert banner.endswith("Reason: The machine's <clock> was wrong.")
+    assert rows(read(tmp_path / "after" / "n" / plan_of / "index.html"))["Dev"][:2] == ["withdrawn", "run"]
+    listed = read(tmp_path / "after" / "n" / "index.html")
+    for row in listed.one("ul", class_="rows").find("li"):
+        cells = [cell.text for cell in row.find("title")]
+        assert cells[1] == "Mon 2 Nov 2026: withdrawn (The machine's <clock> was wrong.)"
+        assert row.find("a", href=f"../n/{plan_of}/index.html")
+    assert len(listed.one("tbody").find("tr")) == 3
+    assert listed.find("a", href=f"{plan_of}/index.html")
+    file = json.loads((tmp_path / "after" / "api/v1/nightlies" / f"{plan_of}.json").read_text())
+    assert (file["verdicts"], file["withdrawn"]["reason"]) == ([], "The machine's <clock> was wrong.")

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Annotated
 
 from pydantic import Field
 
 from ootci.history.nightly_build import build_of_nightly
+from ootci.history.reader import Withdrawn
 from ootci.model.device import RegisteredDevice, Tier
 from ootci.model.outcome import PassRate
 from ootci.model.plan import Plan, PlannedRun
@@ -25,6 +27,7 @@ from ..nights import Bar, NightGrid, NightsOf, before_words, last_nightlies, nig
 from ..publish import File
 from ..status import SEVERITY, VERDICTS, Status, shown
 from ..text import one_line
+from ..words import short_day
 from .published import Compact, api_file
 
 NIGHTS_LISTED = 90
@@ -42,6 +45,15 @@ class VerdictCount(Record):
     """The verdict; null where none is kept any more."""
     devices: int
     """How many devices."""
+
+
+class WithdrawnNight(Record):
+    """That a nightly does not count any more."""
+
+    at: Time
+    """When it was withdrawn."""
+    reason: str
+    """Why."""
 
 
 class NightlyHead(Record):
@@ -135,6 +147,8 @@ class NightlyFile(Compact, NightlyHead):
     """By tier, then what needs a person first."""
     left_out: tuple[NightlyLeftOut, ...]
     """Those that were not expected to report."""
+    withdrawn: Annotated[WithdrawnNight | None, Field(exclude_if=lambda found: found is None)] = None
+    """When and why it was withdrawn: it has no verdicts then. Absent where it counts."""
 
 
 @dataclass(frozen=True)
@@ -191,6 +205,7 @@ def board(
     verdicts: Verdicts,
     builds: Mapping[str, TorchBuild],
     pages: Mapping[str, Mapping[str, str]],
+    withdrawn: Sequence[NightlyFile] = (),
 ) -> Board:
     """The nights of all devices.
 
@@ -199,11 +214,16 @@ def board(
         verdicts: what the judge found.
         builds: the build of PyTorch of each nightly, where it is known.
         pages: the page of each run, from the top, by device and nightly.
+        withdrawn: nightlies that do not count any more; each has a hatched column.
 
     """
-    nightlies = last_nightlies(verdicts, NIGHTS_LISTED)
+    # One that was planned for a day to come would be the newest for as long.
+    past = {night.plan_id: night for night in withdrawn if night.planned_at <= verdicts.judged_at}
+    nightlies = [*last_nightlies(verdicts, NIGHTS_LISTED), *((key, night.planned_at) for key, night in past.items())]
+    nightlies = sorted(nightlies, key=itemgetter(1))[-NIGHTS_LISTED:]
     of_nightly = {plan_id: f"n/{folder_name(plan_id)}/index.html" for plan_id, _ in nightlies}
     grid = with_marks(night_grid(nightlies, builds), verdicts.devices, of_nightly)
+    grid = replace(grid, withdrawn={key: _why(night) for key, night in past.items() if key in of_nightly})
     judged = {item.device: item for item in verdicts.devices}
     rows = tuple(
         (device.name, grid.row(judged[device.name], {**of_nightly, **pages.get(device.name, {})}, device.bad_ranges))
@@ -214,7 +234,11 @@ def board(
 
 
 def nightly_pages(
-    maker: PageMaker, nightlies: Iterator[NightlyFile], plans: Sequence[Plan], drawn: Board
+    maker: PageMaker,
+    nightlies: Iterator[NightlyFile],
+    plans: Sequence[Plan],
+    drawn: Board,
+    withdrawn: Sequence[NightlyFile] = (),
 ) -> Iterator[File]:
     """A page for every nightly and the list of all, each with its file.
 
@@ -223,6 +247,7 @@ def nightly_pages(
         nightlies: the nightlies, oldest first.
         plans: the plan of each.
         drawn: the nights of all devices, for the list.
+        withdrawn: those that do not count any more, whose addresses stay.
 
     """
     words = {"tally": _tally, "facts_of": nightly_facts}
@@ -238,7 +263,13 @@ def nightly_pages(
         head = {name: getattr(night, name) for name in NightlyHead.model_fields}
         entries.append(NightlyEntry(**head, path=path, page=f"{_TOP}{page}"))
         newest.appendleft(night)
-    yield maker.show("n/index.html", "nightlies.html", board=drawn, nights=tuple(newest), total=len(plans), **words)
+    for night in withdrawn:
+        folder = folder_name(night.plan_id)
+        values = {"before": None, "after": None, "events": _EVENTS, "left_out": _left_out_looks}
+        yield maker.show(f"n/{folder}/index.html", "nightly.html", page=night, **values, **words)
+        yield api_file(f"nightlies/{folder}.json", night)
+    listed = {"nights": tuple(newest), "total": len(plans), "board": drawn, "withdrawn": withdrawn[::-1]}
+    yield maker.show("n/index.html", "nightlies.html", **listed, **words)
     yield api_file("nightlies.json", NightliesFile(page=f"{_TOP}n/index.html", nightlies=tuple(entries)))
 
 
@@ -256,32 +287,62 @@ def nightly_files(
         reported: by device and nightly, what was reported.
 
     """
-    judged = {(device.device, night.plan_id): night for device in verdicts.devices for night in device.history}
+    judged: dict[str, dict[str, Night]] = {}
+    for device in verdicts.devices:
+        for night in device.history:
+            judged.setdefault(night.plan_id, {})[device.device] = night
     devices = {item.device.name: item for item in registry}
     known: tuple[Plan, TorchBuild] | None = None
     for plan in plans:
         tonight = {name: reports[plan.id] for name, reports in reported.items() if plan.id in reports}
         build = build_of_nightly((item.request, item.torch) for item in tonight.values())
-        rows = [
-            _row(run, judged.get((run.device, plan.id)), tonight.get(run.device), registered=run.device in devices)
-            for run in plan.runs
-        ]
-        rows.sort(key=_rank(devices))
-        counts = Counter(row.verdict for row in sorted(rows, key=_severity))
-        yield NightlyFile(
-            plan_id=plan.id,
-            planned_at=plan.created_at,
-            event=plan.trigger.event,
-            url=web_address(plan.trigger.url),
-            torch=one_line(build.version, 60) if build else None,
-            commit=build.git_version if build else None,
-            verdicts=tuple(VerdictCount(verdict=verdict, devices=count) for verdict, count in counts.items()),
-            page=f"../{_TOP}n/{folder_name(plan.id)}/index.html",
-            since=_since(build, known),
-            devices=tuple(rows),
-            left_out=_left_out(plan, devices),
-        )
+        found = _nightly(plan, build, devices, tonight, judged.get(plan.id, {}))
+        yield found.model_copy(update={"since": _since(build, known)})
         known = (plan, build) if build is not None else known
+
+
+def withdrawn_nightlies(
+    registry: Sequence[RegisteredDevice],
+    withdrawn: Sequence[Withdrawn],
+    reported: Mapping[str, Mapping[str, NightReport]],
+) -> Iterator[NightlyFile]:
+    """What was reported on nightlies that do not count any more, oldest first; as :func:`nightly_files`."""
+    devices = {item.device.name: item for item in registry}
+    for item in withdrawn:
+        tonight = {name: reports[item.plan.id] for name, reports in reported.items() if item.plan.id in reports}
+        build = build_of_nightly((one.request, one.torch) for one in tonight.values())
+        note = WithdrawnNight(at=item.at, reason=one_line(item.reason))
+        found = _nightly(item.plan, build, devices, tonight, {})
+        yield found.model_copy(update={"verdicts": (), "withdrawn": note})
+
+
+def _nightly(
+    plan: Plan,
+    build: TorchBuild | None,
+    devices: Mapping[str, RegisteredDevice],
+    tonight: Mapping[str, NightReport],
+    judged: Mapping[str, Night],
+) -> NightlyFile:
+    """What became of every device on a nightly; what was new in its PyTorch is left open."""
+    rows = [
+        _row(run, judged.get(run.device), tonight.get(run.device), registered=run.device in devices)
+        for run in plan.runs
+    ]
+    rows.sort(key=_rank(devices))
+    counts = Counter(row.verdict for row in sorted(rows, key=_severity))
+    return NightlyFile(
+        plan_id=plan.id,
+        planned_at=plan.created_at,
+        event=plan.trigger.event,
+        url=web_address(plan.trigger.url),
+        torch=one_line(build.version, 60) if build else None,
+        commit=build.git_version if build else None,
+        verdicts=tuple(VerdictCount(verdict=verdict, devices=count) for verdict, count in counts.items()),
+        page=f"../{_TOP}n/{folder_name(plan.id)}/index.html",
+        since=None,
+        devices=tuple(rows),
+        left_out=_left_out(plan, devices),
+    )
 
 
 def nightly_facts(night: NightlyFile) -> tuple[Fact, ...]:
@@ -293,11 +354,18 @@ def nightly_facts(night: NightlyFile) -> tuple[Fact, ...]:
         Fact("PyTorch", night.torch, code=True),
         Fact("commit", commit[:12], pytorch_commit(commit), code=True, whole=commit),
     ]
+    if night.withdrawn is not None:
+        return tuple(facts)
     if since is None:
         return (*facts, Fact("new commits", "unknown: no earlier nightly says its commit"))
     before = one_line(since.plan_id, 60)
     span = f"{since.commit[:7]}...{commit[:7]}" if since.address else "none"
     return (*facts, Fact("new commits", f"{span} since nightly {before}", since.address))
+
+
+def _why(night: NightlyFile) -> str:
+    reason = night.withdrawn.reason if night.withdrawn else ""
+    return f"{night.planned_at:%a} {short_day(night.planned_at)}: withdrawn ({one_line(reason, 120)})"
 
 
 def _tally(count: VerdictCount) -> Status:

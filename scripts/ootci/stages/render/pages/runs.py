@@ -10,7 +10,7 @@ from itertools import pairwise
 from ootci.history.base import as_planned, base_of, concerns
 from ootci.history.compare import changes_between
 from ootci.history.gc import TEXTS_NIGHTS
-from ootci.history.reader import HistoryReader
+from ootci.history.reader import HistoryReader, Withdrawn
 from ootci.history.stored import StoredRun
 from ootci.model.device import Device
 from ootci.model.plan import Plan
@@ -119,6 +119,7 @@ class RunPages:
             "view": view,
             "against": against_it,
             "files": run_files(run),
+            "withdrawn": None,
             "judged": self._judged.get(page.run.id) if page.latest else None,
             "before": self._before.get(page.run.id),
             "after": self._after.get(page.run.id),
@@ -157,3 +158,27 @@ def _judged(shown: DevicePage) -> Iterator[tuple[str, Judged]]:
             whole = shown if night.run_id == shown.verdict.run_id else None
             since = broken_since if night.verdict in BROKEN else None
             yield night.run_id, Judged(VERDICTS[night.verdict], since, whole)
+
+
+def withdrawn_files(
+    maker: PageMaker, history: HistoryReader, device: Device, pages: Sequence[RunPage], nights: Mapping[str, Withdrawn]
+) -> Iterator[File]:
+    """A page and a file of every attempt on a nightly that does not count any more: their addresses stay."""
+    for page in pages:
+        night = nights[page.run.plan_id]
+        yield f"{API}/{run_path(page.run)}", run_file(page.stored, night.plan)
+        run = history.whole(page.stored, passed_of=())
+        yield maker.show(
+            page.path,
+            "run.html",
+            device=Named(device.name, device.display_name),
+            page=page,
+            view=run_view(run, page.stored, night.plan, ()),
+            against=None,
+            files=run_files(run),
+            withdrawn=night,
+            judged=None,
+            before=None,
+            after=None,
+            latest=False,
+        )

@@ -34,6 +34,11 @@ def workflow_file() -> Path:
     return _resource("on-push.yml", "workflows/on-push.yml")
 
 
+def reference_device_file() -> Path:
+    """The device file of the reference device; its plugin is in the folder beside it."""
+    return _resource("plugins/openreg.yaml", "devices/openreg.yaml")
+
+
 def _resource(installed: str, checkout: str) -> Path:
     # The wheel puts data/ inside the package; a checkout has none there, not even when it is installed as editable.
     return _INSTALLED / installed if _INSTALLED.is_dir() else _CHECKOUT / checkout

@@ -80,6 +80,7 @@ DEVICE = {
 PLUGIN = {"new": "plugin_new:new"}
 COMMANDS = {
     "nightly": "nightly:nightly",
+    "demo": "nightly:demo",
     "plan": "plan:plan_command",
     "torch": LazyGroup(name="torch", lazy=TORCH, help="Build torch from source."),
     "build": "build:build_command",

@@ -1,7 +1,8 @@
-"""``ootci nightly``, ``device run`` and ``external``: nightlies on this machine, and reports from elsewhere."""
+"""``ootci nightly``, ``demo``, ``device run`` and ``external``: nightlies here, and reports from elsewhere."""
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,6 +25,7 @@ from ootci.model.plan import Plan
 from ootci.model.record import read
 from ootci.model.run import Run
 from ootci.model.verdict import DeviceVerdict, Verdicts
+from ootci.resources import reference_device_file
 from ootci.stages.render.pages.findings import FindingsFile
 from ootci.stages.render.pages.published import API
 
@@ -70,6 +72,30 @@ def device_run(
     """
     if python is not None and torch:
         raise BadOption("--python tests the torch that is there", where=f"--torch {torch}", fix="leave one of them out")
+    _run_file(file, python, torch, suites, output_format, folders)
+
+
+@click.command(short_help="Try it: run every stage for the reference device.")
+@torch_option
+@suites_option
+@format_option
+@folder_options("work", "history", "site")
+def demo(torch: str | None, suites: Path, output_format: str, folders: Folders) -> None:
+    """Build and test the reference device, an accelerator simulated on the CPU, and render its dashboard.
+
+    Its sources come with the tool, so no checkout is needed; they are copied to the work folder. Needs git, a C++20
+    compiler, CMake and Ninja; `ootci doctor` lists what is missing.
+    """
+    source, place = reference_device_file(), folders.work / "demo"
+    ignored = shutil.ignore_patterns("build", "*.egg-info", "__pycache__")
+    shutil.copytree(source.with_suffix(""), place / source.stem, dirs_exist_ok=True, ignore=ignored)
+    shutil.copy2(source, place)
+    _run_file(place / source.name, None, torch, suites, output_format, folders)
+
+
+def _run_file(
+    file: Path, python: str | None, torch: str | None, suites: Path, output_format: str, folders: Folders
+) -> None:
     device = load_device(file).device
     # Beside the other devices its page stands among theirs; a file of its own is a registry of its own.
     among = file.parent.resolve() == DEFAULT_FOLDER.resolve()

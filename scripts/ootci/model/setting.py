@@ -75,6 +75,12 @@ SETTINGS = (
         "Where this repository's deep tests find torch: a folder of wheels or a package index.",
     ),
     Setting(
+        "OOTCI_PUBLISH",
+        Kind.VARIABLE,
+        "a release is on GitHub only",
+        "`pypi` publishes each release on the package index, whose trusted publisher the workflow has to be.",
+    ),
+    Setting(
         "<DEVICE>_..._USERNAME",
         Kind.SECRET,
         "the image is pulled without a login",
@@ -93,6 +99,7 @@ SETTINGS = (
         "Lets a job push the history, write issues or make a release, where its `permissions` allow it.",
     ),
     Setting("github-pages", Kind.ENVIRONMENT, "made by GitHub Pages", "Deployment of the dashboard."),
+    Setting("pypi", Kind.ENVIRONMENT, "made without protection", "Publishing on the package index."),
     Setting("release", Kind.ENVIRONMENT, "made without protection", "Releases; its reviewers approve each of them."),
     Setting("OOTCI_DEVICES", Kind.PROCESS, "`devices`", "Folder of device files, or one device file."),
     Setting("OOTCI_IMAGE", Kind.PROCESS, "no container", "Image of the job's container, kept with the run."),

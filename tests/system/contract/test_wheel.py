@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from commands import Ran, run_command
+from commands import OFFLINE, Ran, run_command
 from drawn import deep
 
 from ootci import __version__
@@ -152,6 +152,16 @@ def test_the_wheel_works_on_every_python_that_it_is_for(installed: Installed, ve
     assert run_command([ootci, "--version"], tmp_path).out == f"ootci, version {__version__}\n"
     shown = run_command([ootci, "device", "preview", str(device_file)], tmp_path)
     assert (shown.code, (tmp_path / "preview" / "index.html").is_file()) == (0, True), shown.err
+
+
+def test_the_installed_tool_brings_the_reference_device(installed: Installed, tmp_path: Path) -> None:
+    """As far as `ootci demo` comes without torch: the plan is made of the file that came with the tool."""
+    ootci = str(installed.environment / "bin" / "ootci")
+    ran = run_command([ootci, "demo"], tmp_path, OFFLINE)
+    assert ran.code != 0
+    assert (tmp_path / ".ootci" / "demo" / "openreg" / "pyproject.toml").is_file(), ran.err
+    checked = run_command([ootci, "device", "check", ".ootci/demo/openreg.yaml"], tmp_path)
+    assert checked.code == 0, checked.out + checked.err
 
 
 def test_the_installed_tool_reports_in_an_empty_folder_what_is_missing_there(installed: Installed) -> None:

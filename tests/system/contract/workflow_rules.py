@@ -13,6 +13,7 @@ LEVELS = ("none", "read", "write")
 NOT_THE_TOOL = {
     "Install what ootci needs": "there is no tool to call before it is installed",
     "Put ootci on PATH": "neither is there before it is found",
+    "Leave out what the index does not take": "nothing of ours is checked out where a package is published",
 }
 """Steps whose `run:` calls neither `ootci` nor what is in `.ci`, by name, and why."""
 
@@ -198,7 +199,7 @@ def asks_for_what_it_needs(files: Files) -> Iterator[str]:
 
 
 def identifies_itself_only_where_asked(files: Files) -> Iterator[str]:
-    """A job can say who it is (`id-token: write`) only where it deploys pages, attests, or reports to the relay.
+    """A job can say who it is (`id-token: write`) only where it deploys pages, attests, publishes, or reports.
 
     One that calls a workflow may grant it what a job there asks for.
     """
@@ -368,6 +369,7 @@ _NEEDED = (
     (_ALERT, "issues", ("write",)),
     (_ANSWER, "pull-requests", ("write",)),
     (_ANSWER, "actions", ("read", "write")),
+    (r"^pypa/gh-action-pypi-publish@", "id-token", ("write",)),
     (r"^actions/deploy-pages@", "pages", ("write",)),
     (r"^actions/deploy-pages@", "id-token", ("write",)),
     (r"^ootci relay report\b", "id-token", ("write",)),

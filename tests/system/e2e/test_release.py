@@ -13,8 +13,10 @@ from e2e.act_runner import Repository, run_workflow
 
 from ootci import __version__
 
-TAG = f"v{__version__}"
-NOTES = f"## {__version__} - 2026-11-22\n\n- What is new in it.\n"
+VERSION = "98.7.6rc5"
+TAG = f"v{VERSION}"
+"""Another version than that of the sources: a release has the tag's."""
+NOTES = f"## {VERSION} - 2026-11-22\n\n- What is new in it.\n"
 
 
 def _release(repository: Repository, *arguments: str, path: Path | None = None) -> Ran:
@@ -44,10 +46,11 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("build", "v99.0.0"), f"the tag is v99.0.0 and the version is {__version__}"),
-        (("build", TAG), f'there is nothing under "## {__version__}"'),
-        (("publish",), f'the tag is "" and the version is {__version__}'),
-        (("publish", "v99.0.0"), f'the tag is "v99.0.0" and the version is {__version__}'),
+        (("build", "99"), 'the tag "99" is no version'),
+        (("build", "v1.2.3; id"), 'the tag "v1.2.3; id" is no version'),
+        (("build", TAG), f'there is nothing under "## {VERSION}"'),
+        (("publish",), 'dist/ has no wheel of the tag ""'),
+        (("publish", "v99.0.0"), 'dist/ has no wheel of the tag "v99.0.0"'),
         ((), 'it is not clear what to do: ""'),
     ],
 )
@@ -60,8 +63,8 @@ def test_what_does_not_fit_is_refused(repository: Repository, arguments: tuple[s
 
 def test_what_was_changed_after_it_was_built_is_not_published(repository: Repository, tmp_path: Path) -> None:
     dist = repository.checkout / "dist"
-    dist.mkdir()
-    wheel = dist / f"ootci-{__version__}-py3-none-any.whl"
+    dist.mkdir(exist_ok=True)
+    wheel = dist / f"ootci-{VERSION}-py3-none-any.whl"
     wheel.write_bytes(b"as built")
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
     (dist / "SHA256SUMS").write_text(f"{digest}  ./{wheel.name}\n", encoding="utf-8")
@@ -98,7 +101,8 @@ def test_a_rehearsal_builds_everything_and_publishes_nothing(tmp_path: Path) -> 
 
 @pytest.mark.act
 @pytest.mark.long
-def test_a_tag_is_built_attested_and_published(tmp_path: Path) -> None:
+@pytest.mark.parametrize("started", ["by a tag", "by hand"])
+def test_a_release_is_built_attested_and_published(tmp_path: Path, started: str) -> None:
     repository = _with_notes(Repository.copy(tmp_path, whole=True))
     repository.commit()
     gh = _gh(tmp_path / "bin")
@@ -106,19 +110,23 @@ def test_a_tag_is_built_attested_and_published(tmp_path: Path) -> None:
         repository,
         tmp_path / "run",
         workflow="release.yml",
-        event="push",
+        event="push" if started == "by a tag" else "workflow_dispatch",
         environment={"PATH": f"{gh}:{os.environ['PATH']}"},
         token="a-token",  # noqa: S106 - nobody's
-        payload={"ref": f"refs/tags/{TAG}"},
+        variables={"OOTCI_PUBLISH": "pypi"} if started == "by a tag" else {},
+        payload={"ref": f"refs/tags/{TAG}"} if started == "by a tag" else {"inputs": {"version": VERSION}},
     )
-    assert (run.exit_code, run.jobs) == (0, {"build": "success", "publish": "success"}), run.digest
+    jobs = {"build": "success", "publish": "success", **({"index": "success"} if started == "by a tag" else {})}
+    assert (run.exit_code, run.jobs) == (0, jobs), run.digest
     store = tmp_path / "run" / "store"
     assert (store / "artifacts" / "dist" / "NOTES.md").read_text(encoding="utf-8").strip() == "- What is new in it."
     attested = (store / "attested").read_text(encoding="utf-8").splitlines()
     assert sorted(line.split()[1] for line in attested) == [
-        f"dist/ootci-{__version__}-py3-none-any.whl",
-        f"dist/ootci-{__version__}.tar.gz",
+        f"dist/ootci-{VERSION}-py3-none-any.whl",
+        f"dist/ootci-{VERSION}.tar.gz",
     ]
     called = (gh / "called").read_text(encoding="utf-8").splitlines()[-1]
-    assert called.startswith(f"a-token release create {TAG} --verify-tag --title ootci {__version__} ")
-    assert f"dist/ootci-{__version__}-py3-none-any.whl" in called
+    made = "--verify-tag" if started == "by a tag" else f"--target {repository.sha}"
+    assert called.startswith(f"a-token release create {TAG} {made} --title ootci {VERSION} ")
+    assert (store / "published").exists() == (started == "by a tag")
+    assert f"dist/ootci-{VERSION}-py3-none-any.whl" in called

@@ -125,17 +125,16 @@ permissions: {{}}
 jobs:
   device:
     name: device
+    if: ${{{{ !fromJSON(inputs.job).credentials }}}}
     runs-on: ubuntu-latest
     timeout-minutes: ${{{{ inputs.minutes }}}}
     container:
       image: ${{{{ inputs.job }}}}
-      credentials:
-        ${{{{ insert }}}}: ${{{{ fromJSON(inputs.job && secrets.login || '{{}}') }}}}
     permissions:
       contents: read # to check out
     outputs:
       artifact: run
-    steps:
+    steps: &steps
       - name: Check out
         uses: {PIN}
         with:
@@ -155,6 +154,21 @@ jobs:
       - name: Upload
         if: always()
         uses: {UPLOAD}
+  device-private:
+    name: device
+    if: ${{{{ fromJSON(inputs.job).credentials }}}}
+    runs-on: ubuntu-latest
+    timeout-minutes: ${{{{ inputs.minutes }}}}
+    container:
+      image: ${{{{ inputs.job }}}}
+      credentials:
+        username: ${{{{ secrets.login || 'none' }}}}
+        password: ${{{{ secrets.login || 'none' }}}}
+    permissions:
+      contents: read # to check out
+    outputs:
+      artifact: run
+    steps: *steps
 """
 
 CHECKS = f"""\

@@ -35,7 +35,9 @@ SECRETS = {
     "BOTH_REGISTRY_PASSWORD": "p4",
 }
 VARIABLES = {"VARIABLE_REGISTRY_USERNAME": "you"}
-WANTED: dict[tuple[str, str], dict[str, str]] = {
+WANTED: dict[tuple[str, str], dict[str, str | None]] = {
+    # The pull fails, and its message names the user.
+    ("device", "forgotten"): {"username": "not-given", "password": "not-given"},
     ("device", "private"): {"username": "me", "password": SECRETS["PRIVATE_REGISTRY_PASSWORD"]},
     ("device", "variable"): {"username": "you", "password": "p2"},
     ("build", "builder"): {"username": "him", "password": "p3"},
@@ -67,19 +69,29 @@ def test_a_nightly_hands_each_device_the_secrets_that_its_file_names(ootci: Tool
     )
     pairs = [dict(zip(handed, given[at : at + 2], strict=True)) for at in range(0, len(given), 2)]
 
-    places = {name: FILES["workflows/device.yml"].jobs[name]["container"] for name in ("build", "device")}
-    asked = [(job, entry, pair) for job in places for entry, pair in zip(entries, pairs, strict=True)]
+    jobs = FILES["workflows/device.yml"].jobs
+    asked = [
+        (name, entry, {"inputs": {"job": json.dumps(entry)}, "needs": {}, "secrets": pair, "github": {"event": {}}})
+        for name in ("build", "build-private", "device", "device-private")
+        for entry, pair in zip(entries, pairs, strict=True)
+    ]
+    runs = _evaluate([(jobs[name]["if"].replace("!cancelled()", "true"), contexts) for name, *_, contexts in asked])
+    running = [one for one, does in zip(asked, runs, strict=True) if does]
+    keys = ("username", "password")
     pulled = _evaluate(
         [
-            (
-                places[job]["credentials"]["${{ insert }}"],
-                {"inputs": {"job": json.dumps(entry)}, "needs": {}, "secrets": pair},
-            )
-            for job, entry, pair in asked
+            (jobs[name]["container"].get("credentials", {}).get(key, "${{ null }}"), contexts)
+            for name, *_, contexts in running
+            for key in keys
         ]
     )
-    found = {(job, entry["device"]): what for (job, entry, _), what in zip(asked, pulled, strict=True)}
-    assert found == {key: WANTED.get(key, {}) for key in found}
+    found = {
+        (name.removesuffix("-private"), entry["device"]): dict(zip(keys, pulled[2 * at : 2 * at + 2], strict=True))
+        for at, (name, entry, *_) in enumerate(running)
+    }
+    assert len(found) == len(running)
+    assert {device for job, device in found if job == "device"} == DEVICES.keys()
+    assert found == {key: WANTED.get(key, dict.fromkeys(keys)) for key in found}
     assert WANTED.keys() <= found.keys()
 
 

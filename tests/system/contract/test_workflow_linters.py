@@ -15,8 +15,6 @@ ROOT = Path(__file__).parents[3]
 
 NOT_KNOWN_YET = (
     (r'property "workflow_(repository|sha)" is not defined', "`job.workflow_...` is newer than this actionlint"),
-    (r'unexpected key "\$\{\{ insert \}\}" for "credentials"', "GitHub's parser knows `insert`; see device.yml"),
-    (r'both "username" and "password" must be specified in "credentials"', "they are put in by `insert`"),
     (r'property "result" is not defined in object type \{outputs:', "GitHub documents `jobs.<job_id>.result`"),
 )
 """What actionlint says without reason, and why."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contract.good_workflows import ANSWERED, CI, DEVICE, DOWNLOAD, NIGHTLY, PIN, PROPOSED, SETUP, UPLOAD
 
 HANDED = "    secrets:\n      login: ${{ secrets[matrix.login] }}\n"
-INSERTED = "        ${{ insert }}: ${{ fromJSON(inputs.job && secrets.login || '{}') }}\n"
+LOGS_IN = "        password: ${{ secrets.login || 'none' }}\n"
 AT_HOME = "        if: needs.plan.outputs.home == 'yes'\n"
 
 MISTAKES: tuple[tuple[str, str, str, str], ...] = (
@@ -79,11 +79,18 @@ MISTAKES: tuple[tuple[str, str, str, str], ...] = (
     ("gives_tokens_to_one_step", DEVICE, "    permissions:", "    env: {A: '${{ secrets.login }}'}\n    permissions:"),
     ("gives_vendor_code_nothing", DEVICE, "    permissions:", "    env: {A: '${{ secrets.login }}'}\n    permissions:"),
     ("gives_vendor_code_nothing", DEVICE, "inputs.job }}\n", "inputs.job }}\n      env: {A: '${{ secrets.login }}'}\n"),
-    ("pulls_public_images_too", DEVICE, INSERTED, "        username: me\n        password: ${{ secrets.login }}\n"),
-    ("pulls_public_images_too", DEVICE, f"\n{INSERTED}", " ${{ fromJSON(inputs.job && secrets.login || '{}') }}\n"),
-    ("pulls_public_images_too", DEVICE, "secrets.login || '{}'", "secrets.login || 'null'"),
-    ("pulls_public_images_too", DEVICE, "inputs.job && secrets.login || '{}'", "secrets.login"),
-    ("hands_on_what_it_was_given", DEVICE, "secrets.login ||", "secrets[inputs.job] ||"),
+    ("pulls_public_images_too", DEVICE, "  device-private:", "  other:"),
+    ("pulls_public_images_too", DEVICE, "    if: ${{ !fromJSON(inputs.job).credentials }}\n", ""),
+    ("pulls_public_images_too", DEVICE, "    if: ${{ fromJSON(inputs.job).credentials }}\n", ""),
+    ("pulls_public_images_too", DEVICE, "    steps: *steps\n", "    steps: []\n"),
+    ("pulls_public_images_too", DEVICE, LOGS_IN, LOGS_IN.replace(" || 'none'", "")),
+    ("pulls_public_images_too", DEVICE, LOGS_IN, LOGS_IN.replace("'none'", "''")),
+    (
+        "hands_on_what_it_was_given",
+        DEVICE,
+        "steps: *steps",
+        "steps: *steps\n    env: {A: '${{ secrets[inputs.job] }}'}",
+    ),
     ("gives_no_secret_to_proposals", NIGHTLY, "on:\n", "on:\n  repository_dispatch:\n"),
     ("gives_no_secret_to_proposals", NIGHTLY, "on:\n", "on:\n  pull_request:\n"),
     ("is_safe_for_forks", CI, "pull_request:", "pull_request_target:"),

@@ -23,15 +23,24 @@ def gives_tokens_to_one_step(files: Files) -> Iterator[str]:
 
 
 def pulls_public_images_too(files: Files) -> Iterator[str]:
-    """A container's credentials are put in by `insert`, and may be none: GitHub refuses those that are empty."""
+    """A job whose container has credentials has a twin for images that need none: GitHub refuses empty credentials."""
     for file in files.values():
         for name, job in file.jobs.items():
             credentials = _credentials(job)
             if credentials is None:
                 continue
-            inserted = credentials.get("${{ insert }}") if isinstance(credentials, dict) else None
-            if inserted is None or len(credentials) > 1 or not re.fullmatch(_MAYBE_NONE, " ".join(inserted.split())):
-                yield f"{file.path}: job {name} cannot pull an image that needs no credentials"
+            twin = file.jobs.get(name.removesuffix("-private"), {})
+            same = _without_credentials(twin) == _without_credentials(job) and twin.get("if") != job.get("if")
+            if _credentials(twin) is not None or not same:
+                yield f"{file.path}: job {name} has no twin that pulls an image without credentials"
+            if not isinstance(credentials, dict) or not all(map(_NEVER_EMPTY.fullmatch, credentials.values())):
+                yield f"{file.path}: job {name} may have empty credentials"
+
+
+def _without_credentials(job: Mapped) -> Mapped:
+    condition = re.sub(r"!(fromJSON\((?:[^()]|\([^()]*\))*\)[\w.]*\.credentials)", r"\1", str(job.get("if")))
+    container = {key: value for key, value in job.get("container", {}).items() if key != "credentials"}
+    return {**job, "if": condition, "container": container}
 
 
 def hands_on_what_it_was_given(files: Files) -> Iterator[str]:
@@ -52,7 +61,7 @@ def gives_no_secret_to_proposals(files: Files) -> Iterator[str]:
                 yield f"{file.path}: job {name} hands on secrets on {', '.join(sorted(strangers))}"
 
 
-_MAYBE_NONE = r"\$\{\{ fromJSON\(.* && secrets\..* \|\| '\{\}'\) \}\}"
+_NEVER_EMPTY = re.compile(r"\$\{\{ secrets\.[\w-]+ \|\| '[\w-]+' \}\}")
 
 
 def _credentials(job: Mapped) -> Mapped | str | None:

@@ -13,6 +13,8 @@ import click
 from ootci.adapters.terminal import clean, echo, one_line
 from ootci.errors import OotciError
 
+CALLER = "caller/"
+"""Where device.yml checks out the repository that calls it: an error names the caller's own path."""
 _PLACE = re.compile(r"(?P<file>[^\s:]+\.ya?ml)(?::(?P<line>[0-9]+))?")
 """Where an error of a file is, as errors say it: ``devices/x.yaml:12``."""
 
@@ -27,6 +29,15 @@ def show_warning(subject: str, error: OotciError) -> None:
     _show("warning", "yellow", error, subject)
 
 
+def show_notice(head: str, text: str) -> None:
+    """Print what is no error but must not be overlooked, on stderr."""
+    text = one_line(text)
+    echo(f"{head}: {text}", err=True)
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        echo("", err=True, head=f"::notice title={_property(head)}::{_data(text)}")
+        _summarise(head, text)
+
+
 def _show(level: str, colour: str, error: OotciError, subject: str = "") -> None:
     """Say it to people, and under GitHub Actions to the runner.
 
@@ -34,10 +45,12 @@ def _show(level: str, colour: str, error: OotciError, subject: str = "") -> None
     """
     about = f"{one_line(subject)}: " if subject else ""
     what, where, fix = map(one_line, (error.what, error.where, error.fix))
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        where = where.removeprefix(CALLER)
     head = click.style(f"{level} {error.id}", fg=colour, bold=True)
     echo(f": {about}{what}\n  where: {where}\n  what to do: {fix}", err=True, head=head)
     if os.environ.get("GITHUB_ACTIONS") == "true":
-        place = _PLACE.fullmatch(error.where)
+        place = _PLACE.fullmatch(where)
         found = {key: value for key, value in place.groupdict().items() if value} if place else {}
         properties = ",".join(f"{key}={_property(value)}" for key, value in {**found, "title": error.id}.items())
         at = "" if found else f" ({where})"

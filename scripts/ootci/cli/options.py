@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +15,8 @@ from ootci.flows.context import Folders
 from ootci.model.device import DEFAULT_FOLDER
 from ootci.resources import suites_folder as shipped_suites
 
+CALLER = "caller"
+"""Folder in which device.yml checks out the repository that calls it."""
 F = TypeVar("F", bound=Callable[..., Any])
 
 _FOLDERS = {
@@ -31,6 +34,8 @@ def folder_options(*names: str) -> Callable[[F], F]:
         @functools.wraps(command)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
             chosen = {name: Path(kwargs.pop(name, default)) for name, (default, _) in _FOLDERS.items()}
+            if os.environ.get("GITHUB_ACTIONS") == "true" and chosen["devices"].parts[:1] == (CALLER,):
+                _require_callers_file(chosen["devices"])
             # Device files keep the path as it was given, because errors name it; the rest must survive a change of cwd.
             resolved = {name: path if name == "devices" else path.resolve() for name, path in chosen.items()}
             return command(*args, folders=Folders(**resolved), **kwargs)
@@ -47,6 +52,24 @@ def folder_options(*names: str) -> Callable[[F], F]:
         return result  # type: ignore[no-any-return]
 
     return decorate
+
+
+def _require_callers_file(path: Path) -> None:
+    """Refuse a device file that the caller of device.yml does not have, in words of its inputs.
+
+    Raises:
+        BadOption: none is named, it is not there, or it is outside the caller's repository.
+
+    """
+    name = "/".join(path.parts[1:])
+    fix = "give `device-file` the path of your device file, relative to your repository"
+    if not name:
+        what = "neither a device file nor a device is named"
+        raise BadOption(what, where="the inputs `device-file` and `device`", fix=fix)
+    if not path.resolve().is_relative_to(Path(CALLER).resolve()):
+        raise BadOption("the device file is not in your repository", where=f"device-file: {name}", fix=fix)
+    if not path.is_file():
+        raise BadOption("there is no such file in your repository", where=f"device-file: {name}", fix=fix)
 
 
 format_option = click.option(

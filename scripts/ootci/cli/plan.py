@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from ootci.adapters.annotation import show_notice
 from ootci.adapters.folder_lock import locked
 from ootci.adapters.terminal import Progress
 from ootci.cli.options import device_option, folder_options, format_option, payload_option, torch_option
@@ -19,7 +20,7 @@ from ootci.flows.proposal import proposed
 from ootci.flows.shares import remembered
 from ootci.history.durations import measured
 from ootci.history.store import History
-from ootci.model.device import Container, Device, RegisteredDevice, find_device
+from ootci.model.device import BuildRunner, Container, Device, RegisteredDevice, Runner, find_device
 from ootci.model.durations import Durations
 from ootci.model.plan import Plan
 from ootci.model.record import write
@@ -73,8 +74,12 @@ def plan_command(
         raise BadOption("a pull request is tested when it changes", where="--if-due", fix="leave out one of the two")
     registry = folders.registry()
     if folders.devices.is_file() and not any(chosen) and not pull_request:
-        # Who names one file asks for its device, paused and due another day or not; a delivery asks the file.
-        chosen = (registry[0].device.name,)
+        # Who names one file asks for its device, due another day or not; a delivery asks the file.
+        device = registry[0].device
+        if device.paused is None:
+            chosen = (device.name,)
+        else:
+            show_notice("not run", f"{device.name} is paused: {device.paused.reason}")
     with locked(folders.work):
         try:
             result = make_plan(
@@ -133,14 +138,20 @@ def _job(device: Device) -> dict[str, object]:
     runner = device.runner
     return {
         "device": device.name,
-        "runner": list(runner.labels),
-        "python": device.python or "",
+        "runner": _runs_on(runner),
+        "python": "system" if runner.system_python else device.python or "",
         "timeout-minutes": device.limits.job_minutes,
         "container": _container(runner.container),
         "credentials": device.credentials and device.credentials.model_dump(),  # names, not values
         "build": _build_job(device),
         "shares": [{"index": index, "count": runner.shares} for index in range(1, runner.shares + 1)],
     }
+
+
+def _runs_on(runner: Runner | BuildRunner) -> object:
+    """Source: GitHub's documentation, "Workflow syntax for GitHub Actions", ``jobs.<job_id>.runs-on``."""
+    labels = list(runner.labels)
+    return {"group": runner.group, "labels": labels} if runner.group else labels
 
 
 def _container(container: Container | None) -> dict[str, object]:
@@ -162,4 +173,4 @@ def _build_job(device: Device) -> dict[str, object] | None:
     if device.plugin.package is not None or (chosen is None and device.runner.shares == 1):
         return None
     place = chosen or device.runner
-    return {"runner": list(place.labels), "container": _container(place.container)}
+    return {"runner": _runs_on(place), "container": _container(place.container)}

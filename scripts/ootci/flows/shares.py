@@ -85,7 +85,7 @@ KEPT = ("build.json", "env.json", "events.jsonl")
 def take_shares(downloaded: Path, workspace: Workspace, device: str) -> tuple[Shard, ...]:
     """Put the shares that other machines ran where `collect` looks for them.
 
-    Each is an artifact, in a folder whose name ends with the share and the attempt, such as ``share-dev-2-of-3-1``; of
+    Each is an artifact, in a folder whose name ends with the share and the attempt, such as ``share-dev=2-of-3-1``; of
     each share the newest attempt is taken. The run's build is that of the first share whose build did not pass, because
     there is no run without it, else that of the first.
 
@@ -99,7 +99,7 @@ def take_shares(downloaded: Path, workspace: Workspace, device: str) -> tuple[Sh
     """
     newest: dict[Shard, tuple[int, Path]] = {}
     for path in downloaded.glob("share-*"):
-        if match := re.search(r"-([1-9]\d{0,2})-of-([1-9]\d{0,2})-(\d{1,9})$", path.name):
+        if match := re.search(r"=([1-9]\d{0,2})-of-([1-9]\d{0,2})-(\d{1,9})$", path.name):
             shard = Shard(int(match[1]), int(match[2]))
             newest[shard] = max(newest.get(shard, (0, path)), (int(match[3]), path))
     folder = workspace.run(device)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,17 +11,29 @@ from contract.workflow_file import read_files
 from contract.workflow_linters import are_there, evaluate
 from e2e.conftest import missing
 
-DEVICE = read_files(Path(__file__).parents[3] / ".github")["workflows/device.yml"]
+FILES = read_files(Path(__file__).parents[3] / ".github")
+DEVICE = FILES["workflows/device.yml"]
 
 
-@pytest.mark.parametrize("job", ["build", "device"])
+@pytest.mark.parametrize("job", ["build", "build-private", "device", "device-private"])
 def test_the_device_file_decides_and_else_the_caller(job: str) -> None:
     if not are_there():
         missing("npm or the linters from there", "install npm, and call `make test`")
     (set_up,) = (step for step in DEVICE.jobs[job]["steps"] if str(step.get("uses")).endswith("/setup-ootci"))
     text = set_up["with"]["python-version"].removeprefix("${{").removesuffix("}}")
-    entries = [json.dumps({"python": python}) for python in ("3.13", "")]
+    entries = [json.dumps({"python": python}) for python in ("3.13", "", "system")]
     given = [(text, {"inputs": {"job": entry, "python-version": "3.11"}, "needs": {}}) for entry in entries]
     planned = {"plan": {"outputs": {"job": entries[0]}}}
     given.append((text, {"inputs": {"job": "", "python-version": "3.11"}, "needs": planned}))
-    assert evaluate(given) == ["3.13", "3.11", "3.13"]
+    assert evaluate(given) == ["3.13", "3.11", "system", "3.13"]
+
+
+@pytest.mark.parametrize(("wanted", "sets_up"), [("3.11", True), ("system", False)])
+def test_githubs_python_is_not_installed_where_there_is_none(wanted: str, sets_up: bool) -> None:
+    if not are_there():
+        missing("npm or the linters from there", "install npm, and call `make test`")
+    steps = list(FILES["actions/setup-ootci/action.yml"].steps)
+    (step,) = (step for step in steps if "setup-python" in str(step.get("uses")))
+    assert evaluate([(step["if"], {"inputs": {"python-version": wanted}})]) == [sets_up]
+    # `python` is setup-python's; a system may have `python3` only.
+    assert not any(re.search(r"^python\b", str(step.get("run")), re.M) for step in steps)

@@ -138,11 +138,11 @@ def test_built_once_elsewhere_the_tests_are_shared_out_on_the_vendors_machine_an
     assert {path.name for path in artifacts.iterdir()} == {
         f"plan-{DEVICE}-1",
         f"built-{DEVICE}-1",
-        f"share-{DEVICE}-1-of-2-1",
-        f"share-{DEVICE}-2-of-2-1",
+        f"share-{DEVICE}=1-of-2-1",
+        f"share-{DEVICE}=2-of-2-1",
         f"run-{DEVICE}-1",
     }
-    share = artifacts / f"share-{DEVICE}-2-of-2-1"
+    share = artifacts / f"share-{DEVICE}=2-of-2-1"
     uploaded = {path.name for path in (share / "shards" / "2-of-2").iterdir()}
     assert uploaded == {"build.json", "env.json", "events.jsonl", "seconds.json", "logs"}
     handed = json.loads((artifacts / f"built-{DEVICE}-1" / "handover.json").read_text(encoding="utf-8"))

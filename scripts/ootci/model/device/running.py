@@ -39,6 +39,8 @@ class BuildRunner(Record):
 
     labels: Annotated[tuple[Label, ...], Field(min_length=1)]
     """Runner labels (`runs-on`). It needs no device, but the processor and the Python of the device's machine."""
+    group: Text | None = None
+    """Group of runners among which the labels choose; none when absent."""
     container: Container | None = None
     """Container on that machine; none when absent."""
 
@@ -48,8 +50,13 @@ class Runner(Record):
 
     labels: Annotated[tuple[Label, ...], Field(min_length=1)] = ("ubuntu-latest",)
     """Runner labels (`runs-on`)."""
+    group: Text | None = None
+    """Group of runners of an organization among which the labels choose; any group when absent."""
     container: Container | None = None
     """Container on that machine; none when absent."""
+    system_python: bool = False
+    """Whether the job uses the python3 of the machine or image (3.10 or later, with venv and pip); else GitHub's
+    actions/setup-python installs one, which has builds for Ubuntu only."""
     shares: Annotated[int, Field(ge=1, le=64)] = 1
     """So many jobs run the tests at once, each a share that takes about as long; each needs a machine. The plugin is
     built once for all of them."""

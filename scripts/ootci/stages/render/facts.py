@@ -128,7 +128,8 @@ def device_facts(device: Device) -> tuple[Fact, ...]:
 def _place(device: Device) -> tuple[Fact | None, ...]:
     if device.external is not None:
         return (_address("run elsewhere", device.external.run),)
-    return (Fact("runner", ", ".join(device.runner.labels), code=True),)
+    group = _optional("runner group", device.runner.group)
+    return (Fact("runner", ", ".join(device.runner.labels), code=True), group)
 
 
 def _taken_from(run: Run) -> tuple[Fact | None, ...]:

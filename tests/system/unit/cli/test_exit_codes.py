@@ -123,7 +123,6 @@ def test_a_devices_machine_is_told_to_github_as_its_file_says(ootci: Tool, folde
         "build: {runner: {labels: [large]}}\n"
         "cadence: weekly\n"
         "python: '3.12'\n"
-        "paused: {reason: Its machine is being moved.}\n"
     )
     (other / "card.yaml").write_text(text, encoding="utf-8")
     ran = ootci("plan", "--github-output", "output", cwd=folder, env={**OFFLINE, "OOTCI_DEVICES": "other/card.yaml"})
@@ -145,6 +144,30 @@ def test_a_devices_machine_is_told_to_github_as_its_file_says(ootci: Tool, folde
             "shares": [{"index": index, "count": 3} for index in (1, 2, 3)],
         }
     ]
+
+
+@pytest.mark.parametrize("group", ["", "group: our cards, "])
+def test_a_runner_may_be_of_a_group_and_bring_its_own_python(ootci: Tool, folder: Path, group: str) -> None:
+    runner = f"{{{group}labels: [card], system_python: true}}"
+    (folder / "card.yaml").write_text(f"{DEVICE_YAML.format(name='card')}runner: {runner}\n", encoding="utf-8")
+    ran = ootci("plan", "--github-output", "output", cwd=folder, env={**OFFLINE, "OOTCI_DEVICES": "card.yaml"})
+    assert ran.code == 0, ran.err
+    lines = dict(line.split("=", 1) for line in (folder / "output").read_text(encoding="utf-8").splitlines())
+    job = json.loads(lines["job"])
+    wanted = {"group": "our cards", "labels": ["card"]} if group else ["card"]
+    assert (job["runner"], job["python"]) == (wanted, "system")
+
+
+def test_a_file_alone_that_is_paused_is_not_run_and_the_run_says_so(ootci: Tool, folder: Path) -> None:
+    text = f"{DEVICE_YAML.format(name='card')}paused: {{reason: Its machine is being moved.}}\n"
+    (folder / "card.yaml").write_text(text, encoding="utf-8")
+    environment = {**OFFLINE, "OOTCI_DEVICES": "card.yaml", "GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": "summary"}
+    ran = ootci("plan", "--github-output", "output", cwd=folder, env=environment)
+    assert (ran.code, ran.out) == (0, "card: left out, Its machine is being moved.\n")
+    assert "::notice title=not run::card is paused: Its machine is being moved." in ran.err
+    assert "card is paused: Its machine is being moved." in (folder / "summary").read_text(encoding="utf-8")
+    lines = dict(line.split("=", 1) for line in (folder / "output").read_text(encoding="utf-8").splitlines())
+    assert (lines["count"], "job" in lines) == ("0", False)
 
 
 def test_a_variant_has_a_job_of_its_own_and_a_file_alone_means_its_device(ootci: Tool, folder: Path) -> None:

@@ -101,28 +101,28 @@ def _artifact(folder: Path, name: str, shard: Shard, *, passed: bool = True) -> 
 def test_of_each_share_the_newest_attempt_is_taken(workspace: Workspace, tmp_path: Path) -> None:
     downloaded = tmp_path / "downloaded"
     for name, shard in (("1-of-2-1", Shard(1, 2)), ("2-of-2-9", Shard(2, 2)), ("2-of-2-10", Shard(2, 2))):
-        _artifact(downloaded, f"share-dev-{name}", shard)
+        _artifact(downloaded, f"share-dev={name}", shard)
     assert take_shares(downloaded, workspace, "dev") == (Shard(1, 2), Shard(2, 2))
     folder = workspace.run("dev")
     said = [folder.shard(shard).events.read_text(encoding="utf-8") for shard in folder.shards_found()]
-    assert said == ["share-dev-1-of-2-1", "share-dev-2-of-2-10"]
-    assert read(Build, folder.build).compiler == "share-dev-1-of-2-1"
+    assert said == ["share-dev=1-of-2-1", "share-dev=2-of-2-10"]
+    assert read(Build, folder.build).compiler == "share-dev=1-of-2-1"
 
 
 def test_a_share_that_could_not_be_built_is_the_runs_build(workspace: Workspace, tmp_path: Path) -> None:
     for number in (1, 2, 3):
-        _artifact(tmp_path / "d", f"share-dev-{number}-of-3-1", Shard(number, 3), passed=number == 1)
+        _artifact(tmp_path / "d", f"share-dev={number}-of-3-1", Shard(number, 3), passed=number == 1)
     take_shares(tmp_path / "d", workspace, "dev")
-    assert read(Build, workspace.run("dev").build).compiler == "share-dev-2-of-3-1"
+    assert read(Build, workspace.run("dev").build).compiler == "share-dev=2-of-3-1"
 
 
 def test_only_what_is_known_is_taken_from_a_share(workspace: Workspace, tmp_path: Path) -> None:
     downloaded = tmp_path / "downloaded"
-    share = _artifact(downloaded, "share-dev-1-of-2-1", Shard(1, 2))
+    share = _artifact(downloaded, "share-dev=1-of-2-1", Shard(1, 2))
     (share.path / "run.json").write_text("{}", encoding="utf-8")
     (share.path / "env.json").symlink_to("/etc/hostname")
     # A job speaks for its own share only.
-    RunFolder(downloaded / "share-dev-1-of-2-1").shard(Shard(2, 2)).path.mkdir()
+    RunFolder(downloaded / "share-dev=1-of-2-1").shard(Shard(2, 2)).path.mkdir()
     left = workspace.run("dev").path / "of-an-earlier-run"
     left.mkdir(parents=True)
     assert take_shares(downloaded, workspace, "dev") == (Shard(1, 2),)

@@ -63,8 +63,8 @@
     dialog.querySelector("input").select();
   }
 
-  const button = make("button", { type: "button", className: "theme", textContent: "Search /", onclick: open });
-  document.querySelector(".top nav")?.append(button);
+  const button = document.getElementById("search");
+  if (button) Object.assign(button, { disabled: false, onclick: open });
   addEventListener("keydown", (event) => {
     const typing = event.target.closest?.("input, select, textarea, dialog");
     if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || typing) return;

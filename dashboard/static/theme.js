@@ -28,9 +28,8 @@
   let now = THEMES.includes(kept()) ? kept() : "system";
   apply(now);
   addEventListener("DOMContentLoaded", () => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "theme";
+    const button = document.getElementById("theme");
+    if (!button) return;
     const tell = () => {
       button.textContent = `Theme: ${now}`;
     };
@@ -41,6 +40,6 @@
       tell();
     });
     tell();
-    document.querySelector(".top nav")?.append(button);
+    button.disabled = false;
   });
 })();

@@ -139,7 +139,8 @@ class History(HistoryReader):
         new = {place: text for place, text in files.items() if place not in self._pending and not place.exists()}
         texts = {place: text for place, found in details.items() if (text := packed(found)) is not None}
         self._write({**new, **texts, path: content})
-        self._runs.setdefault(run.device, {})[key] = path
+        for runs in (self._runs, self._all_runs):
+            runs.setdefault(run.device, {})[key] = path
         return True
 
     def _lacks(self, run: Run, there: Path | None) -> bool:

@@ -174,6 +174,16 @@ def test_a_test_whose_title_changes_leaves_past_runs_as_they_were(tmp_path: Path
     assert History(tmp_path).runs("dev") == tuple(runs)
 
 
+def test_the_table_of_tests_has_those_of_a_run_that_was_appended_after_another_was_read(tmp_path: Path) -> None:
+    history = History(tmp_path)
+    history.append_plan(plan(0))
+    history.append_run(run(0, smoke={"one": "passed"}))
+    assert history.devices() == ("dev",)
+    history.append_plan(plan(1))
+    history.append_run(run(1, smoke={"two": "passed"}))
+    assert "smoke/test_x.py::two" in [test.id for test in history.tests.tests]
+
+
 def test_a_run_of_a_nightly_that_is_not_known_is_refused(tmp_path: Path) -> None:
     with pytest.raises(HistoryConflict, match="the nightly night003 of the run"):
         stored(tmp_path, plan()).append_run(run(3))

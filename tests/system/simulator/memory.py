@@ -10,6 +10,7 @@ from pathlib import Path
 from ootci.history.run_file import signatures_of
 from ootci.history.store import History
 from ootci.history.stored import StoredRun, stored
+from ootci.model.compat import Compat
 from ootci.model.device import RegisteredDevice, Tier
 from ootci.model.plan import Plan
 from ootci.model.run import Run
@@ -44,6 +45,9 @@ class Memory(History):
 
     def plans(self) -> tuple[Plan, ...]:
         return tuple(self._nightlies)
+
+    def compat(self, plan_id: str) -> Compat | None:
+        return None
 
     def stored_runs(self, device: str) -> tuple[StoredRun, ...]:
         return tuple(self._kept.get(device, ()))

@@ -1,7 +1,8 @@
 // A switch between the colours of the system, light ones and dark ones; the choice is kept on this machine.
 "use strict";
 (() => {
-  const THEMES = ["system", "light", "dark"];
+  const GLYPHS = { system: "◐", light: "☀", dark: "☾" };
+  const THEMES = Object.keys(GLYPHS);
   const KEY = "theme";
 
   function kept() {
@@ -31,7 +32,9 @@
     const button = document.getElementById("theme");
     if (!button) return;
     const tell = () => {
-      button.textContent = `Theme: ${now}`;
+      button.textContent = GLYPHS[now];
+      button.title = `Theme: ${now}`;
+      button.setAttribute("aria-label", button.title);
     };
     button.addEventListener("click", () => {
       now = THEMES[(THEMES.indexOf(now) + 1) % THEMES.length];

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from packaging.version import Version
 
 from ootci.adapters.download import DownloadProblem, download
-from ootci.adapters.process import run
+from ootci.adapters.process import Finished, run
 from ootci.adapters.python_env import device_environment, pip_command
 from ootci.adapters.terminal import Progress, plain
 from ootci.errors import BadOption, IndexUnreachable, OotciError
@@ -203,14 +203,8 @@ def _public_wheel(device: Device | None, folder: Path) -> Path | str:
     for old in folder.glob("*"):
         old.unlink()
     index = ["--extra-index-url", index_url] if index_url else []
-    command = pip_command(
-        Path(sys.prefix),
-        # pip tells an index that does not answer from one that lacks the package only in its warning of a retry.
-        *("download", "--quiet", "--retries=2", "--no-deps", "--pre", "--only-binary=:all:", "--dest", str(folder)),
-        *(*index, package),
-    )
-    log = folder / "pip.log"
-    done = run(command, cwd=folder, env=device_environment(None, {}), log_file=log, timeout=SECONDS)
+    # pip tells an index that does not answer from one that lacks the package only in its warning of a retry.
+    done = _pip_download(folder, *("--retries=2", "--pre", *index, package))
     wheels = sorted(folder.glob("*.whl"))
     if done.ok and len(wheels) == 1:
         return wheels[0]
@@ -272,26 +266,19 @@ class _Torches:
         folder = self._folder / version
         if not any(folder.glob("torch-*.whl")):
             folder.mkdir(parents=True, exist_ok=True)
-            command = pip_command(
-                Path(sys.prefix),
-                *(
-                    "download",
-                    "--quiet",
-                    "--no-deps",
-                    "--only-binary=:all:",
-                    "--dest",
-                    str(folder),
-                    f"torch=={version}",
-                ),
-            )
-            done = run(
-                command, cwd=folder, env=device_environment(None, {}), log_file=folder / "pip.log", timeout=SECONDS
-            )
+            done = _pip_download(folder, f"torch=={version}")
             if not done.ok:
                 raise IndexUnreachable(
                     f"torch {version} cannot be downloaded: {done.ending}", where="pip", fix="name the path of a wheel"
                 )
         return next(iter(sorted(folder.glob("torch-*.whl"))))
+
+
+def _pip_download(folder: Path, *arguments: str) -> Finished:
+    """Download a wheel without what it requires."""
+    always = ("download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(folder))
+    command = pip_command(Path(sys.prefix), *always, *arguments)
+    return run(command, cwd=folder, env=device_environment(None, {}), log_file=folder / "pip.log", timeout=SECONDS)
 
 
 def _name(url: str) -> str:

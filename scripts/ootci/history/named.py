@@ -27,8 +27,8 @@ class NamedFailure:
     """One name's nights on one device.
 
     Attributes:
-        nights: the bit of each of the newest nightlies on which something failed so; that of the oldest is the lowest.
-        tests: how many tests and stages failed so on the last of them.
+        nights: the bit of each of the newest nightlies with this error; that of the oldest is the lowest.
+        tests: how many tests and stages had this error on the last of them.
         first: the first of them in alphabetical order.
         where: the section of the run's page that has the text, of a failure as expected none.
 

@@ -29,6 +29,8 @@ SILENT = "_"
 """The device was expected and reported nothing."""
 LETTERS = {name: FAILED if name in FAILURES else OUTCOME_LETTERS[name] for name in OutcomeName}
 """The letter of a test's outcome on one night, as on pages and in the API; one that passed on retry is ``FLAKY``."""
+PASSES = frozenset({PASSED, FLAKY, LETTERS[OutcomeName.XFAILED]})
+"""The letters that end a row of failures."""
 
 LISTED = frozenset({*FAILURES, OutcomeName.XFAILED, OutcomeName.XPASSED, OutcomeName.NOT_RUN})
 """The outcomes that are not passing: neither passed, nor said beforehand not to be run."""

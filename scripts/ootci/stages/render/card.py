@@ -164,7 +164,7 @@ def _text_of_issue(cluster: Cluster, address: str | None) -> str:
     if len(cluster.devices) > ISSUE_DEVICES:
         devices += f" and {len(cluster.devices) - ISSUE_DEVICES} more"
     lines = [
-        f"Out-of-tree devices that fail alike since {day(cluster.since.date)}: {devices}.",
+        f"Out-of-tree devices with the same error since {day(cluster.since.date)}: {devices}.",
         f"Error: `{text}`",
         f"Commits: {one_line(cluster.commits, 60)}" if cluster.commits else "Commits: not known",
         one_line(cluster.reason),

@@ -199,13 +199,15 @@ def _groups(rows: Sequence[DeviceRow]) -> tuple[Group, ...]:
     def of(*names: VerdictName) -> Callable[[DeviceRow], bool]:
         return lambda row: row.verdict.verdict in names and not row.is_predicted_to_break
 
+    as_expected = of(*AS_EXPECTED)
     groups = (
         group("Broke tonight", "new", lambda row: of(*BROKEN)(row) and row.verdict.is_new),
         group("Still broken", "failing", lambda row: of(*BROKEN)(row) and not row.verdict.is_new),
         group("Unstable", "flaky", of(VerdictName.UNSTABLE)),
         group("No result", "silent", of(VerdictName.NO_DATA, VerdictName.INFRA, VerdictName.NEVER_RAN)),
         group("Predicted to break", "predicted", lambda row: row.is_predicted_to_break),
-        group("As expected", "ok", of(*AS_EXPECTED), is_folded=True),
+        group("Tested on another PyTorch", "silent", lambda row: as_expected(row) and row.verdict.is_fallback),
+        group("As expected", "ok", lambda row: as_expected(row) and not row.verdict.is_fallback, is_folded=True),
         group("Paused", "idle", of(VerdictName.PAUSED), is_folded=True),
     )
     return tuple(group for group in groups if group.runs)

@@ -134,6 +134,7 @@ def templates(folder: Path, registry: Iterable[RegisteredDevice] = ()) -> Enviro
         one_line=one_line,
         marked=marked,
         prose=prose,
+        sentence=sentence,
         shown=shown,
         works=works,
         known_note=known_note,
@@ -210,6 +211,11 @@ def prose(text: str) -> Markup:
     pieces = _CODE.split(one_line(text), maxsplit=CODE_PIECES)
     shown = (Markup("<code>{}</code>").format(piece) if at % 2 else escape(piece) for at, piece in enumerate(pieces))
     return Markup("").join(shown)
+
+
+def sentence(text: str) -> Markup:
+    """The same with a capital letter at its beginning; a name in `code` keeps its own."""
+    return prose(text[:1].upper() + text[1:])
 
 
 def _shown(macro: Macro, *given: object) -> str:

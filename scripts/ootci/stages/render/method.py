@@ -13,10 +13,10 @@ from ootci.history.not_passing import NIGHTS
 from ootci.model.device import LONGEST_RANGE
 from ootci.model.outcome import OutcomeName
 from ootci.model.verdict import ChangeName, GateRecord, VerdictName
-from ootci.stages.render.trend_series import DAYS, RESIZED
 
 from .feed import ENTRIES
 from .status import CHANGES, OUTCOMES, VERDICTS, Status
+from .trend_series import DAYS, RESIZED
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
+from typing import NamedTuple
 
 from ootci.model.device import BadRange, bad_range
+from ootci.model.plan import Plan
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import AS_EXPECTED, BROKEN, Before, DeviceVerdict, Night, Verdicts
 
@@ -37,7 +39,8 @@ class Cell:
         x: where it begins.
         look: the CSS class that colours it.
         glyph: a symbol of the page's sprite, without its prefix; None for a plain cell.
-        hatched: whether it says nothing, because of one of the device's ``bad_ranges``.
+        hatched: whether it says nothing: within one of the device's ``bad_ranges``, or on a torch that stood in for the
+            nightly.
         href: the page that shows it, from the top; None where there is none.
         words: the same as text.
 
@@ -58,6 +61,48 @@ class NightsOf:
     width: int
     cells: tuple[Cell, ...]
     words: str
+
+
+class Look(NamedTuple):
+    """How an outcome is shown in a grid: the CSS class, the glyph, and the words; no words for what needs none."""
+
+    look: str
+    glyph: str | None
+    words: str
+
+
+BEGAN = Look("new", "down", "began to fail")
+"""A failure after nights on which there was none."""
+
+
+def cells_of(
+    nights: Iterable[tuple[Plan, str]],
+    grid: NightGrid,
+    looks: Mapping[str, Look],
+    pages: Mapping[str, str],
+    *,
+    failed: str,
+    passes: Container[str],
+) -> Iterator[Cell]:
+    """The nights of a test, or of whatever fails and passes, in a grid's columns.
+
+    Args:
+        nights: nightlies, oldest first, each with a letter for what came of it; those without a column only tell
+            whether it failed before.
+        grid: the columns.
+        looks: how each letter is shown.
+        pages: the page of each nightly that has one, from the top.
+        failed: the letter of a failure. The first of a row is shown as new.
+        passes: the letters that end a row of failures.
+
+    """
+    failing = False
+    for plan, letter in nights:
+        if plan.id in grid.columns:
+            look = BEGAN if letter == failed and not failing else looks[letter]
+            words = f"{plan.created_at:%a} {short_day(plan.created_at)}: {look.words}" if look.words else ""
+            yield Cell(grid.columns[plan.id], look.look, look.glyph, False, pages.get(plan.id), words)
+        failing = letter == failed or (failing and letter not in passes)
 
 
 @dataclass(frozen=True)
@@ -123,7 +168,7 @@ class NightGrid:
         words += [before_words(night.before)] if night.before is not None else []
         bad = bad_range(ranges, night.date)
         words += [f"says nothing: {one_line(bad.reason, 120)}"] if bad is not None else []
-        return Cell(x, look, glyph, bad is not None, href, " · ".join(words))
+        return Cell(x, look, glyph, bad is not None or night.fallback, href, " · ".join(words))
 
 
 def night_grid(nights: Iterable[tuple[str, datetime]], builds: Mapping[str, TorchBuild] | None = None) -> NightGrid:
@@ -143,8 +188,7 @@ def night_grid(nights: Iterable[tuple[str, datetime]], builds: Mapping[str, Torc
         this = date.isocalendar()[:2]
         if this != week:
             x += WEEK_GAP if week is not None else 0
-            if not weeks or x - weeks[-1].x >= LABEL_WIDTH:
-                weeks.append(Label(x, f"{date.day} {date:%b}"))
+            weeks.append(Label(x, f"{date.day} {date:%b}"))
         week = this
         places[plan_id] = x
         build = (builds or {}).get(plan_id)
@@ -153,8 +197,31 @@ def night_grid(nights: Iterable[tuple[str, datetime]], builds: Mapping[str, Torc
             torches.append(Label(x, version))
         x += CELL_WIDTH
     texts = {plan_id: _build_text(build) for plan_id, build in (builds or {}).items() if plan_id in places}
-    shown = tuple(label for label in weeks if label.x + LABEL_WIDTH <= x + CELL_WIDTH or label.x == 0)
-    return NightGrid(places, x, shown, tuple(torches), builds=texts)
+    return NightGrid(places, x, _that_fit(weeks, x), _that_fit(torches, x), builds=texts)
+
+
+def _that_fit(labels: Iterable[Label], width: int) -> tuple[Label, ...]:
+    """The labels that do not run over the one before or the end of the grid."""
+    shown: list[Label] = []
+    for label in labels:
+        follows = not shown or label.x - shown[-1].x >= LABEL_WIDTH
+        if follows and (label.x + LABEL_WIDTH <= width + CELL_WIDTH or label.x == 0):
+            shown.append(label)
+    return tuple(shown)
+
+
+def broken_streaks(history: Iterable[Night]) -> Iterator[tuple[Night, Night]]:
+    """Each broken night of a device, oldest first, with the first night of the streak that it is in.
+
+    A night without a result does not end a streak, nor does one on a torch that stood in for the nightly.
+    """
+    first: Night | None = None
+    for night in history:
+        if night.verdict in BROKEN:
+            first = first or night
+            yield night, first
+        elif night.verdict in AS_EXPECTED and not night.fallback:
+            first = None
 
 
 def with_marks(grid: NightGrid, devices: Iterable[DeviceVerdict], pages: Mapping[str, str]) -> NightGrid:
@@ -168,11 +235,7 @@ def with_marks(grid: NightGrid, devices: Iterable[DeviceVerdict], pages: Mapping
     """
     broke: Counter[str] = Counter()
     for device in devices:
-        broken = False
-        for night in device.history:
-            if night.verdict in BROKEN:
-                broke[night.plan_id] += not broken
-            broken = night.verdict in BROKEN or (broken and night.verdict not in AS_EXPECTED)
+        broke.update(first.plan_id for night, first in broken_streaks(device.history) if night is first)
     marks: list[Label] = []
     for plan_id, x in grid.columns.items():
         if broke[plan_id] >= MANY:

@@ -26,6 +26,7 @@ from .looks import PageMaker, with_style
 from .machines import machine_files
 from .method import method_page
 from .pages.add import add_page
+from .pages.board import board
 from .pages.capabilities import capabilities_page
 from .pages.clusters import Clusters, Reported
 from .pages.compat import compat_page
@@ -39,7 +40,6 @@ from .pages.known import known_page
 from .pages.lives import DeviceLives, Lives
 from .pages.nightlies import (
     NightReport,
-    board,
     builds_of,
     night_reports,
     nightly_files,
@@ -56,7 +56,7 @@ from .pages.operators import (
 from .pages.published import API
 from .pages.registry import registry_page
 from .pages.run_files import RUNS, runs_file
-from .pages.runs import RunPages, withdrawn_files
+from .pages.runs import RunPages
 from .pages.symbols import symbols_page
 from .pages.test_nights import recent_failures
 from .pages.trends import TrendRow, trend_row, trends_page
@@ -151,9 +151,10 @@ class _Pages:
             yield from self._device(item.device, judged[item.device.name])
         plans = tuple(self._plans.values())
         nightlies = nightly_files(self._registry, self._verdicts, plans, self._reports_of)
-        withdrawn = tuple(withdrawn_nightlies(self._registry, tuple(self._withdrawn.values()), self._reports_withdrawn))
+        gone = tuple(self._withdrawn.values())
+        withdrawn = tuple(withdrawn_nightlies(self._registry, gone, self._reports_withdrawn))
         builds = dict(builds_of(self._plans, self._reports_of))
-        drawn = board(self._registry, self._verdicts, builds, self._paths, withdrawn)
+        drawn = board(self._registry, self._verdicts, builds, self._paths, gone)
         yield from nightly_pages(self._pages, nightlies, plans, drawn, withdrawn)
         lives = Lives(self._places, self._lives, plans, self._paths)
         yield from lives.pages(self._pages)
@@ -214,12 +215,13 @@ class _Pages:
         yield f"{API}/findings/{name}.json", findings_file(name, verdict.run_id, findings)
         yield f"{API}/{RUNS}/{name}.json", runs_file(name, pages, self._plans)
         yield from self._trend(device, verdict, counting)
-        yield from RunPages(self._pages, self._history, device, pages, self._plans, shown).files()
+        of_runs = RunPages(self._pages, self._history, device, pages, self._plans, shown)
+        yield from of_runs.files()
         if self._withdrawn:
             old = run_pages(self._history.withdrawn_runs(name))
             withdrawn = {plan_id: item.plan for plan_id, item in self._withdrawn.items()}
             self._reports_withdrawn[name] = night_reports(name, old, withdrawn)
-            yield from withdrawn_files(self._pages, self._history, device, old, self._withdrawn)
+            yield from of_runs.withdrawn(old, self._withdrawn)
 
     def _gather(self, device: Device, verdict: DeviceVerdict, pages: Sequence[RunPage]) -> None:
         """Keep the little of a device's runs that the pages of tests and of names need."""

@@ -36,7 +36,7 @@ def alike(site: Path) -> Element:
 def test_the_front_page_says_whose_it_is_and_links_the_commits(decision: Element) -> None:
     told = {part.one("dt").text: part.one("dd") for part in decision.one("dl").find("div")}
     assert told["Likely cause"].text == "probably upstream"
-    assert len(told["2 devices fail alike, 3 failures"].find("a")) == 2
+    assert len(told["2 devices with the same error, 3 failures"].find("a")) == 2
     assert told["Reference device"].text == "not on the control, which is OK"
     assert told["Suspect commits"].one("a").attributes["href"] == COMMITS_URL
     error = decision.one("p", class_="error").one("a")
@@ -130,7 +130,7 @@ def test_the_control_that_fails_too_is_said(sampled: Sample, tmp_path: Path) -> 
     both = cluster("RuntimeError: both", Cause.UPSTREAM, "both", part("cobalt", "a"), part("openreg", "a"))
     verdicts = sampled.verdicts.model_copy(update={"clusters": (both,)})
     render(sampled.registry, History(tmp_path / "none"), verdicts, tmp_path / "site")
-    assert "the control fails alike" in read(tmp_path / "site" / "index.html").one("dl", class_="evidence").text
+    assert "same error" in read(tmp_path / "site" / "index.html").one("dl", class_="evidence").text
     assert "OpenReg control" in read(tmp_path / "site" / "c" / both.signature.id / "index.html").one("tbody").text
 
 

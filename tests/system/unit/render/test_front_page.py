@@ -115,7 +115,9 @@ def test_a_control_on_a_fallback_says_on_which_torch_it_is_ok(tmp_path: Path) ->
     history.append_plan(plan(0, ["ref"]))
     history.append_run(made.model_copy(update={"torch_request": request, "torch": torch}))
     render(registry, history, judge(registry, history, night(0)), tmp_path / "site")
-    decision = read(tmp_path / "site" / "index.html").one("section", class_="decision")
+    page = read(tmp_path / "site" / "index.html")
+    assert groups(page) == {"tested-on-another-pytorch": ["ref"]}
+    decision = page.one("section", class_="decision")
     assert decision.one("h1").text.strip() == "Cannot say"
     assert "is OK on 2.13.0+cpu" in decision.text
 

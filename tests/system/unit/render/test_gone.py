@@ -49,7 +49,10 @@ def test_the_nights_of_all_devices_are_drawn_from_the_first_to_the_last() -> Non
     (page,) = names(10, {"one": {"a": 0b0001_1000}, "two": {"a": 0b0110_1000}}).pages()
     assert (page.page, page.nightly) == ("c/a/index.html", "night006")
     two, one = page.nights.rows
-    assert [row.words for row in (one, two)] == ["failed so on 2 of 4 nights", "failed so on 3 of 4 nights"]
+    assert [row.words for row in (one, two)] == [
+        "failed with this error on 2 of 4 nights",
+        "failed with this error on 3 of 4 nights",
+    ]
     drawn = [[cell.look for cell in row.nights.cells] for row in (one, two)]
     assert drawn == [
         ["ok", "ok", "ok", "new", "failing", "ok", "ok"],
@@ -71,7 +74,7 @@ def test_what_has_a_page_as_a_cluster_has_no_second_one() -> None:
     assert [page.text for page in found.pages()] == ["a"]
     nights = found.nights("b")
     assert nights is not None
-    assert nights.rows[0].words == "failed so on 1 of 7 nights"
+    assert nights.rows[0].words == "failed with this error on 1 of 7 nights"
     assert found.nights("never seen") is None
 
 
@@ -127,7 +130,7 @@ def test_a_cluster_keeps_its_address_when_it_is_gone(past: tuple[Path, Path]) ->
     before, after = (read(site / address) for site in past)
     assert before.one("h1").text == after.one("h1").text == OLD.text
     assert before.find("section", aria_labelledby="cause")
-    assert "failed so on 1 of 1 night, last 2026-11-20" in rows(before)[0].text
+    assert "failed with this error on 1 of 1 night, last 2026-11-20" in rows(before)[0].text
     assert f"Last seen on nightly {plan_id(NIGHTS - 2)} , on 1 device in all." in after.text
     links = [link.attributes["href"] for link in rows(after)[0].find("a")]
     night = f"../../d/borealis/{plan_id(NIGHTS - 2)}/index.html"

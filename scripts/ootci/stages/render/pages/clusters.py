@@ -129,7 +129,7 @@ class Clusters:
     def control(self, cluster: Cluster) -> str | None:
         """What the reference device says to it; None where there is none."""
         if any(part.is_reference for part in cluster.devices):
-            return "the control fails alike"
+            return "same error"
         return f"not on the control, which is {', '.join(self._controls)}" if self._controls else None
 
     def reported(self, page: DevicePage, runs: Mapping[str, str]) -> Reported:

@@ -6,16 +6,17 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ootci.history.named import KEPT, NamedFailure, NamedFailures
+from ootci.history.not_passing import FAILED, PASSED, PASSES, SILENT
 from ootci.model.device import Device
 from ootci.model.plan import Plan
 from ootci.model.torch_build import TorchBuild
 
 from ..links import cluster_path, device_path, folder_name
 from ..listed import NamedDevice
-from ..nights import FRONT_NIGHTS, Cell, NightGrid, NightsOf, night_grid
+from ..nights import FRONT_NIGHTS, Cell, Look, NightGrid, NightsOf, cells_of, night_grid
 from ..search import Entry
 from ..text import one_line
-from ..words import day, many, short_day
+from ..words import day, many
 
 PAGES = 3_000
 """So many names have a page, those seen last."""
@@ -42,7 +43,7 @@ class NameRow:
     Attributes:
         nights: its nights in the columns of the page.
         words: the same in words, up to the date.
-        last: the last night on which something failed so.
+        last: the last night with this error.
         last_href: where its text is.
         failure: the same in the history.
 
@@ -62,10 +63,10 @@ class NameNights:
 
     Attributes:
         grid: the columns.
-        first: the first of the nights that are looked at on which something failed so.
-        is_open: whether it may have failed so before, on nights that are not looked at.
+        first: the first night with this error, of those that are looked at.
+        is_open: whether earlier nights, which are not looked at, may have it, too.
         last: the last one.
-        rows: the devices, those first that failed so last.
+        rows: the devices, latest failure first.
         devices: how many there are in all.
 
     """
@@ -155,7 +156,7 @@ class Names:
         return self._name_nights(name, len(self._plans)) if name in self._by_name else None
 
     def _nights(self, name: str) -> int:
-        """The bits of the nights on which any device failed so."""
+        """The bits of the nights on which any device had this error."""
         nights = 0
         for _, failure in self._by_name[name]:
             nights |= failure.nights
@@ -191,7 +192,7 @@ class Names:
     def _row(self, item: DeviceFailures, failure: NamedFailure, since: range, grid: NightGrid) -> NameRow:
         named = NamedDevice(item.device.name, one_line(item.device.display_name, 60), device_path(item.device.name))
         told = sum(item.named.reported >> night & 1 for night in since)
-        words = f"failed so on {failure.nights.bit_count()} of {many(told, 'night')}"
+        words = f"failed with this error on {failure.nights.bit_count()} of {many(told, 'night')}"
         last = self._plans[failure.nights.bit_length() - 1]
         page = item.runs.get(last.id)
         return NameRow(
@@ -204,15 +205,18 @@ class Names:
         )
 
     def _cells(self, item: DeviceFailures, failure: NamedFailure, grid: NightGrid) -> Iterator[Cell]:
-        failing = False
+        nights = []
+        pages = {}
         for number, plan in enumerate(self._plans):
-            told, failed = item.named.reported >> number & 1, failure.nights >> number & 1
-            if plan.id in grid.columns:
-                look, glyph = _FAILING if failed and failing else _NEW if failed else _FINE if told else _SILENT
-                words = f"{plan.created_at:%a} {short_day(plan.created_at)}: failed so" if failed else ""
-                page = item.runs.get(plan.id) if failed else None
-                yield Cell(grid.columns[plan.id], look, glyph, False, page, words)
-            failing = bool(failed) or (failing and not told)
+            failed, told = failure.nights >> number & 1, item.named.reported >> number & 1
+            nights.append((plan, FAILED if failed else PASSED if told else SILENT))
+            if failed and plan.id in item.runs:
+                pages[plan.id] = item.runs[plan.id]
+        return cells_of(nights, grid, _LOOKS, pages, failed=FAILED, passes=PASSES)
 
 
-_NEW, _FAILING, _FINE, _SILENT = ("new", "down"), ("failing", "cross"), ("ok", None), ("gap", "gap")
+_LOOKS: Mapping[str, Look] = {
+    FAILED: Look("failing", "cross", "failed with this error"),
+    PASSED: Look("ok", None, ""),
+    SILENT: Look("gap", "gap", ""),
+}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import itemgetter
 from typing import Annotated
 
 from pydantic import Field
@@ -23,15 +22,13 @@ from ..device_view import RunPage, by_nightly
 from ..facts import Fact, torch_view
 from ..links import folder_name, pytorch_commit, web_address
 from ..looks import PageMaker
-from ..nights import Bar, NightGrid, NightsOf, before_words, last_nightlies, night_grid, stacked, with_marks
+from ..nights import before_words
 from ..publish import File
 from ..status import SEVERITY, VERDICTS, Status, shown
 from ..text import one_line
-from ..words import short_day
+from .board import NIGHTS_LISTED, Board
 from .published import Compact, api_file
 
-NIGHTS_LISTED = 90
-"""So many of the newest nightlies are on the list; every nightly has a page."""
 LEFT_OUT = Status("left out", "off", "never")
 
 _EVENTS = {"schedule": "by the schedule", "workflow_dispatch": "by hand", "local": "on a person's own machine"}
@@ -184,55 +181,6 @@ def builds_of(
             yield plan_id, build
 
 
-@dataclass(frozen=True)
-class Board:
-    """The devices of the list's nightlies, night by night.
-
-    Attributes:
-        grid: the columns.
-        bars: the verdicts of each night, stacked.
-        rows: each device with its nights, in registry order.
-
-    """
-
-    grid: NightGrid
-    bars: tuple[Bar, ...]
-    rows: tuple[tuple[str, NightsOf], ...]
-
-
-def board(
-    registry: Sequence[RegisteredDevice],
-    verdicts: Verdicts,
-    builds: Mapping[str, TorchBuild],
-    pages: Mapping[str, Mapping[str, str]],
-    withdrawn: Sequence[NightlyFile] = (),
-) -> Board:
-    """The nights of all devices.
-
-    Args:
-        registry: every registered device, in registry order.
-        verdicts: what the judge found.
-        builds: the build of PyTorch of each nightly, where it is known.
-        pages: the page of each run, from the top, by device and nightly.
-        withdrawn: nightlies that do not count any more; each has a hatched column.
-
-    """
-    # One that was planned for a day to come would be the newest for as long.
-    past = {night.plan_id: night for night in withdrawn if night.planned_at <= verdicts.judged_at}
-    nightlies = [*last_nightlies(verdicts, NIGHTS_LISTED), *((key, night.planned_at) for key, night in past.items())]
-    nightlies = sorted(nightlies, key=itemgetter(1))[-NIGHTS_LISTED:]
-    of_nightly = {plan_id: f"n/{folder_name(plan_id)}/index.html" for plan_id, _ in nightlies}
-    grid = with_marks(night_grid(nightlies, builds), verdicts.devices, of_nightly)
-    grid = replace(grid, withdrawn={key: _why(night) for key, night in past.items() if key in of_nightly})
-    judged = {item.device: item for item in verdicts.devices}
-    rows = tuple(
-        (device.name, grid.row(judged[device.name], {**of_nightly, **pages.get(device.name, {})}, device.bad_ranges))
-        for device in (item.device for item in registry)
-        if device.name in judged
-    )
-    return Board(grid, stacked(grid, verdicts.devices), rows)
-
-
 def nightly_pages(
     maker: PageMaker,
     nightlies: Iterator[NightlyFile],
@@ -254,20 +202,21 @@ def nightly_pages(
     entries: list[NightlyEntry] = []
     newest: deque[NightlyFile] = deque(maxlen=NIGHTS_LISTED)
     ids = [None, *(plan.id for plan in plans), None]
-    for number, night in enumerate(nightlies, 1):
+
+    def files_of(night: NightlyFile, before: str | None, after: str | None) -> Iterator[File]:
         folder = folder_name(night.plan_id)
-        page, path = f"n/{folder}/index.html", f"nightlies/{folder}.json"
-        values = {"before": ids[number - 1], "after": ids[number + 1], "events": _EVENTS, "left_out": _left_out_looks}
-        yield maker.show(page, "nightly.html", page=night, **values, **words)
-        yield api_file(path, night)
-        head = {name: getattr(night, name) for name in NightlyHead.model_fields}
-        entries.append(NightlyEntry(**head, path=path, page=f"{_TOP}{page}"))
-        newest.appendleft(night)
-    for night in withdrawn:
-        folder = folder_name(night.plan_id)
-        values = {"before": None, "after": None, "events": _EVENTS, "left_out": _left_out_looks}
+        values = {"before": before, "after": after, "events": _EVENTS, "left_out": _left_out_looks}
         yield maker.show(f"n/{folder}/index.html", "nightly.html", page=night, **values, **words)
         yield api_file(f"nightlies/{folder}.json", night)
+
+    for number, night in enumerate(nightlies, 1):
+        yield from files_of(night, ids[number - 1], ids[number + 1])
+        folder = folder_name(night.plan_id)
+        head = {name: getattr(night, name) for name in NightlyHead.model_fields}
+        entries.append(NightlyEntry(**head, path=f"nightlies/{folder}.json", page=f"{_TOP}n/{folder}/index.html"))
+        newest.appendleft(night)
+    for night in withdrawn:
+        yield from files_of(night, None, None)
     listed = {"nights": tuple(newest), "total": len(plans), "board": drawn, "withdrawn": withdrawn[::-1]}
     yield maker.show("n/index.html", "nightlies.html", **listed, **words)
     yield api_file("nightlies.json", NightliesFile(page=f"{_TOP}n/index.html", nightlies=tuple(entries)))
@@ -361,11 +310,6 @@ def nightly_facts(night: NightlyFile) -> tuple[Fact, ...]:
     before = one_line(since.plan_id, 60)
     span = f"{since.commit[:7]}...{commit[:7]}" if since.address else "none"
     return (*facts, Fact("new commits", f"{span} since nightly {before}", since.address))
-
-
-def _why(night: NightlyFile) -> str:
-    reason = night.withdrawn.reason if night.withdrawn else ""
-    return f"{night.planned_at:%a} {short_day(night.planned_at)}: withdrawn ({one_line(reason, 120)})"
 
 
 def _tally(count: VerdictCount) -> Status:

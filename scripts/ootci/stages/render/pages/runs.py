@@ -14,13 +14,15 @@ from ootci.history.reader import HistoryReader, Withdrawn
 from ootci.history.stored import StoredRun
 from ootci.model.device import Device
 from ootci.model.plan import Plan
-from ootci.model.verdict import AS_EXPECTED, BROKEN
+from ootci.model.run import Run
+from ootci.model.verdict import Change
 
 from ..changes import against
 from ..device_view import DevicePage, RunPage, by_nightly, last_report
 from ..facts import run_files, torch_view
 from ..links import LATEST, device_path
 from ..looks import PageMaker
+from ..nights import broken_streaks
 from ..publish import File
 from ..run_view import run_view
 from ..status import VERDICTS, Status
@@ -103,32 +105,43 @@ class RunPages:
             if plan is not None and counts and page.run.channel is not None:
                 base = base_of(base, as_planned(plan, page.stored) or page.stored)
 
+    def withdrawn(self, pages: Sequence[RunPage], nights: Mapping[str, Withdrawn]) -> Iterator[File]:
+        """A page and a file of every attempt on a nightly that does not count any more: their addresses stay."""
+        for page in pages:
+            night = nights[page.run.plan_id]
+            yield f"{API}/{run_path(page.run)}", run_file(page.stored, night.plan)
+            run = self._history.whole(page.stored, passed_of=())
+            values = self._values(page, run, night.plan, ())
+            yield self._maker.show(page.path, "run.html", **{**values, "withdrawn": night}, latest=False)
+
     def _page(self, page: RunPage, plan: Plan | None, base: StoredRun | None, *, is_last: bool) -> Iterator[File]:
         reported = any(page.stored.states)
         changes = changes_between(base, page.stored) if base is not None and reported else ()
         run = self._history.whole(page.stored, passed_of=())
-        view = run_view(run, page.stored, plan, changes)
-        against_it = None
+        values = self._values(page, run, plan, changes)
         if base is not None:
             counting = self._counting.get(base.head.plan_id)
             page_of_it = counting.path if counting is not None else None
-            against_it = against(base, page_of_it, changes, comparable=reported)
-        values = {
+            values["against"] = against(base, page_of_it, changes, comparable=reported)
+        yield self._maker.show(page.path, "run.html", **values, latest=False)
+        if is_last:
+            where = self._maker.canonical(page.path) or f"../{page.folder}/index.html"
+            path = device_path(self._named.name, LATEST)
+            yield self._maker.show(path, "run.html", **{**values, "canonical": where}, latest=True)
+
+    def _values(self, page: RunPage, run: Run, plan: Plan | None, changes: Sequence[Change]) -> dict[str, object]:
+        """What the page of a run is made of, as far as it compares the run with no other."""
+        return {
             "device": self._named,
             "page": page,
-            "view": view,
-            "against": against_it,
+            "view": run_view(run, page.stored, plan, changes),
+            "against": None,
             "files": run_files(run),
             "withdrawn": None,
             "judged": self._judged.get(page.run.id) if page.latest else None,
             "before": self._before.get(page.run.id),
             "after": self._after.get(page.run.id),
         }
-        yield self._maker.show(page.path, "run.html", **values, latest=False)
-        if is_last:
-            where = self._maker.canonical(page.path) or f"../{page.folder}/index.html"
-            path = device_path(self._named.name, LATEST)
-            yield self._maker.show(path, "run.html", **{**values, "canonical": where}, latest=True)
 
     def _old_page(self, page: RunPage) -> File:
         return self._maker.show(
@@ -148,37 +161,8 @@ class RunPages:
 
 def _judged(shown: DevicePage) -> Iterator[tuple[str, Judged]]:
     """What the judge found of each night's run, by the run's id."""
-    broken_since = None
+    streaks = {night.plan_id: first.date for night, first in broken_streaks(shown.verdict.history)}
     for night in shown.verdict.history:
-        if night.verdict in BROKEN:
-            broken_since = broken_since or night.date
-        elif night.verdict in AS_EXPECTED and not night.fallback:
-            broken_since = None
         if night.run_id is not None:
             whole = shown if night.run_id == shown.verdict.run_id else None
-            since = broken_since if night.verdict in BROKEN else None
-            yield night.run_id, Judged(VERDICTS[night.verdict], since, whole)
-
-
-def withdrawn_files(
-    maker: PageMaker, history: HistoryReader, device: Device, pages: Sequence[RunPage], nights: Mapping[str, Withdrawn]
-) -> Iterator[File]:
-    """A page and a file of every attempt on a nightly that does not count any more: their addresses stay."""
-    for page in pages:
-        night = nights[page.run.plan_id]
-        yield f"{API}/{run_path(page.run)}", run_file(page.stored, night.plan)
-        run = history.whole(page.stored, passed_of=())
-        yield maker.show(
-            page.path,
-            "run.html",
-            device=Named(device.name, device.display_name),
-            page=page,
-            view=run_view(run, page.stored, night.plan, ()),
-            against=None,
-            files=run_files(run),
-            withdrawn=night,
-            judged=None,
-            before=None,
-            after=None,
-            latest=False,
-        )
+            yield night.run_id, Judged(VERDICTS[night.verdict], streaks.get(night.plan_id), whole)

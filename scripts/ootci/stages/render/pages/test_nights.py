@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ootci.history.nights import DeviceNight, Seen, spell_of
-from ootci.history.not_passing import ABSENT, FAILED, FLAKY, PASSED, SILENT, NotPassing
+from ootci.history.not_passing import ABSENT, FAILED, FLAKY, PASSED, PASSES, SILENT, NotPassing
 from ootci.history.tables import TestTable
 from ootci.model.outcome import OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.spell import Spell
 
-from ..nights import Cell, NightGrid, NightsOf, night_grid
+from ..nights import Look, NightGrid, NightsOf, cells_of, night_grid
 from ..places import Places
-from ..words import many, short_day
+from ..words import many
 
 ROWS = 12
 """Tests that are drawn; the others are counted."""
@@ -95,21 +95,19 @@ def recent_failures(
     return RecentFailures(grid, rows, len(order) - len(rows))
 
 
-_LOOKS: Mapping[str, tuple[str, str | None, str]] = {
-    ABSENT: ("gap", "gap", "not in the run"),
-    PASSED: ("ok", None, "passed"),
-    FAILED: ("failing", "cross", "failed"),
-    FLAKY: ("flaky", "wave", "failed and passed when run again"),
-    "x": ("known", "known", "failed as expected"),
-    "X": ("known", "known", "passed against expectation"),
-    "n": ("lost", "minus", "collected and not run"),
-    "s": ("idle", None, "skipped"),
-    "u": ("idle", None, "unsupported"),
-    SILENT: ("silent", "silent", "no report"),
+_LOOKS: Mapping[str, Look] = {
+    ABSENT: Look("gap", "gap", "not in the run"),
+    PASSED: Look("ok", None, "passed"),
+    FAILED: Look("failing", "cross", "failed"),
+    FLAKY: Look("flaky", "wave", "failed and passed when run again"),
+    "x": Look("known", "known", "failed as expected"),
+    "X": Look("known", "known", "passed against expectation"),
+    "n": Look("lost", "minus", "collected and not run"),
+    "s": Look("idle", None, "skipped"),
+    "u": Look("idle", None, "unsupported"),
+    SILENT: Look("silent", "silent", "no report"),
 }
-_ENDS = (PASSED, FLAKY, "x")
-"""Nights that end a row of failures."""
-_OUTCOMES = {FAILED: OutcomeName.FAILED, **dict.fromkeys(_ENDS, OutcomeName.PASSED)}
+_OUTCOMES = {FAILED: OutcomeName.FAILED, **dict.fromkeys(PASSES, OutcomeName.PASSED)}
 
 
 def _merged(one: str, other: str) -> str:
@@ -121,17 +119,9 @@ def _last(nights: str) -> int:
 
 
 def _nights(letters: str, plans: Sequence[Plan], grid: NightGrid, pages: Mapping[str, str]) -> NightsOf:
-    cells = []
-    failing = False
-    for letter, plan in zip(letters, plans, strict=True):
-        look, glyph, word = _LOOKS[letter]
-        if letter == FAILED and not failing:
-            look, glyph, word = "new", "down", "began to fail"
-        failing = letter == FAILED or (failing and letter not in _ENDS)
-        words = f"{plan.created_at:%a} {short_day(plan.created_at)}: {word}"
-        cells.append(Cell(grid.columns[plan.id], look, glyph, False, pages.get(plan.id), words))
+    cells = tuple(cells_of(zip(plans, letters, strict=True), grid, _LOOKS, pages, failed=FAILED, passes=PASSES))
     failed = many(letters.count(FAILED) + letters.count(FLAKY), "night")
-    return NightsOf(grid.width, tuple(cells), f"failed on {failed} of the last {len(letters)}")
+    return NightsOf(grid.width, cells, f"failed on {failed} of the last {len(letters)}")
 
 
 def _spell(letters: str, plans: Sequence[Plan]) -> Spell | None:

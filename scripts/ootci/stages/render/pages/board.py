@@ -1,0 +1,75 @@
+"""The grid of all devices on the list of nightlies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
+
+from ootci.history.reader import Withdrawn
+from ootci.model.device import RegisteredDevice
+from ootci.model.torch_build import TorchBuild
+from ootci.model.verdict import Verdicts
+
+from ..links import folder_name
+from ..nights import Bar, NightGrid, NightsOf, last_nightlies, night_grid, stacked, with_marks
+from ..text import one_line
+from ..words import short_day
+
+NIGHTS_LISTED = 90
+"""So many of the newest nightlies are on the list; every nightly has a page."""
+
+
+@dataclass(frozen=True)
+class Board:
+    """The devices of the list's nightlies, night by night.
+
+    Attributes:
+        grid: the columns.
+        bars: the verdicts of each night, stacked.
+        rows: each device with its nights, in registry order.
+
+    """
+
+    grid: NightGrid
+    bars: tuple[Bar, ...]
+    rows: tuple[tuple[str, NightsOf], ...]
+
+
+def board(
+    registry: Sequence[RegisteredDevice],
+    verdicts: Verdicts,
+    builds: Mapping[str, TorchBuild],
+    pages: Mapping[str, Mapping[str, str]],
+    withdrawn: Sequence[Withdrawn] = (),
+) -> Board:
+    """The nights of all devices.
+
+    Args:
+        registry: every registered device, in registry order.
+        verdicts: what the judge found.
+        builds: the build of PyTorch of each nightly, where it is known.
+        pages: the page of each run, from the top, by device and nightly.
+        withdrawn: nightlies that do not count any more; each has a hatched column.
+
+    """
+    # One that was planned for a day to come would be the newest for as long.
+    past = {item.plan.id: item for item in withdrawn if item.plan.created_at <= verdicts.judged_at}
+    nightlies = [*last_nightlies(verdicts, NIGHTS_LISTED)]
+    nightlies += [(plan_id, item.plan.created_at) for plan_id, item in past.items()]
+    nightlies = sorted(nightlies, key=itemgetter(1))[-NIGHTS_LISTED:]
+    of_nightly = {plan_id: f"n/{folder_name(plan_id)}/index.html" for plan_id, _ in nightlies}
+    grid = with_marks(night_grid(nightlies, builds), verdicts.devices, of_nightly)
+    grid = replace(grid, withdrawn={plan_id: _why(item) for plan_id, item in past.items() if plan_id in of_nightly})
+    judged = {item.device: item for item in verdicts.devices}
+    rows = tuple(
+        (device.name, grid.row(judged[device.name], {**of_nightly, **pages.get(device.name, {})}, device.bad_ranges))
+        for device in (item.device for item in registry)
+        if device.name in judged
+    )
+    return Board(grid, stacked(grid, verdicts.devices), rows)
+
+
+def _why(item: Withdrawn) -> str:
+    date = item.plan.created_at
+    return f"{date:%a} {short_day(date)}: withdrawn ({one_line(item.reason, 120)})"

@@ -118,7 +118,7 @@ def measure(version: str, wheel: Path) -> dict[str, Any] | None:
     """Run the reference device's nightly on a wheel; None when it ended before it had results."""
     work = WORK / version
     options = {"torch": wheel, "suites": SUITES, "work": work, "history": work / "history", "site": work / "site"}
-    command = [sys.executable, "-m", "ootci", "nightly", "--device", DEVICE]
+    command = [sys.executable, "-m", "ootci", "nightly", DEVICE]
     command += [part for name, value in options.items() for part in (f"--{name}", str(value))]
     workspace = Workspace(work)
     workspace.run(DEVICE).run.unlink(missing_ok=True)

@@ -62,7 +62,9 @@ def build_command(
     """Create DEVICE's environment, install torch and build the plugin; writes build.json."""
     workspace = folders.workspace
     plan = read(Plan, workspace.plan)
-    item, run, progress = folders.device(device), plan.run_of(device), Progress()
+    item, progress = folders.device(device), Progress()
+    device = item.device.name
+    run = plan.run_of(device)
     _require_sources(item, handed_to, handed)
     with locked(folders.work):
         environment: NewEnvironment

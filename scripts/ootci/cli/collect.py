@@ -42,6 +42,7 @@ def collect_command(
     """
     workspace = folders.workspace
     item = folders.device(device)
+    device = item.device.name
     with locked_run(workspace, device):
         if shares is not None:
             for shard in take_shares(shares, workspace, device):

@@ -40,11 +40,11 @@ def list_command(output_format: str, folders: Folders) -> None:
 
 
 @click.command("show")
-@click.argument("name")
+@click.argument("device")
 @folder_options("devices")
-def show_command(name: str, folders: Folders) -> None:
+def show_command(device: str, folders: Folders) -> None:
     """Print a device with every default filled in, as JSON."""
-    show_text(json_text(folders.device(name).device.model_dump_json(indent=2)))
+    show_text(json_text(folders.device(device).device.model_dump_json(indent=2)))
 
 
 @click.command(short_help="Check device files.")

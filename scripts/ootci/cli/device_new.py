@@ -170,4 +170,4 @@ def _say_what_is_next(file: Path, answers: Answers) -> None:
     schema = file.parent / device_schema_file().name
     if not schema.exists():
         note(f"for your editor: ootci device schema > {schema}")
-    note(f"next: ootci device check {file} && ootci device run {file}")
+    note(f"next: ootci device check {file} && ootci nightly {file}")

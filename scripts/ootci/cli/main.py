@@ -73,7 +73,6 @@ DEVICE = {
     "new": "device_new:new",
     "check": "device:check",
     "preview": "device_review:preview",
-    "run": "nightly:device_run",
     "review": "device_review:review",
     "answer": "device_review:answer",
 }
@@ -99,7 +98,7 @@ COMMANDS = {
     "compat": "compat:compat_command",
     "diff": "diff:diff",
     "bisect": "bisect:bisect",
-    "device": LazyGroup(name="device", lazy=DEVICE, help="Create, check and run device files."),
+    "device": LazyGroup(name="device", lazy=DEVICE, help="Create, check and review device files."),
     "plugin": LazyGroup(name="plugin", lazy=PLUGIN, help="Write a plugin for a new device."),
     "schema": "reference:schema",
     "explain": "reference:explain",

@@ -1,4 +1,4 @@
-"""``ootci nightly``, ``demo``, ``device run`` and ``external``: nightlies here, and reports from elsewhere."""
+"""``ootci nightly``, ``demo`` and ``external``: nightlies here, and reports from elsewhere."""
 
 from __future__ import annotations
 
@@ -12,14 +12,21 @@ import click
 from ootci.adapters.folder_lock import locked
 from ootci.adapters.interpreter import program
 from ootci.adapters.terminal import Progress
-from ootci.cli.options import device_option, folder_options, format_option, suites_option, torch_option
+from ootci.cli.options import folder_options, format_option, suites_option, torch_option
 from ootci.cli.show import one_line, show, show_table, show_text, stage_lines
 from ootci.errors import BadOption
 from ootci.flows.context import Folders
 from ootci.flows.nightly import Night, exit_code, run_in_environment, run_night
 from ootci.flows.reports import reported_runs, take_in
 from ootci.model.build import StageResult
-from ootci.model.device import DEFAULT_FOLDER, RegisteredDevice, load_device, load_registry
+from ootci.model.device import (
+    DEFAULT_FOLDER,
+    RegisteredDevice,
+    find_device,
+    is_device_file,
+    load_device,
+    load_registry,
+)
 from ootci.model.duration import duration
 from ootci.model.plan import Plan
 from ootci.model.record import read
@@ -35,24 +42,7 @@ HEADINGS = ("device", "stage reached", "verdict", "passed", "failed", "skipped",
 
 
 @click.command(short_help="Run every stage on this machine.")
-@device_option
-@torch_option
-@suites_option
-@format_option
-@folder_options("devices", "work", "history", "site")
-def nightly(chosen: tuple[str, ...], torch: str | None, suites: Path, output_format: str, folders: Folders) -> None:
-    """Run every stage for the chosen devices on this machine, and render the dashboard.
-
-    Only what has changed is built again.
-    """
-    with locked(folders.work):
-        planned, verdicts = run_night(_night(folders.registry(), chosen, torch, suites, folders))
-    _report(planned, verdicts, folders, output_format)
-    sys.exit(exit_code(planned, verdicts))
-
-
-@click.command("run", short_help="Run every stage for one device file.")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("chosen", nargs=-1, metavar="[DEVICE]...")
 @click.option(
     "--python",
     metavar="PYTHON",
@@ -62,17 +52,20 @@ def nightly(chosen: tuple[str, ...], torch: str | None, suites: Path, output_for
 @torch_option
 @suites_option
 @format_option
-@folder_options("work", "history", "site")
-def device_run(
-    file: Path, python: str | None, torch: str | None, suites: Path, output_format: str, folders: Folders
+@folder_options("devices", "work", "history", "site")
+def nightly(
+    chosen: tuple[str, ...], python: str | None, torch: str | None, suites: Path, output_format: str, folders: Folders
 ) -> None:
-    """Run every stage for the device in FILE on this machine, paused or not, and render its page.
+    """Run every stage for each DEVICE on this machine, and render the dashboard.
 
-    It is `ootci nightly` for that device alone. The file need not be in a checkout of this repository.
+    DEVICE is the name of a registered device, or a device file, which may be anywhere; paused ones run, too. Default:
+    all devices that are not paused. Only what has changed is built again.
     """
     if python is not None and torch:
         raise BadOption("--python tests the torch that is there", where=f"--torch {torch}", fix="leave one of them out")
-    _run_file(file, python, torch, suites, output_format, folders)
+    if python is not None and len(chosen) != 1:
+        raise BadOption("--python is the environment of one device", where="--python", fix="name that device")
+    _run(chosen, python, torch, suites, output_format, folders)
 
 
 @click.command(short_help="Try it: run every stage for the reference device.")
@@ -90,24 +83,36 @@ def demo(torch: str | None, suites: Path, output_format: str, folders: Folders) 
     ignored = shutil.ignore_patterns("build", "*.egg-info", "__pycache__")
     shutil.copytree(source.with_suffix(""), place / source.stem, dirs_exist_ok=True, ignore=ignored)
     shutil.copy2(source, place)
-    _run_file(place / source.name, None, torch, suites, output_format, folders)
+    _run((str(place / source.name),), None, torch, suites, output_format, folders)
 
 
-def _run_file(
-    file: Path, python: str | None, torch: str | None, suites: Path, output_format: str, folders: Folders
+def _run(
+    chosen: Sequence[str], python: str | None, torch: str | None, suites: Path, output_format: str, folders: Folders
 ) -> None:
-    device = load_device(file).device
-    # Beside the other devices its page stands among theirs; a file of its own is a registry of its own.
-    among = file.parent.resolve() == DEFAULT_FOLDER.resolve()
-    registry = load_registry(DEFAULT_FOLDER if among else file)
+    registry, names = _chosen(chosen, folders)
     with locked(folders.work):
-        night = _night(registry, [device.name], torch, suites, folders)
+        night = _night(registry, names, torch, suites, folders)
         if python is None:
             planned, verdicts = run_night(night)
         else:
-            planned, verdicts = run_in_environment(night, device, program(python))
+            planned, verdicts = run_in_environment(night, find_device(registry, names[0]).device, program(python))
     _report(planned, verdicts, folders, output_format)
     sys.exit(exit_code(planned, verdicts))
+
+
+def _chosen(chosen: Sequence[str], folders: Folders) -> tuple[tuple[RegisteredDevice, ...], Sequence[str]]:
+    """The devices among which the chosen ones are judged, and the names of those."""
+    if not any(map(is_device_file, chosen)):
+        return folders.registry(), chosen
+    if len(chosen) > 1:
+        raise BadOption(
+            "a device file is run alone", where=" ".join(chosen), fix="name one file, or registered devices"
+        )
+    file = Path(chosen[0])
+    device = load_device(file).device
+    # Beside the other devices its page stands among theirs; a file of its own is a registry of its own.
+    among = file.parent.resolve() == DEFAULT_FOLDER.resolve()
+    return load_registry(DEFAULT_FOLDER if among else file), [device.name]
 
 
 @click.command("external", short_help="Import reports of devices run elsewhere.")

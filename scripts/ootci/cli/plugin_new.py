@@ -43,7 +43,7 @@ def new(name: str, step: int | None, python_only: bool, output: Path | None) -> 
     written, kept = write_plugin(texts, workflow_file(), name, folder)
     show_text(str(folder))
     note(f"{written} files written, {kept} existing files left as they are")
-    note(f"next: ootci device run {folder / name}.yaml")
+    note(f"next: ootci nightly {folder / name}.yaml")
 
 
 def _in_cpp(name: str, step: int) -> dict[Path, str]:

@@ -43,6 +43,7 @@ def test_command(
 ) -> None:
     """Run import, check and the suites on DEVICE; writes events.jsonl and env.json."""
     workspace, item = folders.workspace, folders.device(device)
+    device = item.device.name
     with locked_run(workspace, device, shard):
         build = read(Build, workspace.run(device).build)
         share, choice = share_of(workspace, device, shard)

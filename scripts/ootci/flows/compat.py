@@ -79,9 +79,7 @@ def targets_of(names: Sequence[str], *, everything: bool, folders: Folders) -> t
     if not names:
         raise BadOption("no plugin was named", where="ootci compat", fix="name devices or wheels, or give --all")
     return tuple(
-        Target(name, wheel=Path(name))
-        if name.endswith(".whl") or "/" in name
-        else Target(name, device=folders.device(name).device)
+        Target(name, wheel=Path(name)) if name.endswith(".whl") else Target(name, device=folders.device(name).device)
         for name in names
     )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from ootci.model.device import RegisteredDevice, find_device, load_registry
+from ootci.model.device import RegisteredDevice, find_device, is_device_file, load_device, load_registry
 from ootci.model.workspace import Workspace
 
 
@@ -34,9 +34,9 @@ class Folders:
         """Every registered device."""
         return load_registry(self.devices)
 
-    def device(self, name: str) -> RegisteredDevice:
-        """One registered device."""
-        return find_device(self.registry(), name)
+    def device(self, device: str) -> RegisteredDevice:
+        """One device: a registered one by its name, any by its file."""
+        return load_device(Path(device)) if is_device_file(device) else find_device(self.registry(), device)
 
 
 def clock() -> datetime:

@@ -1,4 +1,4 @@
-"""``ootci device run``: a nightly of one device file, in an environment that the tool makes or in one that is there."""
+"""``ootci nightly``: a nightly of one device file, in an environment that the tool makes or in one that is there."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _in_place(ootci: Tool, folder: Path, *arguments: str, python: str = sys.exec
     """Run it in the environment of a Python that finds the vendor's packages."""
     variables = {"PYTHONPATH": str(folder / "site-packages"), **env}
     work = ("--suites", str(folder / "suites"), "--history", "data", "--site", "site")
-    return ootci("device", "run", "dev.yaml", "--python", python, *work, *arguments, cwd=folder, env=variables)
+    return ootci("nightly", "dev.yaml", "--python", python, *work, *arguments, cwd=folder, env=variables)
 
 
 def _files(folder: Path) -> dict[str, float]:
@@ -123,7 +123,7 @@ def test_a_python_that_does_not_start_is_told(ootci: Tool, folder: Path) -> None
 def test_a_file_outside_a_checkout_is_built_and_run_paused_or_not(ootci: Tool, folder: Path, tmp_path: Path) -> None:
     wheel = stub_torch_wheel(tmp_path)
     write_device(tmp_path, "dev", "fails", extra="paused:\n  reason: The machine is away.\n")
-    asked = ("device", "run", "dev.yaml", "--torch", f"./{wheel.name}", "--suites", str(folder / "suites"))
+    asked = ("nightly", "dev.yaml", "--torch", f"./{wheel.name}", "--suites", str(folder / "suites"))
     ran = ootci(*asked, cwd=tmp_path)
     assert ran.code == 1, ran.out + ran.err
     assert "dev: FAILING: 1 test failing, first integration/test_scripted.py::test_views" in ran.out

@@ -1,6 +1,6 @@
 """Plugins that break what they are loaded into: each ends in its true row, and nothing of it is left behind.
 
-All of them run in one environment that is there (``ootci device run --python``), so that none has to be made.
+All of them run in one environment that is there (``ootci nightly --python``), so that none has to be made.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Place:
 
     def run(self, ootci: Tool, folder: Path) -> Ran:
         """Run the device file of a folder in it."""
-        asked = ("device", "run", "dev.yaml", "--python", sys.executable, "--suites", str(self.folder / "suites"))
+        asked = ("nightly", "dev.yaml", "--python", sys.executable, "--suites", str(self.folder / "suites"))
         return ootci(*asked, cwd=folder, env={"PYTHONPATH": str(self.folder / "site-packages")})
 
 

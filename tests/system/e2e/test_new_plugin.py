@@ -26,6 +26,6 @@ def test_a_new_plugin_is_ok_on_smoke(
     file = plugin / "mydevice.yaml"
     text = file.read_text(encoding="utf-8")
     file.write_text(f"{text}\nsuites:\n  - name: smoke\n", encoding="utf-8")
-    run = ootci("device", "run", str(file), "--python", str(python), cwd=tmp_path, timeout=1800)
+    run = ootci("nightly", str(file), "--python", str(python), cwd=tmp_path, timeout=1800)
     (found,) = json.loads((tmp_path / ".ootci" / "verdicts.json").read_text(encoding="utf-8"))["devices"]
     assert (found["verdict"], run.code) == ("OK", 0), run.out + run.err

@@ -51,7 +51,7 @@ def test_make_nightly_succeeds_and_prints_a_table_and_the_page(openreg_nightly: 
 @pytest.mark.parametrize("torch", ["nightly", "2.13.0", "path/to.whl"])
 def test_make_passes_the_device_and_the_torch_on(root: Path, torch: str) -> None:
     said = run_command(["make", "--dry-run", "nightly", "DEVICE=name", f"TORCH={torch}"], root)
-    assert f'ootci nightly --device "name" --torch "{torch}"' in said.out
+    assert f'ootci nightly "name" --torch "{torch}"' in said.out
 
 
 def test_every_test_reported_and_none_was_lost(openreg_nightly: Nightly) -> None:

@@ -163,7 +163,7 @@ def tested(ootci: Tool, device_python: Path, tmp_path: Path) -> Any:
             subjects.install(package, site, **constants)
             name = constants.get("NAME", package.replace("_", ""))
             file = subjects.write_device(tmp_path, name, package, suites)
-        said = ootci("device", "run", str(file), "--python", str(python), cwd=tmp_path, timeout=1800).out
+        said = ootci("nightly", str(file), "--python", str(python), cwd=tmp_path, timeout=1800).out
         (found,) = json.loads((tmp_path / ".ootci" / "verdicts.json").read_text(encoding="utf-8"))["devices"]
         run = tmp_path / ".ootci" / "runs" / file.stem / "run.json"
         return Result(found["verdict"], found["reason"], read(Run, run), said)

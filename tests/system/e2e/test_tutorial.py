@@ -94,7 +94,7 @@ def test_the_commands_work_for_the_reference_plugin_where_it_is_installed(device
     _checkout(tmp_path, _short_suites)
     git(tmp_path, "init", "--quiet")
     script = "set -e\n" + "".join(block for kind, block in BLOCKS if kind == "console")
-    run = "ootci device run devices/openreg.yaml"
+    run = "ootci nightly devices/openreg.yaml"
     script = script.replace("mydevice", "openreg").replace(run, f"{run} --python {device_python}")
     assert f"{run} --python" in script
     typed = run_command(["bash", "-c", script], tmp_path, IDENTITY, timeout=1800)

@@ -55,6 +55,11 @@ class DeviceFile:
         return f"{self.path.as_posix()}:{self.line_of(keys)}"
 
 
+def is_device_file(device: str) -> bool:
+    """Whether it is the path of a device file, and not the name of a device."""
+    return "/" in device or device.endswith(".yaml")
+
+
 def load_device(path: Path) -> RegisteredDevice:
     """Read and validate one device file, and the list of known failures in the device's folder, if there is one.
 

@@ -26,7 +26,7 @@ PyTorch on the device `{name}`, written by `ootci plugin new`. {about}
 
     pip install --no-build-isolation .
     python -c "import torch; print(torch.ones(3, device='{name}') + 1)"
-    ootci device run {name}.yaml
+    ootci nightly {name}.yaml
 
 The last command builds the plugin and runs its tests. The course of pytorch-integration-tests (docs/back-end) explains
 the code and what to add next.{grow}

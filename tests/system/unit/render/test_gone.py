@@ -49,11 +49,7 @@ def test_the_nights_of_all_devices_are_drawn_from_the_first_to_the_last() -> Non
     (page,) = names(10, {"one": {"a": 0b0001_1000}, "two": {"a": 0b0110_1000}}).pages()
     assert (page.page, page.nightly) == ("c/a/index.html", "night006")
     two, one = page.nights.rows
-    words = [row.words for row in (one, two)]
-    assert words == [f"failed with this error on {count} of 4 nights" for count in (2, 3)]
-        "failed with this error on 2 of 4 nights",
-        "failed with this error on 3 of 4 nights",
-    ]
+    assert [row.words for row in (one, two)] == [f"failed with this error on {count} of 4 nights" for count in (2, 3)]
     drawn = [[cell.look for cell in row.nights.cells] for row in (one, two)]
     assert drawn == [
         ["ok", "ok", "ok", "new", "failing", "ok", "ok"],

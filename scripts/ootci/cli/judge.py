@@ -51,8 +51,8 @@ def _verdicts_text(verdicts: Verdicts, markdown: bool) -> str:
     "--device",
     "only",
     multiple=True,
-    metavar="NAME",
-    help="Check only this device, whatever its tier; repeatable.",
+    metavar="DEVICE",
+    help="Check only this device, whatever its tier; a name or a device file. Repeatable.",
 )
 @click.option(
     "--override",
@@ -113,6 +113,7 @@ def gate(
         raise BadOption(
             "a pull request is not asked for single devices", where="--device", fix="plan it with the devices you want"
         )
+    folders, only = folders.among(only)
     decision, verdicts = (_of_runs(folders, wanted), {}) if pull_request else _of_nightly(folders, only, wanted, torch)
     if github_output is not None:
         outputs = [f"answer={decision.answer}\n"]

@@ -20,12 +20,8 @@ from ootci.flows.nightly import Night, exit_code, run_in_environment, run_night
 from ootci.flows.reports import reported_runs, take_in
 from ootci.model.build import StageResult
 from ootci.model.device import (
-    DEFAULT_FOLDER,
     RegisteredDevice,
     find_device,
-    is_device_file,
-    load_device,
-    load_registry,
 )
 from ootci.model.duration import duration
 from ootci.model.plan import Plan
@@ -89,7 +85,8 @@ def demo(torch: str | None, suites: Path, output_format: str, folders: Folders) 
 def _run(
     chosen: Sequence[str], python: str | None, torch: str | None, suites: Path, output_format: str, folders: Folders
 ) -> None:
-    registry, names = _chosen(chosen, folders)
+    folders, names = folders.among(chosen)
+    registry = folders.registry()
     with locked(folders.work):
         night = _night(registry, names, torch, suites, folders)
         if python is None:
@@ -98,21 +95,6 @@ def _run(
             planned, verdicts = run_in_environment(night, find_device(registry, names[0]).device, program(python))
     _report(planned, verdicts, folders, output_format)
     sys.exit(exit_code(planned, verdicts))
-
-
-def _chosen(chosen: Sequence[str], folders: Folders) -> tuple[tuple[RegisteredDevice, ...], Sequence[str]]:
-    """The devices among which the chosen ones are judged, and the names of those."""
-    if not any(map(is_device_file, chosen)):
-        return folders.registry(), chosen
-    if len(chosen) > 1:
-        raise BadOption(
-            "a device file is run alone", where=" ".join(chosen), fix="name one file, or registered devices"
-        )
-    file = Path(chosen[0])
-    device = load_device(file).device
-    # Beside the other devices its page stands among theirs; a file of its own is a registry of its own.
-    among = file.parent.resolve() == DEFAULT_FOLDER.resolve()
-    return load_registry(DEFAULT_FOLDER if among else file), [device.name]
 
 
 @click.command("external", short_help="Import reports of devices run elsewhere.")

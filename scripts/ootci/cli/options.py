@@ -83,13 +83,6 @@ format_option = click.option(
 exit_zero_option = click.option(
     "--exit-zero", is_flag=True, help="Exit 0 even if the device failed; the written file has the result."
 )
-device_option = click.option(
-    "--device",
-    "chosen",
-    multiple=True,
-    metavar="NAME",
-    help="Device to run; repeatable. Default: all that are not paused.",
-)
 torch_option = click.option(
     "--torch",
     metavar="TORCH",

@@ -11,7 +11,7 @@ import click
 from ootci.adapters.annotation import show_notice
 from ootci.adapters.folder_lock import locked
 from ootci.adapters.terminal import Progress
-from ootci.cli.options import device_option, folder_options, format_option, payload_option, torch_option
+from ootci.cli.options import folder_options, format_option, payload_option, torch_option
 from ootci.cli.show import append, note, one_line, show, table
 from ootci.errors import BadOption
 from ootci.flows.context import Folders
@@ -28,7 +28,13 @@ from ootci.stages.plan import NotDue
 
 
 @click.command("plan", short_help="Decide who runs on which torch.")
-@device_option
+@click.option(
+    "--device",
+    "chosen",
+    multiple=True,
+    metavar="DEVICE",
+    help="Device to run, a name or a device file; repeatable. Default: all that are not paused.",
+)
 @torch_option
 @click.option(
     "--pull-request",
@@ -72,6 +78,7 @@ def plan_command(
     """
     if if_due is not None and pull_request is not None:
         raise BadOption("a pull request is tested when it changes", where="--if-due", fix="leave out one of the two")
+    folders, chosen = folders.among(chosen)
     registry = folders.registry()
     if folders.devices.is_file() and not any(chosen) and not pull_request:
         # Who names one file asks for its device, due another day or not; a delivery asks the file.

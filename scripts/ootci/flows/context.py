@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from ootci.model.device import RegisteredDevice, find_device, is_device_file, load_device, load_registry
+from ootci.errors import BadOption
+from ootci.model.device import (
+    DEFAULT_FOLDER,
+    RegisteredDevice,
+    find_device,
+    is_device_file,
+    load_device,
+    load_registry,
+)
 from ootci.model.workspace import Workspace
 
 
@@ -37,6 +46,28 @@ class Folders:
     def device(self, device: str) -> RegisteredDevice:
         """One device: a registered one by its name, any by its file."""
         return load_device(Path(device)) if is_device_file(device) else find_device(self.registry(), device)
+
+    def among(self, devices: Sequence[str]) -> tuple[Folders, tuple[str, ...]]:
+        """The folders with the devices among which the chosen ones are judged, and the names of those.
+
+        A device file beside the other ones is one of them; elsewhere it is a registry of its own.
+
+        Args:
+            devices: names of registered devices, or one device file.
+
+        Raises:
+            BadOption: a file and something else are chosen.
+
+        """
+        if not any(map(is_device_file, devices)):
+            return self, tuple(devices)
+        if len(devices) > 1:
+            raise BadOption(
+                "a device file is chosen alone", where=" ".join(devices), fix="name one file, or only names"
+            )
+        item = load_device(Path(devices[0]))
+        is_beside = item.path.parent.resolve() == DEFAULT_FOLDER.resolve()
+        return replace(self, devices=DEFAULT_FOLDER if is_beside else item.path), (item.device.name,)
 
 
 def clock() -> datetime:

@@ -33,6 +33,10 @@ def page(root: Path) -> str:
         for event, how in (("workflow_call", "Called by others"), ("workflow_dispatch", "Started by a person")):
             if isinstance(triggers, dict) and event in triggers:
                 parts.append(_section(path, text, how, triggers[event] or {}))
+    action = root / "action.yml"
+    content = yaml.safe_load(action.read_text(encoding="utf-8"))
+    text = f"# {content['description']}\n"
+    parts.append(_section(action, text, "A step of somebody's own job", content))
     return "\n".join(parts)
 
 

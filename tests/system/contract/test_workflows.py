@@ -20,6 +20,7 @@ from contract.workflow_rules import NOT_THE_TOOL
 
 ROOT = Path(__file__).parents[3]
 GITHUB = ROOT / ".github"
+INSTALL = GITHUB / "actions" / "setup-ootci" / "install"
 
 RULES: tuple[Rule, ...] = (
     workflow_rules.starts_with_no_permission,
@@ -157,6 +158,7 @@ def test_taking_an_action_or_a_package_on_its_first_days_is_found(new: str, tmp_
     [
         ("github-workflows", "workflows/*.yml"),
         ("github-actions", "actions/*/action.yml"),
+        ("github-actions", "../action.yml"),
         ("dependabot", "dependabot.yml"),
     ],
 )
@@ -174,7 +176,15 @@ def _shellcheck(script: str) -> str:
 def test_shellcheck_finds_nothing_in_what_is_run() -> None:
     scripts = [step["run"] for file in read_files(GITHUB).values() for step in file.steps if "run" in step]
     assert scripts
+    scripts.append(INSTALL.read_text(encoding="utf-8"))
     assert [_shellcheck(script) for script in scripts] == [""] * len(scripts)
+
+
+def test_the_tool_is_installed_with_checksums() -> None:
+    found = {"runs": {"steps": [{"name": "Install ootci", "run": INSTALL.read_text(encoding="utf-8")}]}}
+    assert list(workflow_rules.installs_with_checksums({"install": File("install", "", found)})) == []
+    found["runs"]["steps"][0]["run"] = "python3 -m pip install ootci"
+    assert list(workflow_rules.installs_with_checksums({"install": File("install", "", found)})) != []
 
 
 def test_shellcheck_would_find_something() -> None:

@@ -65,9 +65,11 @@ Rule = Callable[[Files], Iterator[str]]
 
 
 def read_files(folder: Path) -> dict[str, File]:
-    """Every workflow and action below a ``.github`` folder."""
+    """Every workflow and action below a ``.github`` folder, and the action beside it."""
     paths = sorted([*folder.glob("workflows/**/*.y*ml"), *folder.glob("actions/*/action.y*ml")])
     names = [path.relative_to(folder).as_posix() for path in paths]
+    beside = list(folder.parent.glob("action.yml"))
+    paths, names = [*beside, *paths], [*(path.name for path in beside), *names]
     return {name: File.parse(name, path.read_text(encoding="utf-8")) for name, path in zip(names, paths, strict=True)}
 
 

@@ -11,8 +11,7 @@ MAX_RUN_LINES = 3
 LEVELS = ("none", "read", "write")
 
 NOT_THE_TOOL = {
-    "Install what ootci needs": "there is no tool to call before it is installed",
-    "Put ootci on PATH": "neither is there before it is found",
+    "Install ootci": "there is no tool to call before it is installed",
     "Leave out what the index does not take": "nothing of ours is checked out where a package is published",
 }
 """Steps whose `run:` calls neither `ootci` nor what is in `.ci`, by name, and why."""

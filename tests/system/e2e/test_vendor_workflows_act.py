@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sysconfig
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -12,11 +13,13 @@ from deliveries import PUSHED, pull_request, push
 from drawn import deep
 from e2e.act_runner import ActRun, Repository, run_workflow
 from e2e.packages import NIGHTLY, RELEASE, serve_torch
-from misbehaving import write_device
+from misbehaving import install, write_device
 from relay_server import RelayServer
 
 from ootci.model.durations import Durations
 from ootci.model.record import read, write
+from ootci.model.run import Run
+from ootci.model.torch_build import Channel
 
 pytestmark = [pytest.mark.act, pytest.mark.long]
 
@@ -103,6 +106,39 @@ def test_the_gate_fails_on_a_device_that_is_not_as_expected(
     failed = {(job, step) for job in run.jobs for step, result in run.steps(job).items() if result != "success"}
     assert failed == {("device/gate", "Is the device as expected?")}
     assert f"{DEVICE} (FAILING)" in run.digest
+
+
+PREPARE = """#!/bin/sh -e
+"$STUB_PYTHON" -m venv --without-pip env
+cp -R prepared/* env/lib/python3.*/site-packages/
+"""
+
+
+@pytest.mark.parametrize("behaviour", ["passes", deep("fails")])
+def test_an_environment_that_the_vendors_job_prepared_is_tested_as_it_is(
+    ours: Repository, packages: Mapping[str, str], tmp_path: Path, behaviour: str
+) -> None:
+    vendor = _vendor(tmp_path, "own-job.yml", behaviour)
+    prepared = install(vendor.checkout / "prepared", DEVICE)
+    (prepared / "pytest.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    script = vendor.checkout / "prepare-environment"
+    script.write_text(PREPARE, encoding="utf-8")
+    script.chmod(0o755)
+    vendor.commit()
+    environment = {**packages, "STUB_OWN_JOB": "yes"}
+    run = run_workflow(
+        vendor, tmp_path / "run", workflow="own-job.yml", event="push", environment=environment, called=ours
+    )
+    is_good = behaviour == "passes"
+    assert (run.exit_code == 0, run.jobs) == (is_good, {"test": "success" if is_good else "failure"}), run.digest
+    assert f"{DEVICE}: {'OK' if is_good else 'FAILING'}:" in run.digest
+    kept = run.store / "artifacts" / "pytorch-integration-tests"
+    assert (kept / "site" / "d" / DEVICE / "index.html").is_file()
+    report = read(Run, kept / "work" / "runs" / DEVICE / "run.json")
+    assert (report.torch_request.channel, report.plugin and report.plugin.source) == (
+        Channel.INSTALLED,
+        "installed in the environment given",
+    )
 
 
 OWN_MACHINE = """check: {command: [sh, -c, 'test ! -e "$CARD_IS_GONE"']}

@@ -164,10 +164,10 @@ class NightGrid:
         look, glyph = NIGHTS[night.verdict]
         words = [f"{night.date:%a} {short_day(night.date)}: {VERDICTS[night.verdict].word}"]
         words += [self.builds[night.plan_id]] if night.plan_id in self.builds else []
-        words += ["another torch stood in for the nightly"] if night.fallback else []
+        words += ["not counted: another torch stood in for the nightly"] if night.fallback else []
         words += [before_words(night.before)] if night.before is not None else []
         bad = bad_range(ranges, night.date)
-        words += [f"says nothing: {one_line(bad.reason, 120)}"] if bad is not None else []
+        words += [f"not counted: {one_line(bad.reason, 120)}"] if bad is not None else []
         return Cell(x, look, glyph, bad is not None or night.fallback, href, " · ".join(words))
 
 
@@ -317,7 +317,7 @@ def in_words(nights: Sequence[Night], ranges: Sequence[BadRange] = ()) -> str:
         text = f"{many(len(row), 'night')} {VERDICTS[verdict].word} from {day(row[0].date)}"
         if bad is not None:
             why = f": {one_line(bad.reason, 120)}" if reasons < REASONS else ""
-            text, reasons = f"{text} (says nothing{why})", reasons + 1
+            text, reasons = f"{text} (not counted{why})", reasons + 1
         parts.append(text)
     return ", then ".join(parts)
 

@@ -47,7 +47,7 @@ def test_a_run_at_hand_is_shown_as_the_newest_nightlys(ootci: Tool, folder: Path
     made = ootci("device", "preview", "dev.yaml", "--run", "run.json", "--output", "out", cwd=folder)
     assert made.code == 0, made.err
     text = (folder / "out" / "d" / "dev" / "index.html").read_text(encoding="utf-8")
-    assert "permanent page of this run" in text
+    assert "permalink" in text
     assert "This page is not fresh" not in text
     (folder / "other.yaml").write_text(DEVICE_YAML.format(name="other"), encoding="utf-8")
     wrong = ootci("device", "preview", "other.yaml", "--run", "run.json", cwd=folder)

@@ -50,7 +50,7 @@ def test_the_last_nights_in_a_row_and_in_words(site: Path) -> None:
     hatched = nights.find("use", href="#c-hatch")
     assert len(nights.find("rect")) + len(nights.find("use")) - len(hatched) == 14
     assert len(hatched) == 1
-    words = "1 night INFRA from 2026-11-12 (says nothing: The runners had no network.)"
+    words = "1 night INFRA from 2026-11-12 (not counted: The runners had no network.)"
     assert words in nights.attributes["aria-label"]
 
 

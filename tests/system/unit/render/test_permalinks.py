@@ -36,7 +36,7 @@ def test_latest_is_the_newest_report_and_names_its_permanent_page(site: Path, de
     assert canonical(latest) == [f"../{plan_id(night)}/index.html"]
     permanent = latest.parent / canonical(latest)[0]
     assert read(latest).one("h1").text == read(permanent).one("h1").text
-    assert "keeps its address for good" in read(latest).one("main").text
+    assert "Permalink of this run" in read(latest).one("main").text
     assert canonical(permanent) == []
 
 

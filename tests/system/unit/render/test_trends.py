@@ -92,7 +92,7 @@ def test_a_device_s_page_has_every_night_in_its_table_and_leads_to_the_runs(site
 
 def test_a_night_that_says_nothing_is_hatched_and_says_why(site: Path) -> None:
     page = read(site / "d" / "cobalt" / "trends" / "index.html")
-    assert ["2026-11-12", "INFRA", "says nothing: The runners had no network."] in tables(page)
+    assert ["2026-11-12", "INFRA", "not counted: The runners had no network."] in tables(page)
     hatched = page.find("path", class_="hatching")
     assert len(hatched) > 5
     assert "2026-11-12: The runners had no network. more" in page.text
@@ -103,11 +103,11 @@ def test_grid_and_calendar_hatch_such_a_night_and_keep_its_verdict(site: Path) -
     row = read(site / "index.html").one("li", id="cobalt")
     (hatched,) = row.find("use", href="#c-hatch")
     assert row.find("use", href="#c-alert", x=hatched.attributes["x"])
-    words = "1 night INFRA from 2026-11-12 (says nothing: The runners had no network.)"
+    words = "1 night INFRA from 2026-11-12 (not counted: The runners had no network.)"
     assert words in row.one("div", class_="nights-of").attributes["aria-label"]
     page = read(site / "d" / "cobalt" / "index.html")
     (night,) = page.find("li", class_="hatched")
-    assert night.text == "12 Nov INFRA , says nothing"
+    assert night.text == "12 Nov INFRA , not counted"
     assert words in page.text
     assert page.find("a", href="https://example.com/incidents/7")
     assert not read(site / "d" / "borealis" / "index.html").find("li", class_="hatched")

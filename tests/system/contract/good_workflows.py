@@ -258,7 +258,7 @@ inputs:
 runs:
   using: composite
   steps:
-    - name: Install what ootci needs
+    - name: Install ootci
       shell: bash
       run: "python -m pip install --only-binary=:all: --require-hashes --requirement requirements.txt"
 """

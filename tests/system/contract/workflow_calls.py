@@ -138,7 +138,7 @@ def _calling(file: File) -> Iterator[Mapped]:
 
 def _callee(files: Files, node: Mapped) -> File | None:
     target = str(node["uses"]).removeprefix("./.github/")
-    return files.get(target) or files.get(f"{target}/action.yml")
+    return files.get(target) or files.get(f"{target}/action.yml".removeprefix(".//"))
 
 
 def _inputs(file: File) -> dict[str, Mapped]:
@@ -150,7 +150,9 @@ def _inputs(file: File) -> dict[str, Mapped]:
 
 def calls_from_elsewhere(text: str) -> str:
     """A workflow of another repository, with its calls of ours as if it were here, so that the same rules say."""
-    return re.sub(r"uses: example/pytorch-integration-tests/(\.github/workflows/[\w.-]+)@main\b", r"uses: ./\1", text)
+    return re.sub(
+        r"uses: example/pytorch-integration-tests(?:/(\.github/workflows/[\w.-]+))?@main\b", r"uses: ./\1", text
+    )
 
 
 def _outputs(file: File) -> dict[str, Mapped]:

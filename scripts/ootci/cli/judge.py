@@ -18,7 +18,7 @@ from ootci.model.device import find_device
 from ootci.model.plan import Plan
 from ootci.model.pull_request import PullRequestGate
 from ootci.model.record import read, write
-from ootci.model.verdict import Gate, Verdicts
+from ootci.model.verdict import Gate, VerdictName, Verdicts
 from ootci.stages.judge import decide, judge, judge_pull_request
 from ootci.stages.render import nightly_answer, pull_request_answer, site_address, spoken
 
@@ -80,6 +80,11 @@ def _verdicts_text(verdicts: Verdicts, markdown: bool) -> str:
     metavar="VERSION",
     help="The torch to answer for: a version or commit, or its beginning. cannot_say if another was tested.",
 )
+@click.option(
+    "--cancelled",
+    is_flag=True,
+    help="The job of --device was cancelled or ran out of time: cannot_say without a report.",
+)
 @click.option("--exit-zero", is_flag=True, help="Exit 0 for every answer.")
 @format_option
 @folder_options("devices", "work", "history")
@@ -91,6 +96,7 @@ def gate(
     github_output: Path | None,
     address: str | None,
     torch: str | None,
+    cancelled: bool,
     exit_zero: bool,
     output_format: str,
     folders: Folders,
@@ -114,7 +120,11 @@ def gate(
             "a pull request is not asked for single devices", where="--device", fix="plan it with the devices you want"
         )
     folders, only = folders.among(only)
-    decision, verdicts = (_of_runs(folders, wanted), {}) if pull_request else _of_nightly(folders, only, wanted, torch)
+    decision, verdicts = (
+        (_of_runs(folders, wanted), {})
+        if pull_request
+        else _of_nightly(folders, only, wanted, torch, cancelled=cancelled)
+    )
     if github_output is not None:
         outputs = [f"answer={decision.answer}\n"]
         outputs += [f"verdict={verdicts.get(name, '')}\n" for name in only[:1]]
@@ -155,8 +165,11 @@ def _parsed(overrides: tuple[str, ...]) -> dict[str, str]:
     return parsed
 
 
+_SILENT = (VerdictName.NO_DATA.value, VerdictName.NEVER_RAN.value)
+
+
 def _of_nightly(
-    folders: Folders, only: tuple[str, ...], overrides: dict[str, str], torch: str | None
+    folders: Folders, only: tuple[str, ...], overrides: dict[str, str], torch: str | None, *, cancelled: bool
 ) -> tuple[Gate, dict[str, str]]:
     """The answer, and the verdict of each device."""
     verdicts = read(Verdicts, folders.workspace.verdicts)
@@ -164,6 +177,8 @@ def _of_nightly(
     doubt = gate.doubt
     if doubt is None and verdicts.stale_at is not None and clock() > verdicts.stale_at:
         doubt = f"the newest nightly was to be followed by another before {verdicts.stale_at:%Y-%m-%d %H:%M} UTC"
+    if cancelled and only and all(found.get(name) in _SILENT for name in only):
+        doubt = "the device's job was cancelled, or ran out of time"
     if only or overrides or torch or doubt:
         registry = folders.registry()
         for name in only:

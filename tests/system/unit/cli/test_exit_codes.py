@@ -217,6 +217,28 @@ def test_the_gate_answers_in_every_format(
     assert markdown.out == f"### {mark} May one merge: {word}\n\nbecause\n"
 
 
+@pytest.mark.parametrize(
+    ("reported", "said"),
+    [
+        (False, (3, "may one merge: cannot say (the device's job was cancelled, or ran out of time)")),
+        (True, (1, "may one merge: no (1 of 1 gating device not as expected: dev (IMPORT_BROKEN))")),
+    ],
+)
+def test_a_cancelled_job_without_a_report_is_no_verdict_on_its_device(
+    ootci: Tool, folder: Path, reported: bool, said: tuple[int, str]
+) -> None:
+    fresh = plan().model_copy(update={"created_at": datetime.now(timezone.utc)})
+    write(fresh, folder / ".ootci" / "plan.json")
+    if reported:
+        times = {"started_at": fresh.created_at, "finished_at": fresh.created_at}
+        made = run(0, stages={"import": "failed"}).model_copy(update=times)
+        write(made, folder / ".ootci" / "runs" / "dev" / "run.json")
+    for command in (("history", "append"), ("judge",)):
+        assert ootci(*command, cwd=folder).code == 0
+    ran = ootci("gate", "--device", "dev", "--cancelled", cwd=folder)
+    assert (ran.code, ran.out.splitlines()[0]) == said
+
+
 def test_judging_prints_a_line_for_each_device_and_no_control_character(ootci: Tool, folder: Path) -> None:
     fresh = plan().model_copy(update={"created_at": datetime.now(timezone.utc)})
     write(fresh, folder / ".ootci" / "plan.json")

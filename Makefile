@@ -11,8 +11,8 @@ BIN := $(VENV)/bin
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-nightly: $(VENV)/tool ## Run the nightly for one device: make nightly [DEVICE=openreg] [TORCH=nightly|nightly@DATE|2.13.0|path/to.whl]
-	@$(BIN)/ootci nightly "$(DEVICE)" $(if $(TORCH),--torch "$(TORCH)")
+nightly: $(VENV)/tool ## Run the nightly for one device: make nightly [DEVICE=openreg] [TORCH=nightly|nightly@DATE|2.13.0|path/to.whl] [PLUGIN=VERSION]
+	@$(BIN)/ootci nightly "$(DEVICE)" $(if $(TORCH),--torch "$(TORCH)") $(if $(PLUGIN),--plugin "$(PLUGIN)")
 
 # A worker more than there are CPUs, because browsers and act wait much of their time; four at most, because most of what
 # is long waits for one nightly and compiles on every CPU itself.

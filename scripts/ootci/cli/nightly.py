@@ -16,6 +16,7 @@ from ootci.cli.options import folder_options, format_option, suites_option, torc
 from ootci.cli.show import one_line, show, show_table, show_text, stage_lines
 from ootci.errors import BadOption
 from ootci.flows.context import Folders
+from ootci.flows.held_plugin import with_plugin
 from ootci.flows.nightly import Night, exit_code, run_in_environment, run_night
 from ootci.flows.reports import reported_runs, take_in
 from ootci.model.build import StageResult
@@ -46,11 +47,22 @@ HEADINGS = ("device", "stage reached", "verdict", "passed", "failed", "skipped",
     "the plugin, pytest, numpy and expecttest.",
 )
 @torch_option
+@click.option(
+    "--plugin",
+    metavar="VERSION",
+    help="Test this commit of the plugin's repository, or this version of its package, instead of the device file's.",
+)
 @suites_option
 @format_option
 @folder_options("devices", "work", "history", "site")
 def nightly(
-    chosen: tuple[str, ...], python: str | None, torch: str | None, suites: Path, output_format: str, folders: Folders
+    chosen: tuple[str, ...],
+    python: str | None,
+    torch: str | None,
+    plugin: str | None,
+    suites: Path,
+    output_format: str,
+    folders: Folders,
 ) -> None:
     """Run every stage for each DEVICE on this machine, and render the dashboard.
 
@@ -59,9 +71,12 @@ def nightly(
     """
     if python is not None and torch:
         raise BadOption("--python tests the torch that is there", where=f"--torch {torch}", fix="leave one of them out")
-    if python is not None and len(chosen) != 1:
-        raise BadOption("--python is the environment of one device", where="--python", fix="name that device")
-    _run(chosen, python, torch, suites, output_format, folders)
+    if python is not None and plugin:
+        raise BadOption("--python tests the plugin that is there", where=f"--plugin {plugin}", fix="leave one out")
+    for option, value in (("--python", python), ("--plugin", plugin)):
+        if value and len(chosen) != 1:
+            raise BadOption(f"{option} is about one device", where=f"{option} {value}", fix="name that device")
+    _run(chosen, python, torch, suites, output_format, folders, plugin)
 
 
 @click.command(short_help="Try it: run every stage for the reference device.")
@@ -83,10 +98,18 @@ def demo(torch: str | None, suites: Path, output_format: str, folders: Folders) 
 
 
 def _run(
-    chosen: Sequence[str], python: str | None, torch: str | None, suites: Path, output_format: str, folders: Folders
+    chosen: Sequence[str],
+    python: str | None,
+    torch: str | None,
+    suites: Path,
+    output_format: str,
+    folders: Folders,
+    plugin: str | None = None,
 ) -> None:
     folders, names = folders.among(chosen)
     registry = folders.registry()
+    if plugin:
+        registry = tuple(with_plugin(item, plugin) if item.device.name == names[0] else item for item in registry)
     with locked(folders.work):
         night = _night(registry, names, torch, suites, folders)
         if python is None:

@@ -14,6 +14,7 @@ from ootci.adapters import git
 from ootci.adapters.terminal import Progress
 from ootci.errors import BadOption, BisectionChanged, DeviceAbsent, IndexUnreachable, TorchMissing
 from ootci.flows.context import clock
+from ootci.flows.held_plugin import holding_commit, holding_plugin
 from ootci.flows.nightly_index import NightlyIndex
 from ootci.history.bisection import commit_to_hold, conclude, ends_of, next_nightly, run_id, steps_left
 from ootci.history.store import History
@@ -274,27 +275,6 @@ def with_one_suite(item: RegisteredDevice, test_id: str) -> RegisteredDevice:
         )
     limits = item.device.limits.model_copy(update={"workers": 1})
     device = item.device.model_copy(update={"suites": suites, "limits": limits})
-    return RegisteredDevice(device=device, path=item.path, sha256=item.sha256)
-
-
-def holding_commit(item: RegisteredDevice, commit: str) -> RegisteredDevice:
-    """The device with its plugin's repository at one commit; the same where the plugin comes from elsewhere."""
-    source = item.device.plugin.git
-    if source is None:
-        return item
-    return _with_plugin(item, {"git": source.model_copy(update={"ref": commit})})
-
-
-def holding_plugin(item: RegisteredDevice, held: PluginBuild) -> RegisteredDevice:
-    """The device with the very plugin of the steps before, as far as its file can say so."""
-    if item.device.plugin.package is not None:
-        return _with_plugin(item, {"package": f"{held.package}=={held.version}"})
-    return holding_commit(item, held.commit) if held.commit else item
-
-
-def _with_plugin(item: RegisteredDevice, values: dict[str, object]) -> RegisteredDevice:
-    plugin = item.device.plugin.model_copy(update=values)
-    device = item.device.model_copy(update={"plugin": plugin})
     return RegisteredDevice(device=device, path=item.path, sha256=item.sha256)
 
 

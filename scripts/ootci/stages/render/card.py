@@ -8,7 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from ootci.model.build import PluginBuild
 from ootci.model.cluster import Cause, Cluster, ClusterDevice
+from ootci.model.commit import full_commit
 from ootci.model.device import Device
 from ootci.model.outcome import FAILURES
 from ootci.model.run import Run
@@ -28,6 +30,8 @@ ISSUE_DEVICES = 10
 """Devices that the text of a new issue names: it travels in an address, and servers refuse long ones."""
 _ISSUES = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/issues/?")
 _SOURCE = re.compile(r"(https://github\.com/[\w.-]+/[\w.-]+?)(\.git)?/?")
+_VERSION = re.compile(r"[\w.+!-]{1,60}", re.ASCII)
+"""What may stand in a command that people copy: make expands a `$` whatever quotes are around it."""
 _NIGHT = re.compile(r"\.dev(\d{4})(\d{2})(\d{2})")
 
 
@@ -95,7 +99,7 @@ def card(
         last_good=part.last_passed if part else None,
         plugin_changed=part.plugin_changed if part else None,
         plugin=_plugin(device, part) if part else None,
-        commands=_commands(device, verdict.torch_request, part),
+        commands=_commands(device, verdict.torch_request, run.plugin if run else None, part),
         bisect=bisect_command((part,)) if part else None,
         issue=_issue(device, cluster, address) if cluster else None,
         where="PyTorch" if cluster is None or cluster.cause in _UPSTREAM else "the vendor",
@@ -103,7 +107,12 @@ def card(
 
 
 def cluster_card(
-    cluster: Cluster, part: ClusterDevice, device: Device, request: TorchRequest | None, address: str | None
+    cluster: Cluster,
+    part: ClusterDevice,
+    device: Device,
+    request: TorchRequest | None,
+    plugin: PluginBuild | None,
+    address: str | None,
 ) -> Card:
     """The card of failures that are alike.
 
@@ -112,6 +121,7 @@ def cluster_card(
         part: those of the device that is easiest to have.
         device: that device.
         request: the torch that was wanted for it.
+        plugin: its plugin that was tested.
         address: where the site is published, if that is known.
 
     """
@@ -124,7 +134,7 @@ def cluster_card(
         last_good=part.last_passed if part.since.plan_id == cluster.since.plan_id else None,
         plugin_changed=part.plugin_changed if alone else None,
         plugin=_plugin(device, part) if alone else None,
-        commands=_commands(device, request, part),
+        commands=_commands(device, request, plugin, part),
         bisect=bisect_command((part,)),
         issue=_issue(device, cluster, address),
         where="PyTorch" if cluster.cause in _UPSTREAM else "the vendor",
@@ -205,13 +215,23 @@ def _plugin(device: Device, part: ClusterDevice) -> Range | None:
     return None
 
 
-def _commands(device: Device, request: TorchRequest | None, part: ClusterDevice | None) -> tuple[str, ...]:
+def _commands(
+    device: Device, request: TorchRequest | None, plugin: PluginBuild | None, part: ClusterDevice | None
+) -> tuple[str, ...]:
     """Commands that make the same environment, and run the first failing test in it."""
-    torch = _torch(request) if request else None
-    first = f"make nightly DEVICE={device.name}" + (f" TORCH={shlex.quote(torch)}" if torch else "")
+    pinned = {"TORCH": _torch(request) if request else None, "PLUGIN": _version(device, plugin) if plugin else None}
+    words = [f"{name}={shlex.quote(value)}" for name, value in pinned.items() if value]
+    first = " ".join(["make nightly", f"DEVICE={device.name}", *words])
     tests = (reproduce(test, device.name) for test in part.first) if part else iter(())
     again = next((command for command in tests if command), None)
     return (first, again) if again else (first,)
+
+
+def _version(device: Device, plugin: PluginBuild) -> str | None:
+    """What asks for the same plugin; None where nothing does: one beside its device file is the checkout's."""
+    if device.plugin.package is not None:
+        return plugin.version if _VERSION.fullmatch(plugin.version or "") else None
+    return full_commit(plugin.commit) if device.plugin.git is not None else None
 
 
 def _torch(request: TorchRequest) -> str | None:
@@ -219,6 +239,6 @@ def _torch(request: TorchRequest) -> str | None:
     night = _NIGHT.search(request.version or "")
     if request.channel is Channel.NIGHTLY:
         return f"nightly@{'-'.join(night.groups())}" if night else None
-    if request.channel is Channel.RELEASE and request.version:
-        return one_line(request.version, 60).partition("+")[0]
+    if request.channel is Channel.RELEASE and _VERSION.fullmatch(request.version or ""):
+        return (request.version or "").partition("+")[0]
     return None

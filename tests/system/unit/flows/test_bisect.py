@@ -11,7 +11,8 @@ from unit.samples import device
 
 from ootci.adapters.terminal import Progress
 from ootci.errors import BadOption, BisectionChanged, IndexUnreachable
-from ootci.flows.bisect import Search, holding_commit, holding_plugin, with_one_suite
+from ootci.flows.bisect import Search, with_one_suite
+from ootci.flows.held_plugin import holding_commit, holding_plugin, with_plugin
 from ootci.model.bisection import Bisection, StepResult
 from ootci.model.build import PluginBuild
 from ootci.model.device import RegisteredDevice
@@ -49,6 +50,16 @@ def test_a_plugin_that_is_a_package_is_held_at_its_version() -> None:
     item = device(plugin={"distribution": "torch-dev", "package": "torch-dev>=1"})
     assert holding_plugin(item, HELD).device.plugin.package == "torch-dev==1.2"
     assert holding_commit(item, "a" * 40) == item
+
+
+def test_another_version_of_a_plugin_is_asked_for_where_its_file_can_say_it() -> None:
+    git = with_plugin(device(plugin={"distribution": "torch-dev", "git": {"url": "u", "ref": "main"}}), "v1.2")
+    assert git.device.plugin.git is not None
+    assert git.device.plugin.git.ref == "v1.2"
+    package = with_plugin(device(plugin={"distribution": "torch-dev", "package": "torch-dev[x]>=1"}), "1.2")
+    assert package.device.plugin.package == "torch-dev==1.2"
+    with pytest.raises(BadOption, match="a folder of the checkout"):
+        with_plugin(device(), "v1.2")
 
 
 def test_sources_beside_the_device_file_are_held_by_their_digest(tmp_path: Path) -> None:

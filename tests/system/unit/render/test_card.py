@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from unit.render.sample_clusters import CLUSTERS
 from unit.samples import device as a_device
+from unit.samples import run
 
+from ootci.model.build import PluginBuild
 from ootci.model.cluster import Cause, Cluster, ClusterDevice
 from ootci.model.spell import Mark
 from ootci.model.torch_build import Channel, TorchRequest
@@ -59,6 +61,7 @@ def test_what_is_not_broken_has_none(verdict: VerdictName) -> None:
         (Channel.RELEASE, "2.13.0+cpu", " TORCH=2.13.0"),
         (Channel.WHEEL, "2.16.0a0", ""),
         (Channel.RELEASE, None, ""),
+        (Channel.RELEASE, "2.13.0$(shell touch gone)", ""),
     ],
 )
 def test_the_commands_ask_for_the_same_torch_and_run_the_first_test(
@@ -70,6 +73,27 @@ def test_the_commands_ask_for_the_same_torch_and_run_the_first_test(
         f"make nightly DEVICE=dev{torch}",
         f".ootci/envs/dev/bin/python -m pytest tests/device/{TEST} --device dev",
     )
+
+
+@pytest.mark.parametrize(
+    ("source", "version", "commit", "pinned"),
+    [
+        ({"git": {"url": "u"}}, "1.0", "a" * 40, f" PLUGIN={'a' * 40}"),
+        ({"git": {"url": "u"}}, "1.0", f"{'a' * 40}-dirty", ""),
+        ({"package": "torch-dev"}, "1.0.dev3+cpu", None, " PLUGIN=1.0.dev3+cpu"),
+        ({"package": "torch-dev"}, "1$(shell touch gone)", None, ""),
+        ({"path": "."}, "1.0", "a" * 40, ""),
+    ],
+)
+def test_the_commands_ask_for_the_same_plugin(
+    source: dict[str, Any], version: str, commit: str | None, pinned: str
+) -> None:
+    tested = a_device("dev", plugin={"distribution": "torch-dev", **source}).device
+    found = DeviceVerdict(device="dev", verdict=VerdictName.REGRESSED, reason="x")
+    plugin = PluginBuild(package="torch-dev", version=version, source="s", commit=commit)
+    made_of = card(tested, found, run().model_copy(update={"plugin": plugin}), None, None)
+    assert made_of is not None
+    assert made_of.commands == (f"make nightly DEVICE=dev{pinned}",)
 
 
 def test_the_plugin_s_commits_and_else_its_versions_are_named() -> None:

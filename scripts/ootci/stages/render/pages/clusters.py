@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from ootci.model.build import PluginBuild
 from ootci.model.cluster import Cause, Cluster
 from ootci.model.device import RegisteredDevice, Tier
 from ootci.model.record import Time
@@ -91,6 +92,7 @@ class Clusters:
         ]
         self._devices = {item.device.name: item.device for item in registry}
         self._requests = {item.device: item.torch_request for item in verdicts.devices}
+        self._plugins: dict[str, PluginBuild] = {}
         self._shown = verdicts.clusters[:SHOWN]
         self._wanted = {one_line(name) for cluster in self._shown for part in cluster.devices for name in part.first}
         self.names = frozenset(name for cluster in self._shown for name in cluster.names)
@@ -138,6 +140,8 @@ class Clusters:
         places: dict[str, str] = {}
         texts: dict[str, Excerpt] = {}
         if page.run is not None:
+            if page.run.run.plugin is not None:
+                self._plugins[page.device.name] = page.run.run.plugin
             for number, row in enumerate(page.run.failures, 1):
                 test = row.outcome
                 for test_id in (one_line(other.id) for other in (test, *row.alike)):
@@ -198,7 +202,8 @@ class Clusters:
         part = min(known, key=lambda part: not part.is_reference, default=None)
         if part is None:
             return None
-        return cluster_card(cluster, part, self._devices[part.device], self._requests.get(part.device), address)
+        request, plugin = self._requests.get(part.device), self._plugins.get(part.device)
+        return cluster_card(cluster, part, self._devices[part.device], request, plugin, address)
 
 
 _UPSTREAM = (Cause.UPSTREAM, Cause.SUSPECTED_UPSTREAM)

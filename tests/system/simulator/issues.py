@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from ootci.model.alert import Condition
+from ootci.model.alert import Condition, Remembered
 from ootci.model.verdict import BROKEN, VerdictName
 
 from .event import Blame
@@ -122,3 +123,81 @@ class Issues:
     def _close(self, issue: _Issue) -> None:
         if issue.good >= GOOD_NIGHTS:
             issue.is_open, issue.closed = False, issue.closed + 1
+
+
+@dataclass
+class IssueScore:
+    """The issues that there were, by what each was about when it was opened, held against those there have to be.
+
+    Attributes:
+        world: the invented world.
+        wanted: the issues that there have to be.
+        opened: how often an issue was opened, or opened again.
+        closed: how often one was closed, each time with a comment.
+
+    """
+
+    world: World
+    wanted: Issues = field(init=False)
+    opened: Counter[Key | str] = field(default_factory=Counter)
+    closed: Counter[Key | str] = field(default_factory=Counter)
+    _subjects: dict[int, Key | str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Begin with no issue."""
+        self.wanted = Issues(self.world)
+
+    def add(self, page: Page, kept: Mapping[int, Remembered], opened: Iterable[int], closed: Iterable[int]) -> None:
+        """Add a night.
+
+        Args:
+            page: what the page of the night has to say.
+            kept: what each issue remembers after that night, by number.
+            opened: numbers of the issues that were opened, or opened again.
+            closed: numbers of those that were closed.
+
+        """
+        for number in opened:
+            self._subjects[number] = self._subject(kept[number], page)
+            self.opened[self._subjects[number]] += 1
+        for number, subject in list(self._subjects.items()):
+            # What one device showed first has become the issue of all that show it.
+            if subject[0] is Condition.BROKEN and kept[number].condition is Condition.UPSTREAM:
+                self._subjects[number] = self._subject(kept[number], page)
+                self.opened.update({subject: -1, self._subjects[number]: 1})
+        self.closed.update(self._subjects[number] for number in closed)
+        self.wanted.add(page)
+
+    def _subject(self, kept: Remembered, page: Page) -> Key | str:
+        """What an issue is about on a night: where it is about several devices the event, by its devices and tests."""
+        if kept.condition is not Condition.UPSTREAM:
+            return (kept.condition or Condition.BROKEN, kept.subject)
+        names = set(kept.devices)
+        for number in sorted({number for item in page.devices for number in item.broken_by}):
+            event = self.world.events[number]
+            shown = {self.world.makers[item.device].name for item in page.devices if number in item.broken_by}
+            tests = {self.world.test_ids[test] for test in event.tests} or {event.kind.value.partition(" ")[0]}
+            if event.blame is Blame.UPSTREAM and names <= shown and tests & set(kept.tests):
+                return (Condition.UPSTREAM, number)
+        return f"{kept.key} of {', '.join(sorted(names))}"
+
+    @property
+    def mistakes(self) -> list[str]:
+        """What was opened or closed too often, or not often enough."""
+        wanted = {key: (item.opened, item.closed) for key, item in self.wanted.found.items() if item.opened}
+        found = {key: (self.opened[key], self.closed[key]) for key in self.opened if self.opened[key]}
+        return [
+            f"{key}: opened {of[0]} and closed {of[1]} times, not {to[0]} and {to[1]}"
+            for key in sorted({*found, *wanted}, key=str)
+            if (of := found.get(key, (0, 0))) != (to := wanted.get(key, (0, 0)))  # type: ignore[call-overload]
+        ]
+
+    @property
+    def row(self) -> str:
+        """The world in one line: its events, the issues, and what was wrong."""
+        events = sum(item.opened for item in self.wanted.found.values())
+        over = sum(item.closed for item in self.wanted.found.values())
+        return (
+            f"world {self.world.seed}: {events} events, {over} of them over; issues opened {self.opened.total()} times, "
+            f"closed {self.closed.total()} times; {len(self.mistakes)} wrong"
+        )

@@ -1,0 +1,50 @@
+"""The issues of simulated worlds, night by night: for each planted event one, closed with one comment."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from drawn import deep_but
+from simulator import World
+from simulator.issues import IssueScore
+from simulator.memory import Memory
+from simulator.truth import Truth
+from unit.stages.alert_nights import decided, done
+
+from ootci.adapters.github_issues import Issue
+from ootci.stages.alert import Act, Rules, remembered_in
+
+NIGHTS = 60
+SEEDS = (*range(1, 21), *range(101, 121))
+DRAWN = (2, 101)
+"""Worlds of `make test`."""
+
+
+def _score(world: World, folder: Path) -> IssueScore:
+    """What became of the issues on each night, with the verdicts that were known by then."""
+    history, score = Memory(folder), IssueScore(world)
+    issues: tuple[Issue, ...] = ()
+    for night, page in zip(world.all_nights(), Truth(world).pages(), strict=True):
+        history.take(night)
+        said = history.judge(night.registry, night.now)
+        actions = decided(said, issues, Rules(new_issues=100)).actions
+        known = {issue.number for issue in issues}
+        issues = done(issues, actions)
+        assert decided(said, issues, Rules(new_issues=100)).actions == (), "once done, nothing is left to do"
+        kept = {issue.number: found for issue in issues if (found := remembered_in(issue.body))}
+        again = [one.number for one in actions if one.act is Act.REOPEN and one.number is not None]
+        closed = [one.number for one in actions if one.act is Act.CLOSE and one.number is not None]
+        score.add(page, kept, [*sorted(kept.keys() - known), *again], closed)
+    return score
+
+
+@pytest.mark.parametrize("seed", deep_but(DRAWN, SEEDS))
+def test_a_real_event_is_one_issue_and_one_comment(
+    seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    score = _score(World(seed, nights=NIGHTS), tmp_path)
+    with capsys.disabled():
+        sys.stdout.write("\n".join(["", score.row, *score.mistakes, ""]))
+    assert score.mistakes == []

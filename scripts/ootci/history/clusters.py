@@ -73,7 +73,11 @@ def clusters_of(plan_id: str, sources: Sequence[Source], failing: Iterable[Faili
     by_test: dict[str, list[Failing]] = defaultdict(list)
     for item in failing:
         by_test[item.test_id].append(item)
-    found = [_cluster(plan_id, by_device, items, by_test) for items in _alike(by_test)]
+    found = []
+    for items in _alike(by_test):
+        events = [_cluster(plan_id, by_device, part, by_test) for part in _events(items)]
+        cluster = _cluster(plan_id, by_device, items, by_test)
+        found.append(cluster.model_copy(update={"events": tuple(events)}) if len(events) > 1 else cluster)
     return tuple(
         sorted(found, key=lambda item: (not item.is_new, -len(item.devices), -item.tests, item.signature.text))
     )
@@ -129,6 +133,53 @@ def _own_errors(stages: Sequence[Failing]) -> list[Failing]:
     return [item for item in stages if shared[item.name] == 1 and not item.spell.plugin_changed]
 
 
+def _events(failing: Sequence[Failing]) -> list[list[Failing]]:
+    """The failures of a cluster by what made them fail: an error can have several causes, each since its own night.
+
+    What a device first failed on one night has one cause. So has what several devices may have begun to fail on one
+    night; of several such nights the earliest counts. What never passed, and what the device's own report settles as
+    flaky or the like, tells nothing of a night, and each kind of it is by itself.
+    """
+    aside: dict[Cause | None, list[Failing]] = defaultdict(list)
+    begun: dict[tuple[str, datetime], list[Failing]] = defaultdict(list)
+    for item in failing:
+        if item.settled in (None, Cause.KNOWN):
+            begun[item.device, item.spell.first_failed.date].append(item)
+        else:
+            aside[item.settled].append(item)
+    torch = _first_nights([item.spell for items in begun.values() for item in items])
+    dated: list[tuple[datetime, datetime, list[Failing]]] = []
+    for (_, night), items in begun.items():
+        passed = [date for item in items if (date := _passed(item.spell, torch)) is not None]
+        if passed:
+            dated.append((night, max(passed), items))
+        else:
+            aside[None] += items
+    found: list[list[Failing]] = []
+    first: datetime | None = None
+    for night, last_passed, items in sorted(dated, key=lambda one: one[:2]):
+        if first is None or first <= last_passed:
+            first = night
+            found.append([])
+        found[-1] += items
+    return [*found, *(aside[cause] for cause in sorted(aside, key=lambda cause: (cause is None, cause)))]
+
+
+def _first_nights(spells: Sequence[Spell]) -> dict[str, datetime]:
+    """The first night of each commit of PyTorch, as far as these rows tell."""
+    marks = [mark for spell in spells for mark in (spell.last_passed, spell.first_failed) if mark is not None]
+    newest_first = sorted(marks, key=_when, reverse=True)
+    return {mark.torch_commit: mark.date for mark in newest_first if mark.torch_commit is not None}
+
+
+def _passed(spell: Spell, torch: Mapping[str, datetime]) -> datetime | None:
+    """The last night before a row; that of its PyTorch, where the device got that later than others did."""
+    mark = spell.last_passed
+    if mark is None or mark.torch_commit is None or not spell.torch_changed:
+        return mark.date if mark is not None else None
+    return torch[mark.torch_commit]
+
+
 def _overlap(one: Spell, other: Spell) -> bool:
     """Whether two failures may have begun on the same night."""
     passed = [spell.last_passed.date for spell in (one, other) if spell.last_passed is not None]
@@ -145,6 +196,7 @@ def _cluster(
     blamed = _settled(len(sources), failing) if not unexpected else _blamed(sources, failing, by_test)
     spells = [spell for item in blamed.began for spell in item.spells]
     spell = _tightest(spells) if spells else None
+    began = spell or max((item.spell for item in unexpected or failing), key=_begin)
     signature, *others = _names(unexpected or failing, failing)
     return Cluster(
         signature=signature,
@@ -156,7 +208,8 @@ def _cluster(
             _device(plan_id, sources.get(name, Source(name)), [item for item in failing if item.device == name])
             for name in sorted({item.device for item in failing})
         ),
-        since=spell.first_failed if spell else max((it.spell.first_failed for it in unexpected or failing), key=_when),
+        since=began.first_failed,
+        last_passed=began.last_passed,
         commits=spell.commits if spell else None,
         commits_url=spell.commits_url if spell else None,
     )
@@ -177,9 +230,7 @@ def _names(named: Sequence[Failing], failing: Sequence[Failing]) -> list[Signatu
 
 
 def _device(plan_id: str, source: Source, failing: Sequence[Failing]) -> ClusterDevice:
-    first = min(
-        (item.spell for item in failing), key=lambda spell: (_when(spell.first_failed), _when(spell.last_passed))
-    )
+    first = min((item.spell for item in failing), key=_begin)
     return ClusterDevice(
         device=source.device,
         is_reference=source.is_reference,
@@ -253,6 +304,10 @@ def _tightest(spells: Sequence[Spell]) -> Spell:
     """The tightest range that is within all of these, which have a night in common: the fewest commits lie in it."""
     passed = max((spell.last_passed for spell in spells), key=_when)
     return spell_between(passed, min((spell.first_failed for spell in spells), key=_when))
+
+
+def _begin(spell: Spell) -> tuple[object, ...]:
+    return _when(spell.first_failed), _when(spell.last_passed)
 
 
 def _when(mark: Mark | None) -> tuple[object, ...]:

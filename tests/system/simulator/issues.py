@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ootci.model.alert import Condition, Remembered
 from ootci.model.verdict import BROKEN, VerdictName
 
-from .event import Blame
+from .event import Blame, Kind
 from .page import Expected, Page
 from .world import World
 
@@ -92,7 +92,9 @@ class Issues:
 
     def _device(self, name: str, item: Expected, shared: set[int]) -> None:
         key: Key = (Condition.BROKEN, name)
-        own = item.verdict is VerdictName.LOST_TESTS or not item.broken_by <= shared
+        # A suite that does not come to its end is the device's own, whatever else fails there.
+        own = item.verdict is VerdictName.LOST_TESTS or any(event.kind is Kind.CUT_REPORT for event in item.news)
+        own |= not item.broken_by <= shared
         if item.verdict in BROKEN and not item.stands_in and own:
             self._open(key)
         elif self._is_open(key):
@@ -198,6 +200,6 @@ class IssueScore:
         events = sum(item.opened for item in self.wanted.found.values())
         over = sum(item.closed for item in self.wanted.found.values())
         return (
-            f"world {self.world.seed}: {events} events, {over} of them over; issues opened {self.opened.total()} times, "
-            f"closed {self.closed.total()} times; {len(self.mistakes)} wrong"
+            f"world {self.world.seed}: {events} events, {over} of them over; issues opened {self.opened.total()}, "
+            f"closed {self.closed.total()}; {len(self.mistakes)} wrong"
         )

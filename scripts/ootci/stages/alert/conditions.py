@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 
@@ -38,7 +39,9 @@ _TESTS_RAN = (
 )
 NAMED = 20
 """Tests by which the failures that an issue is about are found again."""
-_EXPECTED = frozenset({Cause.KNOWN, Cause.FLAKY, Cause.CORE_DEFECT, Cause.INFRASTRUCTURE})
+_CHANCE = frozenset({Cause.FLAKY, Cause.CORE_DEFECT, Cause.INFRASTRUCTURE})
+"""Causes of failures that no event is behind."""
+_EXPECTED = _CHANCE | {Cause.KNOWN}
 """Causes of failures that break no device."""
 
 
@@ -57,9 +60,9 @@ def conditions(verdicts: Verdicts, remembered: Sequence[Remembered] = ()) -> tup
     for item in sorted(remembered, key=lambda item: item.closed):
         if item.condition is Condition.UPSTREAM:
             told.setdefault(item.key, item)
-    issues = _issues_of_clusters(verdicts, list(told.values()))
-    found = [stale, *_clusters(verdicts, issues, list(told.values()))]
-    found += [_device(condition, item, verdicts, issues) for condition in _SHOWN_BY for item in verdicts.devices]
+    events = _events(verdicts, list(told.values()))
+    found = [stale, *_shared(verdicts, events), *_not_seen(verdicts, events, list(told.values()))]
+    found += [_device(condition, item, verdicts, events) for condition in _SHOWN_BY for item in verdicts.devices]
     known = {item.device for item in verdicts.devices}
     found += [_gone(item, verdicts) for item in remembered if item.condition in _SHOWN_BY and item.subject not in known]
     if stale.standing is not Standing.ABSENT:
@@ -119,54 +122,86 @@ def _nights(verdicts: Verdicts) -> tuple[datetime, ...]:
     return tuple(sorted(dates | ({verdicts.planned_at} if verdicts.planned_at else set())))
 
 
-def _issues_of_clusters(verdicts: Verdicts, told: Sequence[Remembered]) -> dict[str, Remembered]:
-    """The issue that each cluster has already, by the id of the cluster's signature.
+@dataclass(frozen=True)
+class _Event:
+    """Failures of one cause.
 
-    An issue has one of the cluster's names, or, where the device that says it so is silent tonight, some of its tests.
+    Attributes:
+        cluster: the failures.
+        issue: what their issue remembers; None where they have none.
+
     """
-    left = list(told)
-    found: dict[str, Remembered] = {}
-    for is_same in (_has_signature, _goes_on):
-        for cluster in verdicts.clusters:
-            same = [item for item in left if is_same(item, cluster)]
-            if same and cluster.signature.id not in found:
-                nearest = max(same, key=lambda item: (not item.closed, len(set(item.devices) & _devices(cluster))))
-                found[cluster.signature.id] = nearest
-                left.remove(nearest)
-    return found
+
+    cluster: Cluster
+    issue: Remembered | None
+
+    @property
+    def devices(self) -> frozenset[str]:
+        return frozenset(part.device for part in self.cluster.devices)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether it is the matter of an issue about several devices."""
+        return self.cluster.cause is Cause.UPSTREAM or self.issue is not None
 
 
-def _has_signature(item: Remembered, cluster: Cluster) -> bool:
-    return item.subject in cluster.names
+def _events(verdicts: Verdicts, told: Sequence[Remembered]) -> list[_Event]:
+    """Every event of the newest nightly, with the issue that it has already: each issue is about one event at most."""
+    clusters = [event for cluster in verdicts.clusters for event in cluster.events or (cluster,)]
+    pairs = [
+        (_in_common(item, cluster), -place, -number)
+        for number, item in enumerate(told)
+        for place, cluster in enumerate(clusters)
+        if _is_about(item, cluster)
+    ]
+    found: dict[int, int] = {}
+    for _, place, number in sorted(pairs, reverse=True):
+        if -place not in found and -number not in found.values():
+            found[-place] = -number
+    return [_Event(it, told[found[place]] if place in found else None) for place, it in enumerate(clusters)]
+
+
+def _is_about(item: Remembered, cluster: Cluster) -> bool:
+    """Whether an open issue is about failures: two of name, devices and tests are the same, at least in part.
+
+    Failures that cannot have begun by the night on which the issue's began are others.
+    """
+    had_begun = cluster.last_passed is None or cluster.last_passed.date < item.began
+    same = (item.subject.partition("-")[0] in cluster.names, *map(bool, _in_common(item, cluster)))
+    return had_begun and sum(same) > 1 and not item.closed and cluster.cause not in _CHANCE
 
 
 def _goes_on(item: Remembered, cluster: Cluster) -> bool:
-    """Whether an issue is about failures of a cluster, by tests and devices that both have."""
-    is_older = not item.closed and cluster.since.date <= item.seen
-    return is_older and not set(item.tests).isdisjoint(_tests(cluster)) and bool(set(item.devices) & _devices(cluster))
+    """Whether tests of an issue still fail on its devices, whatever it is that they fail with."""
+    return cluster.since.date <= item.seen and all(_in_common(item, cluster))
 
 
-def _devices(cluster: Cluster) -> set[str]:
-    return {part.device for part in cluster.devices}
+def _in_common(item: Remembered, cluster: Cluster) -> tuple[int, int]:
+    """How many devices and tests an issue and failures have in common."""
+    devices = {part.device for part in cluster.devices}
+    return len(devices.intersection(item.devices)), len(set(_tests(cluster)).intersection(item.tests))
 
 
 def _tests(cluster: Cluster) -> tuple[str, ...]:
     return tuple(sorted({test for part in cluster.devices for test in part.first})[:NAMED])
 
 
-def _clusters(verdicts: Verdicts, issues: Mapping[str, Remembered], told: Sequence[Remembered]) -> Iterator[Alert]:
-    for cluster in verdicts.clusters:
-        if cluster.cause is Cause.UPSTREAM or cluster.signature.id in issues:
-            issue = issues.get(cluster.signature.id)
-            yield _cluster(cluster, issue.subject if issue else cluster.signature.id, verdicts)
-    there = {item.subject for item in issues.values()}
+def _shared(verdicts: Verdicts, events: Sequence[_Event]) -> Iterator[Alert]:
+    for event in events:
+        if event.is_told:
+            yield _told(event, verdicts)
+
+
+def _not_seen(verdicts: Verdicts, events: Sequence[_Event], told: Sequence[Remembered]) -> Iterator[Alert]:
+    """The issues about several devices whose failures are not there tonight."""
+    there = {event.issue.subject for event in events if event.issue}
     for item in told:
         if item.subject in there:
             continue
         good = _good_for(item.devices, verdicts)
         # Unless the tests of one of its devices ran, it may be there still; so it may where its tests fail in others.
-        goes_on = verdicts.more_clusters > 0 or any(_goes_on(item, one) for one in verdicts.clusters)
-        seen = good and good[-1] == verdicts.planned_at and not goes_on
+        goes_on = any(_goes_on(item, event.cluster) for event in events)
+        seen = good and good[-1] == verdicts.planned_at and not goes_on and not verdicts.more_clusters
         yield Alert(
             condition=Condition.UPSTREAM,
             subject=item.subject,
@@ -179,19 +214,20 @@ def _clusters(verdicts: Verdicts, issues: Mapping[str, Remembered], told: Sequen
         )
 
 
-def _cluster(cluster: Cluster, subject: str, verdicts: Verdicts) -> Alert:
+def _told(event: _Event, verdicts: Verdicts) -> Alert:
+    cluster, issue = event.cluster, event.issue
     return Alert(
         condition=Condition.UPSTREAM,
-        subject=subject,
+        subject=issue.subject if issue else f"{cluster.signature.id}-{cluster.since.plan_id}",
         # What the vendors know of by now, or what nobody can tell of any more, fails all the same.
         standing=Standing.PRESENT if cluster.cause is Cause.UPSTREAM else Standing.WAITING,
         reason=cluster.reason,
         plan_id=cluster.plan_id,
         date=verdicts.planned_at or verdicts.judged_at,
-        began=cluster.since.date,
+        began=min(cluster.since.date, issue.began) if issue else cluster.since.date,
         is_new=cluster.is_new,
         devices=tuple(item.device for item in cluster.devices),
-        cluster=cluster.signature.id,
+        cluster=cluster,
         tests=_tests(cluster),
     )
 
@@ -204,10 +240,10 @@ def _good_for(devices: Sequence[str], verdicts: Verdicts) -> tuple[datetime, ...
     )
 
 
-def _device(condition: Condition, item: DeviceVerdict, verdicts: Verdicts, issues: Mapping[str, Remembered]) -> Alert:
+def _device(condition: Condition, item: DeviceVerdict, verdicts: Verdicts, events: Sequence[_Event]) -> Alert:
     newest = item.history[-1] if item.history else None
     date = newest.date if newest else verdicts.planned_at or verdicts.judged_at
-    standing = _standing(condition, item, verdicts, issues)
+    standing = _standing(condition, item, verdicts, events)
     shown = standing in (Standing.PRESENT, Standing.WAITING)
     return Alert(
         condition=condition,
@@ -236,19 +272,17 @@ def _began(condition: Condition, item: DeviceVerdict, date: datetime) -> datetim
     return _row(item.history, _SHOWN_BY[condition], _DISPROVED_BY[condition], date)[0]
 
 
-def _standing(
-    condition: Condition, item: DeviceVerdict, verdicts: Verdicts, issues: Mapping[str, Remembered]
-) -> Standing:
+def _standing(condition: Condition, item: DeviceVerdict, verdicts: Verdicts, events: Sequence[_Event]) -> Standing:
     if item.is_fallback:
         return Standing.UNKNOWN
     if item.verdict in _SHOWN_BY[condition]:
         early = item.nights < PATIENCE.get(item.verdict, 0)
-        waits = early or (condition is Condition.BROKEN and _is_told_with_others(item, verdicts, issues))
+        waits = early or (condition is Condition.BROKEN and _is_told_with_others(item, verdicts, events))
         return Standing.WAITING if waits else Standing.PRESENT
     return Standing.ABSENT if item.verdict in _DISPROVED_BY[condition] else Standing.UNKNOWN
 
 
-def _is_told_with_others(item: DeviceVerdict, verdicts: Verdicts, issues: Mapping[str, Remembered]) -> bool:
+def _is_told_with_others(item: DeviceVerdict, verdicts: Verdicts, events: Sequence[_Event]) -> bool:
     """Whether everything that breaks a device is probably PyTorch's: its maintainers could mend nothing.
 
     Of a device that the newest nightly left out the clusters say nothing; its own night has told it already. What was
@@ -256,12 +290,9 @@ def _is_told_with_others(item: DeviceVerdict, verdicts: Verdicts, issues: Mappin
     """
     if item.history and item.history[-1].plan_id != verdicts.plan_id:
         return True
-    mine = [cluster for cluster in verdicts.clusters if item.device in _devices(cluster)]
-    broken = [cluster for cluster in mine if cluster.cause not in _EXPECTED]
-    open_now = {name for name, issue in issues.items() if not issue.closed}
-    told = [cluster for cluster in broken if cluster.cause is Cause.UPSTREAM or cluster.signature.id in open_now]
+    broken = [event for event in events if item.device in event.devices and event.cluster.cause not in _EXPECTED]
     # No cluster holds lost tests.
-    return bool(broken) and told == broken and item.verdict is not VerdictName.LOST_TESTS
+    return bool(broken) and all(event.is_told for event in broken) and item.verdict is not VerdictName.LOST_TESTS
 
 
 def _kind(verdict: VerdictName) -> str:

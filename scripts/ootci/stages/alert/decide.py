@@ -137,7 +137,13 @@ def _told(alert: Alert) -> Remembered:
     """What an issue remembers that has told of the alert."""
     seen = max(alert.date, alert.began)
     return Remembered(
-        key=alert.key, plan_id=alert.plan_id, seen=seen, kind=alert.kind, devices=alert.devices, tests=alert.tests
+        key=alert.key,
+        plan_id=alert.plan_id,
+        seen=seen,
+        began=alert.began,
+        kind=alert.kind,
+        devices=alert.devices,
+        tests=alert.tests,
     )
 
 

@@ -59,10 +59,14 @@ def since(changes: Sequence[Change], failing: Sequence[Failing]) -> tuple[tuple[
 
 def kept(clusters: Sequence[Cluster]) -> tuple[Cluster, ...]:
     """The first of the clusters, each with the first of its names: what a device says is bounded by nothing else."""
-    return tuple(
-        cluster.model_copy(update={"also": cluster.also[:NAMES]}) if len(cluster.also) > NAMES else cluster
-        for cluster in clusters[:CLUSTERS]
-    )
+    return tuple(map(_first_names, clusters[:CLUSTERS]))
+
+
+def _first_names(cluster: Cluster) -> Cluster:
+    if len(cluster.also) <= NAMES:
+        return cluster
+    events = tuple(map(_first_names, cluster.events))
+    return cluster.model_copy(update={"also": cluster.also[:NAMES], "events": events})
 
 
 def named_by_cluster(verdicts: Iterable[DeviceVerdict], clusters: Sequence[Cluster]) -> tuple[DeviceVerdict, ...]:

@@ -86,8 +86,8 @@ class AlertTexts:
             self._recovering(sheet, alert, good)
         elif alert.condition is Condition.STALE:
             self._stale(sheet, alert)
-        elif alert.condition is Condition.UPSTREAM:
-            self._cluster(sheet, alert)
+        elif alert.cluster is not None:
+            self._cluster(sheet, alert, alert.cluster)
         else:
             self._device(sheet, alert)
         return sheet.text()
@@ -108,10 +108,7 @@ class AlertTexts:
         if self._runs_url:
             sheet.add(f"Look at [its runs]({self._runs_url}): whether it is switched off, waits, or fails, and where.")
 
-    def _cluster(self, sheet: Sheet, alert: Alert) -> None:
-        cluster = next((item for item in self._verdicts.clusters if item.signature.id == alert.cluster), None)
-        if cluster is None:
-            return
+    def _cluster(self, sheet: Sheet, alert: Alert, cluster: Cluster) -> None:
         sheet.add(f"### {marked(CAUSES[cluster.cause])}", "", f"{safe(cluster.reason)}.", "")
         sheet.add(f"What fails says: <code>{safe(cluster.text)}</code>", "")
         commits = web_address(cluster.commits_url)

@@ -214,6 +214,69 @@ def test_a_device_that_was_silent_on_the_first_night_belongs_to_it_and_the_range
     }
 
 
+def _events(*items: Failing) -> list[tuple[list[str], Cause, str]]:
+    """Of each event of the only cluster its devices, its cause and its first night."""
+    cluster = _only(*items)
+    return [
+        ([part.device for part in event.devices], event.cause, event.since.plan_id)
+        for event in cluster.events or (cluster,)
+    ]
+
+
+def _both(test: str, began: int, *devices: str, passed: int | None = None) -> list[Failing]:
+    return [failing(device, _spell(began=began, passed=passed), test=test) for device in devices]
+
+
+def test_one_error_that_began_on_two_nights_in_other_tests_is_two_events() -> None:
+    both = (*_both("a/b.py::c", 5, "oak", "ash"), *_both("a/b.py::d", TONIGHT, "oak", "ref"))
+    assert _events(*both) == [
+        (["ash", "oak"], Cause.UPSTREAM, "night005"),
+        (["oak", "ref"], Cause.UPSTREAM, f"night{TONIGHT:03d}"),
+    ]
+    assert [event.is_new for event in _only(*both).events] == [False, True]
+
+
+def test_tests_that_may_have_begun_to_fail_on_one_night_are_one_event() -> None:
+    assert _only(*_both("a/b.py::c", 5, "oak"), *_both("a/b.py::d", 5, "ash")).events == ()
+    silent = _both("a/b.py::d", 7, "ash", passed=4)
+    assert _events(*_both("a/b.py::c", 5, "oak"), *silent) == [(["ash", "oak"], Cause.UPSTREAM, "night005")]
+
+
+def test_a_device_that_got_the_new_torch_a_night_later_belongs_to_the_event() -> None:
+    late = spell_between(_mark(5, 4, 1), _mark(6, 6, 1))
+    both = _both("a/b.py::c", 5, "oak", "ash")
+    assert [devices for devices, *_ in _events(*both, failing("ref", late))] == [["ash", "oak", "ref"]]
+    assert [devices for devices, *_ in _events(*both, *_both("a/b.py::c", 6, "ref"))] == [["ash", "oak"], ["ref"]]
+
+
+def test_what_can_belong_to_two_events_belongs_to_the_first_and_what_a_device_first_failed_on_one_night_is_one() -> (
+    None
+):
+    first, last = _both("a/b.py::c", 4, "oak", "ash"), _both("a/b.py::d", TONIGHT, "oak", "ash")
+    wide = _both("a/b.py::e", TONIGHT, "ref", passed=2)
+    for more, owner in (([], 0), (_both("a/b.py::f", TONIGHT, "ref"), 1)):
+        found = _events(*first, *last, *wide, *more)
+        assert [place for place, (devices, *_) in enumerate(found) if "ref" in devices] == [owner]
+
+
+@pytest.mark.parametrize("settled", [Cause.FLAKY, Cause.INFRASTRUCTURE, Cause.CORE_DEFECT])
+def test_chance_and_what_never_passed_is_part_of_no_event(settled: Cause) -> None:
+    event = _both("a/b.py::c", TONIGHT, "oak", "ash")
+    chance = failing("ref", test="a/b.py::c", settled=settled)
+    never = failing("fir", Spell(first_failed=_mark(TONIGHT, 1, 1)), test="a/b.py::d")
+    found = _events(*event, chance, never)
+    assert [(devices, cause) for devices, cause, _ in found] == [
+        (["ash", "oak"], Cause.UPSTREAM),
+        (["ref"], settled),
+        (["fir"], Cause.UNKNOWN),
+    ]
+
+
+def test_what_the_vendor_knows_of_by_now_is_part_of_its_event() -> None:
+    known = failing("ash", _spell(began=5), settled=Cause.KNOWN)
+    assert _only(*_both("a/b.py::c", 5, "oak"), known).events == ()
+
+
 _SPELLS = st.builds(
     _spell,
     torch=st.sampled_from([True, False, None]),
@@ -252,6 +315,8 @@ def test_every_failure_is_in_exactly_one_cluster_and_order_does_not_matter(
             if device.device == item.device and item.test_id in device.first
         ]
         assert len(inside) == 1
+    for cluster in found:
+        assert not cluster.events or sum(event.tests for event in cluster.events) == cluster.tests
     assert clusters_of("night009", _shuffled(SOURCES, random), _shuffled(items, random)) == found
 
 

@@ -68,19 +68,22 @@ def _device(name: str, letters: str) -> DeviceVerdict:
     )
 
 
-def cluster(text: str, cause: Cause, count: int, *devices: str, began: int | None = None) -> Cluster:
+def cluster(
+    text: str, cause: Cause, count: int, *devices: str, began: int | None = None, test: str = "smoke/test_x.py::test"
+) -> Cluster:
     """Failures of the last of so many nights that began on that one, or on another."""
     since = count - 1 if began is None else began
-    mark = Mark(plan_id=f"night{since}", date=day(since))
+    mark, before = (Mark(plan_id=f"night{number}", date=day(number)) for number in (since, since - 1))
     parts = [
         ClusterDevice(
             device=name,
             is_reference=False,
             tests=1,
             new=int(since == count - 1),
-            first=("smoke/test_x.py::test",),
+            first=(test,),
             plugin_changed=None,
             since=mark,
+            last_passed=before,
         )
         for name in devices
     ]
@@ -91,6 +94,7 @@ def cluster(text: str, cause: Cause, count: int, *devices: str, began: int | Non
         reason="alike",
         devices=tuple(parts),
         since=mark,
+        last_passed=before,
     )
 
 

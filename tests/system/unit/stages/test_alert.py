@@ -231,7 +231,7 @@ def test_a_history_that_got_lost_is_told_and_closes_nothing() -> None:
         "<!-- ootci-alert:1 {} -->",
         '<!-- ootci-alert:1 {"key": 1} -->',
         '<!-- ootci-alert:2 {"key": "device-broken/dev", "seen": "2026-11-01T00:00:00Z"} -->',
-        "\n" + marked_body(Remembered(key=BROKEN, seen=day(0)), "not on the first line"),
+        "\n" + marked_body(Remembered(key=BROKEN, seen=day(0), began=day(0)), "not on the first line"),
     ],
 )
 def test_what_is_no_marker_is_nobody_s_issue(body: str) -> None:
@@ -240,12 +240,14 @@ def test_what_is_no_marker_is_nobody_s_issue(body: str) -> None:
 
 
 def test_a_marker_of_a_condition_that_is_not_known_is_left_alone() -> None:
-    body = marked_body(Remembered(key="of-tomorrow/dev", seen=day(0)), "x")
+    body = marked_body(Remembered(key="of-tomorrow/dev", seen=day(0), began=day(0)), "x")
     assert decided(verdicts({"dev": "o"}), [Issue(1, "a title", body)]).actions == ()
 
 
 def test_a_marker_ends_where_it_should() -> None:
-    kept = Remembered(key="device-broken/--><b>", plan_id="-->\n<img>", seen=day(0), devices=("a" * 31,) * 500)
+    kept = Remembered(
+        key="device-broken/--><b>", plan_id="-->\n<img>", seen=day(0), began=day(0), devices=("a" * 31,) * 500
+    )
     body = marked_body(kept, "text")
     assert (body.count("-->"), body.partition(" -->\n")[2]) == (1, "text")
     assert remembered_in(body) == kept

@@ -9,7 +9,7 @@ import pytest
 from unit.stages.alert_nights import cluster, decided, done, verdicts
 
 from ootci.adapters.github_issues import Issue
-from ootci.model.cluster import Cause
+from ootci.model.cluster import Cause, Cluster
 from ootci.stages.alert import Act, remembered_in
 
 BROKEN, SILENT, MACHINE = "device-broken/dev", "device-silent/dev", "device-infrastructure/dev"
@@ -93,6 +93,52 @@ def test_a_cluster_that_goes_on_under_another_signature_keeps_its_issue() -> Non
         issues, [replace(actions[0], act=Act.CLOSE, body=issues[0].body.replace('"seen"', '"closed":true,"seen"'))]
     )
     assert decided(renamed, closed).actions[0].act is Act.OPEN
+
+
+OTHER = "smoke/test_x.py::other"
+
+
+def test_two_events_of_one_error_are_two_issues_each_closed_by_itself() -> None:
+    first = cluster(UPSTREAM, Cause.UPSTREAM, 3, "a", "b", began=1)
+    second = cluster(UPSTREAM, Cause.UPSTREAM, 3, "a", "c", began=2, test=OTHER)
+    both = first.model_copy(update={"devices": (*first.devices, second.devices[1]), "events": (first, second)})
+    issues = done((), decided(verdicts({"a": "or", "b": "or", "c": "oo"}, clusters=[_on(first, 1)]), ()).actions)
+    actions = decided(verdicts({"a": "orr", "b": "orf", "c": "oor"}, clusters=[both]), issues).actions
+    assert [(one.act, one.number) for one in actions] == [(Act.REWRITE, 1), (Act.OPEN, None)]
+    issues = done(issues, actions)
+    assert [_devices(issue) for issue in issues] == [("a", "b"), ("a", "c")]
+    for count in (4, 5, 6):
+        letters = {"a": "orr" + "f" * (count - 3), "b": "orf" + "o" * (count - 3), "c": "oor" + "f" * (count - 3)}
+        issues = done(issues, decided(verdicts(letters, clusters=[_on(second, count - 1)]), issues).actions)
+    assert [issue.is_open for issue in issues] == [False, True]
+
+
+def _on(found: Cluster, night: int) -> Cluster:
+    return found.model_copy(update={"plan_id": f"night{night}"})
+
+
+def _devices(issue: Issue) -> tuple[str, ...]:
+    kept = remembered_in(issue.body)
+    assert kept is not None
+    return kept.devices
+
+
+def test_an_error_that_began_after_its_issue_was_seen_last_has_an_issue_of_its_own() -> None:
+    found = verdicts({"a": "or", "b": "or", "c": "oo"}, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")])
+    issues = done((), decided(found, ()).actions)
+    again = cluster(UPSTREAM, Cause.UPSTREAM, 4, "b", "c", test=OTHER)
+    letters = {"a": "oroo", "b": "oror", "c": "ooor"}
+    actions = decided(verdicts(letters, clusters=[again]), issues).actions
+    assert [(one.act, one.number) for one in actions] == [(Act.OPEN, None), (Act.REWRITE, 1)]
+    assert actions[1].why == "2 of 3 good nights"
+
+
+def test_what_never_passed_keeps_no_issue_open_by_its_name_alone() -> None:
+    found = verdicts({"a": "or", "b": "or", "c": "oo"}, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")])
+    issues = done((), decided(found, ()).actions)
+    never = cluster(UPSTREAM, Cause.UNKNOWN, 3, "c", test=OTHER).model_copy(update={"last_passed": None})
+    actions = decided(verdicts({"a": "oro", "b": "oro", "c": "oof"}, clusters=[never]), issues).actions
+    assert [(one.number, one.why) for one in actions if one.number == 1] == [(1, "1 of 3 good nights")]
 
 
 def test_the_last_device_that_shows_what_was_upstream_gets_no_issue_of_its_own() -> None:

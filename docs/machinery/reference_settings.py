@@ -66,5 +66,5 @@ def _name(setting: Setting) -> str:
     if setting.kind is not Kind.SECRET:
         return re.escape(setting.name)
     if setting.name.startswith("<"):
-        return rf"secrets\[matrix\.credentials\.{setting.name.rpartition('_')[2].lower()}\]"
+        return rf"secrets\[fromJSON\(inputs\.job\)\.credentials\.{setting.name.rpartition('_')[2].lower()}\]"
     return r"\bgithub\.token\b"

@@ -1,18 +1,15 @@
-"""GitHub's API of pull requests, their comments and the artifacts of workflow runs, as a server on this machine."""
+"""GitHub's API of pull requests and their comments, beside that of workflow runs, as a server on this machine."""
 
 from __future__ import annotations
 
-import io
-import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs, urlsplit
 
-from fake_github import BOT, REPOSITORY, FakeGithub, Handler
+from fake_actions import TOP, ActionsHandler, FakeActions
+from fake_github import BOT
 from loopback import running
-
-TOP = f"/repos/{REPOSITORY}"
 
 
 @dataclass
@@ -48,52 +45,33 @@ class FakePull:
         return [str(item["body"]) for item in self.comments]
 
 
-class FakePulls(FakeGithub):
+class FakePulls(FakeActions):
     """The server.
 
     Attributes:
         pulls: the open pull requests.
-        artifacts: archives of artifacts by run and name, with the commit that the run was for.
-        leaked: whether the token was shown to the store that artifacts are downloaded from.
 
     """
 
     def __init__(self) -> None:
         super().__init__(_PullsHandler)
         self.pulls: list[FakePull] = []
-        self.artifacts: dict[tuple[int, str], tuple[str, bytes]] = {}
-        self.leaked = False
-
-    def upload(self, run: int, name: str, sha: str, files: Mapping[str, bytes]) -> None:
-        """Make an artifact of a workflow run."""
-        content = io.BytesIO()
-        with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-            for path, text in files.items():
-                archive.writestr(path, text)
-        self.artifacts[run, name] = sha, content.getvalue()
 
 
-class _PullsHandler(Handler):
+class _PullsHandler(ActionsHandler):
     server: FakePulls
 
     def list(self) -> None:
         parts = urlsplit(self.path)
         query = {key: values[0] for key, values in parse_qs(parts.query).items()}
         words = parts.path.removeprefix(f"{TOP}/").split("/")
-        if parts.path.startswith("/store/"):
-            self.server.leaked |= "Authorization" in self.headers
-            self.send_bytes(list(self.server.artifacts.values())[int(words[-1])][1])
-        elif parts.path == f"{TOP}/pulls":
+        if parts.path == f"{TOP}/pulls":
             heads = [pull for pull in self.server.pulls if query["head"] == f"{_owner(pull)}:{pull.branch}"]
             self.say(200, [_shown(pull) for pull in heads])
         elif words[0] == "pulls" and words[2:] == ["files"]:
             self.say(200, [{"filename": name} for name in self._pull(words[1]).files])
         elif words[0] == "issues" and words[2:] == ["comments"]:
             self.say(200, self._pull(words[1]).comments)
-        elif words[:2] == ["actions", "runs"] and words[3:] == ["artifacts"]:
-            self.say(200, {"artifacts": list(self._artifacts(int(words[2]), query["name"]))})
-        elif words[:2] == ["actions", "artifacts"]:
-            self.say(302, {}, {"Location": f"{self.server.url}/store/{words[2]}"})
         else:
             super().list()
 
@@ -114,27 +92,9 @@ class _PullsHandler(Handler):
         comment["body"] = self.given["body"]
         self.say(200, comment)
 
-    def send_bytes(self, content: bytes) -> None:
-        """Answer with a file."""
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
     def _pull(self, number: str) -> FakePull:
         (found,) = (pull for pull in self.server.pulls if pull.number == int(number))
         return found
-
-    def _artifacts(self, run: int, name: str) -> Iterator[dict[str, object]]:
-        for number, ((of, named), (sha, content)) in enumerate(self.server.artifacts.items()):
-            if (of, named) == (run, name):
-                yield {
-                    "id": number,
-                    "name": named,
-                    "size_in_bytes": len(content),
-                    "expired": False,
-                    "workflow_run": {"id": of, "head_sha": sha},
-                }
 
 
 def _owner(pull: FakePull) -> str:

@@ -68,8 +68,14 @@ class GithubRest:
         self._patience = patience
         self._changed = False
 
-    def pages(self, path: str, parameters: Mapping[str, str]) -> Iterator[object]:
+    def pages(
+        self, path: str, parameters: Mapping[str, str], *, within: str = "", may_miss: bool = False
+    ) -> Iterator[object]:
         """Every entry of a list, page after page.
+
+        Args:
+            within: the key under which an answer has the list, where it is not the list itself.
+            may_miss: whether what the list belongs to may be gone; there is no entry then.
 
         Raises:
             GithubUnreachable: it did not answer, or told to wait for too long.
@@ -79,7 +85,10 @@ class GithubRest:
         url = self._api + path
         query = {**parameters, "per_page": str(PAGE_SIZE)}
         for _ in range(MAX_PAGES):
-            entries, url = self._ask("GET", url, query, None)
+            answer, url = self._ask("GET", url, query, None, may_miss=may_miss)
+            if may_miss and answer is None:
+                return
+            entries = answer.get(within) if within and isinstance(answer, dict) else answer
             if not isinstance(entries, list):
                 raise _odd(f"GET {path}", "it is no list")
             yield from entries
@@ -222,12 +231,11 @@ def _refused(status: int, text: bytes, place: str) -> GithubRefused:
     except (ValueError, RecursionError, KeyError, TypeError):
         said = ""
     why = f": {said[:200]}" if isinstance(said, str) and said else ""
-    return GithubRefused(
-        f"GitHub answered {status}{why}",
-        where=place,
-        fix="see that the repository has issues, that --repository names it as it is called now, and that GITHUB_TOKEN "
-        "may write them (`issues: write` in a workflow)",
-    )
+    may = "that the repository has issues, and that GITHUB_TOKEN may write them (`issues: write` in a workflow)"
+    if "/actions/" in place:
+        may = "that Actions are on, and that GITHUB_TOKEN may start and cancel runs (`actions: write` in a workflow)"
+    fix = f"see that --repository names the repository as it is called now, {may}"
+    return GithubRefused(f"GitHub answered {status}{why}", where=place, fix=fix)
 
 
 def _odd(place: str, what: str) -> GithubRefused:

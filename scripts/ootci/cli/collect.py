@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
 
 from ootci.cli.options import folder_options, format_option
 from ootci.cli.show import note, show_table
-from ootci.flows.context import Folders, attempt_number, clock
+from ootci.flows.context import Folders, attempt_number, clock, run_url
 from ootci.flows.shares import locked_run, remembered, take_shares
 from ootci.history.durations import averaged
 from ootci.model.durations import Durations
@@ -48,7 +49,8 @@ def collect_command(
             for shard in take_shares(shares, workspace, device):
                 note(f"{device}: {shard}")
         plan, folder = read(Plan, workspace.plan), workspace.run(device)
-        run = collect(item.device, plan, folder, now=clock(), attempt=attempt_number())
+        page = run_url(os.environ.get("GITHUB_REPOSITORY"), os.environ.get("GITHUB_RUN_ID"))
+        run = collect(item.device, plan, folder, now=clock(), attempt=attempt_number(), url=page)
     for stage in run.stages:
         if (stage.reason or "").startswith(NOT_KNOWN):
             note(f"{device} {stage.name}: {stage.reason}")

@@ -57,8 +57,8 @@ def _remote(given: str | None) -> str:
 def append(output_format: str, folders: Folders) -> None:
     """Add the work folder's plan.json and every run.json to the history."""
     added, known = append_workspace(folders.workspace, History(folders.history), note)
-    text = f"runs appended: {added}; there already: {known}"
-    show({"appended": added, "there_already": known}, output_format, one_line(text))
+    text = f"runs appended: {len(added)}; there already: {known}"
+    show({"appended": len(added), "there_already": known}, output_format, one_line(text))
 
 
 @click.command(short_help="Download the data branch.")

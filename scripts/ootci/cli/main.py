@@ -86,6 +86,8 @@ COMMANDS = {
     "test": "test:test_command",
     "collect": "collect:collect_command",
     "external": "nightly:external",
+    "dispatch": "device_runs:dispatch",
+    "receive": "device_runs:receive_command",
     "history": LazyGroup(name="history", lazy=HISTORY, help="Store and query past nightlies and runs."),
     "judge": "judge:judge_command",
     "render": "render:render_command",

@@ -17,9 +17,11 @@ from ootci.errors import BadOption, OotciError
 from ootci.flows.context import Folders, attempt_number, run_url
 from ootci.flows.proposal import delivered
 from ootci.flows.relay import hand_in, reports_of_change, reports_of_nightly
+from ootci.history.store import History
 from ootci.model.plan import Plan
 from ootci.model.record import read
 from ootci.model.relay import RelayReport, Status
+from ootci.model.verdict import Verdicts
 from ootci.stages.relay import Origin
 
 PATIENCE = 120
@@ -83,12 +85,12 @@ def report(
     Devices that are run elsewhere are only reported if named.
 
     A delivered pull request or push is reported twice: `in_progress`, then `completed` with the device's result of
-    `ootci gate --pull-request`. A nightly is reported once, as `completed`, with its verdict.
+    `ootci gate --pull-request`. The newest nightly of the history is reported once, as `completed`, with its verdict.
 
     The relay needs a token: on GitHub Actions set `permissions: id-token: write`, elsewhere OOTCI_RELAY_TOKEN. A relay
     that is down or refuses a report is only a warning.
     """
-    plan = read(Plan, folders.workspace.plan)
+    plan = _judged(folders) if of_nightly else read(Plan, folders.workspace.plan)
     names = [plan.run_of(name).device for name in devices_chosen] or [
         run.device for run in plan.runs if run.external is None
     ]
@@ -108,6 +110,16 @@ def report(
         show([item.model_dump(mode="json") for item in reports], output_format, texts)
         return
     _hand_all_in(reports, Relay(_required(address, "--relay"), patience, os.environ), strict, output_format)
+
+
+def _judged(folders: Folders) -> Plan:
+    """The nightly that verdicts.json is about."""
+    newest = read(Verdicts, folders.workspace.verdicts).plan_id
+    if newest is None:
+        raise BadOption("there has been no nightly yet", where="--nightly", fix="report it when there was one")
+    history = History(folders.history)
+    history.night(newest, newest)
+    return history.plan(newest)
 
 
 def _hand_all_in(reports: Sequence[RelayReport], to: Relay, strict: bool, output_format: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from ootci.adapters.github_artifacts import ArtifactProblem, artifact_file
+from ootci.adapters.github_artifacts import ArtifactProblem, Limits, artifact_file, artifacts
 from ootci.adapters.github_pulls import GithubPulls, Pull
 from ootci.adapters.github_rest import GithubRest
 from ootci.errors import InputError, OotciError
@@ -19,7 +19,7 @@ from ootci.stages.render import review_answer
 MARKER = "<!-- ootci-device-file -->"
 """By which our comment is found again."""
 ARTIFACT = "device-file-review"
-MAX_REVIEW_BYTES = 256 * 1024
+LIMITS = Limits(content=256 * 1024)
 MOST_MENTIONED = 10
 _WORKFLOWS = ".github/"
 
@@ -62,18 +62,16 @@ def answers(reviewed: Reviewed, pulls: GithubPulls, rest: GithubRest, folders: F
 
 
 def _body(pull: Pull, reviewed: Reviewed, rest: GithubRest, folders: Folders) -> str:
-    artifact = f"{ARTIFACT}-{reviewed.attempt}"
+    name = f"{ARTIFACT}-{reviewed.attempt}"
     try:
-        content = artifact_file(
-            rest,
-            reviewed.repository,
-            reviewed.run,
-            artifact=artifact,
-            name=Review.FILE,
-            commit=reviewed.commit,
-            at_most=MAX_REVIEW_BYTES,
+        found = (
+            one for one in artifacts(rest, reviewed.repository, reviewed.run, name) if one.commit == reviewed.commit
         )
-        review = parse(Review, content, where=artifact)
+        artifact = next(found, None)
+        if artifact is None:
+            raise ArtifactProblem(f"the run left no artifact {name}")
+        content = artifact_file(rest, reviewed.repository, artifact, name=Review.FILE, limits=LIMITS)
+        review = parse(Review, content, where=name)
     except ArtifactProblem as problem:
         return _not_checked(f"The device files could not be checked: {problem}", reviewed)
     except InputError as error:

@@ -63,8 +63,10 @@ def reports_of_nightly(
     """
     if status is not Status.COMPLETED:
         raise BadOption("a nightly is reported when it is over", where="--nightly", fix="say --status completed")
-    runs = reported_runs(folders.workspace, plan, say)
     verdicts = {item.device: item for item in read(Verdicts, folders.workspace.verdicts).devices}
+    history = History(folders.history)
+    found = {name: history.counting_run(name, plan.id) for name in (run.device for run in plan.runs)}
+    runs = {name: history.whole(run) for name, run in found.items() if run is not None}
     tested = {name: full_commit(run.torch.git_version) for name, run in runs.items() if run.torch}
     # Every device of a nightly tests the same torch: one that did not report was to test it, too.
     planned = {run.torch.version: tested[run.device] for run in plan.runs if tested.get(run.device)}

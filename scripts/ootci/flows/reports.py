@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -96,7 +96,13 @@ _FOLDER = re.compile(r"run-(?P<of>[a-z0-9_]+)(?:-[\w.-]+)?-(?P<attempt>[1-9]\d{0
 """A run's folder has the name of its device, or of the artifact that its job uploaded."""
 
 
-def _found(workspace: Workspace, plan: Plan, say: Callable[[str], None]) -> Iterator[Found]:
+def _this_attempt(_: str) -> int:
+    return attempt_number()
+
+
+def _found(
+    workspace: Workspace, plan: Plan, say: Callable[[str], None], attempts: Callable[[str], int] = _this_attempt
+) -> Iterator[Found]:
     """The reports of a plan's devices.
 
     They come from jobs that ran vendor code. A report belongs to the device and the attempt of the folder that it came
@@ -108,31 +114,34 @@ def _found(workspace: Workspace, plan: Plan, say: Callable[[str], None]) -> Iter
         if name is None or not os.path.lexists(folder.run):
             continue
         device, uploaded = name["of"] or name["device"], int(name["attempt"] or 0)
-        attempt = uploaded or attempt_number()
+        newest = attempts(device)
+        attempt = uploaded or newest
         planned = plan.expected(device)
         try:
             run, problem = read(Run, folder.run), None
         except OotciError as error:
             run, problem = None, error.what
         # What was taken in or uploaded just now is of this plan; anything else may be left of an earlier one.
-        is_fresh = planned is not None and (planned.external is not None or uploaded == attempt_number())
+        is_fresh = planned is not None and (planned.external is not None or uploaded == newest)
         if run is not None and run.plan_id != plan.id and not is_fresh:
             continue
-        if planned is None or attempt > attempt_number():
+        if planned is None or attempt > newest:
             say(f"{folder.run}: not taken, the plan {plan.id} expects no attempt {attempt} of {device}")
             continue
         if run is not None:
-            problem = _problem(run, plan, planned, uploaded, now)
+            problem = _problem(run, plan, planned, uploaded, newest, now)
         if run is None or problem is not None:
             say(f"{folder.run}: not taken, {problem}")
             run = unreadable(plan, planned, attempt, problem or "")
         yield Found(folder, run.recounted(), problem)
 
 
-def _problem(run: Run, plan: Plan, planned: PlannedRun, uploaded: int, now: datetime) -> str | None:
+def _problem(run: Run, plan: Plan, planned: PlannedRun, uploaded: int, newest: int, now: datetime) -> str | None:
     """What in a report cannot be; None when nothing is wrong with it."""
-    if run.attempt > attempt_number() or (uploaded and run.attempt != uploaded):
-        return f"it says attempt {run.attempt} and this is attempt {uploaded or attempt_number()}"
+    if run.attempt > newest or (uploaded and run.attempt != uploaded):
+        return f"it says attempt {run.attempt} and this is attempt {uploaded or newest}"
+    if not run.is_report:
+        return "it is none of a device"
     if run.finished_at < run.started_at:
         return f"it ended at {utc_text(run.finished_at)}, before it began at {utc_text(run.started_at)}"
     if run.finished_at > now + CLOCKS:
@@ -154,7 +163,14 @@ def reported_runs(workspace: Workspace, plan: Plan, say: Callable[[str], None]) 
     return {one.run.device: one.run for one in found}
 
 
-def append_workspace(workspace: Workspace, store: History, say: Callable[[str], None]) -> tuple[int, int]:
+def append_workspace(
+    workspace: Workspace,
+    store: History,
+    say: Callable[[str], None],
+    *,
+    attempts: Callable[[str], int] = _this_attempt,
+    made: Sequence[Run] = (),
+) -> tuple[list[str], int]:
     """Add the work folder's plan and what was reported of its devices.
 
     A report that cannot be used never keeps the others out; that there was one is added, unless a good one of the same
@@ -162,9 +178,11 @@ def append_workspace(workspace: Workspace, store: History, say: Callable[[str], 
 
     Args:
         say: told about each report that was not taken.
+        attempts: the newest attempt of a device's job.
+        made: runs that were made here in place of a report, each added unless there is one of the same attempt.
 
     Returns:
-        How many runs were new, and how many were there already.
+        The device of each run that was new, and how many were there already.
 
     Raises:
         StageFileMissing: there is no plan.
@@ -183,7 +201,8 @@ def append_workspace(workspace: Workspace, store: History, say: Callable[[str], 
             predicted = read(Compat, workspace.compat)
             if predicted.plan_id == plan.id:
                 store.append_compat(predicted)
-        return _append_runs(workspace, plan, store, say, None if is_new else clock())
+        found = _found(workspace, plan, say, attempts)
+        return _append_runs(found, made, store, say, None if is_new else clock())
 
 
 def require_date(plan_id: str, planned: datetime, history: History, now: datetime) -> None:
@@ -212,22 +231,22 @@ def require_date(plan_id: str, planned: datetime, history: History, now: datetim
 
 
 def _append_runs(
-    workspace: Workspace, plan: Plan, store: History, say: Callable[[str], None], now: datetime | None
-) -> tuple[int, int]:
-    added = known = 0
-    bad: list[Run] = []
-    for found in _found(workspace, plan, say):
+    reports: Iterator[Found], made: Sequence[Run], store: History, say: Callable[[str], None], now: datetime | None
+) -> tuple[list[str], int]:
+    added, known = list[str](), 0
+    instead = list(made)
+    for found in reports:
         if found.problem is not None:
-            bad.append(found.run)
+            instead.append(found.run)
             continue
         try:
             if store.append_run(found.run, now):
-                added += 1
+                added.append(found.run.device)
             else:
                 known += 1
         except OotciError as error:
             say(f"{found.folder.run}: not taken, {error.id}: {error.what}")
-    for run in bad:
-        if not store.holds(run):
-            added += store.append_run(run)
+    for run in instead:
+        if not store.holds(run) and store.append_run(run):
+            added.append(run.device)
     return added, known

@@ -15,7 +15,7 @@ from ootci.model.setting import Form, Kind, Setting, of_kind
 from ootci.stages.onboard import HOSTED
 
 HISTORY = "data"
-SCHEDULED = ("nightly.yml", "watchdog.yml")
+SCHEDULED = ("nightly.yml", "publish.yml")
 PROTECTING = frozenset({"deletion", "non_fast_forward"})
 """Rules with which nobody can delete or rewrite the history."""
 HINDERING = frozenset({"pull_request", "update", "required_status_checks", "required_signatures", "merge_queue"})
@@ -168,7 +168,7 @@ def _pages(settings: GithubSettings) -> Step:
 
 def _history(settings: GithubSettings) -> Step:
     if settings.one(f"/branches/{HISTORY}", public=True) is None:
-        return _open("there is none; run the workflow nightly once, before the first watchdog")
+        return _open("there is none; run the workflow nightly once")
     return _done("there is a history")
 
 

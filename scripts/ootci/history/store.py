@@ -114,7 +114,7 @@ class History(HistoryReader):
         Args:
             run: what it reported.
             now: the time, where the nightly was there before and may have been judged. A report that is the device's
-                first, or whose place has one that cannot be used, is late then and counts.
+                first, or whose place has one that was made here instead, is late then and counts.
 
         Raises:
             HistoryConflict: another run has the same device, nightly and attempt, or its nightly is not in the history.
@@ -125,7 +125,7 @@ class History(HistoryReader):
         night = self.night(run.plan_id, run.id)
         path, late = (make(night, run.device, run.attempt) for make in (run_file, late_file))
         there = next((place for place in (late, path) if place in self._pending or place.exists()), None)
-        is_late = now is not None and not run.is_unreadable and self._lacks(run, there)
+        is_late = now is not None and run.is_report and self._lacks(run, there)
         path = late if is_late else there or path
         content, lists = write_run(run, now if is_late else None)
         details = {self.details_path(key, type(found)): found for found in details_of(run)}
@@ -144,9 +144,9 @@ class History(HistoryReader):
         return True
 
     def _lacks(self, run: Run, there: Path | None) -> bool:
-        """Whether a nightly has no report of a run's device, or one in the run's place that cannot be used."""
+        """Whether a nightly has nothing of a run's device, or in the run's place what was made here instead."""
         if there is not None:
-            return there not in self._pending and self._reader.read(there).head.is_unreadable
+            return there not in self._pending and not self._reader.read(there).head.is_report
         return all(key.plan_id != run.plan_id for key in self._files(run.device))
 
     def append_compat(self, compat: Compat) -> bool:

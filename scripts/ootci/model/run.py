@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, field_validator
 
-from ootci.model.build import PluginBuild, StageResult
+from ootci.model.build import PluginBuild, StageName, StageResult, StageStatus
 from ootci.model.capability import CapabilityState
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.record import Record, Rows, StageFile, Time
@@ -245,6 +245,17 @@ class Run(StageFile):
         """Whether it tells only that there was a report that cannot be used."""
         states = {report.state for report in self.suites}
         return not self.stages and states == {ReportState.UNREADABLE}
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether it tells only that no machine took the job."""
+        told = [(stage.name, stage.status, stage.started_at) for stage in self.stages]
+        return not self.outcomes and told == [(StageName.CHECK.value, StageStatus.FAILED, None)]
+
+    @property
+    def is_report(self) -> bool:
+        """Whether the device reported it; else it was made here, because no report came or none that can be used."""
+        return not self.is_unreadable and not self.is_offline
 
     @property
     def channel(self) -> Channel | None:

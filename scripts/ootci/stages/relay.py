@@ -94,7 +94,7 @@ def _report(delivery: Delivery, workflow: ReportedWorkflow) -> RelayReport:
 
 
 def _ended(device: str, origin: Origin, now: datetime, run: Run | None, conclusion: Conclusion) -> ReportedWorkflow:
-    if run is not None and run.unreadable is not None:
+    if run is not None and not run.is_report:
         # Such a run has no tests, and its times are the plan's.
         run = None
     return _workflow(

@@ -61,10 +61,28 @@ jobs:
       job: ${{{{ toJSON(matrix) }}}}
     secrets:
       login: ${{{{ secrets[matrix.login] }}}}
-  publish:
-    name: publish
+  report:
+    name: report
     needs: [plan, device]
     if: ${{{{ !cancelled() }}}}
+    runs-on: ubuntu-latest
+    timeout-minutes: 5
+    permissions:
+      actions: write # to start and to download
+    steps:
+      - name: Download
+        uses: {DOWNLOAD}
+        with:
+          run-id: 5
+          github-token: ${{{{ github.token }}}}
+      - name: Start
+        shell: bash
+        env:
+          GITHUB_TOKEN: ${{{{ github.token }}}}
+        run: ootci dispatch
+  publish:
+    name: publish
+    needs: plan
     runs-on: ubuntu-latest
     timeout-minutes: 5
     permissions:
@@ -251,6 +269,35 @@ jobs:
         run: ootci device answer
 """
 
+COLLECT = f"""\
+name: collect
+on:
+  workflow_run:
+    workflows: [nightly]
+    types: [completed]
+permissions: {{}}
+jobs:
+  receive:
+    name: receive
+    runs-on: ubuntu-latest
+    timeout-minutes: 5
+    permissions:
+      actions: write # to cancel
+    steps:
+      - name: Home
+        id: home
+        shell: bash
+        run: ootci home
+      - name: Receive
+        if: steps.home.outputs.home == 'yes'
+        shell: bash
+        env:
+          GITHUB_TOKEN: ${{{{ github.token }}}}
+        run: ootci receive
+      - name: Download our own
+        uses: {DOWNLOAD}
+"""
+
 ACTION = """\
 name: setup
 inputs:
@@ -269,7 +316,8 @@ GOOD = {
     "workflows/ci.yml": CHECKS,
     "workflows/device-file.yml": REVIEW,
     "workflows/answer.yml": ANSWER,
+    "workflows/collect.yml": COLLECT,
     "actions/setup/action.yml": ACTION,
 }
 
-NIGHTLY, DEVICE, CI, PROPOSED, ANSWERED, SETUP = GOOD
+NIGHTLY, DEVICE, CI, PROPOSED, ANSWERED, COLLECTED, SETUP = GOOD

@@ -16,7 +16,7 @@ from ootci.model.setting import SETTINGS, Kind, of_kind
 ROOT = Path(__file__).parents[3]
 WORKFLOWS = [*sorted((ROOT / ".github").rglob("*.yml")), *sorted((ROOT / "workflows").glob("*.yml"))]
 GUIDE = (ROOT / "docs" / "guides" / "operate.md").read_text(encoding="utf-8")
-SCHEDULED = ("nightly.yml", "watchdog.yml")
+SCHEDULED = ("nightly.yml", "publish.yml")
 
 
 def _names(kind: Kind) -> set[str]:
@@ -35,7 +35,10 @@ def test_every_secret_is_listed() -> None:
     """Those of a called workflow are named by its caller; a lookup by name is one that a device file names."""
     called = {"registry"} | _in_workflows(r"^      (registry-\w+):\n        description")
     named = _in_workflows(r"\bsecrets\.([\w-]+)") - {"registry-username", "registry-password"} - called
-    looked_up = {f"<DEVICE>_..._{part.upper()}" for part in _in_workflows(r"secrets\[matrix\.credentials\.(\w+)\]")}
+    looked_up = {
+        f"<DEVICE>_..._{part.upper()}"
+        for part in _in_workflows(r"secrets\[fromJSON\(inputs\.job\)\.credentials\.(\w+)\]")
+    }
     own = {"GITHUB_TOKEN"} if _in_workflows(r"\bgithub\.(token)\b") else set()
     assert named | looked_up | own == _names(Kind.SECRET)
 

@@ -50,6 +50,7 @@ RULES: tuple[Rule, ...] = (
     workflow_rules.is_safe_for_forks,
     workflow_rules.looks_at_proposals_with_our_own_tool,
     workflow_rules.takes_a_strangers_run_for_data,
+    workflow_rules.waits_for_no_device,
     workflow_calls.local_calls_lead_somewhere,
     workflow_calls.calls_fit,
     workflow_calls.plans_and_jobs_go_together,
@@ -106,7 +107,7 @@ def test_the_exceptions_are_still_needed() -> None:
 
 
 def test_there_are_files_to_check() -> None:
-    names = ("nightly", "device", "ci", "watchdog")
+    names = ("nightly", "device", "device-run", "ci", "publish")
     assert {f"workflows/{name}.yml" for name in names} <= read_files(GITHUB).keys()
     assert "actions/setup-ootci/action.yml" in read_files(GITHUB)
 

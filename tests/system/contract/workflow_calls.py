@@ -6,17 +6,18 @@ import re
 from collections.abc import Iterator
 
 from contract.workflow_file import File, Files, Mapped, permissions_of
-from contract.workflow_rules import LEVELS
+from contract.workflow_rules import LEVELS, needs_of, tests_a_device
 
 _KEBAB = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "number": (int, float), "boolean": (bool,)}
 
 
 _ALWAYS_OF_WHAT_IT_PLANNED = (
-    r"always\(\)( && inputs\.job == '' && needs\.plan\.outputs\.count != '0'| && needs\.plan\.outputs\.due != 'no')?"
+    r"always\(\)( && inputs\.job == '' && needs\.plan\.outputs\.count != '0'"
+    r"| && needs\.publish\.outputs\.received != 'no' && needs\.publish\.outputs\.home != 'no')?"
 )
-"""A reusable workflow leaves the gate to the caller who planned, and where nobody takes part, or no nightly is
-new, there is none."""
+"""A reusable workflow leaves the gate to the caller who planned, and where nobody takes part, or nothing was received,
+there is none."""
 _ALWAYS_OF_ITS_SHARES = r"always\(\)( && matrix\.share\.count (==|>) 1)?"
 """One share is a run; of several each is a part of one."""
 
@@ -90,7 +91,7 @@ def reports_in_every_case(files: Files) -> Iterator[str]:
     """
     for file in files.values():
         for name, job in file.jobs.items():
-            after_devices = any(_tests_a_device(files, file.jobs.get(needed, {})) for needed in _needs(job))
+            after_devices = any(tests_a_device(files, file.jobs.get(needed, {})) for needed in needs_of(job))
             if after_devices and not re.search(r"always\(\)|!cancelled\(\)", str(job.get("if", ""))):
                 yield f"{file.path}: job {name} is skipped when a device's job fails"
             if _runs(job, "gate") and not re.fullmatch(_ALWAYS_OF_WHAT_IT_PLANNED, str(job.get("if"))):
@@ -104,18 +105,8 @@ def reports_in_every_case(files: Files) -> Iterator[str]:
                 )
 
 
-def _tests_a_device(files: Files, job: Mapped) -> bool:
-    callee = _callee(files, job) if str(job.get("uses", "")).startswith("./") else None
-    return _runs(job, "test") or any(_runs(inner, "test") for inner in (callee.jobs.values() if callee else ()))
-
-
 def _runs(job: Mapped, command: str) -> bool:
     return any(re.search(rf"^ootci {command}\b", step.get("run", ""), re.M) for step in job.get("steps", []))
-
-
-def _needs(job: Mapped) -> list[str]:
-    needs = job.get("needs", [])
-    return [needs] if isinstance(needs, str) else list(needs)
 
 
 def interfaces_are_described(files: Files) -> Iterator[str]:

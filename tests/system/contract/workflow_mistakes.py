@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contract.good_workflows import ANSWERED, CI, DEVICE, DOWNLOAD, NIGHTLY, PIN, PROPOSED, SETUP, UPLOAD
+from contract.good_workflows import ANSWERED, CI, COLLECTED, DEVICE, DOWNLOAD, NIGHTLY, PIN, PROPOSED, SETUP, UPLOAD
 
 HANDED = "    secrets:\n      login: ${{ secrets[matrix.login] }}\n"
 LOGS_IN = "        password: ${{ secrets.login || 'none' }}\n"
@@ -61,6 +61,21 @@ MISTAKES: tuple[tuple[str, str, str, str], ...] = (
     ("asks_for_what_it_needs", NIGHTLY, "      pages: write # to deploy\n", ""),
     ("asks_for_what_it_needs", NIGHTLY, "id-token: write", "id-token: none"),
     ("asks_for_what_it_needs", NIGHTLY, "GITHUB_TOKEN", "TOKEN"),
+    ("asks_for_what_it_needs", NIGHTLY, "actions: write", "actions: read"),
+    ("asks_for_what_it_needs", NIGHTLY, "          github-token: ${{ github.token }}\n", ""),
+    ("asks_for_what_it_needs", COLLECTED, "GITHUB_TOKEN", "TOKEN"),
+    ("asks_for_what_it_needs", COLLECTED, "actions: write", "actions: read"),
+    ("publishes_from_home_only", COLLECTED, "        if: steps.home.outputs.home == 'yes'\n", ""),
+    ("waits_for_no_device", NIGHTLY, "    needs: plan\n    runs-on", "    needs: [plan, device]\n    runs-on"),
+    ("waits_for_no_device", NIGHTLY, "    needs: plan\n    runs-on", "    needs: report\n    runs-on"),
+    ("takes_a_strangers_run_for_data", COLLECTED, "[nightly]", "[device-file]"),
+    ("takes_a_strangers_run_for_data", COLLECTED, "[nightly]", "[nightly, another]"),
+    (
+        "takes_a_strangers_run_for_data",
+        COLLECTED,
+        DOWNLOAD,
+        f"{DOWNLOAD}\n        with: {{run-id: '${{{{ github.event.workflow_run.id }}}}'}}",
+    ),
     ("asks_for_what_it_needs", NIGHTLY, "issues: write", "issues: read"),
     ("asks_for_what_it_needs", NIGHTLY, "run: ootci alert", "run: ootci alert\n        env: {}"),
     ("publishes_from_home_only", NIGHTLY, f"{AT_HOME}        shell", "        shell"),

@@ -190,8 +190,13 @@ def asks_for_what_it_needs(files: Files) -> Iterator[str]:
                     used = f"{step.get('uses', '')}\n{step.get('run', '')}"
                     if re.search(sign, used, re.M) and permissions.get(scope) not in levels:
                         yield f"{file.path}: job {name} needs `{scope}: {levels[0]}` for `{step.get('name')}`"
+                of_another = "run-id" in step.get("with", {})
+                if of_another and (
+                    permissions.get("actions") not in ("read", "write") or "github-token" not in step["with"]
+                ):
+                    yield f"{file.path}: `{step.get('name')}` may not download from another run"
                 run = step.get("run", "")
-                if re.search(f"{_PUSH}|{_ALERT}|{_ANSWER}", run, re.M) and "GITHUB_TOKEN" not in (
+                if re.search(f"{_PUSH}|{_ALERT}|{_ANSWER}|{_RUNS}", run, re.M) and "GITHUB_TOKEN" not in (
                     step.get("env") or {}
                 ):
                     yield f"{file.path}: `{step.get('name')}` has no GITHUB_TOKEN to write with"
@@ -281,21 +286,72 @@ def takes_a_strangers_run_for_data(files: Files) -> Iterator[str]:
     """What runs after another workflow's run has rights that the other had not.
 
     So it checks out nothing that the event names, leaves what the other run made to `ootci`, which reads it within
-    limits, and runs for the one event that it is meant for.
+    limits, and runs for the one event that it is meant for, unless no stranger can start the other workflow.
     """
     for file in files.values():
-        if file.trigger("workflow_run") is None:
+        after = file.trigger("workflow_run")
+        if after is None:
             continue
+        theirs = _may_be_a_strangers(files, after.get("workflows", []))
         for name, job in file.jobs.items():
-            if not re.search(r"(^|\{\{ )github\.event\.workflow_run\.event == '\w+'( &&|$)", _condition(job)):
+            of_one_event = r"(^|\{\{ )github\.event\.workflow_run\.event == '\w+'( &&|$)"
+            if theirs and not re.search(of_one_event, _condition(job)):
                 yield f"{file.path}: job {name} runs after a run of any event"
             for step in _of(job):
                 if _action(step) == "actions/checkout" and {"ref", "repository"} & step.get("with", {}).keys():
                     yield f"{file.path}: `{step.get('name')}` may check out a stranger's code"
-                if _action(step) == "actions/download-artifact":
+                elsewhere = theirs or "run-id" in step.get("with", {})
+                if _action(step) == "actions/download-artifact" and elsewhere:
                     yield f"{file.path}: `{step.get('name')}` unpacks whatever a stranger has packed"
                 if re.search(r"^ootci (build|test|nightly|device review)\b", step.get("run", ""), re.M):
                     yield f"{file.path}: `{step.get('name')}` looks at more than what the other run has found"
+
+
+def waits_for_no_device(files: Files) -> Iterator[str]:
+    """What publishes a nightly depends on no job that waits for a device: a runner that is offline would keep it all.
+
+    GitHub cancels a job that waits for a self-hosted runner only after a day. Source: GitHub's documentation, "Actions
+    limits", "Self-hosted runners".
+    """
+    for file in files.values():
+        for name, job in file.jobs.items():
+            used = "\n".join(f"{step.get('uses', '')}\n{step.get('run', '')}" for step in _of(job))
+            if not re.search(f"{_PUBLISHED}|{_ALERT}", used, re.M):
+                continue
+            for needed in _all_needed(file, name):
+                if tests_a_device(files, file.jobs.get(needed, {})):
+                    yield f"{file.path}: job {name} publishes and waits for a device in job {needed}"
+
+
+def _all_needed(file: File, name: str) -> set[str]:
+    """The jobs that a job depends on, through others, too."""
+    found: set[str] = set()
+    left = needs_of(file.jobs.get(name, {}))
+    while left:
+        needed = left.pop()
+        if needed not in found:
+            found.add(needed)
+            left += needs_of(file.jobs.get(needed, {}))
+    return found
+
+
+def needs_of(job: Mapped) -> list[str]:
+    """The jobs that a job names as needed."""
+    needs = job.get("needs", [])
+    return [needs] if isinstance(needs, str) else list(needs)
+
+
+def tests_a_device(files: Files, job: Mapped) -> bool:
+    """Whether a job, or a workflow that it calls, tests a device."""
+    callee = files.get(str(job.get("uses", "")).removeprefix("./.github/"))
+    jobs = [job, *(callee.jobs.values() if callee else ())]
+    return any(re.search(r"^ootci test\b", step.get("run", ""), re.M) for inner in jobs for step in _of(inner))
+
+
+def _may_be_a_strangers(files: Files, names: list[str]) -> bool:
+    """Whether one of these workflows may run for somebody who may not write to the repository."""
+    named = [file for file in files.values() if file.is_workflow and file.content.get("name") in names]
+    return len(named) < len(names) or any(set(file.content.get("on", ())) - _BY_WRITERS for file in named)
 
 
 def _must(condition: str, pattern: str) -> bool:
@@ -360,14 +416,17 @@ _OF_OUR_TESTS = (".ootci/ccache", ".ootci/torch-wheels")
 _PUSH = r"^ootci history publish\b"
 _ALERT = r"^ootci alert\b"
 _ANSWER = r"^ootci device answer\b"
+_RUNS = r"^ootci (dispatch|receive)\b"
+_BY_WRITERS = frozenset({"schedule", "workflow_dispatch"})
 _REVIEW = r"^ootci device review\b"
-_PUBLISHED = rf"{_PUSH}|^actions/deploy-pages@|^ootci relay report --nightly\b"
+_PUBLISHED = rf"{_PUSH}|^ootci receive\b|^actions/deploy-pages@|^ootci relay report --nightly\b"
 _NEEDED = (
     (r"^actions/checkout@", "contents", ("read", "write")),
     (_PUSH, "contents", ("write",)),
     (_ALERT, "issues", ("write",)),
     (_ANSWER, "pull-requests", ("write",)),
     (_ANSWER, "actions", ("read", "write")),
+    (_RUNS, "actions", ("write",)),
     (r"^pypa/gh-action-pypi-publish@", "id-token", ("write",)),
     (r"^actions/deploy-pages@", "pages", ("write",)),
     (r"^actions/deploy-pages@", "id-token", ("write",)),

@@ -13,9 +13,13 @@ _OURS = frozenset({"schedule", "workflow_dispatch", "push", "workflow_call"})
 
 
 def gives_tokens_to_one_step(files: Files) -> Iterator[str]:
-    """The token and secrets stand in a step's own `env:`, or where only the runner and a callee of ours see them."""
+    """The token and secrets stand in a step's own `env:`, or where only the runner and a callee of ours see them.
+
+    An action that downloads from another run takes it as an input, which is seen like its `env:` by that step only.
+    """
     for file in files.values():
         allowed = [step.get("env") for step in file.steps]
+        allowed += [(step.get("with") or {}).get("github-token") for step in file.steps]
         allowed += [(job.get("container") or {}).get("credentials") for job in file.jobs.values()]
         allowed += [job["secrets"] for job in file.jobs.values() if isinstance(job.get("secrets"), dict)]
         if len(SECRET.findall(file.text)) > sum(len(SECRET.findall(str(part or ""))) for part in allowed):

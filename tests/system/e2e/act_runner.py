@@ -23,7 +23,7 @@ ADDRESS = "example/pytorch-integration-tests@main"
 """Where callers in other repositories find ours."""
 DIGEST_LINES = 40
 DOCS = "mkdir -p .ootci/docs && echo '<!doctype html>' > .ootci/docs/index.html"
-"""A documentation site that is built in no time; one of the watchdog's is the real one."""
+"""A documentation site that is built in no time; in one test it is the real one."""
 
 _KEPT = frozenset({"PATH", "LANG", "LC_ALL"})
 

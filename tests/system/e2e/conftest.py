@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from e2e.packages import compiled, wheelhouse
-from fake_github import FakeGithub, fake_github
+from fake_actions import FakeActions, fake_actions
 from preparation import prepare_once
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def axe() -> str:
 
 
 @pytest.fixture(scope="module")
-def hub() -> Iterator[FakeGithub]:
-    """A server that plays GitHub's issues."""
-    with fake_github() as server:
+def hub() -> Iterator[FakeActions]:
+    """A server that plays GitHub's issues and workflow runs."""
+    with fake_actions() as server:
         yield server

@@ -9,13 +9,14 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from commands import Tool
 from deliveries import HEAD, PUSHED, pull_request, push
-from e2e.act_runner import DOCS, ActRun, Repository, run_workflow
+from e2e.act_runner import ActRun, Repository, run_workflow
 from e2e.packages import NIGHTLY, serve_torch
-from fake_github import TOKEN, fake_github
-from misbehaving import COMMIT, write_device
+from fake_github import fake_github
+from misbehaving import write_device
 from pytorch_sources import pytorch_sources
-from relay_server import SECRETS, RelayServer, relay_server
+from relay_server import SECRETS, RelayServer
 from repositories import pull_requests
 
 pytestmark = [pytest.mark.act, pytest.mark.long]
@@ -54,37 +55,27 @@ def _deliver(
 
 
 @pytest.fixture(scope="module")
-def nightly(index: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> tuple[Repository, ActRun, list[Any]]:
-    """A repository after a nightly on which two devices passed and one never reported; what the relay was told."""
+def repository(index: Mapping[str, str], ootci: Tool, tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    """A repository with the history of a nightly on which every device passed."""
     folder = tmp_path_factory.mktemp("nightly")
-    repository = Repository.copy(folder)
-    registry = repository.without_devices()
+    made = Repository.copy(folder)
+    registry = made.without_devices()
     for name, wish in WISHES.items():
         extra = f"pull_requests: {wish}\n" + (NO_SUCH_RUNNER if name == "silent" else "")
         write_device(registry, name, "passes", extra=extra)
-    repository.with_small_suites()
-    repository.replace_command("docs", DOCS)
-    repository.commit()
-    with relay_server() as server:
-        run = _run(repository, folder / "run", index, server, workflow="nightly.yml", event="schedule", token=TOKEN)
-        return repository, run, list(server.state.taken)
-
-
-def test_a_nightly_is_reported_after_it_was_published(nightly: tuple[Repository, ActRun, list[Any]]) -> None:
-    _, run, taken = nightly
-    jobs = {"plan", "predict", "docs", "device/good", "device/worse", "publish", "pages", "alert", "relay"}
-    assert run.jobs == {**dict.fromkeys(jobs, "success"), "gate": "failure"}, run.digest
-    told = {body["workflow"]["job_name"]: body["workflow"]["conclusion"] for body in taken}
-    assert told == {"good": "success", "worse": "success", "silent": "neutral"}
-    assert {(body["event_type"], body["delivery_id"], body["payload"]["head_sha"]) for body in taken} == {
-        ("nightly", COMMIT, COMMIT)
-    }
+    made.with_small_suites()
+    made.commit()
+    places = (f"--work={folder / 'work'}", f"--history={folder / 'data'}")
+    ran = ootci("nightly", *places, f"--site={folder / 'site'}", "--suites=tests/device", cwd=made.checkout, env=index)
+    assert ran.code == 0, ran.err
+    ran = ootci("history", "publish", *places, f"--remote={made.remote}", cwd=made.checkout)
+    assert ran.code == 0, ran.err
+    return made
 
 
 def test_a_delivered_pull_request_is_tested_by_who_wants_it_and_reported(
-    nightly: tuple[Repository, ActRun, list[Any]], index: Mapping[str, str], relay: RelayServer, tmp_path: Path
+    repository: Repository, index: Mapping[str, str], relay: RelayServer, tmp_path: Path
 ) -> None:
-    repository, run_before, _ = nightly
     before = repository.files_on("data")
     delivery = pull_request("ciflow/crcr/good", "ciflow/crcr/silent")
     run = _deliver(repository, tmp_path / "run", index, relay, delivery)
@@ -104,14 +95,13 @@ def test_a_delivered_pull_request_is_tested_by_who_wants_it_and_reported(
     assert {body["payload"]["pull_request"]["head"]["sha"] for body in relay.state.taken} == {HEAD}
     assert repository.files_on("data") == before
     assert not (run.store / "pages").exists()
-    assert run_before.store.exists()
 
 
 def test_a_push_is_tested_and_a_relay_that_nobody_runs_makes_nothing_red(
-    nightly: tuple[Repository, ActRun, list[Any]], index: Mapping[str, str], relay: RelayServer, tmp_path: Path
+    repository: Repository, index: Mapping[str, str], relay: RelayServer, tmp_path: Path
 ) -> None:
     gone = {"variables": {"OOTCI_RELAY_URL": "http://127.0.0.1:9/"}, "environment": {"OOTCI_RELAY_PATIENCE": "1"}}
-    run = _deliver(nightly[0], tmp_path / "run", index, relay, push(), **gone)
+    run = _deliver(repository, tmp_path / "run", index, relay, push(), **gone)
     done = ("plan", "begin", "predict", "device/worse", "report")
     assert run.jobs == {**dict.fromkeys(done, "success"), "gate": "failure"}, run.digest
     assert f"refs/heads/main of pytorch/pytorch at {PUSHED[:10]}" in str(run.events)
@@ -119,18 +109,18 @@ def test_a_push_is_tested_and_a_relay_that_nobody_runs_makes_nothing_red(
 
 
 def test_a_pull_request_that_is_closed_is_tested_by_nobody(
-    nightly: tuple[Repository, ActRun, list[Any]], index: Mapping[str, str], relay: RelayServer, tmp_path: Path
+    repository: Repository, index: Mapping[str, str], relay: RelayServer, tmp_path: Path
 ) -> None:
-    run = _deliver(nightly[0], tmp_path / "run", index, relay, pull_request(action="closed"))
+    run = _deliver(repository, tmp_path / "run", index, relay, pull_request(action="closed"))
     assert (run.exit_code, run.jobs) == (0, {"plan": "success", "gate": "success"}), run.digest
     assert relay.state.asked == 0
 
 
 def test_what_is_no_delivery_is_red_and_reaches_no_machine_of_a_device(
-    nightly: tuple[Repository, ActRun, list[Any]], index: Mapping[str, str], relay: RelayServer, tmp_path: Path
+    repository: Repository, index: Mapping[str, str], relay: RelayServer, tmp_path: Path
 ) -> None:
     delivery = {**pull_request(), "delivery_id": "$(touch pwned)"}
-    run = _deliver(nightly[0], tmp_path / "run", index, relay, delivery)
+    run = _deliver(repository, tmp_path / "run", index, relay, delivery)
     assert run.exit_code != 0
     assert run.jobs == {"plan": "failure", "gate": "failure"}, run.digest
 
@@ -142,19 +132,19 @@ def pytorch(tmp_path: Path) -> str:
 
 
 def test_a_pull_request_by_number_is_held_against_the_nightly(
-    nightly: tuple[Repository, ActRun, list[Any]],
+    repository: Repository,
     index: Mapping[str, str],
     relay: RelayServer,
     pytorch: str,
     tmp_path: Path,
 ) -> None:
-    repository = nightly[0].duplicate(tmp_path)
-    file = repository.checkout / "devices" / "worse.yaml"
+    changed = repository.duplicate(tmp_path)
+    file = changed.checkout / "devices" / "worse.yaml"
     text = file.read_text(encoding="utf-8")
     file.write_text(text.replace("FAKE_BEHAVIOUR: passes", "FAKE_BEHAVIOUR: fails"), encoding="utf-8")
-    repository.commit()
+    changed.commit()
     run = _run(
-        repository,
+        changed,
         tmp_path / "run",
         index,
         relay,
@@ -173,7 +163,7 @@ def test_a_pull_request_by_number_is_held_against_the_nightly(
 
 
 def test_torch_is_built_once_of_the_pull_request_and_tested_by_every_device(
-    nightly: tuple[Repository, ActRun, list[Any]],
+    repository: Repository,
     index: Mapping[str, str],
     relay: RelayServer,
     tmp_path: Path,
@@ -182,7 +172,7 @@ def test_torch_is_built_once_of_the_pull_request_and_tested_by_every_device(
     environment = {"OOTCI_PYTORCH_GIT": pytorch.url}
     event: dict[str, Any] = {"workflow": "pull-request.yml", "event": "workflow_dispatch", "environment": environment}
     machine = {"OOTCI_TORCH_RUNNER": '["ubuntu-latest"]'}
-    run = _run(nightly[0], tmp_path / "run", index, relay, inputs={"number": "7"}, run_id=5, variables=machine, **event)
+    run = _run(repository, tmp_path / "run", index, relay, inputs={"number": "7"}, run_id=5, variables=machine, **event)
     done = ("plan", "torch/build", "predict", "device/good", "device/worse", "gate")
     assert run.jobs == dict.fromkeys(done, "success"), run.digest
     for name in ("good", "worse"):
@@ -190,7 +180,7 @@ def test_torch_is_built_once_of_the_pull_request_and_tested_by_every_device(
         assert report["torch"]["git_version"] == report["torch_request"]["commit"] == pytorch.merge
         assert report["torch_request"]["channel"] == "source"
     run = _run(
-        nightly[0], tmp_path / "broken", index, relay, inputs={"number": "8"}, run_id=6, variables=machine, **event
+        repository, tmp_path / "broken", index, relay, inputs={"number": "8"}, run_id=6, variables=machine, **event
     )
     assert run.jobs == {**dict.fromkeys(done, "success"), "gate": "failure"}, run.digest
     assert "torch does not build: exit code 1" in str(run.events)

@@ -30,12 +30,14 @@ def collect(
     *,
     now: datetime,
     attempt: int = 1,
+    url: str | None = None,
     variables: Mapping[str, str] = os.environ,
 ) -> Run:
     """Write run.json, and JUnit for other tools, from the files of the stages before.
 
     Args:
         now: when the run counts as finished if no stage says so.
+        url: page of the workflow run in which the device was tested; None where that is the plan's, or there is none.
         variables: environment variables of the job, which say where it runs.
 
     Raises:
@@ -69,7 +71,7 @@ def collect(
         capabilities=CapabilityCounts.of(outcomes),
         outcomes=outcomes,
         operators=log.operator_counts(),
-        url=plan.trigger.url,
+        url=url or plan.trigger.url,
         links=links(device, build, stages, folder),
     )
     write(run, folder.run)

@@ -102,7 +102,6 @@ def test_a_stranger_s_comment_with_our_marker_is_not_ours(ootci: Tool, folder: P
 def test_nothing_is_written_elsewhere_than_at_home(ootci: Tool, folder: Path, hub: FakePulls) -> None:
     for fork, variables in (
         (True, {}),
-        (True, {"GITHUB_TOKEN": ""}),
         (False, {"GITHUB_REF": "refs/heads/other"}),
         (False, {"GITHUB_ACTIONS": ""}),
     ):
@@ -171,10 +170,11 @@ def test_an_artifact_that_is_no_archive_too_large_or_another_run_s_is_not_taken(
         ((SHA, b"x" * (1 << 20) + b"x"), "is larger than 1024 KiB"),
         (("f" * 40, b""), f"the run left no artifact {ARTIFACT}"),
     ):
-        hub.artifacts[5, ARTIFACT] = content
+        hub.runs[5].sha = content[0]
+        hub.store(hub.runs[5], ARTIFACT, content[1])
         assert answer(ootci, folder, hub).code == 0
         assert why in hub.pulls[0].said[0]
-    hub.artifacts.clear()
+    hub.runs[5].artifacts.clear()
     assert answer(ootci, folder, hub).code == 0
     assert f"the run left no artifact {ARTIFACT}" in hub.pulls[0].said[0]
 

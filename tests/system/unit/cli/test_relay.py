@@ -238,10 +238,12 @@ def judged(folder: Path) -> Path:
     """A nightly of two devices, of which the second never reported."""
     torch = TorchBuild(version="2.14.0.dev20261101+cpu", git_version=COMMIT)
     made = _run(9, "dev", bad="passed").model_copy(update={"torch": torch})
+    return _judged(folder, made)
+
+
+def _judged(folder: Path, made: Run) -> Path:
     history = stored(folder / "data", plan(9, NAMES), made)
     write(judge(load_registry(folder / "devices"), history, night(9)), folder / ".ootci" / "verdicts.json")
-    _reported(folder, made)
-    (folder / ".ootci" / "runs" / "run-two-1" / "run.json").unlink()
     return folder
 
 
@@ -262,15 +264,15 @@ def test_a_nightly_is_reported_once_with_its_verdict_and_the_commit_of_pytorch(
 
 @pytest.mark.parametrize("said", [None, "x", COMMIT + "\n", COMMIT.upper()])
 def test_a_torch_that_does_not_say_its_commit_cannot_be_reported(
-    report: Report, relay: RelayServer, judged: Path, said: str | None
+    report: Report, relay: RelayServer, folder: Path, said: str | None
 ) -> None:
-    _reported(judged, _run(9, "dev").model_copy(update={"torch": TorchBuild(version="2.14.0", git_version=said)}))
+    _judged(folder, _run(9, "dev").model_copy(update={"torch": TorchBuild(version="2.14.0", git_version=said)}))
     ran = report("--nightly", "--status", "completed")
     assert (ran.code, relay.state.taken) == (0, [])
     assert "dev: not reported, no run says which commit of PyTorch was tested" in ran.err
 
 
-def test_a_nightly_does_not_begin(report: Report) -> None:
+def test_a_nightly_does_not_begin(report: Report, judged: Path) -> None:
     ran = report("--nightly", "--status", "in_progress")
     assert (ran.code, "a nightly is reported when it is over" in ran.err) == (2, True)
 

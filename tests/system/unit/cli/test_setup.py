@@ -96,7 +96,7 @@ def test_everything_that_is_set_up_is_done_or_off(ootci: Tool, tmp_path: Path, o
         ("/environments/release", None, "environment release", "create it"),
         ("/environments/release", {"protection_rules": []}, "environment release", "it has no reviewers"),
         ("/actions/workflows/nightly.yml", {"state": "disabled_inactivity"}, "schedule nightly.yml", "enable"),
-        ("/actions/workflows/watchdog.yml", None, "schedule watchdog.yml", "push it"),
+        ("/actions/workflows/publish.yml", None, "schedule publish.yml", "push it"),
         ("/actions/variables", [{"name": "OOTCI_ADRESS", "value": "x"}], "unknown variables", "OOTCI_ADRESS"),
         ("/actions/variables", [{"name": "OOTCI_ADDRESS", "value": "ci.example"}], "OOTCI_ADDRESS", "https address"),
         ("/actions/variables", [{"name": "OOTCI_TORCH_RUNNER", "value": "big"}], "OOTCI_TORCH_RUNNER", "JSON list"),

@@ -191,7 +191,7 @@ def test_a_nightly_that_does_not_run_silences_nobody() -> None:
 
 def test_a_nightly_that_runs_again_closes_its_issue_after_good_nights() -> None:
     issues = done((), decided(verdicts({"dev": "o"}, stale="old", hours=40), ()).actions)
-    # Told again by the watchdog, without a word.
+    # Told again by the next run, without a word.
     (again,) = decided(verdicts({"dev": "o"}, stale="older", hours=52), issues).actions
     assert (again.act, again.comment) == (Act.REWRITE, None)
     issues = done(issues, [again])

@@ -1,0 +1,288 @@
+"""What the devices of nightlies reported, each from a workflow run of its own, is received and added to the history.
+
+A nightly is published when all its devices have reported, or when its deadline is over with those that did. What comes
+later is added when it comes. Everything here can be repeated: what was added is not added again.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from ootci.adapters.annotation import show_warning
+from ootci.adapters.github_artifacts import (
+    Artifact,
+    ArtifactProblem,
+    Limits,
+    artifact_file,
+    artifact_folder,
+    artifacts,
+)
+from ootci.adapters.github_rest import GithubRest
+from ootci.adapters.github_runs import GithubRuns, WorkflowRun
+from ootci.errors import GithubRefused, InputError, OotciError
+from ootci.flows.context import Folders, attempt_number
+from ootci.flows.dispatch import CLOCKS, DEVICE_RUN, title_of
+from ootci.flows.reports import append_workspace, take_in
+from ootci.history.store import History
+from ootci.model.compat import Compat
+from ootci.model.device import RegisteredDevice
+from ootci.model.plan import Plan, PlannedRun
+from ootci.model.record import parse, write, write_atomic
+from ootci.model.run import Run
+from ootci.stages.collect import not_started, offline, unreadable
+
+NIGHTLY = "nightly.yml"
+DEADLINE = timedelta(hours=4)
+"""How long after its plan a nightly waits for devices, and a device for its runner."""
+WINDOW = timedelta(days=3)
+"""How long after its plan a late report is looked for."""
+PLAN_LIMITS = Limits(archive=16 << 20, content=32 << 20)
+RUN_LIMITS = Limits(archive=256 << 20, entries=20_000, content=32 << 20)
+"""A run.json of 20,000 tests has 7 MB; its artifact has every log, too."""
+DOCS_LIMITS = Limits(archive=256 << 20, entries=20_000, content=512 << 20)
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Hub:
+    """GitHub, as far as it concerns nightlies.
+
+    Attributes:
+        repository: ``owner/name``.
+        runs: the workflow runs of its default branch.
+
+    """
+
+    rest: GithubRest
+    repository: str
+    runs: GithubRuns
+
+    def artifacts(self, run: int, name: str) -> dict[int, Artifact]:
+        """The artifacts ``name-N`` of a run, by the attempt N that made them."""
+        found: dict[int, Artifact] = {}
+        for item in artifacts(self.rest, self.repository, run):
+            matched = re.fullmatch(rf"{re.escape(name)}-([1-9]\d{{0,8}})", item.name)
+            if matched:
+                found[int(matched[1])] = item
+        return found
+
+    def file(self, artifact: Artifact, name: str, limits: Limits) -> bytes:
+        """A file of an artifact."""
+        return artifact_file(self.rest, self.repository, artifact, name=name, limits=limits)
+
+
+@dataclass(frozen=True)
+class Received:
+    """What was added of a nightly.
+
+    Attributes:
+        devices: those of which a run was added.
+        is_new: whether the nightly was, too.
+
+    """
+
+    plan: Plan
+    devices: tuple[str, ...]
+    is_new: bool
+
+
+@dataclass(frozen=True)
+class _Night:
+    """A nightly that is looked at.
+
+    Attributes:
+        run: its workflow run, where it is not in the history yet.
+        legs: the workflow run of each device that is run here; None where there is none.
+
+    """
+
+    plan: Plan
+    run: WorkflowRun | None
+    legs: Mapping[str, WorkflowRun | None]
+
+    def is_over(self, now: datetime) -> bool:
+        return now >= self.plan.created_at + DEADLINE
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing more is to come of its own."""
+        runs = (self.run, *self.legs.values())
+        return all(run is not None and run.is_over for run in runs)
+
+
+def receive(
+    hub: Hub, registry: tuple[RegisteredDevice, ...], folders: Folders, now: datetime, say: Say
+) -> list[Received]:
+    """Add what was reported of nightlies, the oldest first; cancel runs that have waited too long for their runner.
+
+    A nightly that is not over keeps back the later ones, because the history takes nightlies in their order only.
+
+    Returns:
+        The nightlies of which something was added.
+
+    Raises:
+        GithubUnreachable, GithubRefused: see the client.
+        HistoryCorrupt, HistoryConflict, Busy: see the history.
+
+    """
+    store = History(folders.history)
+    device_runs: dict[str, WorkflowRun] = {}
+    for run in sorted(hub.runs.of(DEVICE_RUN, now - WINDOW), key=lambda run: (run.created_at, run.number)):
+        device_runs.setdefault(run.title, run)
+    received: list[Received] = []
+    known = [plan for plan in store.plans() if plan.created_at > now - WINDOW]
+    for night in (_night(plan, None, device_runs) for plan in known):
+        received += _added(night, hub, registry, folders, now, say)
+    for plan, run in _open(hub, store, now, say):
+        night = _night(plan, run, device_runs)
+        if not night.is_over(now) and not night.is_complete:
+            waited = [name for name, leg in night.legs.items() if leg is None or not leg.is_over]
+            say(
+                f"{plan.id}: waiting until {plan.created_at + DEADLINE:%H:%M} UTC for {', '.join(waited) or 'its jobs'}"
+            )
+            break
+        received += _added(night, hub, registry, folders, now, say)
+    return received
+
+
+def fetch_documentation(hub: Hub, folders: Folders) -> bool:
+    """Put the documentation that the newest nightly built into the work folder; false where there is none."""
+    folder = folders.work / "docs"
+    plans = History(folders.history).plans()
+    of_run = re.search(r"/actions/runs/(\d{1,18})$", (plans[-1].trigger.url or "") if plans else "")
+    found = hub.artifacts(int(of_run[1]), "docs") if of_run else {}
+    if not found:
+        shutil.rmtree(folder, ignore_errors=True)
+        return False
+    try:
+        artifact_folder(hub.rest, hub.repository, found[max(found)], folder, DOCS_LIMITS)
+    except ArtifactProblem:
+        return False
+    return True
+
+
+def _open(hub: Hub, store: History, now: datetime, say: Say) -> list[tuple[Plan, WorkflowRun]]:
+    """The nightlies that the history does not have yet, with their workflow runs, the oldest first."""
+    plans = store.plans()
+    known = {plan.id for plan in (*plans, *(item.plan for item in store.withdrawn()))}
+    since = max(plans[-1].created_at - CLOCKS, now - WINDOW) if plans else now - WINDOW
+    found = []
+    for run in hub.runs.of(NIGHTLY, now - WINDOW):
+        # Hour after hour there is no new nightly, and that run has no plan. A re-run may make one of an older run.
+        if run.started_at < since:
+            continue
+        for artifact in hub.artifacts(run.number, "plan").values():
+            try:
+                plan = parse(Plan, hub.file(artifact, Plan.FILE, PLAN_LIMITS), where=artifact.name)
+            except (ArtifactProblem, InputError) as problem:
+                say(f"the plan of run {run.number} is not taken: {problem}")
+                continue
+            if plan.id not in known:
+                found.append((plan, run))
+    return sorted(found, key=lambda item: (item[0].created_at, item[0].id))
+
+
+def _night(plan: Plan, run: WorkflowRun | None, device_runs: Mapping[str, WorkflowRun]) -> _Night:
+    here = (planned.device for planned in plan.runs if planned.external is None)
+    return _Night(plan, run, {device: device_runs.get(title_of(plan.id, device)) for device in here})
+
+
+def _added(
+    night: _Night, hub: Hub, registry: tuple[RegisteredDevice, ...], folders: Folders, now: datetime, say: Say
+) -> Iterator[Received]:
+    """Receive one nightly: into a folder of its own, and from there into the history."""
+    plan, store = night.plan, History(folders.history)
+    own = replace(folders, work=folders.work / "received")
+    shutil.rmtree(own.work, ignore_errors=True)
+    write(plan, own.workspace.plan)
+    made = [run for planned in plan.runs for run in _one(night, planned, store, hub, own, now, say)]
+    made = [run for run in made if not store.holds(run)]
+    is_new = night.run is not None
+    if night.run is not None:
+        take_in(plan, registry, own, say)
+        _take_predictions(plan, night.run, hub, own, say)
+    elif not made and not own.workspace.runs():
+        return
+    newest = {device: leg.attempt for device, leg in night.legs.items() if leg is not None}
+    try:
+        devices, _ = append_workspace(
+            own.workspace, store, say, attempts=lambda device: newest.get(device, attempt_number()), made=made
+        )
+    except OotciError as error:
+        if not is_new:
+            raise
+        # It would keep back every later one.
+        show_warning(f"the nightly {plan.id!a} is not taken", error)
+        return
+    if devices or is_new:
+        yield Received(plan, tuple(dict.fromkeys(devices)), is_new)
+
+
+def _one(
+    night: _Night, planned: PlannedRun, store: History, hub: Hub, own: Folders, now: datetime, say: Say
+) -> Iterator[Run]:
+    """Lay a device's reports into the work folder; what is made in place of one that did not come or cannot be used."""
+    plan, device = night.plan, planned.device
+    if planned.external is not None:
+        return
+    leg = night.legs[device]
+    there = {key for key in store.run_keys(device) if key.plan_id == plan.id}
+    if leg is None:
+        if night.run is not None and night.is_over(now):
+            yield not_started(plan, planned)
+        return
+    reports = {key.attempt for key in there if store.stored_run(key).head.is_report}
+    if leg.attempt in reports:
+        return
+    found = hub.artifacts(leg.number, f"run-{device}") if leg.is_over or night.is_over(now) else {}
+    for attempt in sorted(found.keys() - reports):
+        if attempt > leg.attempt:
+            continue
+        try:
+            content = hub.file(found[attempt], Run.FILE, RUN_LIMITS)
+        except ArtifactProblem as problem:
+            yield unreadable(plan, planned, attempt, str(problem))
+        else:
+            write_atomic(own.workspace.run(f"run-{device}-{attempt}").run, content)
+    if leg.attempt in found:
+        return
+    since = _offline_since(leg, night, hub, now, say)
+    if since is not None and not reports and not found:
+        yield offline(plan, planned, leg.attempt, since)
+
+
+def _offline_since(leg: WorkflowRun, night: _Night, hub: Hub, now: datetime, say: Say) -> datetime | None:
+    """Since when a run has waited in vain for a runner; None where one took it, or may still take it.
+
+    A run that still waits is cancelled, so that a runner that comes back begins with the newest nightly.
+    """
+    if not leg.is_over and now < max(night.plan.created_at, leg.started_at) + DEADLINE:
+        return None
+    jobs = hub.runs.jobs(leg)
+    waited = [job for job in jobs if job.never_began]
+    if not waited or any(job.is_running for job in jobs):
+        return None
+    if not leg.is_over:
+        say(f"{leg.title}: no runner took it; it is cancelled")
+        try:
+            hub.runs.cancel(leg)
+        except GithubRefused as error:
+            show_warning(f"{leg.title} is not cancelled", error)
+    return min(job.created_at for job in waited)
+
+
+def _take_predictions(plan: Plan, run: WorkflowRun, hub: Hub, own: Folders, say: Say) -> None:
+    """The nightly's own run predicted them; without them there is a page all the same."""
+    for _, artifact in sorted(hub.artifacts(run.number, "compat").items(), reverse=True):
+        try:
+            content = hub.file(artifact, Compat.FILE, PLAN_LIMITS)
+            if parse(Compat, content, where=artifact.name).plan_id == plan.id:
+                write_atomic(own.workspace.compat, content)
+                return
+        except (ArtifactProblem, InputError) as problem:
+            say(f"the predictions of {artifact.name} are not taken: {problem}")

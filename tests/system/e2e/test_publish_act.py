@@ -1,4 +1,4 @@
-"""The workflow that publishes, run as it is by act without anything new: on a fresh history, an old one, and none."""
+"""The workflow that publishes, run as it is by act without a device: on no history, an old one, and a new night."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 from e2e.act_nightly import WATCH, ActNightly
@@ -22,35 +23,37 @@ SPOKEN = dict.fromkeys(("publish", "pages", "alert"), "success")
 pytestmark = [pytest.mark.act, pytest.mark.long]
 
 
-@pytest.fixture(scope="module")
-def nightly(packages: Mapping[str, str], hub: FakeActions, tmp_path_factory: pytest.TempPathFactory) -> ActNightly:
-    folder = tmp_path_factory.mktemp("repository")
-    repository = Repository.copy(folder, whole=True)
-    repository.commit()
-    return ActNightly(repository, folder, hub, {**packages, **hub.environment})
-
-
-def _publish_nightly(nightly: ActNightly, number: int, hours: float) -> None:
+def _published(repository: Repository, folder: Path, hours: float) -> None:
     """Publish a nightly of that many hours ago, in which the reference passed."""
-    repository, folder = nightly.repository, nightly.folder / f"data-{number}"
-    now = datetime.now(timezone.utc)
-    planned = plan(number, ("openreg",)).model_copy(update={"created_at": now - timedelta(hours=hours)})
-    history = History(repository.check_out("data", folder) if repository.files_on("data") else folder)
-    history.folder.mkdir(exist_ok=True)
-    history.append_plan(planned)
-    history.append_run(run(number, "openreg"))
+    created = datetime.now(timezone.utc) - timedelta(hours=hours)
+    history = History(folder)
+    folder.mkdir()
+    history.append_plan(plan(0, ("openreg",)).model_copy(update={"created_at": created}))
+    history.append_run(run(0, "openreg"))
     git(folder, "init", "--quiet", "--initial-branch=data")
     commit(folder, "a nightly")
     git(folder, "push", "--quiet", str(repository.remote), "HEAD:data")
 
 
-def test_a_life(nightly: ActNightly, hub: FakeActions) -> None:
+def _paused(repository: Repository) -> None:
+    file = repository.checkout / "devices" / "openreg.yaml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(f"{text}paused:\n  reason: Its machine is being moved.\n", encoding="utf-8")
+
+
+def test_a_life(packages: Mapping[str, str], hub: FakeActions, tmp_path: Path) -> None:
+    repository = Repository.copy(tmp_path, whole=True)
+    repository.commit()
+    # Nothing is predicted from wheels of the world outside.
+    nightly = ActNightly(
+        repository, tmp_path, hub, {**packages, **hub.environment, "HTTPS_PROXY": "http://127.0.0.1:9"}
+    )
     # Before the first nightly there is nothing to be late, and no page yet.
     ran = nightly.publish("never", "workflow_dispatch")
     assert (ran.exit_code, ran.jobs) == (0, {"publish": "success", "alert": "success"}), ran.digest
     assert not hub.issues
 
-    _publish_nightly(nightly, 0, hours=40)
+    _published(repository, tmp_path / "data", hours=40)
     ran = nightly.publish("stale", "schedule", WATCH)
     assert ran.jobs == {**SPOKEN, "fresh": "failure"}, ran.digest
     assert ran.exit_code != 0
@@ -66,34 +69,21 @@ def test_a_life(nightly: ActNightly, hub: FakeActions) -> None:
     assert [(issue["title"], issue["state"]) for issue in hub.issues.values()] == [("The nightly does not run", "open")]
     assert reason in str(hub.issues[1]["body"])
 
-    _publish_nightly(nightly, 1, hours=1)
-    ran = nightly.publish("fresh", "schedule", WATCH)
-    assert (ran.exit_code, ran.jobs) == (0, SPOKEN), ran.digest
-    assert reason not in (ran.store / "pages" / "index.html").read_text(encoding="utf-8")
+    # A night on which every device is paused has a page, too, and the documentation, which is the real one.
+    _paused(repository)
+    repository.commit()
+    with serve_torch(tmp_path / "index") as torch:
+        night = replace(nightly, environment={**nightly.environment, **torch})
+        planned = night.plan(1, "workflow_dispatch")
+    assert planned.jobs == dict.fromkeys(("plan", "predict", "docs"), "success"), planned.digest
+    ran = nightly.publish("fresh")
+    assert ran.jobs == {**SPOKEN, "gate": "failure"}, ran.digest
+    page = (ran.store / "pages" / "index.html").read_text(encoding="utf-8")
+    assert reason not in page
+    assert "Its machine is being moved." in page
+    assert 'href="docs/index.html"' in page
+    assert (ran.store / "pages" / "docs" / "reference" / "errors.html").is_file()
     found = json.loads((ran.store / "artifacts" / "verdicts-1" / "verdicts.json").read_text(encoding="utf-8"))
     assert found["stale_reason"] is None
     assert "The nightly runs again" in str(hub.issues[1]["body"])
     assert (hub.issues[1]["state"], hub.comments(1)) == ("open", [])
-
-
-def test_a_night_without_devices_has_its_documentation_and_its_page(
-    nightly: ActNightly, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """The documentation is the real one."""
-    repository = nightly.repository
-    file = repository.checkout / "devices" / "openreg.yaml"
-    text = file.read_text(encoding="utf-8")
-    file.write_text(f"{text}paused:\n  reason: Its machine is being moved.\n", encoding="utf-8")
-    repository.commit()
-    with serve_torch(tmp_path_factory.mktemp("index")) as torch:
-        # Nothing is predicted from wheels of the world outside.
-        environment = {**nightly.environment, **torch, "HTTPS_PROXY": "http://127.0.0.1:9"}
-        night = replace(nightly, environment=environment)
-        planned = night.plan(1, "workflow_dispatch")
-    assert planned.jobs == dict.fromkeys(("plan", "predict", "docs"), "success"), planned.digest
-    ran = night.publish("paused")
-    assert ran.jobs == {**SPOKEN, "gate": "failure"}, ran.digest
-    page = (ran.store / "pages" / "index.html").read_text(encoding="utf-8")
-    assert "Its machine is being moved." in page
-    assert 'href="docs/index.html"' in page
-    assert (ran.store / "pages" / "docs" / "reference" / "errors.html").is_file()

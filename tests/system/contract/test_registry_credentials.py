@@ -63,9 +63,10 @@ def test_a_nightly_hands_each_device_the_secrets_that_its_file_names(ootci: Tool
     entries = json.loads(told["matrix"])["include"]
     assert {entry["device"] for entry in entries} == DEVICES.keys()
 
-    handed = FILES["workflows/nightly.yml"].jobs["device"]["secrets"]
+    handed = FILES["workflows/device-run.yml"].jobs["device"]["secrets"]
+    inputs = [{"job": json.dumps(entry)} for entry in entries]
     given = _evaluate(
-        [(handed[key], {"secrets": SECRETS, "vars": VARIABLES, "matrix": entry}) for entry in entries for key in handed]
+        [(handed[key], {"secrets": SECRETS, "vars": VARIABLES, "inputs": one}) for one in inputs for key in handed]
     )
     pairs = [dict(zip(handed, given[at : at + 2], strict=True)) for at in range(0, len(given), 2)]
 

@@ -1,4 +1,4 @@
-"""Badges: a device's verdict as a picture and as the endpoint of shields.io, for other people's pages."""
+"""Badges: a device's verdict and its prediction, as a picture and as the endpoint of shields.io, for other people's pages."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from ootci.model.device import Device
+from ootci.model.predicted import DevicePrediction
 from ootci.model.verdict import DeviceVerdict, VerdictName
 
 from .status import VERDICTS
 from .text import one_line
 from .words import day
 
-COLOURS: Mapping[str, str] = MappingProxyType({"good": "1a7a3a", "bad": "bf1f2c", "warn": "8a5700", "off": "656d78"})
-"""By tone; white text is readable on each."""
+COLOURS: Mapping[str, str] = MappingProxyType(
+    {"good": "1a7a3a", "bad": "bf1f2c", "warn": "8a5700", "off": "656d78", "predicted": "6b4fc0"}
+)
+"""By tone, and of a predicted break; white text is readable on each."""
 
 CACHE_SECONDS = 3600
 """How long the endpoint may be kept: there is a nightly a day, and the watcher may find it stale in between."""
@@ -70,11 +73,23 @@ def badge(device: Device, verdict: DeviceVerdict) -> Badge:
         message = f"{status.word} since {day(verdict.since)}"
     elif verdict.history:
         message += f" · {day(verdict.history[-1].date)}"
+    return _made(device, label, message, COLOURS["off" if silent else status.tone])
+
+
+def predicted_badge(device: Device, predicted: DevicePrediction) -> Badge:
+    """A badge of what is predicted of a device: never green, because nothing was tested."""
+    message = predicted.nightly.forecast.value
+    if predicted.is_break and predicted.since is not None:
+        message += f" since {day(predicted.since.date)}"
+    return _made(device, "PyTorch nightly, not tested", message, COLOURS["predicted" if predicted.is_break else "off"])
+
+
+def _made(device: Device, label: str, message: str, colour: str) -> Badge:
     return Badge(
         label=label,
         message=message,
         title=f"{one_line(device.display_name, 60)} on {label}: {message}",
-        colour=COLOURS["off" if silent else status.tone],
+        colour=colour,
         label_width=_width(label) + 2 * _MARGIN,
         message_width=_width(message) + 2 * _MARGIN,
     )

@@ -1,4 +1,4 @@
-"""Atom feeds: an entry for each change of a verdict and for each group of failures that began.
+"""Atom feeds: an entry for each change of a verdict, for failures that began, and for predicted breaks.
 
 An entry's id is made of what happened, to which device and on which nightly, and of nothing else: rendering again
 never changes it. Links are relative to the feed, which names its own address where the site's is known.
@@ -11,16 +11,18 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import sha256
 from itertools import pairwise
 
 from ootci.model.cluster import Cause, Cluster, ClusterDevice
 from ootci.model.device import Device
+from ootci.model.predicted import Predicted
 from ootci.model.verdict import DeviceVerdict, VerdictName
 
 from .links import cluster_path, device_path, folder_name
 from .status import VERDICTS
 from .text import one_line
-from .words import day
+from .words import day, many
 
 TAG = "tag:pytorch-integration-tests.invalid,2026:"
 ENTRIES = 50
@@ -142,14 +144,41 @@ def cluster_entries(
             yield Entry(
                 id=f"{TAG}failure/{folder_name(name)}/{folder_name(plan_id)}",
                 updated=items[0].since.date,
-                title=f"New failure of {_names(items, devices)}: {one_line(cluster.text)}",
+                title=f"New failure of {_names([item.device for item in items], devices)}: {one_line(cluster.text)}",
                 text=text,
                 href=cluster_path(name) if name in shown else device_path(items[0].device),
                 devices=frozenset(item.device for item in items),
             )
 
 
-def _names(items: Sequence[ClusterDevice], devices: Mapping[str, Device]) -> str:
-    names = [one_line(devices[item.device].display_name, 60) for item in items]
+def predicted_entries(predicted: Predicted | None, devices: Mapping[str, Device]) -> Iterator[Entry]:
+    """Each predicted break that still is; as with failures, an entry goes when its break does.
+
+    Args:
+        predicted: what is predicted for the newest nightly.
+        devices: every registered device, by name.
+
+    """
+    for item in predicted.breaks if predicted is not None else ():
+        names = [name for name in item.devices if name in devices]
+        if not names:
+            continue
+        first = item.parts[0]
+        more = f" and {many(item.count - 1, 'other part')}" if item.count > 1 else ""
+        text = f"Predicted from public wheels, not tested. Missing since nightly {one_line(item.since.plan_id, 80)}."
+        if item.commits is not None:
+            text += f" PyTorch's commits in between: {one_line(item.commits, 100)}"
+        yield Entry(
+            id=f"{TAG}predicted/{folder_name(item.since.plan_id)}/{sha256(first.name.encode()).hexdigest()[:12]}",
+            updated=item.since.date,
+            title=f"Predicted break of {_names(names, devices)}: {one_line(first.text, 200)}{more}",
+            text=text,
+            href="compat/index.html",
+            devices=frozenset(names),
+        )
+
+
+def _names(chosen: Sequence[str], devices: Mapping[str, Device]) -> str:
+    names = [one_line(devices[name].display_name, 60) for name in chosen]
     more = len(names) - NAMED
     return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")

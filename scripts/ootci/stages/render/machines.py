@@ -9,8 +9,8 @@ from ootci.model.compat import Forecast
 from ootci.model.device import Device, RegisteredDevice
 from ootci.model.verdict import DeviceVerdict, Verdicts
 
-from .badge import badge
-from .feed import Feed, cluster_entries, feed, verdict_entries
+from .badge import badge, predicted_badge
+from .feed import Feed, cluster_entries, feed, predicted_entries, verdict_entries
 from .front import verdict_of_each
 from .links import device_path
 from .looks import PageMaker
@@ -52,11 +52,16 @@ def machine_files(
     """
     judged = verdict_of_each(registry, verdicts)
     devices = {item.device.name: item.device for item in registry}
-    entries = list(cluster_entries(verdicts.clusters, devices, clusters))
+    entries = [*cluster_entries(verdicts.clusters, devices, clusters), *predicted_entries(verdicts.predicted, devices)]
     for name, device in devices.items():
         shown = badge(device, judged[name])
         yield maker.show(f"badge/{name}.svg", "badge.svg", badge=shown)
         yield f"badge/{name}.json", shown.endpoint()
+        forecast = verdicts.predicted.of(name) if verdicts.predicted is not None else None
+        if forecast is not None:
+            shown = predicted_badge(device, forecast)
+            yield maker.show(f"badge/{name}-predicted.svg", "badge.svg", badge=shown)
+            yield f"badge/{name}-predicted.json", shown.endpoint()
         entries += verdict_entries(device, judged[name], pages[name])
         yield _feed(maker, f"d/{name}/feed.xml", feed(device, entries, verdicts.judged_at))
     yield _feed(maker, "feed.xml", feed(None, entries, verdicts.judged_at))

@@ -60,6 +60,24 @@ def test_no_badge_fetches_or_runs_anything_whatever_a_device_calls_itself(hostil
         assert len(path.read_bytes()) < 2048, path
 
 
+def test_a_prediction_has_a_badge_of_its_own_that_is_never_green(sampled: Sample, site: Path) -> None:
+    endpoints = {
+        name: json.loads((site / "badge" / f"{name}-predicted.json").read_text(encoding="utf-8"))
+        for name in ("halo", "lumen", "fjord")
+    }
+    assert {name: found["message"] for name, found in endpoints.items()} == {
+        "halo": "break predicted since 2026-11-18",
+        "lumen": "no break found",
+        "fjord": "cannot be checked",
+    }
+    assert {found["label"] for found in endpoints.values()} == {"PyTorch nightly, not tested"}
+    assert [found["color"] for found in endpoints.values()] == [COLOURS["predicted"], GREY, GREY]
+    assert not (site / "badge" / "borealis-predicted.svg").exists()
+    page = (site / "d" / "halo" / "index.html").read_text(encoding="utf-8")
+    assert 'href="../../badge/halo-predicted.svg"' in page
+    assert "-predicted.svg" not in (site / "d" / "borealis" / "index.html").read_text(encoding="utf-8")
+
+
 def test_white_text_can_be_read_on_every_colour() -> None:
     for colour in (*COLOURS.values(), "3a424b"):
         assert 1.05 / (luminance(colour) + 0.05) >= 4.5, colour

@@ -20,7 +20,7 @@ from ootci.model.spell import Mark
 from ootci.model.verdict import Night, VerdictName
 from ootci.stages.judge import judge
 from ootci.stages.render import render
-from ootci.stages.render.feed import ENTRIES, cluster_entries, feed, verdict_entries
+from ootci.stages.render.feed import ENTRIES, cluster_entries, feed, predicted_entries, verdict_entries
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 TAG_URI = re.compile(r"tag:[a-z0-9.-]+,\d{4}:[A-Za-z0-9._~!$&'()*+,;=:@/?%-]+")
@@ -124,6 +124,23 @@ def test_an_entry_for_each_change_of_verdict_and_for_nothing_else(sampled: Sampl
     ]
     unbroken = sampled.verdicts.devices[0]
     assert list(verdict_entries(sampled.registry[0].device, unbroken, {})) == []
+
+
+def test_a_predicted_break_is_news_in_the_feeds_of_its_devices(sampled: Sample, site: Path) -> None:
+    devices = {item.device.name: item.device for item in sampled.registry}
+    first, second = predicted_entries(sampled.verdicts.predicted, devices)
+    assert first.title == "Predicted break of Halo Edge, Indigo Q, Kestrel: at::detail::hooks()"
+    assert first.devices == {"halo", "indigo", "kestrel"}
+    assert "not tested. Missing since nightly 20261118" in first.text
+    assert "abc1234...def5678" in first.text
+    assert second.devices == {"dune", "indigo"}
+    # One that nobody registered any more is no news, and the id does not depend on who needs it.
+    (kept, _) = predicted_entries(sampled.verdicts.predicted, {name: devices[name] for name in ("halo", "dune")})
+    assert (kept.id, kept.devices) == (first.id, {"halo"})
+    assert list(predicted_entries(None, devices)) == []
+    found = feeds(site)
+    having = [path.parent.name for path, root in found.items() if first.id in ElementTree.tostring(root, "unicode")]
+    assert sorted(having) == ["halo", "indigo", "kestrel", site.name]
 
 
 def test_what_has_happened_keeps_its_id_time_and_title_when_nights_come_and_go(sampled: Sample) -> None:

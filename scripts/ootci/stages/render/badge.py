@@ -1,4 +1,4 @@
-"""Badges: a device's verdict and its prediction, as a picture and as the endpoint of shields.io, for other people's pages."""
+"""Badges: a device's verdict and its prediction, as a picture and as the endpoint of shields.io, for others' pages."""
 
 from __future__ import annotations
 

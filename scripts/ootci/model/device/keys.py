@@ -17,7 +17,7 @@ from .compat import CompatSource
 from .external import External
 from .plugin import BuildSettings, Plugin, Torch
 from .running import Check, Credentials, Limits, Runner, Suite
-from .values import Handle, Name, PythonVersion, Text, Url, Variable
+from .values import Handle, OutOfTreeName, PythonVersion, Text, Url, Variable
 
 
 class Tier(str, Enum):
@@ -98,7 +98,7 @@ class Variant(Record):
 class Device(Record):
     """One out-of-tree accelerator under test, `torch.device(name)`."""
 
-    name: Name
+    name: OutOfTreeName
     """Name of the device as in `torch.device(name)`; also the name of this file."""
     display_name: Text
     """Name for people, shown on the dashboard."""

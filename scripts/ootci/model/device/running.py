@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from ootci.model.record import Record
 
-from .values import ContainerOptions, Image, Label, Name, RelativePath, Secret, Text, Volume, Workers
+from .values import Command, ContainerOptions, Image, Label, Name, RelativePath, Secret, Text, Volume, Workers
 
 
 class Credentials(Record):
@@ -65,7 +65,7 @@ class Runner(Record):
 class Check(Record):
     """Is the hardware there? Its failure is INFRA, never red for the plugin."""
 
-    command: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    command: Command | None = None
     """Command that exits 0 when the hardware is well, as a list of words; run without a shell: before anything is
     fetched, so it must not need the plugin, and again after the import. Lines that it prints like `driver: 24.1`,
     `firmware = 7` or `SDK version: 8.2` (and `runtime`) are kept with the run."""
@@ -88,7 +88,7 @@ class Suite(Record):
     name: Name
     """`smoke`, `integration`, `ops`, `upstream` (needs the list `devices/<name>/upstream.txt`), or another name for a
     suite that you bring with `command` and `junit`."""
-    command: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    command: Command | None = None
     """Of a suite of your own: the command that runs it, as a list of words; run without a shell in the device's
     environment and an empty folder. `{plugin}` stands for the folder of the plugin's sources, where they are on the
     machine, and `{device}` for the name in `torch.device(name)`."""

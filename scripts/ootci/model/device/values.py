@@ -31,8 +31,30 @@ MEANINGS = {
 }
 """What each pattern of a device file asks for, in words."""
 
+_OF_TORCH = frozenset({"cpu", "cuda", "hip", "meta", "mkldnn", "mps", "privateuseone", "vulkan", "xpu"})
+"""Names of device types with a backend in PyTorch's own tree. Source: c10/core/DeviceType.h."""
+_SHELL = frozenset({"|", "||", "&", "&&", ";", ">", ">>", "<"})
+
+
+def _is_out_of_tree(name: str) -> str:
+    if name in _OF_TORCH:
+        raise ValueError(f"`{name}` is a device of PyTorch itself; give the name that the plugin registers")
+    return name
+
+
+def _is_for_no_shell(words: tuple[str, ...]) -> tuple[str, ...]:
+    # A path may have a space in it.
+    is_line = len(words[0].split()) > 1 and not words[0].startswith("/")
+    found = next((word for word in words if word in _SHELL), words[0] if is_line else None)
+    if found is not None:
+        raise ValueError(f"no shell runs it, and `{found}` is for a shell; write [sh, -c, the whole line]")
+    return words
+
+
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,30}$")]
+OutOfTreeName = Annotated[Name, AfterValidator(_is_out_of_tree)]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=500, strip_whitespace=True)]
+Command = Annotated[tuple[Text, ...], Field(min_length=1), AfterValidator(_is_for_no_shell)]
 Url = Annotated[str, StringConstraints(pattern=r"^https?://[^\s<>]+$", max_length=500)]
 Handle = Annotated[str, StringConstraints(pattern=r"^@[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})(?:/[A-Za-z0-9_.-]+)?$")]
 Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:-]{1,100}$")]

@@ -87,6 +87,8 @@ def test_an_unknown_key_is_named_with_the_nearest_one(tmp_path: Path, appended: 
     ("appended", "what"),
     [
         ("tier: big", "`tier`: input should be 'reference', 'gating' or 'advisory', not the text 'big'"),
+        ("check: {command: [smi, '|', grep, ok]}", "`check.command`: no shell runs it, and `|` is for a shell"),
+        ("check: {command: [smi | grep ok]}", "`check.command`: no shell runs it, and `smi | grep ok` is for a shell"),
         ("torch: {channel: weekly}", "`torch.channel`: input should be 'nightly' or 'release', not the text 'weekly'"),
         ("torch: {fallback: no}", "`torch.fallback`: input should be 'release' or 'none', not the yes/no false"),
         ("limits: {job_minutes: '5'}", "`limits.job_minutes`: input should be a valid integer, not the text '5'"),
@@ -203,6 +205,18 @@ def test_a_plugin_has_exactly_one_source(tmp_path: Path, sources: str, found: st
     error = _fail(tmp_path, GOOD.replace("path: dev", sources), DeviceFileInvalid)
     assert "exactly one of `path`, `git` and `package`" in error.what
     assert error.what.endswith(f"found {found}")
+
+
+def test_a_device_of_pytorch_itself_is_none_out_of_its_tree(tmp_path: Path) -> None:
+    error = _fail(tmp_path, GOOD.replace("name: dev\n", "name: cuda\n", 1), DeviceFileInvalid)
+    assert "`cuda` is a device of PyTorch itself" in error.what
+
+
+@pytest.mark.parametrize("command", ["[sh, -c, 'smi | grep ok']", "[/opt/my tools/smi, --list]"])
+def test_a_command_may_be_a_line_for_a_shell_that_it_names(tmp_path: Path, command: str) -> None:
+    path = tmp_path / "dev.yaml"
+    path.write_text(f"{GOOD}check: {{command: {command}}}\n", encoding="utf-8")
+    assert load_device(path).device.check.command
 
 
 @pytest.mark.parametrize("path", ["../x", "a/../../x", "..", "/etc", "a/.."])

@@ -47,6 +47,7 @@ PAGES = (
     "d/cobalt/trends/index.html",
     "devices/index.html",
     "devices/add/index.html",
+    "badge/index.html",
     "capabilities/index.html",
     "operators/index.html",
     "operators/jasper/index.html",

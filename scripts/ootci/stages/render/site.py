@@ -278,6 +278,7 @@ class _Pages:
         yield from symbols_page(self._pages, self._registry, self._history, tuple(self._plans.values()))
         yield from registry_page(self._pages, self._registry, next(reversed(self._plans.values()), None))
         yield add_page(self._pages)
+        yield self._pages.show("badge/index.html", "badges.html", rows=[row.device for row in front.rows])
         yield self._pages.show("diff/index.html", "diff.html", page=diff_page(self._newest))
         yield self._pages.show("method/index.html", "method.html", page=method_page(self._verdicts.gate_record))
         made = (self._pages, self._registry, self._verdicts)

@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from xml.etree import ElementTree
 
+from unit.render.pages import read
 from unit.render.sample import NOW, Sample
 
 from ootci.model.verdict import VerdictName
@@ -73,9 +74,23 @@ def test_a_prediction_has_a_badge_of_its_own_that_is_never_green(sampled: Sample
     assert {found["label"] for found in endpoints.values()} == {"PyTorch nightly, not tested"}
     assert [found["color"] for found in endpoints.values()] == [COLOURS["predicted"], GREY, GREY]
     assert not (site / "badge" / "borealis-predicted.svg").exists()
-    page = (site / "d" / "halo" / "index.html").read_text(encoding="utf-8")
-    assert 'href="../../badge/halo-predicted.svg"' in page
-    assert "-predicted.svg" not in (site / "d" / "borealis" / "index.html").read_text(encoding="utf-8")
+
+
+def test_the_gallery_has_every_picture_with_its_markdown(sampled: Sample, site: Path) -> None:
+    page = read(site / "badge" / "index.html")
+    shown = {picture.attributes["src"] for picture in page.find("img")}
+    assert shown == {path.name for path in (site / "badge").glob("*.svg")}
+    assert {row.attributes["id"] for row in page.one("tbody").find("tr")} == {
+        item.device.name for item in sampled.registry
+    }
+    row = page.one("tr", id="halo")
+    assert [code.text for code in row.find("code", class_="under")] == [
+        "[![halo on PyTorch](SITE/badge/halo.svg)](SITE/d/halo/)",
+        "[![halo, predicted](SITE/badge/halo-predicted.svg)](SITE/d/halo/)",
+    ]
+    assert [button.attributes["data-copy"] for button in row.find("button")] == [
+        code.text for code in row.find("code", class_="under")
+    ]
 
 
 def test_white_text_can_be_read_on_every_colour() -> None:

@@ -42,6 +42,7 @@ PAGES = {
     "device-operators.html": "operators/jasper/index.html",
     "registry.html": "devices/index.html",
     "add.html": "devices/add/index.html",
+    "badges.html": "badge/index.html",
     "diff.html": "diff/index.html",
     "gate.json": "gate.json",
 }

@@ -61,7 +61,7 @@ def test_a_silent_device_has_its_nights_and_no_numbers(site: Path) -> None:
 
 def test_the_badge_has_the_address_of_the_site_where_that_is_known(sampled: Sample, site: Path, tmp_path: Path) -> None:
     render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "site", "https://example.org/tests/")
-    page = (tmp_path / "site" / "d" / "opal" / "index.html").read_text(encoding="utf-8")
-    assert "[![PyTorch](https://example.org/tests/badge/opal.svg)](https://example.org/tests/d/opal/)" in page
+    page = (tmp_path / "site" / "badge" / "index.html").read_text(encoding="utf-8")
+    assert "[![opal on PyTorch](https://example.org/tests/badge/opal.svg)](https://example.org/tests/d/opal/)" in page
     assert "in place of" not in page
-    assert "[![PyTorch](SITE/badge/opal.svg)]" in (site / "d" / "opal" / "index.html").read_text(encoding="utf-8")
+    assert "[![opal on PyTorch](SITE/badge/opal.svg)]" in (site / "badge" / "index.html").read_text(encoding="utf-8")

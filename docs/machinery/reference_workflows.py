@@ -36,7 +36,7 @@ def page(root: Path) -> str:
     action = root / "action.yml"
     content = yaml.safe_load(action.read_text(encoding="utf-8"))
     text = f"# {content['description']}\n"
-    parts.append(_section(action, text, "A step of somebody's own job", content))
+    parts.append(_section(action, text, "A step of your own job", content))
     return "\n".join(parts)
 
 

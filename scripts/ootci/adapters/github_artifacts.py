@@ -18,6 +18,8 @@ from ootci.adapters.github_rest import GithubRest
 from ootci.errors import GithubUnreachable
 
 SECONDS = 300.0
+_ENTRY = b"PK\x01\x02"
+"""Begin of each entry in an archive's list of files. Source: APPNOTE.TXT, "Central directory structure"."""
 
 
 class ArtifactProblem(Exception):
@@ -136,10 +138,11 @@ def artifact_folder(rest: GithubRest, repository: str, artifact: Artifact, folde
 @contextmanager
 def _opened(rest: GithubRest, repository: str, artifact: Artifact, limits: Limits) -> Iterator[zipfile.ZipFile]:
     content = _archive(rest, repository, artifact, limits)
+    # Before it is opened: Python keeps half a kilobyte for each entry, of which an archive may have millions.
+    if content.count(_ENTRY) > limits.entries:
+        raise ArtifactProblem(f"the artifact holds more than {limits.entries} files")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            if len(archive.infolist()) > limits.entries:
-                raise ArtifactProblem(f"the artifact holds more than {limits.entries} files")
             yield archive
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
         raise ArtifactProblem(f"the artifact cannot be read ({type(error).__name__})") from error

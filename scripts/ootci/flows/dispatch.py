@@ -1,4 +1,4 @@
-"""A workflow run of its own for each planned device: one whose runner is offline holds up nobody."""
+"""Starts a workflow run for each planned device, so that an offline runner does not delay the others."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ RULES: tuple[Rule, ...] = (
     workflow_rules.is_safe_for_forks,
     workflow_rules.looks_at_proposals_with_our_own_tool,
     workflow_rules.takes_a_strangers_run_for_data,
-    workflow_rules.waits_for_no_device,
+    workflow_calls.waits_for_no_device,
     workflow_calls.local_calls_lead_somewhere,
     workflow_calls.calls_fit,
     workflow_calls.plans_and_jobs_go_together,

@@ -1,4 +1,4 @@
-"""The rules of what our workflow files say about each other: calls, inputs and permissions."""
+"""The rules of what our workflow files say about each other: calls, inputs, permissions, and what waits for what."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from contract.workflow_file import File, Files, Mapped, permissions_of
-from contract.workflow_rules import LEVELS, needs_of, tests_a_device
+from contract.workflow_rules import ALERT, LEVELS, PUBLISHED
 
 _KEBAB = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "number": (int, float), "boolean": (bool,)}
@@ -91,7 +91,7 @@ def reports_in_every_case(files: Files) -> Iterator[str]:
     """
     for file in files.values():
         for name, job in file.jobs.items():
-            after_devices = any(tests_a_device(files, file.jobs.get(needed, {})) for needed in needs_of(job))
+            after_devices = any(_tests_a_device(files, file.jobs.get(needed, {})) for needed in _needs(job))
             if after_devices and not re.search(r"always\(\)|!cancelled\(\)", str(job.get("if", ""))):
                 yield f"{file.path}: job {name} is skipped when a device's job fails"
             if _runs(job, "gate") and not re.fullmatch(_ALWAYS_OF_WHAT_IT_PLANNED, str(job.get("if"))):
@@ -107,6 +107,46 @@ def reports_in_every_case(files: Files) -> Iterator[str]:
 
 def _runs(job: Mapped, command: str) -> bool:
     return any(re.search(rf"^ootci {command}\b", step.get("run", ""), re.M) for step in job.get("steps", []))
+
+
+def waits_for_no_device(files: Files) -> Iterator[str]:
+    """What publishes a nightly depends on no job that waits for a device: a runner that is offline would keep it all.
+
+    GitHub cancels a job that waits for a self-hosted runner only after a day. Source: GitHub's documentation, "Actions
+    limits", "Self-hosted runners".
+    """
+    for file in files.values():
+        for name, job in file.jobs.items():
+            used = "\n".join(f"{step.get('uses', '')}\n{step.get('run', '')}" for step in job.get("steps", []))
+            if not re.search(f"{PUBLISHED}|{ALERT}", used, re.M):
+                continue
+            for needed in _all_needed(file, name):
+                if _tests_a_device(files, file.jobs.get(needed, {})):
+                    yield f"{file.path}: job {name} publishes and waits for a device in job {needed}"
+
+
+def _all_needed(file: File, name: str) -> set[str]:
+    """The jobs that a job depends on, through others, too."""
+    found: set[str] = set()
+    left = _needs(file.jobs.get(name, {}))
+    while left:
+        needed = left.pop()
+        if needed not in found:
+            found.add(needed)
+            left += _needs(file.jobs.get(needed, {}))
+    return found
+
+
+def _needs(job: Mapped) -> list[str]:
+    """The jobs that a job names as needed."""
+    needs = job.get("needs", [])
+    return [needs] if isinstance(needs, str) else list(needs)
+
+
+def _tests_a_device(files: Files, job: Mapped) -> bool:
+    """Whether a job, or a workflow that it calls, tests a device."""
+    callee = _callee(files, job) if str(job.get("uses", "")).startswith("./") else None
+    return any(_runs(inner, "test") for inner in (job, *(callee.jobs.values() if callee else ())))
 
 
 def interfaces_are_described(files: Files) -> Iterator[str]:

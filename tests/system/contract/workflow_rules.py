@@ -196,7 +196,7 @@ def asks_for_what_it_needs(files: Files) -> Iterator[str]:
                 ):
                     yield f"{file.path}: `{step.get('name')}` may not download from another run"
                 run = step.get("run", "")
-                if re.search(f"{_PUSH}|{_ALERT}|{_ANSWER}|{_RUNS}", run, re.M) and "GITHUB_TOKEN" not in (
+                if re.search(f"{_PUSH}|{ALERT}|{_ANSWER}|{_RUNS}", run, re.M) and "GITHUB_TOKEN" not in (
                     step.get("env") or {}
                 ):
                     yield f"{file.path}: `{step.get('name')}` has no GITHUB_TOKEN to write with"
@@ -229,7 +229,7 @@ def publishes_from_home_only(files: Files) -> Iterator[str]:
             for step in _of(job):
                 used = f"{step.get('uses', '')}\n{step.get('run', '')}"
                 conditions = f"{_condition(job)} && {step.get('if', '')}"
-                if re.search(_PUBLISHED, used, re.M) and not _at_home(conditions):
+                if re.search(PUBLISHED, used, re.M) and not _at_home(conditions):
                     yield f"{file.path}: `{step.get('name')}` may publish what a fork or another branch has found"
                 if re.search(r"\bgh release\b|^\.ci/release publish\b", used, re.M) and not _no_fork(conditions):
                     yield f"{file.path}: `{step.get('name')}` may release from a fork"
@@ -307,47 +307,6 @@ def takes_a_strangers_run_for_data(files: Files) -> Iterator[str]:
                     yield f"{file.path}: `{step.get('name')}` looks at more than what the other run has found"
 
 
-def waits_for_no_device(files: Files) -> Iterator[str]:
-    """What publishes a nightly depends on no job that waits for a device: a runner that is offline would keep it all.
-
-    GitHub cancels a job that waits for a self-hosted runner only after a day. Source: GitHub's documentation, "Actions
-    limits", "Self-hosted runners".
-    """
-    for file in files.values():
-        for name, job in file.jobs.items():
-            used = "\n".join(f"{step.get('uses', '')}\n{step.get('run', '')}" for step in _of(job))
-            if not re.search(f"{_PUBLISHED}|{_ALERT}", used, re.M):
-                continue
-            for needed in _all_needed(file, name):
-                if tests_a_device(files, file.jobs.get(needed, {})):
-                    yield f"{file.path}: job {name} publishes and waits for a device in job {needed}"
-
-
-def _all_needed(file: File, name: str) -> set[str]:
-    """The jobs that a job depends on, through others, too."""
-    found: set[str] = set()
-    left = needs_of(file.jobs.get(name, {}))
-    while left:
-        needed = left.pop()
-        if needed not in found:
-            found.add(needed)
-            left += needs_of(file.jobs.get(needed, {}))
-    return found
-
-
-def needs_of(job: Mapped) -> list[str]:
-    """The jobs that a job names as needed."""
-    needs = job.get("needs", [])
-    return [needs] if isinstance(needs, str) else list(needs)
-
-
-def tests_a_device(files: Files, job: Mapped) -> bool:
-    """Whether a job, or a workflow that it calls, tests a device."""
-    callee = files.get(str(job.get("uses", "")).removeprefix("./.github/"))
-    jobs = [job, *(callee.jobs.values() if callee else ())]
-    return any(re.search(r"^ootci test\b", step.get("run", ""), re.M) for inner in jobs for step in _of(inner))
-
-
 def _may_be_a_strangers(files: Files, names: list[str]) -> bool:
     """Whether one of these workflows may run for somebody who may not write to the repository."""
     named = [file for file in files.values() if file.is_workflow and file.content.get("name") in names]
@@ -414,16 +373,16 @@ _CACHED = ("actions/cache/restore", "actions/cache/save")
 _OF_EARLIER_RUNS = (".ootci/past/durations.json", ".ootci/past/plan.json")
 _OF_OUR_TESTS = (".ootci/ccache", ".ootci/torch-wheels")
 _PUSH = r"^ootci history publish\b"
-_ALERT = r"^ootci alert\b"
+ALERT = r"^ootci alert\b"
 _ANSWER = r"^ootci device answer\b"
 _RUNS = r"^ootci (dispatch|receive)\b"
 _BY_WRITERS = frozenset({"schedule", "workflow_dispatch"})
 _REVIEW = r"^ootci device review\b"
-_PUBLISHED = rf"{_PUSH}|^ootci receive\b|^actions/deploy-pages@|^ootci relay report --nightly\b"
+PUBLISHED = rf"{_PUSH}|^ootci receive\b|^actions/deploy-pages@|^ootci relay report --nightly\b"
 _NEEDED = (
     (r"^actions/checkout@", "contents", ("read", "write")),
     (_PUSH, "contents", ("write",)),
-    (_ALERT, "issues", ("write",)),
+    (ALERT, "issues", ("write",)),
     (_ANSWER, "pull-requests", ("write",)),
     (_ANSWER, "actions", ("read", "write")),
     (_RUNS, "actions", ("write",)),

@@ -57,7 +57,7 @@ class DeviceFile:
 
 def is_device_file(device: str) -> bool:
     """Whether it is the path of a device file, and not the name of a device."""
-    return "/" in device or device.endswith(".yaml")
+    return "/" in device or device.endswith((".yaml", ".yml"))
 
 
 def load_device(path: Path) -> RegisteredDevice:

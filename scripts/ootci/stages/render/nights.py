@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
 from typing import NamedTuple
 
+from ootci.history.not_passing import FAILED, PASSES
 from ootci.model.device import BadRange, bad_range
 from ootci.model.plan import Plan
 from ootci.model.torch_build import TorchBuild
@@ -80,29 +81,24 @@ def cells_of(
     grid: NightGrid,
     looks: Mapping[str, Look],
     pages: Mapping[str, str],
-    *,
-    failed: str,
-    passes: Container[str],
 ) -> Iterator[Cell]:
-    """The nights of a test, or of whatever fails and passes, in a grid's columns.
+    """The nights of a test or an error in a grid's columns; the first failure of a row is shown as new.
 
     Args:
-        nights: nightlies, oldest first, each with a letter for what came of it; those without a column only tell
-            whether it failed before.
+        nights: nightlies, oldest first, each with the letter of its outcome (:mod:`ootci.history.not_passing`); those
+            without a column only tell whether it failed before.
         grid: the columns.
         looks: how each letter is shown.
         pages: the page of each nightly that has one, from the top.
-        failed: the letter of a failure. The first of a row is shown as new.
-        passes: the letters that end a row of failures.
 
     """
     failing = False
     for plan, letter in nights:
         if plan.id in grid.columns:
-            look = BEGAN if letter == failed and not failing else looks[letter]
+            look = BEGAN if letter == FAILED and not failing else looks[letter]
             words = f"{plan.created_at:%a} {short_day(plan.created_at)}: {look.words}" if look.words else ""
             yield Cell(grid.columns[plan.id], look.look, look.glyph, False, pages.get(plan.id), words)
-        failing = letter == failed or (failing and letter not in passes)
+        failing = letter == FAILED or (failing and letter not in PASSES)
 
 
 @dataclass(frozen=True)
@@ -213,14 +209,16 @@ def _that_fit(labels: Iterable[Label], width: int) -> tuple[Label, ...]:
 def broken_streaks(history: Iterable[Night]) -> Iterator[tuple[Night, Night]]:
     """Each broken night of a device, oldest first, with the first night of the streak that it is in.
 
-    A night without a result does not end a streak, nor does one on a torch that stood in for the nightly.
+    A night without a result does not end a streak. One on a torch that stood in for the nightly is in none.
     """
     first: Night | None = None
     for night in history:
+        if night.fallback:
+            continue
         if night.verdict in BROKEN:
             first = first or night
             yield night, first
-        elif night.verdict in AS_EXPECTED and not night.fallback:
+        elif night.verdict in AS_EXPECTED:
             first = None
 
 

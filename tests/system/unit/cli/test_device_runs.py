@@ -3,111 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from fake_actions import FakeActions, FakeJob, FakeRun, fake_actions
-from fake_github import REPOSITORY, TOKEN, Moment
+from fake_actions import FakeJob, fake_actions
+from fake_github import REPOSITORY, Moment
+from unit.cli.device_runs_world import NAMES, World
 from unit.samples import night, plan, register, run
 
 from ootci.adapters import github_rest
 from ootci.cli import device_runs
 from ootci.flows import reports
 from ootci.flows.receive import DEADLINE
-from ootci.history.store import History
 from ootci.model.compat import Compat
-from ootci.model.device import load_registry
-from ootci.model.plan import SCHEDULE, Plan, Trigger
-from ootci.model.run import Run
-from ootci.stages.judge import judge
 
-from commands import Ran, Tool  # isort: skip
+from commands import Tool  # isort: skip
 
-NAMES = ("dev", "two")
 SOON = timedelta(hours=1)
 LATE = DEADLINE + timedelta(minutes=5)
-
-
-class World:
-    """A repository on GitHub, and its history on this machine.
-
-    Attributes:
-        now: the time.
-
-    """
-
-    def __init__(self, hub: FakeActions, ootci: Tool, folder: Path) -> None:
-        self.hub, self.folder = hub, folder
-        self._ootci = ootci
-        self.now = night(0)
-
-    def plan(self, number: int, names: Sequence[str] = NAMES) -> Plan:
-        """The plan of a nightly that the schedule started."""
-        url = f"https://github.com/{REPOSITORY}/actions/runs/{100 + number}"
-        return plan(number, names).model_copy(update={"trigger": Trigger(event=SCHEDULE, url=url)})
-
-    def nightly(self, number: int, names: Sequence[str] = NAMES, *, ended: bool = True) -> FakeRun:
-        """The nightly's own run, which has planned and started the devices' runs."""
-        self.now = night(number)
-        made = self.hub.add_run("nightly.yml", number=100 + number, event="schedule")
-        planned = self.plan(number, names)
-        self.hub.upload(made.number, "plan-1", made.sha, {"plan.json": planned.to_json().encode()})
-        (self.folder / ".ootci").mkdir(exist_ok=True)
-        (self.folder / ".ootci" / "plan.json").write_text(planned.to_json(), encoding="utf-8")
-        jobs = json.dumps({"include": [{"device": name} for name in names]})
-        ran = self.call("dispatch", "--jobs", jobs, "--plan-artifact", "plan-1", "--run-id", str(made.number))
-        assert ran.code == 0, ran.err
-        if ended:
-            made.end()
-        return made
-
-    def report(self, number: int, name: str, attempt: int = 1, made: Run | None = None) -> None:
-        """A device's run ends and leaves its report."""
-        device_run = self.hub.started(name)
-        made = made or run(number, name, attempt=attempt)
-        files = {"run.json": made.to_json().encode(), "logs/build.log": b"built"}
-        self.hub.upload(device_run.number, f"run-{name}-{attempt}", device_run.sha, files)
-        for job in device_run.jobs:
-            job.runner = 7
-        device_run.end()
-
-    def receive(self, *more: str, **variables: str) -> tuple[Ran, dict[str, str]]:
-        """Run the command; what it wrote for the workflow."""
-        output = self.folder / "output"
-        output.unlink(missing_ok=True)
-        ran = self.call("receive", "--github-output", str(output), *more, **variables)
-        text = output.read_text(encoding="utf-8") if output.exists() else ""
-        return ran, dict(line.split("=", 1) for line in text.splitlines())
-
-    def received(self, *more: str, **variables: str) -> dict[str, str]:
-        ran, found = self.receive(*more, **variables)
-        assert ran.code == 0, ran.err
-        return found
-
-    def call(self, *arguments: str, **variables: str) -> Ran:
-        environment = {
-            **self.hub.environment,
-            "GITHUB_ACTIONS": "true",
-            "GITHUB_REPOSITORY": REPOSITORY,
-            "GITHUB_REF_NAME": "main",
-            "GITHUB_TOKEN": TOKEN,
-            **variables,
-        }
-        ran: Ran = self._ootci(*arguments, cwd=self.folder, env=environment)
-        assert TOKEN not in ran.out + ran.err
-        assert not self.hub.leaked
-        return ran
-
-    @property
-    def history(self) -> History:
-        return History(self.folder / "data")
-
-    def verdicts(self) -> dict[str, str]:
-        """Verdict and reason of each device."""
-        found = judge(load_registry(self.folder / "devices"), self.history, self.now)
-        return {item.device: f"{item.verdict.value}: {item.reason}" for item in found.devices}
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ootci.history.named import KEPT, NamedFailure, NamedFailures
-from ootci.history.not_passing import FAILED, PASSED, PASSES, SILENT
+from ootci.history.not_passing import FAILED, PASSED, SILENT
 from ootci.model.device import Device
 from ootci.model.plan import Plan
 from ootci.model.torch_build import TorchBuild
@@ -212,7 +212,7 @@ class Names:
             nights.append((plan, FAILED if failed else PASSED if told else SILENT))
             if failed and plan.id in item.runs:
                 pages[plan.id] = item.runs[plan.id]
-        return cells_of(nights, grid, _LOOKS, pages, failed=FAILED, passes=PASSES)
+        return cells_of(nights, grid, _LOOKS, pages)
 
 
 _LOOKS: Mapping[str, Look] = {

@@ -119,7 +119,7 @@ def _last(nights: str) -> int:
 
 
 def _nights(letters: str, plans: Sequence[Plan], grid: NightGrid, pages: Mapping[str, str]) -> NightsOf:
-    cells = tuple(cells_of(zip(plans, letters, strict=True), grid, _LOOKS, pages, failed=FAILED, passes=PASSES))
+    cells = tuple(cells_of(zip(plans, letters, strict=True), grid, _LOOKS, pages))
     failed = many(letters.count(FAILED) + letters.count(FLAKY), "night")
     return NightsOf(grid.width, cells, f"failed on {failed} of the last {len(letters)}")
 

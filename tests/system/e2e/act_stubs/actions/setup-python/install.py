@@ -13,11 +13,9 @@ from pathlib import Path
 
 
 def main(arguments: list[str]) -> int:
-    """Install into the new environment that is named after ``--python``."""
-    environment, requirements = (
-        Path(arguments[arguments.index(option) + 1]) for option in ("--python", "--requirement")
-    )
-    same = [argument for argument in arguments if argument not in (str(environment), str(requirements))]
+    """Install into the folder that is named after ``--target``."""
+    site, requirements = (Path(arguments[arguments.index(option) + 1]) for option in ("--target", "--requirement"))
+    same = [argument for argument in arguments if argument not in (str(site), str(requirements))]
     # Whatever else pip is told, or finds in the file, is another installation.
     digest = hashlib.sha256(repr((same, requirements.read_bytes())).encode()).hexdigest()
     kept = Path(os.environ["STUB_INSTALLED"]) / digest
@@ -29,12 +27,11 @@ def main(arguments: list[str]) -> int:
             if failed:
                 return failed
             made = kept.with_suffix(".made")
-            shutil.copytree(environment / "lib", made)
+            shutil.copytree(site, made)
             compileall.compile_dir(made, quiet=2)
             made.rename(kept)
-    (packages,) = kept.glob("python3*/site-packages")
-    site = environment / "lib" / packages.relative_to(kept)
-    for entry in packages.iterdir():
+    site.mkdir(parents=True, exist_ok=True)
+    for entry in kept.iterdir():
         if not (site / entry.name).exists():  # the first job's own are there
             (site / entry.name).symlink_to(entry)
     return 0

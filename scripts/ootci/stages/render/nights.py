@@ -28,6 +28,8 @@ WEEK_GAP = 4
 """What a new week adds to that gap."""
 LABEL_WIDTH = 46
 """Labels are at least so many pixels apart."""
+LEAST_WIDTH = 64
+"""Pixels of a grid of few nights: the label `torch 2.15` has room."""
 MANY = 3
 """So many devices that break on one night are marked above it."""
 
@@ -117,7 +119,7 @@ class NightGrid:
 
     Attributes:
         columns: where each nightly's column begins, by id.
-        width: of all columns.
+        width: of all columns, at least :data:`LEAST_WIDTH`.
         weeks: the first night of each week.
         torches: where the version of PyTorch changed.
         marks: nights on which many devices broke at once.
@@ -193,7 +195,8 @@ def night_grid(nights: Iterable[tuple[str, datetime]], builds: Mapping[str, Torc
             torches.append(Label(x, version))
         x += CELL_WIDTH
     texts = {plan_id: _build_text(build) for plan_id, build in (builds or {}).items() if plan_id in places}
-    return NightGrid(places, x, _that_fit(weeks, x), _that_fit(torches, x), builds=texts)
+    width = max(x, LEAST_WIDTH)
+    return NightGrid(places, width, _that_fit(weeks, width), _that_fit(torches, width), builds=texts)
 
 
 def _that_fit(labels: Iterable[Label], width: int) -> tuple[Label, ...]:
@@ -201,7 +204,7 @@ def _that_fit(labels: Iterable[Label], width: int) -> tuple[Label, ...]:
     shown: list[Label] = []
     for label in labels:
         follows = not shown or label.x - shown[-1].x >= LABEL_WIDTH
-        if follows and (label.x + LABEL_WIDTH <= width + CELL_WIDTH or label.x == 0):
+        if follows and label.x + LABEL_WIDTH <= width + CELL_WIDTH:
             shown.append(label)
     return tuple(shown)
 

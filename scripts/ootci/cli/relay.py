@@ -118,7 +118,7 @@ def _judged(folders: Folders) -> Plan:
     if newest is None:
         raise BadOption("there has been no nightly yet", where="--nightly", fix="report it when there was one")
     history = History(folders.history)
-    history.night(newest, newest)
+    history.night(newest, newest)  # an error where the history lacks it
     return history.plan(newest)
 
 

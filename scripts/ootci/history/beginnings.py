@@ -72,6 +72,8 @@ def _came_to(stage: StageResult | None) -> OutcomeName | None:
 def _tests(nights: Sequence[DeviceNight], run: StoredRun, excuses: Excuses) -> Iterator[Failing]:
     newest_first = nights[::-1]
     for item in run.failures:
+        if item.id in excuses.unsettled:
+            continue
         # A test that passed in the end fails on this night only.
         spell = spell_of(results(newest_first, item.id)) or Spell(first_failed=nights[-1].mark)
         yield Failing(run.head.device, item.id, item.signature, spell, _settled_cause(item, excuses))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Collection, Container, Iterable
 
 from ootci.model.difference import CHANGE_OF
 from ootci.model.outcome import FAILURES, OutcomeName
@@ -13,17 +13,21 @@ from .stored import Failure, StoredRun
 
 
 def changes_between(
-    before: StoredRun | None, after: StoredRun, known: Container[str] = (), lost: Iterable[str] = ()
+    before: StoredRun | None,
+    after: StoredRun,
+    known: Container[str] = (),
+    lost: Iterable[str] = (),
+    unsettled: Collection[str] = (),
 ) -> tuple[Change, ...]:
     """Every test whose outcome is worth showing, by id, and after them those that disappeared.
 
     Tests of advisory suites are included, and those in ``lost``, which disappeared on an earlier night. Without a run
     before, only failures are listed, as new failures. Failing tests whose ids are in ``known`` are marked so. Flaky
-    tests are left out: they are no change, but counted.
+    tests are left out, as are failing ones in ``unsettled``, which do not pass on the device yet: they are no change.
     """
     rows = {*_changed(before, after), *(item.row for item in after.failures)}
     old, now = _settled(before, rows), _outcomes(after, rows)
-    flaky = {item.id for item in after.failures if item.is_flaky}
+    no_change = {*unsettled, *(item.id for item in after.failures if item.is_flaky)}
     changes = [
         Change(
             id=test_id,
@@ -33,7 +37,7 @@ def changes_between(
             known=outcome in FAILURES and test_id in known,
         )
         for test_id, outcome in sorted(now.items())
-        if test_id not in flaky and (before is not None or outcome in FAILURES)
+        if test_id not in no_change and (before is not None or outcome in FAILURES)
         if (change := CHANGE_OF[old.get(test_id), outcome]) is not None
     ]
     gone_tonight = {test_id: outcome for test_id, outcome in old.items() if test_id not in now}

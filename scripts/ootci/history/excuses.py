@@ -1,4 +1,4 @@
-"""Failing tests that do not count against a device: known, flaky by their record, or without a connection."""
+"""Failing tests that do not count against a device: known, flaky, without a connection, or not yet supported."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ootci.model.plan import Plan
 
 from .claims import known_ids
 from .flakiness import LATELY, flaky
+from .parity import Ledger
 from .stored import Failure, StoredRun
 
 _UNREACHABLE = re.compile(
@@ -34,17 +35,19 @@ class Excuses:
         known: those that the vendor's list covers.
         flaky: those that failed when they were run again, too, and are flaky by the record of the last nights.
         unreachable: those that did not reach a host, and did on the night before.
+        unsettled: those of PyTorch's own tests that do not pass on the device yet, see :mod:`.parity`.
 
     """
 
     known: frozenset[str] = frozenset()
     flaky: frozenset[str] = frozenset()
     unreachable: frozenset[str] = frozenset()
+    unsettled: frozenset[str] = frozenset()
 
     @property
     def all(self) -> frozenset[str]:
         """All of them."""
-        return self.known | self.flaky | self.unreachable
+        return self.known | self.flaky | self.unreachable | self.unsettled
 
 
 @dataclass
@@ -53,10 +56,12 @@ class Record:
 
     Attributes:
         nights: the newest nights, oldest first.
+        ledger: which of PyTorch's own tests pass on it.
 
     """
 
     nights: deque[StoredRun] = field(default_factory=lambda: deque(maxlen=LATELY - 1))
+    ledger: Ledger = field(default_factory=Ledger)
     _turned: dict[int, int] = field(default_factory=dict)
     _size: int = 0
 
@@ -66,6 +71,7 @@ class Record:
         for row in (*(item.row for item in run.failures if item.is_flaky), *_passing_again(failed, run)):
             self._turned[row] = self._size
         self.nights.append(run)
+        self.ledger.add(run)
         self._size += 1
 
     def excuses(self, plan: Plan, run: StoredRun, before: StoredRun | None) -> Excuses:
@@ -76,11 +82,13 @@ class Record:
 
         """
         known = known_ids(plan, run)
-        others = [item for item in run.failures if not item.is_flaky and item.id not in known]
+        unsettled = frozenset(run.ids(self.ledger.unsettled(run))) - known
+        others = [item for item in run.failures if not item.is_flaky and item.id not in known | unsettled]
         return Excuses(
             known=known,
             flaky=frozenset(item.id for item in others if self._is_flaky(item)),
             unreachable=frozenset(item.id for item in others if _is_unreachable(item) and not _failed(before, item.id)),
+            unsettled=unsettled,
         )
 
     def _is_flaky(self, failing: Failure) -> bool:

@@ -128,7 +128,8 @@ def _device(
     changed = _since_the_run_before(course)
     failing = failing_of(course.reported, excuses)
     compared = run if not is_fallback else None
-    differ = changes_between(before, compared, excuses.known, lost=found.losses.ids) if compared else ()
+    lost = found.losses.ids
+    differ = changes_between(before, compared, excuses.known, lost, excuses.unsettled) if compared else ()
     changes, spells = since(differ, failing)
     verdict = DeviceVerdict(
         device=device.name,

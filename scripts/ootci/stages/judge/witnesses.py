@@ -13,7 +13,7 @@ from ootci.model.device import OURS, RegisteredDevice, Tier
 from ootci.model.plan import Plan
 
 SHARED = frozenset(OURS) - {"upstream"}
-"""The suites that are the same on every device; each device has its own list of PyTorch's tests."""
+"""The suites that are the same on every device; each device file says which of PyTorch's tests are run."""
 
 
 class Witnesses:

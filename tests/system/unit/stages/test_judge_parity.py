@@ -1,0 +1,88 @@
+"""judge: PyTorch's own tests count against a device from the day on which they pass there, and no list says which."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from unit.samples import device
+from unit.stages.judging import judged
+from unit.upstream_nights import upstream_nights
+
+from ootci.history.parity import Ledger
+from ootci.history.store import History
+from ootci.model.parity import Parity
+from ootci.model.run import Run
+from ootci.model.verdict import ChangeName, DeviceVerdict, VerdictName
+
+ONE, TWO = "test_a.py::TestA::test_one", "test_a.py::TestA::test_two"
+PASSES = {"test_a.py::TestA::test_sound": "p" * 7}
+
+
+def _verdict(folder: Path, **letters: str) -> DeviceVerdict:
+    rows = {f"test_a.py::TestA::test_{name}": row for name, row in letters.items()}
+    (found,) = judged(folder, *upstream_nights({**PASSES, **rows}), registry=(device(),)).devices
+    return found
+
+
+def test_a_test_that_never_passed_is_counted_and_not_red(tmp_path: Path) -> None:
+    found = _verdict(tmp_path, one="f" * 7, two="f" * 7)
+    assert found.verdict is VerdictName.OK
+    assert found.reason == "2 of 4 tests passed; 2 of PyTorch's own tests not yet supported"
+    assert (found.new_failures, found.changes, found.counts.failed) == (0, (), 2)
+
+
+def test_a_test_that_passed_on_three_of_five_nights_is_held_to_it(tmp_path: Path) -> None:
+    for name, row, verdict in (
+        ("two", "fffppff", VerdictName.OK),
+        ("three", "ffpppff", VerdictName.FAILING),
+        ("in-five", "fpfpfpf", VerdictName.REGRESSED),
+        ("in-six", "pffpfpf", VerdictName.OK),
+    ):
+        assert _verdict(tmp_path / name, one=row).verdict is verdict, row
+
+
+def test_a_regression_is_one_however_long_ago_it_passed(tmp_path: Path) -> None:
+    found = _verdict(tmp_path, one="pppffff")
+    assert found.verdict is VerdictName.FAILING
+    assert found.spells[0].first_failed.plan_id == "night003"
+    found = _verdict(tmp_path / "skipped", one="pppssff")
+    assert found.verdict is VerdictName.FAILING
+
+
+def test_a_new_regression_is_told_and_nothing_else_is(tmp_path: Path) -> None:
+    found = _verdict(tmp_path, one="p" * 6 + "f", two="f" * 6 + "p", three="fpfffff")
+    assert found.verdict is VerdictName.REGRESSED
+    assert found.reason == ("1 test newly failing since the run before; 1 of PyTorch's own tests not yet supported")
+    assert {(item.id.rpartition("_")[2], item.change) for item in found.changes} == {
+        ("one", ChangeName.REGRESSION),
+        ("two", ChangeName.FIXED),
+    }
+
+
+def test_a_required_suite_without_a_passed_test_is_never_as_expected(tmp_path: Path) -> None:
+    rows = {ONE: "fff", TWO: "fff"}
+    (found,) = judged(tmp_path, *upstream_nights(rows), registry=(device(),)).devices
+    assert (found.verdict, found.reason.partition(";")[0]) == (VerdictName.FAILING, "no test of upstream passed")
+
+
+def test_pytorch_removes_tests_of_its_own_and_a_class_that_is_gone_is_told(tmp_path: Path) -> None:
+    assert _verdict(tmp_path, one="p" * 6).verdict is VerdictName.OK
+    rows = {**PASSES, "test_a.py::TestB::test_one": "p" * 6}
+    (found,) = judged(tmp_path / "class", *upstream_nights(rows), registry=(device(),)).devices
+    assert found.verdict is VerdictName.LOST_TESTS
+    assert found.reason.endswith("first upstream/test_a.py::TestB::test_one")
+
+
+def test_the_numbers_of_a_night_add_up(tmp_path: Path) -> None:
+    history = History(tmp_path)
+    letters = {"sound": "ppppx", "one": "pppff", "two": "fpfff", "three": "fffff", "four": "sssss", "five": "ppppn"}
+    ledger = Ledger()
+    for record in upstream_nights({f"test_a.py::TestA::test_{name}": row for name, row in letters.items()}):
+        (history.append_run if isinstance(record, Run) else history.append_plan)(record)  # type: ignore[operator]
+    *before, tonight = history.stored_runs("dev")
+    for night in before:
+        ledger.add(night)
+    found = ledger.parity(tonight)
+    assert found == Parity(asked=5, passed=1, regressed=1, sometimes=1, not_yet=1, left_out=1)
+    assert (found.others, found.share) == (1, "20.0 %")
+    assert {tonight.tests[row].id.rpartition("_")[2] for row in ledger.unsettled(tonight)} == {"two", "three"}

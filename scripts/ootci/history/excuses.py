@@ -82,7 +82,7 @@ class Record:
 
         """
         known = known_ids(plan, run)
-        unsettled = frozenset(run.ids(self.ledger.unsettled(run))) - known
+        unsettled = frozenset(run.ids(self.ledger.night(run).unsettled)) - known
         others = [item for item in run.failures if not item.is_flaky and item.id not in known | unsettled]
         return Excuses(
             known=known,

@@ -7,13 +7,18 @@ yet supported*, one that passed on some night passes *sometimes*.
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from ootci.model.device import BadRange
 from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, NOT_EXECUTED, OutcomeName
 from ootci.model.parity import Parity
+from ootci.model.plan import Plan
+from ootci.model.torch_build import Channel
 
+from .flakiness import tells
 from .states import by_outcome, present_rows
 from .stored import StoredRun
 
@@ -55,42 +60,83 @@ class Ledger:
         count = sum(self._lately)
         self._settled |= _number(count.to_bytes(_size(count), "little").translate(_ENOUGH))
 
-    def unsettled(self, run: StoredRun) -> frozenset[int]:
-        """Rows of the failing tests of the night that follows whose failure is not held against the device."""
-        return frozenset(_places(_rows_in(run, _FAILED) & ~self._settled))
-
-    def parity(self, run: StoredRun) -> Parity:
-        """The numbers of the night that follows."""
-        failed = _rows_in(run, _FAILED)
-        return Parity(
-            asked=_rows_in(run, _ASKED).bit_count(),
+    def night(self, run: StoredRun) -> ParityNight:
+        """What the night that follows says."""
+        failed, asked = _rows_in(run, _FAILED), _rows_in(run, _ASKED)
+        return ParityNight(
+            asked=asked.bit_count(),
             passed=_rows_in(run, _PASSED).bit_count(),
-            regressed=(failed & self._settled).bit_count(),
-            sometimes=(failed & self._ever & ~self._settled).bit_count(),
-            not_yet=(failed & ~self._ever).bit_count(),
-            left_out=(_rows_in(run, _PRESENT) & ~_rows_in(run, _ASKED)).bit_count(),
+            left_out=(_rows_in(run, _PRESENT) & ~asked).bit_count(),
+            regressed=_places(failed & self._settled),
+            sometimes=_places(failed & self._ever & ~self._settled),
+            not_yet=_places(failed & ~self._ever),
         )
 
 
-def ledgers(runs: Iterable[StoredRun]) -> Iterator[tuple[StoredRun, Ledger]]:
-    """Each run of one channel, oldest first, with the ledger of those before it; the ledger is one and grows."""
-    ledger = Ledger()
-    for run in runs:
-        yield run, ledger
-        ledger.add(run)
+@dataclass(frozen=True)
+class ParityNight:
+    """PyTorch's own tests on a device on one night.
+
+    Attributes:
+        asked: as of :class:`Parity`, as are the numbers ``passed`` and ``left_out``.
+        regressed: rows of the failing tests that pass on the device.
+        sometimes: rows of those that passed on some night.
+        not_yet: rows of those that never did.
+
+    """
+
+    asked: int
+    passed: int
+    left_out: int
+    regressed: array[int]
+    sometimes: array[int]
+    not_yet: array[int]
+
+    @property
+    def unsettled(self) -> frozenset[int]:
+        """Rows of the failing tests whose failure is not held against the device."""
+        return frozenset((*self.sometimes, *self.not_yet))
+
+    @property
+    def parity(self) -> Parity:
+        """The numbers."""
+        return Parity(
+            asked=self.asked,
+            passed=self.passed,
+            regressed=len(self.regressed),
+            sometimes=len(self.sometimes),
+            not_yet=len(self.not_yet),
+            left_out=self.left_out,
+        )
+
+
+def parity_nights(
+    nights: Iterable[tuple[Plan, StoredRun]], ranges: Iterable[BadRange]
+) -> Iterator[tuple[Plan, StoredRun, ParityNight]]:
+    """What each night of a device says, compared with those of its channel before.
+
+    Args:
+        nights: the run that counts of each night, oldest first.
+        ranges: the device's ``bad_ranges``: nothing is learnt from these nights.
+
+    """
+    ledgers: dict[Channel, Ledger] = {}
+    for plan, run in nights:
+        # What stood in for the torch that was wanted is compared with nothing.
+        ledger = ledgers.setdefault(run.head.channel, Ledger()) if run.head.channel is not None else Ledger()
+        yield plan, run, ledger.night(run)
+        if tells(ranges, plan, run):
+            ledger.add(run)
 
 
 def classes(run: StoredRun) -> frozenset[str]:
     """The classes, with their files, of PyTorch's tests that a run has."""
-    return frozenset(run.tests[row].id.rpartition("::")[0] for row in _places(_rows_in(run, _PRESENT)))
+    return frozenset(run.tests[row].id.rpartition("::")[0] for row in rows_of(run))
 
 
-def rows_by_file(run: StoredRun) -> dict[str, list[int]]:
-    """The rows of PyTorch's tests that a run has, by PyTorch's file, in the files' order."""
-    found: dict[str, list[int]] = {}
-    for row in _places(_rows_in(run, _PRESENT)):
-        found.setdefault(run.tests[row].id.partition("::")[0].removeprefix(f"{SUITE}/"), []).append(row)
-    return dict(sorted(found.items()))
+def rows_of(run: StoredRun) -> array[int]:
+    """The rows of PyTorch's own tests that a run has."""
+    return _places(_rows_in(run, _PRESENT))
 
 
 def _rows_in(run: StoredRun, wanted: bytes) -> int:
@@ -105,5 +151,5 @@ def _size(number: int) -> int:
     return (number.bit_length() + 7) // 8
 
 
-def _places(number: int) -> list[int]:
-    return present_rows(number.to_bytes(_size(number), "little"))
+def _places(number: int) -> array[int]:
+    return array("I", present_rows(number.to_bytes(_size(number), "little")))

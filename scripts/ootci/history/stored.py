@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -13,7 +13,7 @@ from ootci.model.outcome import FAILURES, Counts, OutcomeName
 from ootci.model.run import CapabilityCounts, Run, trivial_tests
 from ootci.model.signature import Signature
 
-from .states import count, failing_rows, masked, merged, outcome_of, present_rows, state_of, with_outcomes
+from .states import ABSENT, count, failing_rows, masked, merged, outcome_of, present_rows, state_of, with_outcomes
 from .tables import Places, TestTable, tests_of
 
 
@@ -150,6 +150,20 @@ class StoredRun:
             states=masked(self.states, self.tests.mask(wanted)),
             attempts={row: later for row, later in self.attempts.items() if self.tests[row].suite in wanted},
             signatures={row: found for row, found in self.signatures.items() if self.tests[row].suite in wanted},
+        )
+
+    def without(self, rows: Collection[int]) -> StoredRun:
+        """The run without the tests of some rows."""
+        if not rows:
+            return self
+        states = bytearray(self.states)
+        for row in rows:
+            states[row] = ABSENT
+        return replace(
+            self,
+            states=bytes(states),
+            attempts={row: later for row, later in self.attempts.items() if row not in rows},
+            signatures={row: found for row, found in self.signatures.items() if row not in rows},
         )
 
     def with_tests_of(self, other: StoredRun) -> StoredRun:

@@ -36,12 +36,14 @@ class RunPage:
         stored: the attempt, as the history keeps it.
         folder: its folder, relative to the device's.
         latest: whether it is the attempt that counts for its nightly.
+        unsettled: ids of failing tests that are not held against the device, see :mod:`ootci.history.parity`.
 
     """
 
     stored: StoredRun
     folder: str
     latest: bool
+    unsettled: frozenset[str] = frozenset()
 
     @property
     def run(self) -> Run:
@@ -161,7 +163,7 @@ def device_page(
     # Without anything before it, no test of a run is new or changed.
     changed_tests = () if verdict.is_first else verdict.changes
     changes = change_groups(changed_tests)
-    view = run_view(run, page.stored, plan, changed_tests) if run and page else None
+    view = run_view(run, page.stored, plan, changed_tests, page.unsettled) if run and page else None
     hrefs = {plan_id: f"{counting.folder}/index.html" for plan_id, counting in by_nightly(pages).items()}
     return DevicePage(
         device=device,

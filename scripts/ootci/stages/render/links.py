@@ -57,6 +57,11 @@ def operators_path(device: str | None = None) -> str:
     return f"operators/{device}/index.html" if device else "operators/index.html"
 
 
+def parity_path(device: str | None = None) -> str:
+    """Where the heat map of PyTorch's own tests lies, from the top; with a device, where its page does."""
+    return f"parity/{device}/index.html" if device else "parity/index.html"
+
+
 def cluster_path(signature_id: str) -> str:
     """Where the page of a failure's name lies, from the top."""
     return f"c/{folder_name(signature_id)}/index.html"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ootci.history.claims import known_ids, review_known, review_unsupported
@@ -111,6 +111,7 @@ class RunView:
     findings: tuple[Finding, ...]
     failures_total: int
     failures_known: int
+    unsettled: int
     failures: tuple[FailureRow, ...]
     other_failures: TestList | None
     lists: tuple[TestList, ...]
@@ -124,6 +125,7 @@ def run_view(
     stored: StoredRun,
     plan: Plan | None,
     changes: Sequence[Change] = (),
+    unsettled: Collection[str] = (),
 ) -> RunView:
     """Everything that the page of a run shows.
 
@@ -132,8 +134,12 @@ def run_view(
         stored: the same as the history keeps it, with all of them.
         plan: the nightly that it belongs to, with what the vendor said beforehand.
         changes: how its tests differ from the run before, as the judge found; without them no failure is called new.
+        unsettled: failing tests that are not held against the device: they are counted and not listed.
 
     """
+    if unsettled:
+        kept = tuple(item for item in run.outcomes if item.id not in unsettled)
+        run = run.model_copy(update={"outcomes": kept})
     known = known_ids(plan, stored)
     capabilities = capability_rows(run.capabilities)
     entries = sorted(review_known(plan, run.device, stored), key=lambda item: rank(item.state))
@@ -153,6 +159,7 @@ def run_view(
         findings=findings(run, stored.counts().total, expected),
         failures_total=len(others) + sum(1 + row.alike_total for row in rows),
         failures_known=len(known),
+        unsettled=len(unsettled),
         failures=rows,
         other_failures=_named(_OTHER_FAILURES, others),
         lists=_lists(run.outcomes),

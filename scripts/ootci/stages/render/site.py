@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
 
 from ootci.history.named import named_failures
-from ootci.history.not_passing import not_passing
+from ootci.history.not_passing import NIGHTS, not_passing
 from ootci.history.operators import SUITE as OPERATORS_SUITE
 from ootci.history.operators import operators_of
+from ootci.history.parity import ParityNight, parity_nights
 from ootci.history.store import History
+from ootci.history.stored import StoredRun
 from ootci.model.device import Device, RegisteredDevice
+from ootci.model.plan import Plan
 from ootci.model.run import CapabilityCounts
 from ootci.model.verdict import DeviceVerdict, Verdicts
 from ootci.resources import dashboard_folder
@@ -53,6 +57,7 @@ from .pages.operators import (
     device_operators_page,
     operators_page,
 )
+from .pages.parity import DeviceFound, device_parity, parity_page
 from .pages.published import API
 from .pages.registry import registry_page
 from .pages.run_files import RUNS, runs_file
@@ -143,6 +148,7 @@ class _Pages:
         self._reports_withdrawn: dict[str, Mapping[str, NightReport]] = {}
         self._reported: dict[str, Reported] = {}
         self._trends: dict[str, TrendRow] = {}
+        self._parity: dict[str, DeviceFound] = {}
 
     def files(self) -> Iterator[File]:
         """Every file of the site."""
@@ -170,6 +176,15 @@ class _Pages:
         pages = run_pages(self._history.stored_runs(name))
         plans = tuple(self._plans.values())
         counting = by_nightly(pages)
+        told = ((plan, counting[plan.id].stored) for plan in plans if plan.id in counting)
+        nights = tuple(parity_nights(told, device.bad_ranges))
+        unsettled = {plan.id: night.unsettled for plan, _, night in nights}
+        if any(unsettled.values()):
+            pages = tuple(_with_unsettled(page, unsettled.get(page.run.plan_id, ())) for page in pages)
+            counting = by_nightly(pages)
+        own_tests = device_parity(name, nights)
+        if own_tests is not None:
+            self._parity[name] = own_tests
         self._reports_of[name] = night_reports(name, pages, self._plans)
         last = last_report(pages)
         if last is not None:
@@ -180,7 +195,7 @@ class _Pages:
             self._newest.append(newest)
         self._paths[name] = {plan_id: page.path for plan_id, page in counting.items()}
         if pages:
-            self._gather(device, verdict, pages)
+            self._gather(device, verdict, pages, unsettled)
         judged = judged_page(pages, verdict)
         run = self._history.whole(judged.stored, passed_of=(OPERATORS_SUITE,)) if judged is not None else None
         plan = self._plans.get(run.plan_id) if run is not None else None
@@ -203,11 +218,13 @@ class _Pages:
         tested = operators_of(run.outcomes) if run is not None else None
         coverage = self._coverage[name] = device_coverage(run, tested)
         lately = (
-            recent_failures(self._lives[-1].found, plans, self._paths[name], self._history.tests, self._places)
+            recent_failures(
+                self._lives[-1].found, plans, self._paths[name], self._history.tests, self._places, _never_held(nights)
+            )
             if pages
             else None
         )
-        values = {"coverage": coverage, "lately": lately}
+        values = {"coverage": coverage, "lately": lately, "parity": own_tests}
         yield self._pages.show(device_path(name), "device.html", page=shown, **values)
         operators = device_operators_file(name, coverage, tested, judged.path if judged is not None else None)
         yield from device_operators_page(self._pages, operators, coverage)
@@ -223,7 +240,13 @@ class _Pages:
             self._reports_withdrawn[name] = night_reports(name, old, withdrawn)
             yield from of_runs.withdrawn(old, self._withdrawn)
 
-    def _gather(self, device: Device, verdict: DeviceVerdict, pages: Sequence[RunPage]) -> None:
+    def _gather(
+        self,
+        device: Device,
+        verdict: DeviceVerdict,
+        pages: Sequence[RunPage],
+        unsettled: Mapping[str, frozenset[int]],
+    ) -> None:
         """Keep the little of a device's runs that the pages of tests and of names need."""
         plans = tuple(self._plans.values())
         counting = {plan_id: page.stored for plan_id, page in by_nightly(pages).items()}
@@ -231,7 +254,8 @@ class _Pages:
         flaky = frozenset(test.id for test in self._flaky[-1].tests)
         paths = self._paths[device.name]
         self._lives.append(DeviceLives(device.name, found, verdict, flaky))
-        names = named_failures(plans, counting.get)
+        held = {plan_id: run.without(unsettled.get(plan_id, ())) for plan_id, run in counting.items()}
+        names = named_failures(plans, held.get)
         self._named.append(DeviceFailures(device, names, paths))
 
     def _trend(self, device: Device, verdict: DeviceVerdict, counting: Mapping[str, RunPage]) -> Iterator[File]:
@@ -274,6 +298,7 @@ class _Pages:
         order = [row.device.name for row in front.rows]
         yield from capabilities_page(self._pages, order, self._capabilities)
         yield from operators_page(self._pages, order, self._coverage)
+        yield from parity_page(self._pages, order, self._parity, self._places)
         yield from compat_page(self._pages, self._verdicts.predicted)
         yield from symbols_page(self._pages, self._registry, self._history, tuple(self._plans.values()))
         yield from registry_page(self._pages, self._registry, next(reversed(self._plans.values()), None))
@@ -284,3 +309,14 @@ class _Pages:
         made = (self._pages, self._registry, self._verdicts)
         yield from health_page(*made, tuple(self._plans.values()), self._reports, self._paths)
         yield self._pages.show("404.html", "404.html", **with_style(self._looks / STATIC / "style.css"))
+
+
+def _with_unsettled(page: RunPage, rows: Collection[int]) -> RunPage:
+    return replace(page, unsettled=frozenset(page.stored.ids(rows)))
+
+
+def _never_held(nights: Sequence[tuple[Plan, StoredRun, ParityNight]]) -> frozenset[int]:
+    """Rows of tests that failed on the newest nights and never as a regression."""
+    lately = [night for _, _, night in nights[-NIGHTS:]]
+    held = {row for night in lately for row in night.regressed}
+    return frozenset(row for night in lately for row in night.unsettled if row not in held)

@@ -82,7 +82,8 @@ def test_the_numbers_of_a_night_add_up(tmp_path: Path) -> None:
     *before, tonight = history.stored_runs("dev")
     for night in before:
         ledger.add(night)
-    found = ledger.parity(tonight)
+    said = ledger.night(tonight)
+    found = said.parity
     assert found == Parity(asked=5, passed=1, regressed=1, sometimes=1, not_yet=1, left_out=1)
     assert (found.others, found.share) == (1, "20.0 %")
-    assert {tonight.tests[row].id.rpartition("_")[2] for row in ledger.unsettled(tonight)} == {"two", "three"}
+    assert {tonight.tests[row].id.rpartition("_")[2] for row in said.unsettled} == {"two", "three"}

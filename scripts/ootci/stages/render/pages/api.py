@@ -19,6 +19,7 @@ from .health import HealthFile
 from .lives import LifeFile, LivesFile
 from .nightlies import NightliesFile, NightlyFile
 from .operators import DeviceOperatorsFile, OperatorsFile
+from .parity import DeviceParityFile, ParityFile
 from .published import DevicesFile, GateFile, IndexFile, NightsFile
 from .registry import RegistryFile
 from .run_files import RunFile, RunsFile, TestsFile
@@ -58,6 +59,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("registry", RegistryFile, "Every device file as it stands."),
     Kind("capabilities", CapabilitiesFile, "What works where, by area of PyTorch."),
     Kind("operators", OperatorsFile, "What became of every operator on every device."),
+    Kind("parity", ParityFile, "Which of PyTorch's own tests pass on which device."),
     Kind("compat", CompatFile, "Breaks that are predicted from public wheels, by device and by what is missing."),
     Kind("symbols", SymbolsFile, "Which parts of PyTorch published plugins need, by symbol, name and operator."),
     Kind("nightlies", NightliesFile, "Every nightly, each with the file of its devices."),
@@ -72,6 +74,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind("trends", TrendFile, "The last three months of {}: counts and durations.", "trends"),
     Kind("device_operators", DeviceOperatorsFile, "What became of every operator and dtype on {}.", "operators"),
+    Kind("device_parity", DeviceParityFile),
     Kind("run", RunFile),
     Kind("tests", TestsFile),
     Kind("life", LifeFile),

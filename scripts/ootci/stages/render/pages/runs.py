@@ -116,7 +116,8 @@ class RunPages:
 
     def _page(self, page: RunPage, plan: Plan | None, base: StoredRun | None, *, is_last: bool) -> Iterator[File]:
         reported = any(page.stored.states)
-        changes = changes_between(base, page.stored) if base is not None and reported else ()
+        comparable = base is not None and reported
+        changes = changes_between(base, page.stored, unsettled=page.unsettled) if comparable else ()
         run = self._history.whole(page.stored, passed_of=())
         values = self._values(page, run, plan, changes)
         if base is not None:
@@ -134,7 +135,7 @@ class RunPages:
         return {
             "device": self._named,
             "page": page,
-            "view": run_view(run, page.stored, plan, changes),
+            "view": run_view(run, page.stored, plan, changes, page.unsettled),
             "against": None,
             "files": run_files(run),
             "withdrawn": None,

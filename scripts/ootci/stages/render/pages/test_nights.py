@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -61,7 +61,12 @@ class RecentFailures:
 
 
 def recent_failures(
-    found: NotPassing, plans: Sequence[Plan], pages: Mapping[str, str], tests: TestTable, places: Places
+    found: NotPassing,
+    plans: Sequence[Plan],
+    pages: Mapping[str, str],
+    tests: TestTable,
+    places: Places,
+    left_out: Container[int] = (),
 ) -> RecentFailures | None:
     """What a device's page shows of its tests, night by night.
 
@@ -71,6 +76,7 @@ def recent_failures(
         pages: the page of each of its runs, from the top, by nightly.
         tests: every test of the history.
         places: where each test's nights on every device are shown.
+        left_out: rows of tests whose failures are not held against the device.
 
     Returns:
         None where no test failed on any of these nights.
@@ -81,7 +87,7 @@ def recent_failures(
     known: dict[str, str] = {}
     for place, row in enumerate(found.rows):
         nights = found.nights(place).decode("ascii")
-        if FAILED in nights or FLAKY in nights:
+        if row not in left_out and (FAILED in nights or FLAKY in nights):
             before = known.get(tests[row].id)
             # The rows of one test are never in one run together.
             known[tests[row].id] = _merged(nights, before) if before else nights

@@ -1,0 +1,88 @@
+"""The pages of PyTorch's own tests: numbers that add up, the worst first, and nothing red that never passed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from unit.render.pages import read
+from unit.samples import device, night
+from unit.upstream_nights import upstream_nights
+
+from ootci.history.store import History
+from ootci.model.run import Run
+from ootci.stages.judge import judge
+from ootci.stages.render import render
+
+NIGHTS = 9
+LETTERS = {
+    "test_views.py::TestViews::test_one": "p" * NIGHTS,
+    "test_views.py::TestViews::test_two": "f" * 4 + "p" * 5,
+    "test_views.py::TestMore::test_cuda": "s" * NIGHTS,
+    "nn/test_rnn.py::TestRNN::test_broke": "p" * 8 + "f",
+    "nn/test_rnn.py::TestRNN::test_never": "f" * NIGHTS,
+    "nn/test_rnn.py::TestRNN::test_once": "f" * 4 + "p" + "f" * 4,
+}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """Two devices, of which one runs PyTorch's own tests."""
+    history = History(tmp_path / "data")
+    for record in upstream_nights(LETTERS):
+        (history.append_run if isinstance(record, Run) else history.append_plan)(record)  # type: ignore[operator]
+    registry = (device(), device("other"))
+    verdicts = judge(registry, history, night(NIGHTS - 1) + timedelta(hours=1))
+    render(registry, history, verdicts, tmp_path / "site")
+    return tmp_path / "site"
+
+
+def _file(site: Path, name: str) -> Any:
+    return json.loads((site / "api" / "v1" / name).read_bytes())
+
+
+def _counts(**counts: int) -> Mapping[str, int]:
+    return {"asked": 0, "passed": 0, "regressed": 0, "sometimes": 0, "not_yet": 0, "left_out": 0} | counts
+
+
+def test_the_numbers_of_a_device(site: Path) -> None:
+    (row,) = _file(site, "parity.json")["devices"]
+    assert row["counts"] == _counts(asked=5, passed=2, regressed=1, sometimes=1, not_yet=1, left_out=1)
+    assert (row["device"], row["week_before"]) == ("dev", 2)
+    own = _file(site, "parity/dev.json")
+    assert own["regressed"] == ["upstream/nn/test_rnn.py::TestRNN::test_broke"]
+    assert [item["counts"]["passed"] for item in own["nights"]] == [2, 2, 2, 2, 4, 3, 3, 3, 2]
+    assert {item["file"]: item["counts"] for item in own["files"]} == {
+        "nn/test_rnn.py": _counts(asked=3, regressed=1, sometimes=1, not_yet=1),
+        "test_views.py": _counts(asked=2, passed=2, left_out=1),
+    }
+    assert [item["name"] for item in own["files"][1]["classes"]] == ["TestMore", "TestViews"]
+
+
+def test_the_heat_map_has_a_cell_for_each_file(site: Path) -> None:
+    page = read(site / "parity" / "index.html")
+    rows = page.one("table", class_="heat").one("tbody").find("tr")
+    assert [row.text for row in rows] == ["nn/test_rnn.py 0/3 1", "test_views.py 2/2"]
+    assert ["data-fine" in row.attributes for row in rows] == [False, True]
+    assert "40.0 %" in page.text
+
+
+def test_a_device_begins_with_what_regressed(site: Path) -> None:
+    page = read(site / "parity" / "dev" / "index.html")
+    assert page.one("ul", class_="tests").text == "upstream/nn/test_rnn.py::TestRNN::test_broke"
+    rows = page.one("table", class_="files").one("tbody").find("tr")
+    assert [row.find("th")[0].text.split()[0] for row in rows] == ["nn/test_rnn.py", "test_views.py"]
+    assert "±0 since" in page.text
+
+
+def test_what_never_passed_is_counted_and_not_listed(site: Path) -> None:
+    page = read(site / "d" / "dev" / "index.html")
+    assert "2 tests of PyTorch's own fail and do not pass on this device yet" in page.text
+    assert "test_broke" in page.text
+    assert "test_never" not in page.text
+    assert "test_once" not in page.text
+    assert not list(site.glob("parity/other/*"))

@@ -1,4 +1,4 @@
-"""Badges: a device's verdict and its prediction, as a picture and as the endpoint of shields.io, for others' pages."""
+"""Badges: a device's verdict, prediction and test parity, as a picture and for shields.io, for others' pages."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from ootci.model.device import Device
+from ootci.model.parity import Parity
 from ootci.model.predicted import DevicePrediction
 from ootci.model.verdict import DeviceVerdict, VerdictName
 
@@ -82,6 +83,13 @@ def predicted_badge(device: Device, predicted: DevicePrediction) -> Badge:
     if predicted.is_break and predicted.since is not None:
         message += f" since {day(predicted.since.date)}"
     return _made(device, "PyTorch nightly, not tested", message, COLOURS["predicted" if predicted.is_break else "off"])
+
+
+def parity_badge(device: Device, parity: Parity) -> Badge:
+    """A badge of how many of PyTorch's own tests pass: red for a regression alone, because the rest is progress."""
+    message = f"{parity.share} of {parity.asked:,}"
+    message += f" · {parity.regressed:,} regressed" if parity.regressed else ""
+    return _made(device, "PyTorch's own tests", message, COLOURS["bad" if parity.regressed else "good"])
 
 
 def _made(device: Device, label: str, message: str, colour: str) -> Badge:

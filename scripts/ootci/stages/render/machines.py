@@ -7,9 +7,10 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from ootci.history.tables import TestTable
 from ootci.model.compat import Forecast
 from ootci.model.device import Device, RegisteredDevice
+from ootci.model.parity import Parity
 from ootci.model.verdict import DeviceVerdict, Verdicts
 
-from .badge import badge, predicted_badge
+from .badge import badge, parity_badge, predicted_badge
 from .feed import Feed, cluster_entries, feed, predicted_entries, verdict_entries
 from .front import verdict_of_each
 from .links import device_path
@@ -41,6 +42,7 @@ def machine_files(
     pages: _Pages,
     tests: TestTable,
     clusters: Container[str],
+    parity: Mapping[str, Parity],
 ) -> Iterator[File]:
     """Every file that is made for programs.
 
@@ -48,20 +50,22 @@ def machine_files(
         pages: by device and nightly, where the page of the run lies, from the top.
         tests: the tests of all devices; which of them ran where stands in the files of runs, made with their pages.
         clusters: ids of the signatures that have a page.
+        parity: how many of PyTorch's own tests pass, by device that runs them.
 
     """
     judged = verdict_of_each(registry, verdicts)
     devices = {item.device.name: item.device for item in registry}
     entries = [*cluster_entries(verdicts.clusters, devices, clusters), *predicted_entries(verdicts.predicted, devices)]
     for name, device in devices.items():
-        shown = badge(device, judged[name])
-        yield maker.show(f"badge/{name}.svg", "badge.svg", badge=shown)
-        yield f"badge/{name}.json", shown.endpoint()
+        badges = {name: badge(device, judged[name])}
         forecast = verdicts.predicted.of(name) if verdicts.predicted is not None else None
         if forecast is not None:
-            shown = predicted_badge(device, forecast)
-            yield maker.show(f"badge/{name}-predicted.svg", "badge.svg", badge=shown)
-            yield f"badge/{name}-predicted.json", shown.endpoint()
+            badges[f"{name}-predicted"] = predicted_badge(device, forecast)
+        if name in parity:
+            badges[f"{name}-parity"] = parity_badge(device, parity[name])
+        for file, shown in badges.items():
+            yield maker.show(f"badge/{file}.svg", "badge.svg", badge=shown)
+            yield f"badge/{file}.json", shown.endpoint()
         entries += verdict_entries(device, judged[name], pages[name])
         yield _feed(maker, f"d/{name}/feed.xml", feed(device, entries, verdicts.judged_at))
     yield _feed(maker, "feed.xml", feed(None, entries, verdicts.judged_at))

@@ -167,7 +167,8 @@ class _Pages:
         yield from self._failures(lives)
         yield from self._others()
         made = (self._pages, self._registry, self._verdicts, self._paths)
-        yield from machine_files(*made, self._history.tests, self._clusters.names)
+        parity = {name: found.newest for name, found in self._parity.items()}
+        yield from machine_files(*made, self._history.tests, self._clusters.names, parity)
         for path in sorted([*(self._looks / STATIC).iterdir(), *(self._looks / VENDOR).glob("*.js")]):
             yield f"{STATIC}/{path.name}", path.read_bytes()
 
@@ -303,7 +304,8 @@ class _Pages:
         yield from symbols_page(self._pages, self._registry, self._history, tuple(self._plans.values()))
         yield from registry_page(self._pages, self._registry, next(reversed(self._plans.values()), None))
         yield add_page(self._pages)
-        yield self._pages.show("badge/index.html", "badges.html", rows=[row.device for row in front.rows])
+        rows = [row.device for row in front.rows]
+        yield self._pages.show("badge/index.html", "badges.html", rows=rows, parity=self._parity)
         yield self._pages.show("diff/index.html", "diff.html", page=diff_page(self._newest))
         yield self._pages.show("method/index.html", "method.html", page=method_page(self._verdicts.gate_record))
         made = (self._pages, self._registry, self._verdicts)

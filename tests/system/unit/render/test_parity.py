@@ -14,9 +14,11 @@ from unit.samples import device, night
 from unit.upstream_nights import upstream_nights
 
 from ootci.history.store import History
+from ootci.model.parity import Parity
 from ootci.model.run import Run
 from ootci.stages.judge import judge
 from ootci.stages.render import render
+from ootci.stages.render.badge import COLOURS, parity_badge
 
 NIGHTS = 9
 LETTERS = {
@@ -86,3 +88,12 @@ def test_what_never_passed_is_counted_and_not_listed(site: Path) -> None:
     assert "test_never" not in page.text
     assert "test_once" not in page.text
     assert not list(site.glob("parity/other/*"))
+
+
+def test_a_badge_says_how_many_pass_and_is_red_for_a_regression_only(site: Path) -> None:
+    found = json.loads((site / "badge" / "dev-parity.json").read_bytes())
+    assert (found["message"], found["color"]) == ("40.0 % of 5 · 1 regressed", COLOURS["bad"])
+    assert not (site / "badge" / "other-parity.json").exists()
+    assert "/badge/dev-parity.svg" in read(site / "badge" / "index.html").text
+    sound = Parity(asked=3, passed=1, regressed=0, sometimes=0, not_yet=2, left_out=0)
+    assert parity_badge(device().device, sound).colour == COLOURS["good"]

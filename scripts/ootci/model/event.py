@@ -80,6 +80,14 @@ class CollectError(_Event):
     text: str | None = None
 
 
+class ImportStart(_Event):
+    """A file of PyTorch's own tests is about to be imported, which may end or hang the process."""
+
+    event: Literal["import_start"] = "import_start"
+    id: str
+    """The test that stands for the import."""
+
+
 class TestStart(_Event):
     """A test began."""
 
@@ -179,6 +187,7 @@ Event = Annotated[
     | Collected
     | Sharded
     | CollectError
+    | ImportStart
     | TestStart
     | TestEnd
     | UnknownIds

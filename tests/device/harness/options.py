@@ -67,7 +67,21 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(
         "--upstream-tests", metavar="DIR", type=Path, help="PyTorch's folder `test`, for the suite upstream"
     )
-    group.addoption("--upstream-allow", metavar="FILE", type=Path, help="which of PyTorch's tests are run")
+    group.addoption(
+        "--upstream-files",
+        metavar="A,B",
+        help="collect these of PyTorch's test files only, relative to its folder `test`; all when absent",
+    )
+    group.addoption(
+        "--upstream-skip", metavar="A,B", help="leave these of PyTorch's test files out, such as ones that crash Python"
+    )
+    group.addoption(
+        "--upstream-config",
+        metavar="FILE",
+        type=Path,
+        help="what the device declares to PyTorch's tests, a JSON object with `operators`, `exclusions` and "
+        "`bypass_device_restrictions`",
+    )
     group.addoption(
         "--upstream-commit",
         metavar="HASH",

@@ -57,6 +57,15 @@ class Recorder:
             raise RuntimeError("the session has not started")
         return self._options
 
+    def importing(self, test_id: str) -> None:
+        """Tell that a file is about to be imported, since that may end or hang the process.
+
+        Args:
+            test_id: the test that stands for the import.
+
+        """
+        self._log.write("import_start", id=test_id)
+
     # The checks are made at the start of the session and not when pytest is configured: `pytest --help` needs none.
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
@@ -201,8 +210,7 @@ def _add_ending(
             f"Expected: {described.title}",
             f"Happened: {happened}",
             *filter(None, [asked_by(item)]),
-            f"Capability: {described.capability} ({CAPABILITIES[described.capability]})",
-            f"Read: {docs_page(described.capability)}",
+            *_about(described.capability),
             python(lines or python_lines(item, device)),
             command(arguments_of(item), device),
         ]
@@ -211,6 +219,12 @@ def _add_ending(
         report.longrepr.addsection("about this test", ending, "-")
     else:
         report.longrepr = f"{report.longreprtext.rstrip()}\n\n{ending}"
+
+
+def _about(capability: str | None) -> tuple[str, ...]:
+    if capability is None:
+        return ()
+    return f"Capability: {capability} ({CAPABILITIES[capability]})", f"Read: {docs_page(capability)}"
 
 
 def _expectation(reports: Iterable[pytest.TestReport]) -> str | None:

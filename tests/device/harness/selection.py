@@ -12,21 +12,25 @@ from harness.options import Options, usage_error
 from harness.text import first_line
 
 TITLE = pytest.StashKey[str]()
-"""The title of a test that has no docstring of ours."""
+"""The title of a test of PyTorch's own, which has no docstring of ours and proves no capability of ours."""
 
 
 @dataclass(frozen=True)
 class Described:
-    """A collected test: its id, suite (first folder of the id), capability, and title (first line of its docstring)."""
+    """A collected test: its id, suite (first folder of the id), capability, and title (first line of its docstring).
+
+    Only a test of PyTorch's own has no capability.
+    """
 
     id: str
     suite: str
-    capability: str
+    capability: str | None
     title: str
 
     def record(self) -> dict[str, str]:
         """The test as the event ``collected`` lists it."""
-        return {"id": self.id, "suite": self.suite, "capability": self.capability, "title": self.title}
+        capability = {} if self.capability is None else {"capability": self.capability}
+        return {"id": self.id, "suite": self.suite, **capability, "title": self.title}
 
 
 def describe(item: pytest.Item) -> Described:
@@ -36,6 +40,9 @@ def describe(item: pytest.Item) -> Described:
         ValueError: the test breaks a rule, which the message names.
 
     """
+    suite = item.nodeid.split("/", 1)[0]
+    if (given := item.stash.get(TITLE, None)) is not None:
+        return Described(item.nodeid, suite, None, given)
     named = {str(argument) for marker in item.iter_markers("capability") for argument in marker.args}
     if len(named) != 1:
         found = ", ".join(sorted(named)) or "none"
@@ -44,10 +51,10 @@ def describe(item: pytest.Item) -> Described:
     if capability not in CAPABILITIES:
         raise ValueError(f"no such capability: {capability}; known are {', '.join(CAPABILITIES)}")
     function = getattr(item, "function", None)
-    title = item.stash.get(TITLE, None) or first_line(getattr(function, "__doc__", None) or "")
+    title = first_line(getattr(function, "__doc__", None) or "")
     if title is None:
         raise ValueError("a test has a docstring whose first line a vendor understands")
-    return Described(item.nodeid, item.nodeid.split("/", 1)[0], capability, title)
+    return Described(item.nodeid, suite, capability, title)
 
 
 def asked_by(item: pytest.Item) -> str | None:

@@ -1,4 +1,4 @@
-"""A checkout of PyTorch: its folder ``test``, and whether its commit is the one that the installed torch is of."""
+"""A checkout of PyTorch: its device-generic test files, and whether its commit is that of the installed torch."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ OPTION = "--upstream-tests"
 COMMIT_OPTION = "--upstream-commit"
 ANY = "any"
 TIMEOUT_SECONDS = 30.0
+MARK = b"instantiate_device_type_tests("
+"""The call with which a file makes its tests for each device."""
 
 
 def check_checkout(tests: Path, wanted: str) -> None:
@@ -36,6 +38,17 @@ def check_checkout(tests: Path, wanted: str) -> None:
             where,
             f"check out that commit, or say {COMMIT_OPTION}={ANY} to run them all the same",
         )
+
+
+def is_device_generic(file: Path) -> bool:
+    """Whether a file of tests makes some of them for each device."""
+    return MARK in file.read_bytes()
+
+
+def device_generic_files(tests: Path) -> tuple[str, ...]:
+    """The files of tests that are made for each device, relative to PyTorch's folder ``test``, in order."""
+    found = (path for path in sorted(tests.rglob("test_*.py")) if path.is_file() and is_device_generic(path))
+    return tuple(path.relative_to(tests).as_posix() for path in found)
 
 
 def _commit(folder: Path) -> str | None:

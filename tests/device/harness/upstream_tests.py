@@ -10,14 +10,16 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+import unittest
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from _pytest.outcomes import Exit, Skipped
 
+from harness.recorder import Recorder
 from harness.reproduce import ARGUMENTS
 from harness.selection import TITLE
-from harness.upstream_allow import Entry
 
 SUITE = "upstream"
 FOREIGN_VARIABLES = (
@@ -36,29 +38,53 @@ def prepare(tests: Path, device: str) -> None:
 
 
 class TestFile(pytest.Module):
-    """One file of PyTorch's tests: the tests in it that the list allows."""
+    """One file of PyTorch's tests: those that PyTorch made for the device.
+
+    Attributes:
+        recorder: is told that the file is about to be imported.
+        is_named: whether the file was asked for by its name, so that it must have tests.
+        has_ids: whether tests were, or will be, asked for by their ids.
+        arguments: what pytest is given besides the id to run one of the tests again.
+
+    """
 
     __test__ = False
 
-    entries: Sequence[Entry] = ()
-    device: str = ""
+    recorder: Recorder
+    is_named = False
+    has_ids = False
     arguments: tuple[str, ...] = ()
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
-        """The allowed tests, and an error for each entry that matches none."""
-        matched: set[Entry] = set()
-        generic = self._take_the_device_out()
+        """The tests; one that stands for the import where that fails, or may be asked for."""
+        file = Import.from_parent(self, name=Import.NAME)
+        self._described(file, "The file can be imported.")
+        self.recorder.importing(file.nodeid)
+        if (folder := str(self.path.parent)) not in sys.path:
+            # PyTorch starts a file as a script, which finds its neighbours.
+            sys.path.insert(0, folder)
+        try:
+            generic = self._take_the_device_out()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            file.failure = _cause(error)
+            yield file
+            return
+        if self.has_ids:
+            yield file
+        found = False
         for collector in super().collect():
-            if not isinstance(collector, pytest.Class) or collector.name not in generic:
-                continue
-            for item in collector.collect():
-                allowing = [entry for entry in self.entries if entry.allows(item.nodeid.partition("/")[2])]
-                matched.update(allowing)
-                if allowing and isinstance(item, pytest.Item):
-                    yield self._described(item, allowing[-1].capability)
-        for entry in self.entries:
-            if entry not in matched:
-                yield Missing.from_parent(self, name=entry.pattern.partition("::")[2])
+            if isinstance(collector, pytest.Class) and collector.name in generic:
+                for item in collector.collect():
+                    if isinstance(item, pytest.Item):
+                        found = True
+                        name = item.nodeid.partition("::")[2].replace("::", ".")
+                        yield self._described(item, f"PyTorch's own test {name} passes.")
+        if self.is_named and not found and not self.has_ids:
+            file_name = self.nodeid.partition("/")[2]
+            reason = f"PyTorch makes no test of {file_name} for this device\n  what to do: take it out of `files`"
+            yield Problem.of(self, f"{file_name}::tests", reason)
 
     def _take_the_device_out(self) -> set[str]:
         """Give the classes that PyTorch made for the device, and their tests, their generic names.
@@ -72,16 +98,18 @@ class TestFile(pytest.Module):
         """
         from torch.testing._internal.common_device_type import DeviceTypeTestBase
 
-        module, found = self.obj, set[str]()
+        module, found, device = self.obj, set[str](), self.recorder.options.device
         for name, made in list(vars(module).items()):
             if not (isinstance(made, type) and issubclass(made, DeviceTypeTestBase) and len(made.__bases__) == 2):
                 continue
             generic = made.__bases__[1].__name__
+            if not _is_for_every_accelerator(made):
+                continue
             if generic in found:
                 raise self.CollectError(f"{generic} was made twice: is another device's class among PyTorch's bases?")
             found.add(generic)
             for test, function in list(vars(made).items()):
-                plain = without_device(test, self.device)
+                plain = without_device(test, device)
                 if test.startswith("test") and plain != test:
                     setattr(made, plain, function)
                     delattr(made, test)
@@ -90,15 +118,66 @@ class TestFile(pytest.Module):
             setattr(module, generic, made)
         return found
 
-    def _described(self, item: pytest.Item, capability: str) -> pytest.Item:
-        item.add_marker(pytest.mark.capability(capability))
-        item.stash[TITLE] = f"PyTorch's own test {item.nodeid.partition('::')[2].replace('::', '.')} passes."
+    def _described(self, item: pytest.Item, title: str) -> pytest.Item:
+        item.stash[TITLE] = title
         item.stash[ARGUMENTS] = (*self.arguments, "--id", item.nodeid)
         return item
 
 
-class Missing(pytest.Collector):
-    """An entry of the list that matches no test, which is an error: tests that vanish are not tests that pass."""
+def _is_for_every_accelerator(made: type) -> bool:
+    """By PyTorch's own label, where this torch has labels (``HardwareClassification``) and the class has one."""
+    from torch.testing._internal import common_utils
+
+    label_of = getattr(common_utils, "get_hw_classification", None)
+    label = None if label_of is None else label_of(made)
+    return label is None or label.name == "ACCELERATOR"
+
+
+class Import(pytest.Item):
+    """The test that stands for the import of a file: skipped where the file skips itself, an error where it fails.
+
+    Attributes:
+        failure: why the file cannot be imported; None when it can.
+
+    """
+
+    NAME = "import"
+
+    failure: BaseException | None = None
+
+    def setup(self) -> None:
+        """Fail here, before the test, since nothing of the file was tested."""
+        if isinstance(self.failure, (unittest.SkipTest, Skipped)):
+            pytest.skip(str(self.failure) or "the file skips itself")
+        if self.failure is not None:
+            raise self.failure
+
+    def runtest(self) -> None:
+        """Nothing is left to be done."""
+
+
+def _cause(error: BaseException) -> BaseException:
+    """The file's own exception, without what would end pytest."""
+    if isinstance(error, pytest.Collector.CollectError) and error.__cause__ is not None:
+        return error.__cause__
+    if isinstance(error, SystemExit) and not error.code:
+        return unittest.SkipTest("the file ends its process with exit code 0 when it is imported")
+    if isinstance(error, (SystemExit, Exit)):
+        return ImportError(f"the file ends its process when it is imported: {error!r}")
+    return error
+
+
+class Problem(pytest.Collector):
+    """Something that was asked for and is not there, which is an error: tests that vanish are not tests that pass."""
+
+    reason = ""
+
+    @classmethod
+    def of(cls, parent: pytest.Collector, name: str, reason: str) -> Problem:
+        """The error of that name."""
+        made: Problem = cls.from_parent(parent, name=name, nodeid=f"{SUITE}/{name}")
+        made.reason = reason
+        return made
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         """Nothing but the error.
@@ -107,18 +186,10 @@ class Missing(pytest.Collector):
             CollectError: always.
 
         """
-        raise self.CollectError(
-            f"the allow list names {self.name}, which matches no test of this torch on this device\n"
-            "  what to do: look at what the file makes, or take the line out"
-        )
+        raise self.CollectError(self.reason)
 
 
 def without_device(name: str, device: str) -> str:
     """A test's name without the device, which PyTorch writes behind the name of the test and before the dtype."""
     *_, last = [None, *re.finditer(rf"_(?:privateuse1|{re.escape(device)})(?=_|$)", name)]
     return name if last is None else name[: last.start()] + name[last.end() :]
-
-
-def files_of(entries: Sequence[Entry]) -> dict[str, tuple[Entry, ...]]:
-    """The entries by file, in the order of the list."""
-    return {file: tuple(e for e in entries if e.file == file) for file in dict.fromkeys(e.file for e in entries)}

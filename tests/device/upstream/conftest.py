@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
+from harness.device import CONTROL
+from harness.options import usage_error
 from harness.recorder import Recorder
-from harness.upstream_allow import read_allowed
-from harness.upstream_checkout import check_checkout
-from harness.upstream_tests import SUITE, TestFile, files_of, prepare
+from harness.upstream_checkout import check_checkout, device_generic_files, is_device_generic
+from harness.upstream_config import Config, hand_over, problems, read_config
+from harness.upstream_tests import SUITE, Problem, TestFile, prepare
 
 HERE = Path(__file__)
 
@@ -27,41 +29,84 @@ def _is_named(config: pytest.Config) -> bool:
 
 
 class Checkout(pytest.File):
-    """The files of the checkout that the allow list names."""
+    """The device-generic files of the checkout, or those of them that were named."""
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
-        """A collector per file.
+        """A collector per file, and an error for each name that means nothing.
 
         Raises:
-            CollectError: there is no list or no checkout, or it belongs to another torch.
+            CollectError: there is no checkout, it belongs to another torch, or it has no device-generic test.
 
         """
-        tests, allowed = (self.config.getoption(f"--upstream-{name}") for name in ("tests", "allow"))
+        recorder = self.config.pluginmanager.get_plugin("device-suites")
+        assert isinstance(recorder, Recorder)
         try:
-            if tests is None or allowed is None:
-                raise pytest.UsageError(
-                    "the suite upstream needs a checkout of PyTorch and an allow list\n"
-                    "  where: the options --upstream-tests and --upstream-allow\n"
-                    "  what to do: add --upstream-tests=DIR, PyTorch's folder `test`, and --upstream-allow=FILE"
-                )
-            entries = read_allowed(allowed)
-            check_checkout(tests, self.config.getoption("--upstream-commit") or _commit_of_torch())
+            tests = self._tests()
+            declared = read_config(self.config.getoption("--upstream-config"))
         except pytest.UsageError as error:
             raise self.CollectError(str(error)) from error
-        device = self.config.pluginmanager.get_plugin("device-suites")
-        assert isinstance(device, Recorder)
-        prepare(tests.resolve(), device.options.device)
-        for file, named in files_of(entries).items():
-            made = TestFile.from_parent(self, path=tests.resolve() / file, nodeid=f"{SUITE}/{file}")
-            made.entries, made.device = named, device.options.device
-            made.arguments = self._arguments()
+        device = recorder.options.device
+        prepare(tests, device)
+        if device != CONTROL:
+            hand_over(declared)
+        has_ids = recorder.options.ids is not None or recorder.options.stand_by is not None
+        if not has_ids and device != CONTROL:
+            yield from self._problems(declared, tests)
+        named = self._listed("--upstream-files")
+        skipped = self._listed("--upstream-skip")
+        files = named or device_generic_files(tests)
+        if not files:
+            raise self.CollectError(f"{tests} has no device-generic test\n  what to do: name PyTorch's folder `test`")
+        for file in dict.fromkeys(files):
+            if file in skipped:
+                continue
+            if named and (reason := _missing(tests, file)):
+                yield Problem.of(self, file, reason)
+                continue
+            made = TestFile.from_parent(self, path=tests / file, nodeid=f"{SUITE}/{file}")
+            made.recorder, made.is_named, made.has_ids = recorder, bool(named), has_ids
+            made.arguments = self._arguments(file)
             yield made
 
-    def _arguments(self) -> tuple[str, ...]:
-        """What pytest is given besides the id to run one of the tests again."""
-        names = ("--upstream-tests", "--upstream-allow", "--upstream-commit")
+    def _tests(self) -> Path:
+        tests = self.config.getoption("--upstream-tests")
+        if tests is None:
+            raise usage_error(
+                "the suite upstream needs a checkout of PyTorch",
+                "the option --upstream-tests",
+                "add --upstream-tests=DIR, PyTorch's folder `test`",
+            )
+        check_checkout(tests, self.config.getoption("--upstream-commit") or _commit_of_torch())
+        return Path(tests).resolve()
+
+    def _problems(self, declared: Config, tests: Path) -> Iterator[Problem]:
+        files = device_generic_files(tests) if declared.exclusions else ()
+        for name, reason in problems(declared, tests, files):
+            yield Problem.of(self, name, reason)
+
+    def _listed(self, option: str) -> tuple[str, ...]:
+        return tuple(filter(None, (self.config.getoption(option) or "").split(",")))
+
+    def _arguments(self, file: str) -> tuple[str, ...]:
+        """What pytest is given besides the id to run one of a file's tests again."""
+        names = ("--upstream-tests", "--upstream-commit", "--upstream-config")
         given = {name: self.config.getoption(name) for name in names}
-        return (SUITE, *(f"{name}={value}" for name, value in given.items() if value is not None))
+        return (
+            SUITE,
+            *(f"{name}={value}" for name, value in given.items() if value is not None),
+            f"--upstream-files={file}",
+        )
+
+
+def _missing(tests: Path, file: str) -> str | None:
+    """Why a file that was named has no tests of this suite; None when it may have some."""
+    path = tests / file
+    if not path.is_file() or not path.resolve().is_relative_to(tests):
+        what = f"there is no file {file} in this checkout of PyTorch"
+        return f"{what}\n  what to do: look where PyTorch moved it, and name that file, or take it out of `files`"
+    if not is_device_generic(path):
+        return f"{file} has no device-generic test\n  what to do: take it out of `files`"
+    return None
 
 
 def _commit_of_torch() -> str:

@@ -9,7 +9,6 @@ from .registry import (
     BAD_RANGES,
     DEFAULT_FOLDER,
     KNOWN_FAILURES,
-    UPSTREAM_LIST,
     DeviceFile,
     find_device,
     is_device_file,
@@ -18,10 +17,9 @@ from .registry import (
     load_registry,
     read_device,
     require_name,
-    upstream_list,
     with_lists,
 )
-from .running import OURS, BuildRunner, Check, Container, Credentials, Limits, Runner, Suite
+from .running import OURS, UPSTREAM_CONFIG, BuildRunner, Check, Container, Credentials, Limits, Runner, Suite
 from .variants import VariantDevice, variants_of
 
 __all__ = [
@@ -30,7 +28,7 @@ __all__ = [
     "KNOWN_FAILURES",
     "LONGEST_RANGE",
     "OURS",
-    "UPSTREAM_LIST",
+    "UPSTREAM_CONFIG",
     "BadRange",
     "BuildRunner",
     "BuildSettings",
@@ -65,7 +63,6 @@ __all__ = [
     "load_registry",
     "read_device",
     "require_name",
-    "upstream_list",
     "variants_of",
     "with_lists",
 ]

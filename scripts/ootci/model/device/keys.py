@@ -218,7 +218,7 @@ class RegisteredDevice(Record):
     path: Path
     """Its file."""
     sha256: str
-    """Checksum of its file, followed by the `known_failures.yaml` and the `upstream.txt` of its folder, if there."""
+    """Checksum of its file, followed by the `known_failures.yaml` of its folder, if there is one."""
 
 
 class KnownFailuresFile(Record):

@@ -27,9 +27,6 @@ DEFAULT_FOLDER = Path("devices")
 KNOWN_FAILURES = "known_failures.yaml"
 """In a device's folder, for a list that is too long for its file."""
 
-UPSTREAM_LIST = "upstream.txt"
-"""In a device's folder: which of PyTorch's own tests the suite upstream runs."""
-
 BAD_RANGES = Path("_all", "bad_ranges.yaml")
 """In the folder of device files, for all of them; no device can have the name ``_all``."""
 
@@ -131,14 +128,7 @@ def with_lists(found: DeviceFile) -> RegisteredDevice:
         for index, entry in enumerate(more.known_failures):
             _require_tests(device, entry, f"{listed.as_posix()}:{document.line_of(('known_failures', index))}")
         device = device.model_copy(update={"known_failures": (*device.known_failures, *more.known_failures)})
-    if any(suite.name == "upstream" for suite in device.suites) and not upstream_list(path, device.name).is_file():
-        raise DeviceFileInvalid(
-            "the suite `upstream` has no list of PyTorch's tests",
-            where=found.place("suites"),
-            fix=f"write {upstream_list(path, device.name).as_posix()}, or leave the suite out",
-        )
-    parts = (path, listed, upstream_list(path, device.name))
-    content = b"".join(part.read_bytes() for part in parts if part.is_file())
+    content = b"".join(part.read_bytes() for part in (path, listed) if part.is_file())
     return RegisteredDevice(device=device, path=path, sha256=hashlib.sha256(content).hexdigest())
 
 
@@ -153,11 +143,6 @@ def _require_tests(device: Device, entry: KnownFailure, where: str) -> None:
             where=where,
             fix="name the tests that fail, or make the suite or the device advisory",
         )
-
-
-def upstream_list(path: Path, name: str) -> Path:
-    """Where the list of PyTorch's own tests lies that a device is asked to pass."""
-    return path.parent / name / UPSTREAM_LIST
 
 
 def _read(kind: type[R], path: Path, start: str) -> tuple[R, Document]:

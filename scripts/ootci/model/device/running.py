@@ -8,7 +8,22 @@ from pydantic import Field, model_validator
 
 from ootci.model.record import Record
 
-from .values import Command, ContainerOptions, Image, Label, Name, RelativePath, Secret, Text, Volume, Workers
+from .values import (
+    ClassName,
+    Command,
+    ContainerOptions,
+    Excluded,
+    Image,
+    Label,
+    Name,
+    OperatorName,
+    RelativePath,
+    Secret,
+    TestPath,
+    Text,
+    Volume,
+    Workers,
+)
 
 
 class Credentials(Record):
@@ -76,6 +91,8 @@ class Check(Record):
 
 
 Dtype = Literal["float32", "float16", "bfloat16", "complex64", "int64", "bool"]
+UPSTREAM_CONFIG = ("operators", "exclusions", "bypass_device_restrictions")
+"""Keys of the suite `upstream` that are handed to PyTorch."""
 OURS = ("smoke", "integration", "ops", "upstream")
 """The suites of this repository."""
 RESERVED = frozenset({"fetch", "build", "import", "check", "stages"})
@@ -86,8 +103,8 @@ class Suite(Record):
     """A suite to run on the device: one of this repository's, or one that the vendor brings."""
 
     name: Name
-    """`smoke`, `integration`, `ops`, `upstream` (needs the list `devices/<name>/upstream.txt`), or another name for a
-    suite that you bring with `command` and `junit`."""
+    """`smoke`, `integration`, `ops`, `upstream` (PyTorch's own device-generic tests), or another name for a suite that
+    you bring with `command` and `junit`."""
     command: Command | None = None
     """Of a suite of your own: the command that runs it, as a list of words; run without a shell in the device's
     environment and an empty folder. `{plugin}` stands for the folder of the plugin's sources, where they are on the
@@ -101,6 +118,16 @@ class Suite(Record):
     """Fewer collected tests than this are lost tests, not a pass."""
     dtypes: Annotated[tuple[Dtype, ...], Field(min_length=1)] | None = None
     """Of the suite `ops` only: the dtypes of its operators; `[float32]` when absent."""
+    files: Annotated[tuple[TestPath, ...], Field(min_length=1, max_length=1000)] | None = None
+    """Of the suite `upstream` only: PyTorch's test files to run, relative to its folder `test`; all when absent."""
+    operators: Annotated[tuple[OperatorName, ...], Field(min_length=1, max_length=10_000)] | None = None
+    """Of the suite `upstream` only: the operators that the device has, by PyTorch's full names such as `add` or
+    `div.floor_rounding`; for others PyTorch makes no operator tests. All when absent."""
+    exclusions: Annotated[dict[ClassName, Excluded], Field(min_length=1, max_length=10_000)] | None = None
+    """Of the suite `upstream` only: tests that PyTorch does not make for the device, by test class: `"*"` for all of
+    its tests, or a list of its methods."""
+    bypass_device_restrictions: bool | None = None
+    """Of the suite `upstream` only: true also runs what PyTorch restricts to other devices, such as `@onlyCUDA`."""
 
     @property
     def is_ours(self) -> bool:
@@ -126,6 +153,17 @@ class Suite(Record):
             raise ValueError(f"`dtypes` are chosen for the suite `ops`, the suite `{self.name}` has none")
         if len(self.dtypes) != len(set(self.dtypes)):
             raise ValueError("a dtype is named twice in `dtypes`")
+        return self
+
+    @model_validator(mode="after")
+    def _has_upstream(self) -> Suite:
+        keys = [key for key in ("files", *UPSTREAM_CONFIG) if getattr(self, key) is not None]
+        if keys and self.name != "upstream":
+            raise ValueError(f"`{keys[0]}` is for the suite `upstream`, the suite `{self.name}` has none")
+        lists = {"files": self.files, "operators": self.operators, **(self.exclusions or {})}
+        for name, listed in lists.items():
+            if isinstance(listed, tuple) and len(listed) != len(set(listed)):
+                raise ValueError(f"an entry is named twice in `{name}`")
         return self
 
 

@@ -25,6 +25,9 @@ MEANINGS = {
     r"^[A-Za-z0-9]": "a Python requirement, which begins with a letter or digit",
     r"^[A-Za-z_][A-Za-z0-9_]*$": "the name of an environment variable",
     r"^[^/\s].*$": "a path relative to its folder, not an absolute one",
+    r"^(?:\w[\w-]*/)*\w+\.py$": "a test file relative to PyTorch's folder `test`, such as test_torch.py",
+    r"^\w+(?:\.\w+)*$": "the full name of an operator in PyTorch's lists, such as linalg.norm",
+    r"^[A-Za-z_]\w*$": "a name in Python",
     r"^[a-z0-9.]+$": "a build variant such as cpu or cu130",
     r"^\d+\.\d+\.\d+$": "a release such as 2.13.0",
     r"^[a-z][a-z0-9_]*/\S.*$": "a test id that begins with its suite, such as integration/test_rng.py::test_seed*",
@@ -97,6 +100,24 @@ def _is_fetched_by_git(address: str) -> str:
 _GIT_SCHEMES = ("https", "http", "ssh", "git", "file")
 GitAddress = Annotated[Text, AfterValidator(_is_fetched_by_git)]
 Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+TestPath = Annotated[str, StringConstraints(pattern=r"^(?:\w[\w-]*/)*\w+\.py$", max_length=300)]
+OperatorName = Annotated[str, StringConstraints(pattern=r"^\w+(?:\.\w+)*$", max_length=200)]
+ClassName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*$", max_length=200)]
+
+
+def _is_exclusion(value: object) -> object:
+    # Not left to pydantic: it would report one error for each of the two forms.
+    if isinstance(value, (list, tuple)) and value and all(str(name).isidentifier() for name in value):
+        return tuple(value)
+    if value != "*":
+        raise ValueError('write "*" for the whole class, or a list of its methods')
+    return value
+
+
+Excluded = Annotated[
+    Literal["*"] | Annotated[tuple[ClassName, ...], Field(min_length=1, max_length=10_000)],
+    BeforeValidator(_is_exclusion),
+]
 
 _VERSION = r"^3\.[1-9][0-9]$"
 

@@ -17,7 +17,6 @@ from ootci.errors import (
 )
 from ootci.model.device import (
     KNOWN_FAILURES,
-    UPSTREAM_LIST,
     DeviceFile,
     RegisteredDevice,
     read_device,
@@ -96,7 +95,7 @@ def check_file(path: Path, today: date) -> Checked:
     except DeviceFileMisnamed as error:
         results.append(failed_by(_NAME, error))
     try:
-        for name in ("", KNOWN_FAILURES, UPSTREAM_LIST):
+        for name in ("", KNOWN_FAILURES):
             require_no_link(path.parent / file.device.name / name)
         registered = with_lists(file)
         results.append(CheckResult(check=_LISTS, state=CheckState.PASSED))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from ootci.adapters.git import ChangedFile
-from ootci.model.device import BAD_RANGES, DEFAULT_FOLDER, KNOWN_FAILURES, UPSTREAM_LIST
+from ootci.model.device import BAD_RANGES, DEFAULT_FOLDER, KNOWN_FAILURES
 from ootci.model.review import Change
 
 MOST_FILES = 20
@@ -66,7 +66,7 @@ def proposed_devices(changed: Iterable[ChangedFile], folder: Path) -> tuple[tupl
             notes.append(f"{file.path} is no device file, which ends in .yaml: nobody reads it.")
         else:
             owner = f"{DEFAULT_FOLDER}/{path.parts[1]}.yaml"
-            is_list = len(path.parts) == 3 and path.name in (KNOWN_FAILURES, UPSTREAM_LIST)
+            is_list = len(path.parts) == 3 and path.name == KNOWN_FAILURES
             brought[owner] += not is_list
     if outside:
         notes.append(f"{_files(outside)} outside of {DEFAULT_FOLDER}/ changed, too; nothing was looked at there.")

@@ -8,7 +8,7 @@ and pays nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from .suite_run import SuiteRun
 from .worker import Worker
@@ -19,12 +19,14 @@ class Pool:
 
     Args:
         say: called when spares are of no use on this device.
+        left_out: files of the suite `upstream` that are left out from now on; may grow.
 
     """
 
-    def __init__(self, run: SuiteRun, say: Callable[[str], None]) -> None:
+    def __init__(self, run: SuiteRun, say: Callable[[str], None], left_out: Collection[str] = ()) -> None:
         self._run = run
         self._say = say
+        self._left_out = left_out
         self._number = 0
         self._replaced = -1
         self._allowed = run.spares
@@ -68,4 +70,4 @@ class Pool:
 
     def _start(self, tests: Sequence[str] | None, *, stands_by: bool) -> Worker:
         self._number += 1
-        return Worker(self._run, self._number, tests, stands_by=stands_by)
+        return Worker(self._run, self._number, tests, stands_by=stands_by, left_out=self._left_out)

@@ -13,7 +13,7 @@ from ootci.adapters.python_env import device_environment
 from ootci.adapters.terminal import Progress
 from ootci.errors import HostFailure, ToolMissing
 from ootci.model.build import NOTHING_COLLECTED, Build, StageName, StageResult, StageStatus
-from ootci.model.device import Device, Suite
+from ootci.model.device import UPSTREAM_CONFIG, Device, Suite
 from ootci.model.event import StageEnd, StageStart, append_event
 from ootci.model.plan import PlannedRun
 from ootci.model.workspace import RunFolder
@@ -94,7 +94,8 @@ class _Stages:
         parts = run.side_by_side(WORKERS if limits.workers == "auto" else limits.workers)
         for part in parts:
             part.scratch.mkdir(parents=True)
-        supervisors = [Supervisor(part, clock=self.clock, ask_device=asked.answer) for part in parts]
+        left_out = set[str]()
+        supervisors = [Supervisor(part, clock=self.clock, ask_device=asked.answer, left_out=left_out) for part in parts]
         end = supervise(supervisors, asked.progress)
         flaky = 0
         if end.reason is None:
@@ -122,13 +123,22 @@ class _Stages:
         return Finish(StageStatus.PASSED, log=end.log)
 
     def _options(self, suite: Suite) -> tuple[str, ...]:
-        """Options for pytest from the device file, and the paths that a suite needs."""
+        """Options for pytest from the device file, and the paths that a suite needs.
+
+        What is declared to PyTorch's tests goes through a file: it may be longer than a command line.
+        """
         claims = (
             f"--declared-unsupported={claim.capability.value}={claim.reason}"
             for claim in self.questions.device.unsupported
         )
         dtypes = () if suite.dtypes is None else (f"--ops-dtypes={','.join(suite.dtypes)}",)
-        return (*claims, *dtypes, *self.options.get(suite.name, ()))
+        files = () if suite.files is None else (f"--upstream-files={','.join(suite.files)}",)
+        config = suite.model_dump_json(include=set(UPSTREAM_CONFIG), exclude_none=True)
+        if config != "{}":
+            path = self.questions.folder.logs / "upstream.config.json"
+            path.write_text(config, encoding="utf-8")
+            files = (*files, f"--upstream-config={path.resolve()}")
+        return (*claims, *dtypes, *files, *self.options.get(suite.name, ()))
 
 
 def test(

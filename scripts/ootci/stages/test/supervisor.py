@@ -4,6 +4,9 @@ pytest runs in a process of its own and tells in the event log what it is doing.
 was running is the culprit and is recorded as crashed; when a test or the suite takes too long the process is asked for
 its stacks, ended, and the test recorded as timed out. Then another process runs the tests that remain. When that goes
 on and on, the device is asked whether it still answers, and if it does not, what remains is not run.
+
+In the suite ``upstream`` the import of a file can be the culprit, too. The file is left out from then on, by every
+worker, since a share of the tests is the same in all of them only where all collect the same files.
 """
 
 from __future__ import annotations
@@ -20,13 +23,14 @@ from typing import TypeVar
 from ootci.adapters.process import RUN_MARK, Finished, end_all_with
 from ootci.adapters.terminal import Progress, plain
 from ootci.model.capability import docs_page
-from ootci.model.event import CollectedTest, Tail, TestEnd, append_event
+from ootci.model.event import Collected, CollectedTest, Tail, TestEnd, append_event
 from ootci.model.outcome import OutcomeName
 
 from .finish import first_error, telling_line
 from .pool import Pool
 from .suite_end import SuiteEnd, joined
 from .suite_run import SuiteRun
+from .upstream_files import UPSTREAM, file_of, narrowed
 from .watch import Watch
 from .worker import Worker
 
@@ -49,6 +53,7 @@ class Supervisor:
     Args:
         only: run these tests; None for all of the suite.
         ask_device: returns why the device does not answer any more; None when it does.
+        left_out: files whose import ended a process; workers of one suite share the set.
 
     """
 
@@ -59,6 +64,7 @@ class Supervisor:
         clock: Callable[[], datetime],
         only: Sequence[str] | None = None,
         ask_device: Callable[[], str | None] = lambda: None,
+        left_out: set[str] | None = None,
     ) -> None:
         mark = secrets.token_hex(16)
         self.run = replace(run, variables={**run.variables, RUN_MARK: mark})
@@ -69,7 +75,8 @@ class Supervisor:
         self.log = run.logs / f"{run.name}.log"
         position = run.events.stat().st_size if run.events.exists() else 0
         self.watch = Watch(Tail(run.events, position), attempt=run.attempt, copied_to=run.copied_to)
-        self.pool = Pool(self.run, self.say)
+        self.left_out = set[str]() if left_out is None else left_out
+        self.pool = Pool(self.run, self.say, self.left_out)
         self.stack: str | None = None
         self.before_death: dict[str, tuple[str, ...]] = {}
         self.in_a_row = 0
@@ -91,11 +98,12 @@ class Supervisor:
                 self.say(f"{left} process(es) that the suite had left behind were ended")
 
     def _supervise(self) -> Steps[SuiteEnd]:
-        only = self.only
+        only, has_listed = self.only, False
         while True:
             done_before = len(self.watch.ended)
             worker, finished, why = yield from self._one_process(only)
             self.watch.read()
+            has_listed = has_listed or self.watch.has_listed
             if self.watch.exit_status is not None and self.watch.current is None:
                 return self._end(self._orderly_reason(finished), finished)
             culprit = self.watch.current
@@ -103,10 +111,17 @@ class Supervisor:
                 self._blame(culprit, finished, why)
             if why == "suite":
                 return self._end(f"the suite was ended after {self.run.suite_seconds:.0f} s", finished, timed_out=True)
+            if (importing := self.watch.importing) is not None and not worker.stands_by:
+                self._leave_out(importing, finished, why)
+                reason = self._dead_device(importing, 1, timed_out=why is not None)
+                only = self._remaining() if has_listed else self._kept(only)
+                if reason or (only is not None and not only):
+                    return self._end(reason, finished)
+                continue
             if not self.watch.collected:
                 said = f"{finished.ending}; {telling_line(finished)}"
                 return self._end(f"pytest ended before it had collected any test: {said}", finished)
-            only = self.watch.remaining()
+            only = self._remaining()
             if not only:
                 ending = f"every test reported, and then the process ended: {finished.ending}"
                 return self._end(None if culprit is not None else ending, finished)
@@ -115,15 +130,32 @@ class Supervisor:
                 self.pool.give_up(worker)
             elif told == 0:
                 return self._end(f"pytest ended between two tests: {finished.ending}", finished)
-            elif reason := self._dead_device(culprit, told):
+            elif reason := self._dead_device(culprit, told, timed_out=why is not None):
                 return self._end(reason, finished)
 
-    def _dead_device(self, culprit: str | None, told: int) -> str | None:
+    def _remaining(self) -> list[str]:
+        """Tests that have no outcome yet and whose file is not left out."""
+        return self._kept(self.watch.remaining()) or []
+
+    def _kept(self, tests: Sequence[str] | None) -> list[str] | None:
+        return None if tests is None else [test for test in tests if file_of(test) not in self.left_out]
+
+    def _leave_out(self, test_id: str, finished: Finished, why: str | None) -> None:
+        """Do without a file whose import ended the process; the first worker that finds it tells."""
+        if not self._kept([test_id]):
+            return
+        self.left_out.add(file_of(test_id))
+        test = CollectedTest(id=test_id, suite=self.run.suite, title="The file can be imported.")
+        append_event(self.run.events, Collected(tests=(test,)), self.clock())
+        self.watch.read()
+        self._blame(test_id, finished, why)
+
+    def _dead_device(self, culprit: str | None, told: int, *, timed_out: bool) -> str | None:
         """Why the device is considered dead; None while it still answers, even if processes keep crashing."""
         if culprit is None:
             self.in_a_row = 0
             return None
-        weight = TIME_OUT_WEIGHT if self.watch.ended[culprit] is OutcomeName.TIMED_OUT else 1
+        weight = TIME_OUT_WEIGHT if timed_out else 1
         self.in_a_row = weight + (self.in_a_row if told == 1 else 0)
         if self.in_a_row < self.run.deaths_in_a_row:
             return None
@@ -159,7 +191,7 @@ class Supervisor:
                 why = "collection"
             else:
                 if self.watch.current is not None:
-                    self.pool.prepare(self.watch.remaining())
+                    self.pool.prepare(self._remaining())
                 yield
                 continue
             process.send(signal.SIGUSR1)
@@ -169,14 +201,17 @@ class Supervisor:
         return None
 
     def _blame(self, test_id: str, finished: Finished, why: str | None) -> None:
+        is_import = self.watch.current is None
         seconds = time.monotonic() - self.watch.current_since
         self.before_death[test_id] = tuple(self.watch.in_process[:-1])
         if why is None:
-            outcome, message = OutcomeName.CRASHED, f"the process ended during this test: {finished.ending}"
+            during = "while this file was imported" if is_import else "during this test"
+            outcome, message = OutcomeName.CRASHED, f"the process ended {during}: {finished.ending}"
         else:
             limit = self.run.suite_seconds if why == "suite" else self.run.test_seconds
             outcome = OutcomeName.TIMED_OUT
-            message = f"still running when the {why}'s {limit:.0f} s were up; the process was ended"
+            whose = "import" if is_import else why
+            message = f"still running when the {whose}'s {limit:.0f} s were up; the process was ended"
         told = last_lines(test_id, self.watch.collected.get(test_id), self.run)
         text = "\n".join(filter(None, [message, self.stack, told]))
         self._tell(test_id, outcome, message, text=text, duration=round(seconds, 3))
@@ -203,7 +238,7 @@ class Supervisor:
             return f"pytest ended with exit status {self.watch.exit_status}"
         if self.watch.exit_status not in (*PYTEST_ORDERLY, PYTEST_NO_TESTS) and not self.watch.collected:
             return f"pytest ended with exit status {self.watch.exit_status}; {first_error(finished)}"
-        if self.watch.collected and (left := len(self.watch.remaining())):
+        if self.watch.collected and (left := len(self._remaining())):
             return f"pytest ended by itself before {left} of {len(self.watch.collected)} tests had run"
         if self.watch.exit_status != finished.exit_code and not finished.timed_out:
             return f"every test reported, and then the process ended: {finished.ending}"
@@ -212,7 +247,8 @@ class Supervisor:
     def _end(self, reason: str | None, finished: Finished, *, timed_out: bool = False) -> SuiteEnd:
         # Only the first attempt records not_run; a retry that did not happen adds nothing.
         for test_id in self.watch.remaining() if self.run.attempt == 1 else ():
-            self._tell(test_id, OutcomeName.NOT_RUN, f"not run: {reason}")
+            because = reason or "the import of its file ended another process"
+            self._tell(test_id, OutcomeName.NOT_RUN, f"not run: {because}")
         tail = plain(finished.tail).strip() or self.stack or ""
         watch = self.watch
         return SuiteEnd(
@@ -269,6 +305,8 @@ def last_lines(test_id: str, test: CollectedTest | None, run: SuiteRun) -> str:
     if test is not None and test.capability:
         lines += [f"Capability: {test.capability}", f"Read: {docs_page(test.capability)}"]
     # The tests of the suite upstream lie elsewhere, so that pytest does not find them by their ids.
-    chosen = [run.suite, *run.options, "--id", test_id] if run.suite == "upstream" else [test_id]
+    options = [option for option in run.options if not option.startswith("--upstream-files=")]
+    elsewhere = [run.suite, *options, *narrowed(run.suite, [test_id]), "--id", test_id]
+    chosen = elsewhere if run.suite == UPSTREAM else [test_id]
     command = shlex.join(["python", "-m", "pytest", *chosen, "--device", run.device])
     return "\n".join([*lines, f"Reproduce (from the suites folder): {command}"])

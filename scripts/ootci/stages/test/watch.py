@@ -11,6 +11,7 @@ from ootci.model.event import (
     CollectedTest,
     CollectError,
     Event,
+    ImportStart,
     SessionEnd,
     Tail,
     TestEnd,
@@ -29,8 +30,11 @@ class Watch:
         collected: the tests of the first collection, by id, in order.
         ended: the outcomes so far, by id.
         current: the test that is running now, if any.
-        current_since: monotonic time at which it was seen to begin.
+        current_since: monotonic time at which it, or the import of a file, was seen to begin.
         last_told: monotonic time at which the last event was seen.
+        importing: the test that stands for the import of a file that the present process began, if it has not
+            collected its tests.
+        has_listed: whether the present process has told which tests it runs.
         exit_status: pytest's own exit status once its process ended in an orderly way.
         collect_errors: files that could not be collected, with the first line of the reason.
         in_process: the tests that the present process has begun, in order.
@@ -47,6 +51,8 @@ class Watch:
     current: str | None = None
     current_since: float = 0.0
     last_told: float = 0.0
+    importing: str | None = None
+    has_listed: bool = False
     exit_status: int | None = None
     collect_errors: dict[str, str] = field(default_factory=dict)
     in_process: list[str] = field(default_factory=list)
@@ -55,6 +61,8 @@ class Watch:
         """Forget what belongs to one process only."""
         self.current = None
         self.exit_status = None
+        self.importing = None
+        self.has_listed = False
         self.in_process = []
         self.last_told = time.monotonic()
 
@@ -77,8 +85,11 @@ class Watch:
     def _take(self, event: Event) -> None:
         self.last_told = time.monotonic()
         if isinstance(event, Collected):
+            self.importing, self.has_listed = None, True
             for test in event.tests:
                 self.collected.setdefault(test.id, test)
+        elif isinstance(event, ImportStart):
+            self.importing, self.current_since = event.id, self.last_told
         elif isinstance(event, TestStart) and event.attempt == self.attempt:
             self.current, self.current_since = event.id, self.last_told
             self.in_process.append(event.id)

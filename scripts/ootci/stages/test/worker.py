@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ootci.adapters.process import Finished, Process
 from ootci.adapters.terminal import plain
 from ootci.model.excerpt import excerpt
 
 from .suite_run import SuiteRun
+from .upstream_files import narrowed
 
 
 class Worker:
@@ -19,6 +20,7 @@ class Worker:
     Args:
         number: makes the name of its stack file its own.
         tests: what it runs; None for the whole suite.
+        left_out: files of the suite `upstream` that the whole suite is collected without.
         stands_by: collect the files of ``tests``, and then wait for :meth:`take`.
 
     Raises:
@@ -26,7 +28,15 @@ class Worker:
 
     """
 
-    def __init__(self, run: SuiteRun, number: int, tests: Sequence[str] | None, *, stands_by: bool = False) -> None:
+    def __init__(
+        self,
+        run: SuiteRun,
+        number: int,
+        tests: Sequence[str] | None,
+        *,
+        stands_by: bool = False,
+        left_out: Collection[str] = (),
+    ) -> None:
         self.stands_by = stands_by
         self._stacks = run.logs / f"{run.name}.stacks.{run.attempt}-{number}.txt"
         self._stacks.unlink(missing_ok=True)
@@ -34,6 +44,7 @@ class Worker:
             *(run.python, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:faulthandler", "--color=no"),
             *("-c", str(run.suites / "pytest.ini"), "--rootdir", str(run.suites), *_places(run, tests)),
             *run.options,
+            *narrowed(run.suite, tests, left_out),
             *("--device", run.device, "--events", str(run.events), "--stack-file", str(self._stacks)),
             # Elsewhere pytest would remove what other runs on this machine left behind, which can take minutes.
             f"--basetemp={run.scratch / f'tmp.{run.attempt}-{number}'}",

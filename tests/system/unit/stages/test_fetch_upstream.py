@@ -9,8 +9,6 @@ import pytest
 from repositories import commit, git
 
 from ootci.adapters.terminal import Progress
-from ootci.errors import DeviceFileInvalid
-from ootci.model.device import load_device
 from ootci.model.workspace import Workspace
 from ootci.stages.build.commands import Commands, StepFailed
 from ootci.stages.build.upstream import fetch_upstream
@@ -85,19 +83,3 @@ def test_only_a_commit_is_fetched(commands: Commands, tmp_path: Path, commit: st
     with pytest.raises(StepFailed, match="does not say its commit"):
         fetch_upstream(commit, Workspace(tmp_path / "work"), commands)
     assert not (tmp_path / "work").exists()
-
-
-def test_a_device_file_with_the_suite_needs_the_list(tmp_path: Path) -> None:
-    file = tmp_path / "mydev.yaml"
-    file.write_text(
-        "name: mydev\ndisplay_name: My Device\nvendor: Me\nmaintainers: ['@me']\n"
-        "plugin: {distribution: torch-mydev, package: torch-mydev}\nsuites:\n  - name: smoke\n  - name: upstream\n",
-        encoding="utf-8",
-    )
-    with pytest.raises(DeviceFileInvalid) as refused:
-        load_device(file)
-    assert refused.value.what == "the suite `upstream` has no list of PyTorch's tests"
-    assert str(refused.value.where).startswith(f"{file.as_posix()}:6")
-    (tmp_path / "mydev").mkdir()
-    (tmp_path / "mydev" / "upstream.txt").write_text("[ops]\ntest_torch.py::TestTorchDeviceType::*\n", encoding="utf-8")
-    assert [suite.name for suite in load_device(file).device.suites] == ["smoke", "upstream"]

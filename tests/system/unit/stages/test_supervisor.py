@@ -332,8 +332,8 @@ def test_what_nothing_is_known_of_can_be_seen_again(run: SuiteRun) -> None:
 
 
 def test_a_test_from_a_checkout_is_named_by_an_option(run: SuiteRun) -> None:
-    upstream = replace(run, suite="upstream", options=("--upstream-tests=/t", "--upstream-allow=/a"))
+    upstream = replace(run, suite="upstream", options=("--upstream-tests=/t", "--upstream-files=x.py,y.py"))
     assert last_lines("upstream/x.py::A::b", None, upstream) == (
         "Reproduce (from the suites folder): "
-        "python -m pytest upstream --upstream-tests=/t --upstream-allow=/a --id upstream/x.py::A::b --device dev"
+        "python -m pytest upstream --upstream-tests=/t --upstream-files=x.py --id upstream/x.py::A::b --device dev"
     )

@@ -56,7 +56,7 @@ class TestFile(pytest.Module):
     arguments: tuple[str, ...] = ()
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
-        """The tests; one that stands for the import where that fails, or may be asked for."""
+        """The tests, after one that stands for the import."""
         file = Import.from_parent(self, name=Import.NAME)
         self._described(file, "The file can be imported.")
         self.recorder.importing(file.nodeid)
@@ -71,16 +71,16 @@ class TestFile(pytest.Module):
             file.failure = _cause(error)
             yield file
             return
-        if self.has_ids:
-            yield file
-        found = False
+        found = []
         for collector in super().collect():
             if isinstance(collector, pytest.Class) and collector.name in generic:
-                for item in collector.collect():
-                    if isinstance(item, pytest.Item):
-                        found = True
-                        name = item.nodeid.partition("::")[2].replace("::", ".")
-                        yield self._described(item, f"PyTorch's own test {name} passes.")
+                found += [item for item in collector.collect() if isinstance(item, pytest.Item)]
+        if found or self.has_ids:
+            # A file that can be imported no more is told as a regression of this test.
+            yield file
+        for item in found:
+            name = item.nodeid.partition("::")[2].replace("::", ".")
+            yield self._described(item, f"PyTorch's own test {name} passes.")
         if self.is_named and not found and not self.has_ids:
             file_name = self.nodeid.partition("/")[2]
             reason = f"PyTorch makes no test of {file_name} for this device\n  what to do: take it out of `files`"

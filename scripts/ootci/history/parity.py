@@ -93,9 +93,9 @@ class ParityNight:
     not_yet: array[int]
 
     @property
-    def unsettled(self) -> frozenset[int]:
+    def unsettled(self) -> array[int]:
         """Rows of the failing tests whose failure is not held against the device."""
-        return frozenset((*self.sometimes, *self.not_yet))
+        return self.sometimes + self.not_yet
 
     @property
     def parity(self) -> Parity:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
+
+TESTS_EACH = 10_000
+"""Tests in one event: a few megabytes. PyTorch's own tests are a hundred thousand."""
 
 
 def utc_now() -> datetime:
@@ -47,6 +50,11 @@ class EventLog:
             self._held.append(line.encode("ascii"))
         else:
             os.write(self._descriptor, line.encode("ascii"))
+
+    def write_tests(self, event: str, tests: Sequence[Mapping[str, object]], **fields: object) -> None:
+        """Append an event that lists tests, at least once: several, where one line would be too long to be read."""
+        for first in range(0, max(1, len(tests)), TESTS_EACH):
+            self.write(event, **fields, tests=list(tests[first : first + TESTS_EACH]))
 
     def close(self) -> None:
         """Close the file."""

@@ -118,7 +118,7 @@ class Recorder:
         pytest calls this also after the selection was refused; then there is nothing to tell.
         """
         if self._described is not None:
-            self._log.write("collected", tests=[self._described[item.nodeid].record() for item in session.items])
+            self._log.write_tests("collected", [self._described[item.nodeid].record() for item in session.items])
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Tell of a file that cannot be collected."""

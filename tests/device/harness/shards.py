@@ -159,7 +159,7 @@ class Shards:
         for shard in self._shards:
             shards = assign([item.nodeid for item in items], self._durations, shard.count)
             tests = [{**describe(item).record(), "shard": shards[item.nodeid]} for item in items]
-            log.write("shard", index=shard.index, count=shard.count, tests=tests)
+            log.write_tests("shard", tests, index=shard.index, count=shard.count)
             others = [item for item in items if shards[item.nodeid] != shard.index]
             items[:] = [item for item in items if shards[item.nodeid] == shard.index]
             if others:

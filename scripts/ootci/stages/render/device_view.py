@@ -36,14 +36,19 @@ class RunPage:
         stored: the attempt, as the history keeps it.
         folder: its folder, relative to the device's.
         latest: whether it is the attempt that counts for its nightly.
-        unsettled: ids of failing tests that are not held against the device, see :mod:`ootci.history.parity`.
+        unsettled_rows: failing tests that are not held against the device, see :mod:`ootci.history.parity`.
 
     """
 
     stored: StoredRun
     folder: str
     latest: bool
-    unsettled: frozenset[str] = frozenset()
+    unsettled_rows: Sequence[int] = ()
+
+    @property
+    def unsettled(self) -> frozenset[str]:
+        """Their ids."""
+        return frozenset(self.stored.ids(self.unsettled_rows))
 
     @property
     def run(self) -> Run:

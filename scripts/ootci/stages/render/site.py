@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import chain
@@ -12,11 +12,9 @@ from ootci.history.named import named_failures
 from ootci.history.not_passing import NIGHTS, not_passing
 from ootci.history.operators import SUITE as OPERATORS_SUITE
 from ootci.history.operators import operators_of
-from ootci.history.parity import ParityNight, parity_nights
+from ootci.history.parity import parity_nights
 from ootci.history.store import History
-from ootci.history.stored import StoredRun
 from ootci.model.device import Device, RegisteredDevice
-from ootci.model.plan import Plan
 from ootci.model.run import CapabilityCounts
 from ootci.model.verdict import DeviceVerdict, Verdicts
 from ootci.resources import dashboard_folder
@@ -57,7 +55,7 @@ from .pages.operators import (
     device_operators_page,
     operators_page,
 )
-from .pages.parity import DeviceFound, device_parity, parity_page
+from .pages.parity import DeviceFound, ParityNights, device_parity, parity_page
 from .pages.published import API
 from .pages.registry import registry_page
 from .pages.run_files import RUNS, runs_file
@@ -174,17 +172,10 @@ class _Pages:
 
     def _device(self, device: Device, verdict: DeviceVerdict) -> Iterator[File]:
         name = device.name
-        pages = run_pages(self._history.stored_runs(name))
         plans = tuple(self._plans.values())
+        pages, nights = self._runs(device)
         counting = by_nightly(pages)
-        told = ((plan, counting[plan.id].stored) for plan in plans if plan.id in counting)
-        nights = tuple(parity_nights(told, device.bad_ranges))
-        unsettled = {plan.id: night.unsettled for plan, _, night in nights}
-        if any(unsettled.values()):
-            pages = tuple(_with_unsettled(page, unsettled.get(page.run.plan_id, ())) for page in pages)
-            counting = by_nightly(pages)
-        own_tests = device_parity(name, nights)
-        if own_tests is not None:
+        if own_tests := device_parity(name, nights):
             self._parity[name] = own_tests
         self._reports_of[name] = night_reports(name, pages, self._plans)
         last = last_report(pages)
@@ -196,7 +187,7 @@ class _Pages:
             self._newest.append(newest)
         self._paths[name] = {plan_id: page.path for plan_id, page in counting.items()}
         if pages:
-            self._gather(device, verdict, pages, unsettled)
+            self._gather(device, verdict, pages)
         judged = judged_page(pages, verdict)
         run = self._history.whole(judged.stored, passed_of=(OPERATORS_SUITE,)) if judged is not None else None
         plan = self._plans.get(run.plan_id) if run is not None else None
@@ -241,13 +232,16 @@ class _Pages:
             self._reports_withdrawn[name] = night_reports(name, old, withdrawn)
             yield from of_runs.withdrawn(old, self._withdrawn)
 
-    def _gather(
-        self,
-        device: Device,
-        verdict: DeviceVerdict,
-        pages: Sequence[RunPage],
-        unsettled: Mapping[str, frozenset[int]],
-    ) -> None:
+    def _runs(self, device: Device) -> tuple[tuple[RunPage, ...], ParityNights]:
+        """The page of each of a device's runs, and what each night says of PyTorch's own tests."""
+        pages = run_pages(self._history.stored_runs(device.name))
+        counting = by_nightly(pages)
+        told = ((plan, counting[plan.id].stored) for plan in self._plans.values() if plan.id in counting)
+        nights = tuple(parity_nights(told, device.bad_ranges))
+        unsettled = {plan.id: night.unsettled for plan, _, night in nights}
+        return tuple(replace(page, unsettled_rows=unsettled.get(page.run.plan_id, ())) for page in pages), nights
+
+    def _gather(self, device: Device, verdict: DeviceVerdict, pages: Sequence[RunPage]) -> None:
         """Keep the little of a device's runs that the pages of tests and of names need."""
         plans = tuple(self._plans.values())
         counting = {plan_id: page.stored for plan_id, page in by_nightly(pages).items()}
@@ -255,7 +249,7 @@ class _Pages:
         flaky = frozenset(test.id for test in self._flaky[-1].tests)
         paths = self._paths[device.name]
         self._lives.append(DeviceLives(device.name, found, verdict, flaky))
-        held = {plan_id: run.without(unsettled.get(plan_id, ())) for plan_id, run in counting.items()}
+        held = {plan_id: page.stored.without(page.unsettled_rows) for plan_id, page in by_nightly(pages).items()}
         names = named_failures(plans, held.get)
         self._named.append(DeviceFailures(device, names, paths))
 
@@ -313,11 +307,7 @@ class _Pages:
         yield self._pages.show("404.html", "404.html", **with_style(self._looks / STATIC / "style.css"))
 
 
-def _with_unsettled(page: RunPage, rows: Collection[int]) -> RunPage:
-    return replace(page, unsettled=frozenset(page.stored.ids(rows)))
-
-
-def _never_held(nights: Sequence[tuple[Plan, StoredRun, ParityNight]]) -> frozenset[int]:
+def _never_held(nights: ParityNights) -> frozenset[int]:
     """Rows of tests that failed on the newest nights and never as a regression."""
     lately = [night for _, _, night in nights[-NIGHTS:]]
     held = {row for night in lately for row in night.regressed}

@@ -12,6 +12,7 @@ import pytest
 from small_suites import SUITES
 
 from harness.events import EventLog
+from ootci.model.event import MAX_LINE_BYTES, Collected, read_events
 
 
 def _noon_in_another_zone() -> datetime:
@@ -52,6 +53,7 @@ def test_killed_process_loses_nothing_that_was_written(tmp_path: Path) -> None:
 import os, signal, sys
 from pathlib import Path
 from harness.events import EventLog
+from ootci.model.event import MAX_LINE_BYTES, Collected, read_events
 log = EventLog(Path(sys.argv[1]))
 for number in range(1000):
     log.write("number", number=number)
@@ -61,3 +63,17 @@ os.kill(os.getpid(), signal.SIGKILL)
     done = subprocess.run([sys.executable, "-c", code, str(log)], env={"PYTHONPATH": str(SUITES)}, check=False)
     assert done.returncode == -9
     assert [json.loads(line)["number"] for line in log.read_text(encoding="utf-8").splitlines()] == list(range(1000))
+
+
+def test_a_hundred_thousand_tests_are_read_back(tmp_path: Path) -> None:
+    """A line of more than 16 MiB would not be read."""
+    path, name = tmp_path / "events.jsonl", "x" * 150
+    tests = [{"id": f"upstream/{name}::{number}", "suite": "upstream", "title": "t"} for number in range(100_000)]
+    log = EventLog(path)
+    log.write_tests("collected", tests)
+    log.write_tests("collected", [])
+    log.close()
+    *parts, empty = (event for event in read_events(path) if isinstance(event, Collected))
+    assert [test.id for part in parts for test in part.tests] == [test["id"] for test in tests]
+    assert empty.tests == ()
+    assert max(map(len, path.read_bytes().splitlines())) < MAX_LINE_BYTES // 4

@@ -28,7 +28,7 @@ REGRESSED = 100
 """Regressions that a page names; the others are counted."""
 _TOP = "../../"
 
-Nights = Sequence[tuple[Plan, StoredRun, ParityNight]]
+ParityNights = Sequence[tuple[Plan, StoredRun, ParityNight]]
 
 
 class ParityDay(Record):
@@ -168,7 +168,7 @@ class DeviceFound:
         )
 
 
-def device_parity(device: str, nights: Nights) -> DeviceFound | None:
+def device_parity(device: str, nights: ParityNights) -> DeviceFound | None:
     """What a device's nights say of PyTorch's own tests; None where it does not run them.
 
     Args:

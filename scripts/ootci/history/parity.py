@@ -8,11 +8,10 @@ yet supported*, one that passed on some night passes *sometimes*.
 from __future__ import annotations
 
 from array import array
-from collections import deque
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from ootci.model.device import BadRange
+from ootci.model.device import UPSTREAM, BadRange
 from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, NOT_EXECUTED, OutcomeName
 from ootci.model.parity import Parity
 from ootci.model.plan import Plan
@@ -21,11 +20,10 @@ from ootci.model.torch_build import Channel
 from .flakiness import tells
 from .states import by_outcome, present_rows
 from .stored import StoredRun
+from .tables import Test
 
-SUITE = "upstream"
-"""The suite that runs PyTorch's own tests."""
 NIGHTS = 5
-"""The nights of a test that are looked at."""
+"""The nights of a test that are looked at: those on which it was executed."""
 ENOUGH = 3
 """On so many of them it has to have passed."""
 
@@ -33,32 +31,35 @@ _PASSED = by_outcome(dict.fromkeys(AS_THEY_SHOULD, 1), otherwise=0)
 _FAILED = by_outcome(dict.fromkeys(FAILURES, 1), otherwise=0)
 _ASKED = by_outcome({name: 1 for name in OutcomeName if name is not OutcomeName.SKIPPED}, otherwise=0)
 _PRESENT = by_outcome(dict.fromkeys(OutcomeName, 1), otherwise=0)
-_EXECUTED = by_outcome({name: 1 for name in OutcomeName if name not in NOT_EXECUTED}, otherwise=0)
-_ENOUGH = bytes(passed >= ENOUGH for passed in range(256))
+_EXECUTED = by_outcome({name: 255 for name in OutcomeName if name not in NOT_EXECUTED}, otherwise=0)
+_NEXT = bytes(night << 1 & (1 << NIGHTS) - 1 for night in range(256))
+_ENOUGH = bytes(nights.bit_count() >= ENOUGH for nights in range(256))
 
 
 @dataclass
 class Ledger:
-    """What a device's nights up to now tell of PyTorch's own tests, a bit for each row of the table of tests.
+    """What a device's nights up to now tell of PyTorch's own tests.
 
-    Numbers have a byte for each row, 1 or 0, that of row 0 being the lowest. So a night of a hundred thousand tests is
-    added in milliseconds.
+    Each number has a byte for each row of the table of tests, that of row 0 being the lowest. So a night of a hundred
+    thousand tests is added in milliseconds.
     """
 
     _settled: int = 0
+    """1 where the test passes on the device."""
     _ever: int = 0
-    _lately: deque[int] = field(default_factory=lambda: deque(maxlen=NIGHTS))
+    """1 where it ever passed."""
+    _lately: int = 0
+    """A bit for each of its last nights, the newest the lowest, set where it passed."""
 
     def add(self, run: StoredRun) -> None:
         """Add the night that follows; one without a test of the suite tells nothing."""
         passed, executed = _rows_in(run, _PASSED), _rows_in(run, _EXECUTED)
         if not executed:
             return
-        # A test that was not executed keeps what it had: its last five nights are those on which it was.
-        self._lately.append(passed)
+        # The last nights of a test are those on which it was executed.
+        self._lately = (_each(self._lately, _NEXT) | passed) & executed | self._lately & ~executed
         self._ever |= passed
-        count = sum(self._lately)
-        self._settled |= _number(count.to_bytes(_size(count), "little").translate(_ENOUGH))
+        self._settled |= _each(self._lately, _ENOUGH)
 
     def night(self, run: StoredRun) -> ParityNight:
         """What the night that follows says."""
@@ -111,7 +112,7 @@ class ParityNight:
 
 
 def parity_nights(
-    nights: Iterable[tuple[Plan, StoredRun]], ranges: Iterable[BadRange]
+    nights: Iterable[tuple[Plan, StoredRun]], ranges: Sequence[BadRange]
 ) -> Iterator[tuple[Plan, StoredRun, ParityNight]]:
     """What each night of a device says, compared with those of its channel before.
 
@@ -129,9 +130,14 @@ def parity_nights(
             ledger.add(run)
 
 
-def classes(run: StoredRun) -> frozenset[str]:
-    """The classes, with their files, of PyTorch's tests that a run has."""
-    return frozenset(run.tests[row].id.rpartition("::")[0] for row in rows_of(run))
+def classes_run(run: StoredRun) -> frozenset[str]:
+    """The classes of PyTorch's tests, with their files, of which a run executed a test."""
+    return frozenset(filter(None, (class_of(run.tests[row]) for row in _places(_rows_in(run, _EXECUTED)))))
+
+
+def class_of(test: Test) -> str | None:
+    """The class of one of PyTorch's tests, with its file; None for any other test."""
+    return test.id.rpartition("::")[0] if test.suite == UPSTREAM else None
 
 
 def rows_of(run: StoredRun) -> array[int]:
@@ -140,16 +146,21 @@ def rows_of(run: StoredRun) -> array[int]:
 
 
 def _rows_in(run: StoredRun, wanted: bytes) -> int:
-    return _number(run.states.translate(wanted)) & _number(run.tests.mask(frozenset((SUITE,))))
+    return _number(run.states.translate(wanted)) & _number(run.tests.mask(frozenset((UPSTREAM,))))
 
 
 def _number(states: bytes) -> int:
     return int.from_bytes(states, "little")
 
 
-def _size(number: int) -> int:
-    return (number.bit_length() + 7) // 8
+def _bytes(number: int) -> bytes:
+    return number.to_bytes((number.bit_length() + 7) // 8, "little")
+
+
+def _each(number: int, table: bytes) -> int:
+    """The number whose every byte is what the table makes of it."""
+    return _number(_bytes(number).translate(table))
 
 
 def _places(number: int) -> array[int]:
-    return array("I", present_rows(number.to_bytes(_size(number), "little")))
+    return array("I", present_rows(_bytes(number)))

@@ -50,6 +50,11 @@ def may_replace(before: OutcomeName | None) -> bool:
     return before not in FAILURES
 
 
+def file_of(test_id: str, suite: str) -> str:
+    """The file in which a test stands, without its suite's folder."""
+    return test_id.partition("::")[0].removeprefix(f"{suite}/")
+
+
 class Way(str, Enum):
     """How the work of a test was done, where the device counts that."""
 

@@ -19,7 +19,7 @@ from .registry import (
     require_name,
     with_lists,
 )
-from .running import OURS, UPSTREAM_CONFIG, BuildRunner, Check, Container, Credentials, Limits, Runner, Suite
+from .running import OURS, UPSTREAM, UPSTREAM_CONFIG, BuildRunner, Check, Container, Credentials, Limits, Runner, Suite
 from .variants import VariantDevice, variants_of
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "KNOWN_FAILURES",
     "LONGEST_RANGE",
     "OURS",
+    "UPSTREAM",
     "UPSTREAM_CONFIG",
     "BadRange",
     "BuildRunner",

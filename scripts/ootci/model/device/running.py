@@ -93,7 +93,9 @@ class Check(Record):
 Dtype = Literal["float32", "float16", "bfloat16", "complex64", "int64", "bool"]
 UPSTREAM_CONFIG = ("operators", "exclusions", "bypass_device_restrictions")
 """Keys of the suite `upstream` that are handed to PyTorch."""
-OURS = ("smoke", "integration", "ops", "upstream")
+UPSTREAM = "upstream"
+"""The suite that runs PyTorch's own tests."""
+OURS = ("smoke", "integration", "ops", UPSTREAM)
 """The suites of this repository."""
 RESERVED = frozenset({"fetch", "build", "import", "check", "stages"})
 """Names that a suite cannot have, because stages have them, or a section of report.xml."""
@@ -158,7 +160,7 @@ class Suite(Record):
     @model_validator(mode="after")
     def _has_upstream(self) -> Suite:
         keys = [key for key in ("files", *UPSTREAM_CONFIG) if getattr(self, key) is not None]
-        if keys and self.name != "upstream":
+        if keys and self.name != UPSTREAM:
             raise ValueError(f"`{keys[0]}` is for the suite `upstream`, the suite `{self.name}` has none")
         lists = {"files": self.files, "operators": self.operators, **(self.exclusions or {})}
         for name, listed in lists.items():

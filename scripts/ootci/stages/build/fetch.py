@@ -10,7 +10,7 @@ from ootci.adapters import git, python_env
 from ootci.adapters.download import DownloadProblem, checksum, download
 from ootci.adapters.remote_wheel import accelerator_packages
 from ootci.adapters.torch_index import CPU
-from ootci.model.device import Device, RegisteredDevice
+from ootci.model.device import UPSTREAM, Device, RegisteredDevice
 from ootci.model.plan import PlannedRun
 from ootci.model.torch_build import TorchRequest
 from ootci.model.workspace import Workspace
@@ -71,7 +71,7 @@ def fetch(
         Stamp(fetch=key).save(environment)
     if builds and device.plugin.git is not None:
         _clone(item, workspace, commands)
-    if tests and any(suite.name == "upstream" for suite in device.suites):
+    if tests and any(suite.name == UPSTREAM for suite in device.suites):
         fetch_upstream(python_env.torch_git_version(environment), workspace, commands)
     return cached and not (builds and device.plugin.git is not None)
 

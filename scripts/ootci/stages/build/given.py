@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ootci.adapters.interpreter import Installed
 from ootci.model.build import PluginBuild
+from ootci.model.device import UPSTREAM
 from ootci.model.torch_build import TorchBuild
 
 from .commands import Commands, StepFailed
@@ -54,7 +55,7 @@ class GivenEnvironment(DeviceEnvironment):
                 f"the environment given has Python {self.python_version}, the device file asks for {device.python}"
             )
         self._require_suites_can_run()
-        if any(suite.name == "upstream" for suite in device.suites):
+        if any(suite.name == UPSTREAM for suite in device.suites):
             fetch_upstream(self.installed.torch_git_version, self.workspace, commands)
         return True
 

@@ -9,7 +9,7 @@ from ootci.history.baseline import Baseline
 from ootci.history.claims import accepts_loss, expired_ids, refused
 from ootci.history.compare import new_failures
 from ootci.history.excuses import Excuses
-from ootci.history.parity import classes
+from ootci.history.parity import class_of, classes_run
 from ootci.history.stored import Failure, StoredRun
 from ootci.model.build import NOTHING_COLLECTED, StageName, StageResult, StageStatus
 from ootci.model.outcome import Counts
@@ -41,21 +41,17 @@ class Losses:
     def of(cls, plan: Plan, run: StoredRun, baseline: Baseline, witnesses: Witnesses) -> Losses:
         """What a run lacks of its baseline."""
         rows = baseline.lost(run)
-        # PyTorch adds, renames and removes tests of its own; only a whole class that is gone is told.
-        left = classes(run) if rows else frozenset()
-        in_words = {
-            row
-            for row in rows
-            if accepts_loss(plan, run, run.tests[row]) or run.tests[row].id.rpartition("::")[0] in left
-        }
-        others = [row for row in rows if row not in in_words]
+        # PyTorch renames, removes and skips tests of its own; only a class of which none runs any more is told.
+        left = classes_run(run) if rows else frozenset()
+        by_itself = {row for row in rows if accepts_loss(plan, run, run.tests[row]) or class_of(run.tests[row]) in left}
+        others = [row for row in rows if row not in by_itself]
         by_others = witnesses.accepted(plan, run, others) if others else frozenset()
         lost: dict[str, list[str]] = {}
         for row in others:
             if row not in by_others:
                 lost.setdefault(run.tests[row].suite, []).append(run.tests[row].id)
         return cls(
-            accepted=by_others | in_words,
+            accepted=by_others | by_itself,
             lost={suite: tuple(sorted(ids)) for suite, ids in lost.items()},
             expected={suite: baseline.size(run, suite) for suite in lost},
         )

@@ -9,10 +9,10 @@ from ootci.history.baseline import complete_suites, was_executed
 from ootci.history.flakiness import LATELY
 from ootci.history.reader import HistoryReader
 from ootci.history.stored import StoredRun
-from ootci.model.device import OURS, RegisteredDevice, Tier
+from ootci.model.device import OURS, UPSTREAM, RegisteredDevice, Tier
 from ootci.model.plan import Plan
 
-SHARED = frozenset(OURS) - {"upstream"}
+SHARED = frozenset(OURS) - {UPSTREAM}
 """The suites that are the same on every device; each device file says which of PyTorch's tests are run."""
 
 

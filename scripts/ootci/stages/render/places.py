@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ootci.history.tables import TestTable
+from ootci.model.outcome import file_of
 
 FILES = 1_000
 """So many files have a page, those that were there first; who names tests at will cannot fill the site with them."""
@@ -80,11 +81,6 @@ class Places:
         """The address from the top of the nights of a test that was ever not passing; None where they have no page."""
         file = self._of_test.get(test_id)
         return f"{file.page}#{anchor(test_id)}" if file is not None else None
-
-
-def file_of(test_id: str, suite: str) -> str:
-    """The file in which a test stands, without its suite's folder."""
-    return test_id.partition("::")[0].removeprefix(f"{suite}/")
 
 
 def anchor(test_id: str) -> str:

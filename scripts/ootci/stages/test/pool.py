@@ -47,14 +47,22 @@ class Pool:
             self.give_up(spare)
         return self._start(tests, stands_by=False)
 
-    def prepare(self, remaining: Sequence[str]) -> None:
+    def prepare(self, remaining: Callable[[], Sequence[str]]) -> None:
         """Start one more spare, unless there are as many as processes were replaced, or as are allowed.
 
         To be called while a test runs: the process that runs it is past its own start, so that on a device which only
         one process can open it is the spare that fails, and not the tests.
+
+        Args:
+            remaining: gives the tests that are still to be run; asked only where there is room for a spare, because
+                there may be a hundred thousand.
+
         """
-        if len(self._spares) < min(self._replaced, self._allowed, len(remaining) - 1):
-            self._spares.append(self._start(remaining, stands_by=True))
+        if len(self._spares) >= min(self._replaced, self._allowed):
+            return
+        tests = remaining()
+        if len(self._spares) < len(tests) - 1:
+            self._spares.append(self._start(tests, stands_by=True))
 
     def give_up(self, spare: Worker) -> None:
         """Do without spares from now on, because one died that had run no test."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ootci.model.build import Build
 from ootci.model.commit import full_commit
-from ootci.model.device import RegisteredDevice
+from ootci.model.device import UPSTREAM, RegisteredDevice
 from ootci.model.workspace import Workspace
 
 
@@ -23,7 +23,7 @@ def suite_options(item: RegisteredDevice, build: Build, workspace: Workspace) ->
     commit = full_commit(build.torch.git_version if build.torch else None)
     if commit is not None:
         tests = workspace.upstream(commit) / "test"
-        found["upstream"] = (f"--upstream-tests={tests.resolve()}",)
+        found[UPSTREAM] = (f"--upstream-tests={tests.resolve()}",)
     return found
 
 

@@ -23,14 +23,15 @@ from typing import TypeVar
 from ootci.adapters.process import RUN_MARK, Finished, end_all_with
 from ootci.adapters.terminal import Progress, plain
 from ootci.model.capability import docs_page
+from ootci.model.device import UPSTREAM
 from ootci.model.event import Collected, CollectedTest, Tail, TestEnd, append_event
-from ootci.model.outcome import OutcomeName
+from ootci.model.outcome import OutcomeName, file_of
 
 from .finish import first_error, telling_line
 from .pool import Pool
 from .suite_end import SuiteEnd, joined
 from .suite_run import SuiteRun
-from .upstream_files import UPSTREAM, file_of, narrowed
+from .upstream_files import narrowed
 from .watch import Watch
 from .worker import Worker
 
@@ -138,13 +139,13 @@ class Supervisor:
         return self._kept(self.watch.remaining()) or []
 
     def _kept(self, tests: Sequence[str] | None) -> list[str] | None:
-        return None if tests is None else [test for test in tests if file_of(test) not in self.left_out]
+        return None if tests is None else [test for test in tests if file_of(test, UPSTREAM) not in self.left_out]
 
     def _leave_out(self, test_id: str, finished: Finished, why: str | None) -> None:
         """Do without a file whose import ended the process; the first worker that finds it tells."""
         if not self._kept([test_id]):
             return
-        self.left_out.add(file_of(test_id))
+        self.left_out.add(file_of(test_id, UPSTREAM))
         test = CollectedTest(id=test_id, suite=self.run.suite, title="The file can be imported.")
         append_event(self.run.events, Collected(tests=(test,)), self.clock())
         self.watch.read()
@@ -191,7 +192,7 @@ class Supervisor:
                 why = "collection"
             else:
                 if self.watch.current is not None:
-                    self.pool.prepare(self._remaining())
+                    self.pool.prepare(self._remaining)
                 yield
                 continue
             process.send(signal.SIGUSR1)

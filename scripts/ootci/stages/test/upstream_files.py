@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-UPSTREAM = "upstream"
-
-
-def file_of(test_id: str) -> str:
-    """The file of a test, relative to PyTorch's folder ``test``."""
-    return test_id.partition("::")[0].removeprefix(f"{UPSTREAM}/")
+from ootci.model.device import UPSTREAM
+from ootci.model.outcome import file_of
 
 
 def narrowed(suite: str, tests: Iterable[str] | None, left_out: Collection[str] = ()) -> Sequence[str]:
@@ -24,5 +20,5 @@ def narrowed(suite: str, tests: Iterable[str] | None, left_out: Collection[str] 
     if suite != UPSTREAM:
         return ()
     if tests is not None:
-        return (f"--upstream-files={','.join(dict.fromkeys(map(file_of, tests)))}",)
+        return (f"--upstream-files={','.join(dict.fromkeys(file_of(test, UPSTREAM) for test in tests))}",)
     return (f"--upstream-skip={','.join(sorted(left_out))}",) if left_out else ()

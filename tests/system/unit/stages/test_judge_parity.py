@@ -18,9 +18,11 @@ ONE, TWO = "test_a.py::TestA::test_one", "test_a.py::TestA::test_two"
 PASSES = {"test_a.py::TestA::test_sound": "p" * 7}
 
 
-def _verdict(folder: Path, **letters: str) -> DeviceVerdict:
+def _verdict(folder: Path, nights: int = 7, **letters: str) -> DeviceVerdict:
     rows = {f"test_a.py::TestA::test_{name}": row for name, row in letters.items()}
-    (found,) = judged(folder, *upstream_nights({**PASSES, **rows}), registry=(device(),)).devices
+    (found,) = judged(
+        folder, *upstream_nights({"test_a.py::TestA::test_sound": "p" * nights, **rows}), registry=(device(),)
+    ).devices
     return found
 
 
@@ -71,6 +73,18 @@ def test_pytorch_removes_tests_of_its_own_and_a_class_that_is_gone_is_told(tmp_p
     (found,) = judged(tmp_path / "class", *upstream_nights(rows), registry=(device(),)).devices
     assert found.verdict is VerdictName.LOST_TESTS
     assert found.reason.endswith("first upstream/test_a.py::TestB::test_one")
+
+
+def test_a_class_that_is_skipped_as_a_whole_is_told(tmp_path: Path) -> None:
+    assert _verdict(tmp_path, one="pppppps").verdict is VerdictName.OK
+    rows = {**PASSES, "test_a.py::TestB::test_one": "pppppps"}
+    (found,) = judged(tmp_path / "class", *upstream_nights(rows), registry=(device(),)).devices
+    assert found.verdict is VerdictName.LOST_TESTS
+
+
+def test_the_five_nights_are_those_on_which_the_test_ran(tmp_path: Path) -> None:
+    assert _verdict(tmp_path, 10, one="pssspspssf").verdict is VerdictName.REGRESSED
+    assert _verdict(tmp_path / "two", 10, one="pssspssssf").verdict is VerdictName.OK
 
 
 def test_the_numbers_of_a_night_add_up(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from ootci.history.not_passing import ABSENT, FAILED, FLAKY, PASSED, NotPassing
 from ootci.model.device import KnownFailure
-from ootci.model.outcome import FAILURES, OutcomeName
+from ootci.model.outcome import FAILURES, OutcomeName, file_of
 from ootci.model.plan import Plan
 from ootci.model.record import Record
 from ootci.model.spell import Spell
@@ -18,7 +18,7 @@ from ootci.model.verdict import Change, DeviceVerdict, KnownFailureState
 
 from ..changes import spell_of
 from ..looks import PageMaker
-from ..places import Places, TestFile, anchor, file_of
+from ..places import Places, TestFile, anchor
 from ..publish import File
 from ..search import Entry
 from ..status import OUTCOMES, Status

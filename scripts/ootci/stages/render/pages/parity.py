@@ -8,7 +8,7 @@ from datetime import date, timedelta
 
 from ootci.history.parity import ParityNight, rows_of
 from ootci.history.stored import StoredRun
-from ootci.model.outcome import AS_THEY_SHOULD, OutcomeName
+from ootci.model.outcome import AS_THEY_SHOULD, OutcomeName, file_of
 from ootci.model.parity import Parity
 from ootci.model.plan import Plan
 from ootci.model.record import Record
@@ -16,7 +16,7 @@ from ootci.model.record import Record
 from ..chart import Chart, Series, chart, from_lowest
 from ..links import device_path, parity_path
 from ..looks import PageMaker
-from ..places import Places, file_of
+from ..places import Places
 from ..publish import File
 from ..trend_series import DAYS, number
 from .published import Compact, api_file

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 import requests
 
-from ootci.adapters.bearer import Bearer
+from ootci.adapters.download import Bearer
 from ootci.errors import BadOption, RelayOutOfOrder, RelayRefused, RelayUnreachable
 
 AUDIENCE = "pytorch-cross-repo-ci-relay"

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import requests
 import urllib3
 
-from ootci.adapters.bearer import Bearer
+from ootci.adapters.download import Bearer
 from ootci.errors import GithubRefused, GithubUnreachable
 
 API = "https://api.github.com"

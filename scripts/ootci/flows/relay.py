@@ -9,11 +9,11 @@ from ootci.errors import BadOption, RelayOutOfOrder
 from ootci.flows.context import Folders, clock
 from ootci.flows.reports import reported_runs
 from ootci.history.store import History
-from ootci.model.commit import full_commit
 from ootci.model.delivery import Delivery
 from ootci.model.plan import Plan
 from ootci.model.record import read
 from ootci.model.relay import Conclusion, RelayReport, Status, concluded, concluded_of_change
+from ootci.model.torch_build import full_commit
 from ootci.model.verdict import Verdicts
 from ootci.stages.judge import judge_pull_request
 from ootci.stages.relay import Origin, completed, in_progress, nightly

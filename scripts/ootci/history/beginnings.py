@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ootci.model.build import StageName, StageResult, StageStatus
-from ootci.model.cluster import Cause
+from ootci.model.cluster import Cause, Signature, Spell
 from ootci.model.outcome import OutcomeName
-from ootci.model.signature import Signature
-from ootci.model.spell import Spell
 
 from .clusters import Failing
 from .excuses import Excuses

@@ -12,8 +12,8 @@ from ootci.errors import NothingToBisect
 from ootci.history.nights import DeviceNight, Seen, spell_of
 from ootci.history.store import History
 from ootci.model.bisection import Bisection, Conclusion, Ending, Step, StepResult
+from ootci.model.cluster import Mark
 from ootci.model.outcome import AS_THEY_SHOULD, FAILURES
-from ootci.model.spell import Mark
 from ootci.model.torch_build import Channel, TorchBuild, commits_between
 
 _INSTEAD = "or name both nightlies with --good and --bad"

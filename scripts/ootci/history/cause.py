@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ootci.model.cluster import Cause
-from ootci.model.spell import Mark, Spell
+from ootci.model.cluster import Cause, Mark, Spell
 
 
 @dataclass(frozen=True)

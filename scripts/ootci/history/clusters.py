@@ -11,9 +11,7 @@ from itertools import combinations
 from ootci.history.cause import Began, Blamed, Source, any_of, blame, plugins
 from ootci.history.nights import spell_between
 from ootci.history.signature import short
-from ootci.model.cluster import Cause, Cluster, ClusterDevice
-from ootci.model.signature import Signature
-from ootci.model.spell import Mark, Spell
+from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark, Signature, Spell
 
 NAMED = 5
 """Tests that a cluster names of each device; the others are counted."""

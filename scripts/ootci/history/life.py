@@ -9,10 +9,10 @@ from itertools import groupby
 
 from ootci.errors import NotInHistory
 from ootci.model.build import StageStatus
+from ootci.model.cluster import Spell
 from ootci.model.outcome import OutcomeName, Way
 from ootci.model.plan import Plan
 from ootci.model.record import Record, Time
-from ootci.model.spell import Spell
 from ootci.model.torch_build import TorchBuild
 
 from .details import Texts

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ootci.model.cluster import Signature
 from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.plan import Plan
-from ootci.model.signature import Signature
 
 from .beginnings import broken_stages
 from .clusters import NAMED, unnamed

@@ -17,10 +17,10 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from ootci.errors import HistoryCorrupt
+from ootci.model.cluster import Signature
 from ootci.model.outcome import FAILURES, Outcome, OutcomeName
 from ootci.model.record import check_version, time_of, utc_text
 from ootci.model.run import Run
-from ootci.model.signature import Signature
 
 from .layout import late_file, run_file
 from .record_file import RESTORE, load, pack, unpack

@@ -15,8 +15,8 @@ import re
 from ootci.history.normalise import MAX_LINE, normalise
 from ootci.history.stack import place_in_torch, source_line
 from ootci.model.build import StageStatus
+from ootci.model.cluster import Signature
 from ootci.model.outcome import FAILURES, OutcomeName
-from ootci.model.signature import Signature
 
 MAX_ID = 110
 """Characters of a test's id; a longer one is cut and keeps a checksum of all of it."""

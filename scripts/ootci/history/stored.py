@@ -9,9 +9,9 @@ from datetime import datetime
 from functools import cached_property
 from types import MappingProxyType
 
+from ootci.model.cluster import Signature
 from ootci.model.outcome import FAILURES, Counts, OutcomeName
 from ootci.model.run import CapabilityCounts, Run, trivial_tests
-from ootci.model.signature import Signature
 
 from .states import ABSENT, count, failing_rows, masked, merged, outcome_of, present_rows, state_of, with_outcomes
 from .tables import Places, TestTable, tests_of

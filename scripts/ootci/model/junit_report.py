@@ -20,8 +20,7 @@ from junitparser import Error, Failure, Skipped
 from junitparser.xunit2 import FlakyError, InterimResult, RerunError, TestCase
 
 from ootci.model.device import OURS
-from ootci.model.excerpt import MAX_TEXT, allowed, excerpt, one_line
-from ootci.model.ids import short_id
+from ootci.model.excerpt import MAX_TEXT, allowed, excerpt, one_line, short_id
 from ootci.model.outcome import Attempt, Outcome, OutcomeName, each_once, way
 from ootci.model.plain_file import open_plain
 from ootci.model.run import ReportState

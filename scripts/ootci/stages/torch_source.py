@@ -20,7 +20,7 @@ from ootci.adapters.remote_wheel import local_contents
 from ootci.adapters.terminal import Progress, plain
 from ootci.errors import OotciError, TorchNotBuilt
 from ootci.model.record import read, write
-from ootci.model.torch_source import TorchSource
+from ootci.model.torch_build import TorchSource
 from ootci.model.workspace import Workspace
 
 SHOWN_LINES = 20

@@ -11,12 +11,9 @@ from pydantic import Field, StringConstraints, field_validator
 
 from ootci.model.record import Record
 
-from .bad_range import BadRanges
-from .claims import KnownFailure, LostTests, Unsupported
-from .compat import CompatSource
-from .external import External
-from .plugin import BuildSettings, Plugin, Torch
-from .running import Check, Credentials, Limits, Runner, Suite
+from .claims import BadRanges, KnownFailure, LostTests, Unsupported
+from .plugin import BuildSettings, CompatSource, Plugin, Torch
+from .running import Check, Credentials, External, Limits, Runner, Suite
 from .values import Handle, OutOfTreeName, PythonVersion, Text, Url, Variable
 
 

@@ -1,11 +1,11 @@
-"""Reading device files: one, all of a folder, and the one of a name."""
+"""Reading device files: one, all of a folder, and the one of a name; and which secrets one may name."""
 
 from __future__ import annotations
 
 import difflib
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -16,10 +16,9 @@ from ootci.errors import DeviceFileInvalid, DeviceFileMisnamed, NoDevices, NoSuc
 from ootci.model.record import Record
 from ootci.model.strict_yaml import Document, read_document
 
-from .bad_range import BadRange
-from .claims import KnownFailure
-from .credentials import amiss
-from .keys import BadRangesFile, Device, KnownFailuresFile, RegisteredDevice, Tier
+from .claims import BadRange, KnownFailure
+from .keys import BadRangesFile, Device, KnownFailuresFile, PullRequests, RegisteredDevice, Tier
+from .running import Container
 from .sentences import invalid
 from .variants import variants_of
 
@@ -236,3 +235,34 @@ def find_device(registry: tuple[RegisteredDevice, ...], name: str) -> Registered
     raise NoSuchDevice(
         f"there is no device `{name}`", where=registry[0].path.parent.as_posix(), fix=f"{hint}known: {', '.join(names)}"
     )
+
+
+Keys = tuple[str, ...]
+
+
+def amiss(device: Device) -> tuple[Keys, str] | None:
+    """The problem with the credentials of a device's containers, and its place in the file; None without one."""
+    used = device.credentials
+    for keys, container in _containers(device):
+        given = container.credentials
+        if given is None or used is None:
+            continue
+        # Who may name any secret of the repository has it sent to the registry of an image of their own.
+        prefix = f"{device.torch_name.upper()}_REGISTRY_"
+        for key, name in (("username", given.username), ("password", given.password)):
+            if not name.startswith(prefix):
+                return (*keys, "credentials", key), f"a device names secrets of its own, which begin with {prefix}"
+        if given != used:
+            return (*keys, "credentials"), "`runner` and `build.runner` name different `credentials`; name the same"
+        if device.pull_requests is not PullRequests.NEVER:
+            return ("pull_requests",), (
+                "a device with `credentials` is not tested on pull requests: a stranger's code gets no secret"
+            )
+    return None
+
+
+def _containers(device: Device) -> Iterator[tuple[Keys, Container]]:
+    if device.runner.container is not None:
+        yield ("runner", "container"), device.runner.container
+    if device.build.runner is not None and device.build.runner.container is not None:
+        yield ("build", "runner", "container"), device.build.runner.container

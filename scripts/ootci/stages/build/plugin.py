@@ -11,7 +11,7 @@ from pathlib import Path
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from ootci.adapters import git, python_env
-from ootci.adapters.mirror import mirror
+from ootci.adapters.git import mirror
 from ootci.model.build import PluginBuild
 from ootci.model.device import RegisteredDevice
 from ootci.model.torch_build import TorchBuild

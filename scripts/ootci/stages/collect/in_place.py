@@ -12,7 +12,7 @@ from ootci.model.excerpt import one_line
 from ootci.model.plan import Plan, PlannedRun
 from ootci.model.run import ReportState, Run, SuiteReport
 
-from .place import without_paths
+from .stage import without_paths
 
 
 def unreadable(plan: Plan, planned: PlannedRun, attempt: int, why: str) -> Run:

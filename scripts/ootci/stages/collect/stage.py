@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
 
+from ootci import __version__
 from ootci.errors import StageFileInvalid
 from ootci.model.build import NOTHING_COLLECTED, Build, StageName, StageResult, StageStatus
 from ootci.model.device import Device, Suite
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan, PlannedRun
-from ootci.model.probe import read_probe
+from ootci.model.probe import Probe, read_probe
 from ootci.model.record import read, write
-from ootci.model.run import CapabilityCounts, ReportState, Run, SuiteReport
+from ootci.model.run import CapabilityCounts, Environment, Links, ReportState, Run, SuiteReport
+from ootci.model.torch_build import TorchRequest, full_commit
 from ootci.model.workspace import RunFolder
 
 from .by_hand import log_of_reports, reports_by_hand, unknown_build
 from .event_log import MAX_REASON, MAX_TESTS, EventLog
-from .place import environment, links, queued_at, without_paths
 from .report import write_reports
 from .shards import joined_log
 
@@ -141,3 +144,68 @@ def _state(suite: Suite, stage: StageResult, log: EventLog, outcomes: list[Outco
     if suite.name not in log.ended:
         return ReportState.TRUNCATED, stage.reason
     return ReportState.COMPLETE, None
+
+
+IMAGE = "OOTCI_IMAGE"
+"""The variable by which a workflow says in which image its job runs."""
+MAX_FACTS = 50
+MAX_FACT = 200
+
+
+def environment(
+    probe: Probe, build: Build, checked: Mapping[str, str], variables: Mapping[str, str], *, here: bool = True
+) -> Environment:
+    """Where the run took place.
+
+    Args:
+        checked: what the check command said.
+        variables: environment variables of the job.
+        here: whether the run took place on this machine; shares may come from several others.
+
+    """
+    properties = {f"card.{name}": value for name, value in probe.device.card.items()}
+    lacks = {"lacks": ", ".join(probe.device.lacks)} if probe.device.lacks else {}
+    missing = ", ".join(f"torch.{probe.device.name}.{function}" for function in probe.device.missing_functions)
+    functions = {"missing functions": missing} if missing else {}
+    facts = list({**checked, **lacks, **functions, **properties}.items())[:MAX_FACTS]
+    return Environment(
+        python=probe.python.version or build.python_version,
+        os=probe.os.platform,
+        glibc=probe.os.glibc,
+        machine=probe.os.machine,
+        cpus=probe.os.cpus,
+        compiler=build.compiler,
+        built_on=(build.built_on or "")[:MAX_FACT] or None,
+        runner=variables.get("RUNNER_NAME") if here else None,
+        devices=probe.device.count,
+        image=variables.get(IMAGE, "")[: 2 * MAX_FACT] or None,
+        device_facts={name[:MAX_FACT]: value[:MAX_FACT] for name, value in facts},
+        ootci=__version__,
+    )
+
+
+def queued_at(plan: Plan, attempt: int, started: datetime) -> datetime | None:
+    """When the run began to wait: when the plan was made, which is the last that GitHub tells a job of without being
+    asked. None for a later attempt, and when two clocks disagree.
+    """
+    return plan.created_at if attempt == 1 and plan.created_at <= started else None
+
+
+def without_paths(torch: TorchRequest) -> TorchRequest:
+    """The torch that was wanted, without the folder in which its wheel lies on this machine."""
+    return torch.model_copy(update={"wheel": Path(torch.wheel).name if torch.wheel else None})
+
+
+def links(device: Device, build: Build, stages: Sequence[StageResult], folder: RunFolder) -> Links:
+    """Where more is to be found about a run."""
+    failed = (stage.log for stage in stages if stage.status is not StageStatus.PASSED and stage.log)
+    return Links(plugin_commit=_commit_page(device, build), report=folder.report.name, log=next(failed, None))
+
+
+def _commit_page(device: Device, build: Build) -> str | None:
+    """GitHub, GitLab, Gitee and Gitea have a commit's page at ``<repository>/commit/<hash>``."""
+    source = device.plugin.git
+    commit = full_commit(build.plugin.commit) if build.plugin else None
+    if source is None or commit is None or not re.match("https?://", source.url):
+        return None
+    return f"{source.url.rstrip('/').removesuffix('.git')}/commit/{commit}"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ootci.history.base import as_planned, base_of, concerns
-from ootci.history.baseline import Baseline
+from ootci.history.baseline import Baseline, as_planned, base_of, concerns
 from ootci.history.excuses import Excuses, Record
 from ootci.history.flakiness import tells
 from ootci.history.nights import DeviceNight, attempts_by_nightly
@@ -16,8 +15,7 @@ from ootci.model.plan import Plan
 from ootci.model.torch_build import Channel
 from ootci.model.verdict import Before, Night
 
-from .gate import VOUCHING, has_result
-from .gate_record import Told
+from .gate import VOUCHING, Told, has_result
 from .night import Judged, Losses, judge_night
 from .witnesses import Witnesses
 

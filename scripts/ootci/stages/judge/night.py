@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from ootci.history.baseline import Baseline
 from ootci.history.claims import accepts_loss, expired_ids, refused
-from ootci.history.compare import new_failures
+from ootci.history.difference import new_failures
 from ootci.history.excuses import Excuses
 from ootci.history.parity import class_of, classes_run
 from ootci.history.stored import Failure, StoredRun

@@ -9,10 +9,20 @@ from functools import cached_property
 
 from ootci.history.nights import spell_between
 from ootci.history.store import History
-from ootci.model.compat import OF_PYTORCH, Compat, Finding, FindingKind, Forecast, Prediction
+from ootci.model.cluster import Mark
+from ootci.model.compat import (
+    OF_PYTORCH,
+    Compat,
+    DevicePrediction,
+    Finding,
+    FindingKind,
+    Forecast,
+    MissingPart,
+    Predicted,
+    PredictedBreak,
+    Prediction,
+)
 from ootci.model.plan import Plan
-from ootci.model.predicted import DevicePrediction, MissingPart, Predicted, PredictedBreak
-from ootci.model.spell import Mark
 from ootci.model.verdict import DeviceVerdict, VerdictName
 
 NIGHTS = 90

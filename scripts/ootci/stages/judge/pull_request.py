@@ -7,8 +7,8 @@ from itertools import islice
 
 from packaging.version import InvalidVersion, Version
 
-from ootci.history.base import as_planned
-from ootci.history.compare import newly_failing
+from ootci.history.baseline import as_planned
+from ootci.history.difference import newly_failing
 from ootci.history.run_file import signatures_of
 from ootci.history.store import History
 from ootci.history.stored import StoredRun, stored

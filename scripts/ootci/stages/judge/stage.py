@@ -11,18 +11,17 @@ from datetime import datetime, timedelta
 from ootci.history.beginnings import failing_of
 from ootci.history.claims import outdated, review_known, review_unsupported
 from ootci.history.clusters import Failing
-from ootci.history.compare import changes_between, new_failures
+from ootci.history.difference import changes_between, new_failures
 from ootci.history.nights import spell_between
 from ootci.history.store import History
 from ootci.history.stored import StoredRun
+from ootci.model.cluster import Spell
 from ootci.model.device import Cadence, Device, RegisteredDevice
 from ootci.model.plan import Plan
-from ootci.model.spell import Spell
 from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, Night, VerdictName, Verdicts
 
 from .course import Course
-from .gate import decide
-from .gate_record import gate_record
+from .gate import decide, gate_record
 from .night import Judged, required_counts
 from .predicted import predicted
 from .sentence import sentence

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 from ootci.history.cause import Source
 from ootci.history.clusters import Failing, clusters_of
-from ootci.model.cluster import Cluster
+from ootci.model.cluster import Cluster, Spell
 from ootci.model.device import Device, RegisteredDevice, Tier
 from ootci.model.plan import Plan
-from ootci.model.spell import Spell
 from ootci.model.verdict import Change, DeviceVerdict
 
 CLUSTERS = 1_000

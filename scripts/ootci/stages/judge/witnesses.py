@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ootci.history.base import as_planned
-from ootci.history.baseline import complete_suites, was_executed
+from ootci.history.baseline import as_planned, complete_suites, was_executed
 from ootci.history.flakiness import LATELY
 from ootci.history.reader import HistoryReader
 from ootci.history.stored import StoredRun

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from ootci.errors import BadOption
 
-from .first_file import Answers, Source, device_text
-from .installed_plugin import FoundPlugin
+from .first_file import Answers, FoundPlugin, Source, device_text
 
 _STEP = re.compile(r'^openreg_step\("[^"]+"[^)]*?FILES(?P<files>[^)]*)\)$', re.MULTILINE)
 _INCLUDE = re.compile(r'^#include "(.+)"$', re.MULTILINE)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
 
+from ootci.adapters.download import LinkUnclear, leads_somewhere
 from ootci.adapters.github_rest import GithubRest
-from ootci.adapters.web_links import LinkUnclear, leads_somewhere
 from ootci.errors import GithubRefused, GithubUnreachable
 from ootci.model.device import DeviceFile
 from ootci.model.review import CheckResult, CheckState

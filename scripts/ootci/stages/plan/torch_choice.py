@@ -16,12 +16,10 @@ from ootci.errors import BadOption, OotciError, TorchWheelMissing
 from ootci.model.device import Torch
 from ootci.model.plan import Plan, Proposal
 from ootci.model.record import read
-from ootci.model.torch_build import Channel, TorchRequest
-from ootci.model.torch_source import TorchSource
+from ootci.model.torch_build import Channel, TorchRequest, TorchSource
 
 from .nights import newest_night, night_asked_for, version_asked_for
-from .releases import OPTION, release_asked_for, release_of_device_file
-from .wanted_build import WantedBuild
+from .releases import OPTION, WantedBuild, release_asked_for, release_of_device_file
 
 
 def resolve(wanted: str | None, settings: Torch, today: date | None = None, python: str | None = None) -> TorchRequest:

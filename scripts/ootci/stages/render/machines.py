@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 
+from ootci.history.parity import Parity
 from ootci.history.tables import TestTable
 from ootci.model.compat import Forecast
 from ootci.model.device import Device, RegisteredDevice
-from ootci.model.parity import Parity
 from ootci.model.verdict import DeviceVerdict, Verdicts
 
 from .badge import badge, parity_badge, predicted_badge

@@ -16,8 +16,7 @@ from ootci.adapters.terminal import Progress
 from ootci.model.event import TestEnd, append_event
 from ootci.model.outcome import OutcomeName
 
-from .suite_end import SuiteEnd
-from .suite_run import SuiteRun
+from .suite_run import SuiteEnd, SuiteRun
 from .supervisor import Supervisor, supervise
 
 MAX_AGAIN = 20

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from repositories import git
 
-from ootci.adapters.git import clone_command, commit_of, source_digest, source_files
-from ootci.adapters.mirror import mirror
+from ootci.adapters.git import clone_command, commit_of, mirror, source_digest, source_files
 
 
 @pytest.fixture(autouse=True)

@@ -12,12 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from ootci.adapters import crcr, download, git, github_rest, process, remote_git, web_links
+from ootci.adapters import crcr, download, git, github_rest, process, remote_git
 from ootci.adapters.crcr import Relay
-from ootci.adapters.download import DownloadProblem
+from ootci.adapters.download import DownloadProblem, LinkUnclear, leads_somewhere
 from ootci.adapters.github_rest import GithubRest
 from ootci.adapters.remote_git import RemoteGit
-from ootci.adapters.web_links import LinkUnclear, leads_somewhere
 from ootci.errors import GithubUnreachable, HistoryUnreachable, PyTorchUnreachable, RelayUnreachable
 
 TRICKLE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n"
@@ -54,8 +53,9 @@ def server(request: pytest.FixtureRequest) -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Every limit is a part of a second; nothing takes longer than some of them."""
-    for module in (crcr, download, github_rest, web_links):
+    for module in (crcr, download, github_rest):
         monkeypatch.setattr(module, "TIMEOUT_SECONDS", (0.3, 0.3))
+    monkeypatch.setattr(download, "LINK_TIMEOUT_SECONDS", (0.3, 0.3))
     monkeypatch.setattr(download, "PAUSES", (0.0, 0.0))
     monkeypatch.setattr(github_rest, "ANSWER_SECONDS", 0.3)
     for module in (git, remote_git):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ootci.history.nightly_build import build_of_nightly
+from ootci.history.nights import build_of_nightly
 from ootci.model.torch_build import Channel, TorchBuild, TorchRequest
 
 ONE, TWO = "1" * 40, "2" * 40

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from unit.samples import night
 
 from ootci.history.nights import Seen, spell_between, spell_of
+from ootci.model.cluster import Mark
 from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
-from ootci.model.spell import Mark
 
 A, B = "a1" * 20, "b2" * 20
 

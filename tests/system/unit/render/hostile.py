@@ -14,13 +14,11 @@ from ootci.history.store import History
 from ootci.history.stored import stored
 from ootci.model.build import PluginBuild, StageName, StageResult, StageStatus
 from ootci.model.capability import Capability
-from ootci.model.cluster import Cause, Cluster
+from ootci.model.cluster import Cause, Cluster, Signature, Spell
 from ootci.model.device import KnownFailure, Unsupported
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan, Trigger
 from ootci.model.run import Environment, Links, OperatorCount, ReportState, Run, SuiteReport
-from ootci.model.signature import Signature
-from ootci.model.spell import Spell
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import Change, ChangeName
 

@@ -39,6 +39,9 @@ class GithubIssues:
         repository: ``owner/name``.
         author: our login.
 
+    Raises:
+        GithubUnreachable, GithubRefused: from every method, see the client.
+
     """
 
     def __init__(self, rest: GithubRest, repository: str, label: str, author: str = ACTIONS_BOT) -> None:
@@ -48,12 +51,7 @@ class GithubIssues:
         self._author = author
 
     def own(self) -> tuple[Issue, ...]:
-        """Our issues, closed ones too, oldest first.
-
-        Raises:
-            GithubUnreachable, GithubRefused: see the client.
-
-        """
+        """Our issues, closed ones too, oldest first."""
         wanted = {"labels": self._label, "state": "all", "sort": "created", "direction": "asc"}
         found = [_issue(item, self._path) for item in self._rest.pages(self._path, wanted) if not _is_pull(item)]
         return tuple(sorted((issue for issue in found if issue.author == self._author), key=lambda one: one.number))
@@ -62,8 +60,8 @@ class GithubIssues:
         """Make an issue with the label and further ones.
 
         Raises:
-            GithubUnreachable, GithubRefused: see the client; also where the token is not that of the author whose
-                issues are looked for: it would be made again on every night.
+            GithubRefused: also where the token is not that of the author whose issues are looked for: it would be made
+                again on every night.
 
         """
         made = _issue(
@@ -80,21 +78,11 @@ class GithubIssues:
         return made
 
     def change(self, number: int, **fields: str) -> None:
-        """Change an issue's ``title``, ``body``, or ``state`` with its ``state_reason``.
-
-        Raises:
-            GithubUnreachable, GithubRefused: see the client.
-
-        """
+        """Change an issue's ``title``, ``body``, or ``state`` with its ``state_reason``."""
         self._rest.change("PATCH", f"{self._path}/{number}", fields)
 
     def comment(self, number: int, body: str) -> None:
-        """Comment on an issue.
-
-        Raises:
-            GithubUnreachable, GithubRefused: see the client.
-
-        """
+        """Comment on an issue."""
         self._rest.change("POST", f"{self._path}/{number}/comments", {"body": body})
 
 

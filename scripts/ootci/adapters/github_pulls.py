@@ -31,6 +31,9 @@ class GithubPulls:
         repository: ``owner/name``.
         author: our login.
 
+    Raises:
+        GithubUnreachable, GithubRefused: from every method, see the client.
+
     """
 
     def __init__(self, rest: GithubRest, repository: str, author: str = ACTIONS_BOT) -> None:
@@ -45,9 +48,6 @@ class GithubPulls:
             repository: where the branch is, ``owner/name``; often a fork.
             commit: the full commit.
 
-        Raises:
-            GithubUnreachable, GithubRefused: see the client.
-
         """
         wanted = {"state": "open", "head": f"{repository.partition('/')[0]}:{branch}"}
         found = []
@@ -58,24 +58,14 @@ class GithubPulls:
         return tuple(found)
 
     def files(self, number: int) -> Iterator[str]:
-        """The paths that a pull request changes, those of before too where it renames.
-
-        Raises:
-            GithubUnreachable, GithubRefused: see the client.
-
-        """
+        """The paths that a pull request changes, those of before too where it renames."""
         for item in self._rest.pages(f"{self._path}/pulls/{number}/files", {}):
             for key in ("filename", "previous_filename"):
                 if (name := _within(item, key)) is not None:
                     yield str(name)
 
     def answer(self, number: int, marker: str, body: str) -> str:
-        """Make our one comment with a marker say something, and say what was done to it.
-
-        Raises:
-            GithubUnreachable, GithubRefused: see the client.
-
-        """
+        """Make our one comment with a marker say something, and say what was done to it."""
         comments = f"{self._path}/issues/{number}/comments"
         for item in self._rest.pages(comments, {}):
             text = str(_within(item, "body") or "").replace("\r\n", "\n")

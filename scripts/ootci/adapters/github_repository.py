@@ -19,11 +19,8 @@ class GithubRepository:
     """A repository.
 
     Attributes:
-        fork: whether it is a fork of another one.
-        default_branch: the name of its default branch.
         private: whether only its members see it.
         archived: whether it is read-only.
-        has_issues: whether issues can be written.
         admin: whether the token's user is one of its administrators.
         organization: whether an organization owns it.
 
@@ -42,7 +39,6 @@ def repository(rest: GithubRest, name: str) -> GithubRepository:
     """Ask for a repository.
 
     Args:
-        rest: the client.
         name: ``owner/name``.
 
     Raises:
@@ -89,9 +85,7 @@ class GithubSettings:
     """Reads one repository's settings.
 
     Args:
-        rest: the client.
         name: ``owner/name``.
-        repository: what GitHub says of it.
 
     """
 

@@ -45,9 +45,7 @@ class GithubRest:
 
     Args:
         token: authenticates it; None reads public data only.
-        api: the address of the API.
         patience: seconds that it waits for rate limits, all together.
-        wait: sleeps that many seconds.
         now: seconds since 1970.
 
     """

@@ -180,7 +180,6 @@ class Installed:
     """The packages installed in a Python.
 
     Attributes:
-        python_version: the Python's own version.
         versions: version of each distribution that was asked for, None of one that is absent.
         torch_git_version: ``torch.version.git_version``, read as text; None where there is none.
 

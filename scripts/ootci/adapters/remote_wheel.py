@@ -80,7 +80,6 @@ def remote_metadata(url: str, *, offered: bool) -> bytes | None:
     """The metadata of the torch wheel at an address; None where the server hands out whole files only.
 
     Args:
-        url: the wheel's address.
         offered: whether the index offers the metadata as a file of its own.
 
     Raises:

@@ -25,7 +25,6 @@ def failing_of(nights: Sequence[DeviceNight], excuses: Excuses) -> tuple[Failing
 
     Args:
         nights: every night that concerned the device, oldest first.
-        excuses: what excuses tests that fail on the newest night.
 
     """
     run = nights[-1].run if nights else None

@@ -69,13 +69,7 @@ class Began:
 
 @dataclass(frozen=True)
 class Blamed:
-    """A cause, and why.
-
-    Attributes:
-        reason: one sentence.
-        began: the devices that show it.
-
-    """
+    """A cause, and why."""
 
     cause: Cause
     reason: str

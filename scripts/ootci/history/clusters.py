@@ -24,7 +24,6 @@ class Failing:
     Attributes:
         test_id: the test; the stage's name where a stage broke.
         signature: the failure's name; None where nothing was said about it.
-        spell: since when it fails.
         settled: its cause, where the device's own report tells it: infrastructure, a core defect, known, flaky.
 
     """
@@ -64,7 +63,6 @@ def clusters_of(plan_id: str, sources: Sequence[Source], failing: Iterable[Faili
 
     Args:
         sources: every device that the nightly expected.
-        failing: what fails, in any order.
 
     """
     by_device = {source.device: source for source in sources}

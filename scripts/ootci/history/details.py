@@ -88,9 +88,6 @@ def whole(
     """The run as it was reported, as far as its details are still kept; without measures in the order of its file.
 
     Args:
-        run: the run without details.
-        texts: what it says.
-        measures: what was measured.
         passed_of: the suites of which tests that passed are wanted, too, which most did; all suites when absent. They
             are counted all the same.
 

@@ -38,7 +38,6 @@ class Turns:
     """How often a test failed and then passed, over some nights.
 
     Attributes:
-        turns: how often it failed and then passed.
         again: nights on which it failed and passed when it was run again.
         failed: nights on which it failed at first.
         sample: nights on which it passed or failed.
@@ -68,10 +67,6 @@ def tells(ranges: Iterable[BadRange], plan: Plan, run: StoredRun) -> bool:
     """Whether a night says something about which tests are flaky.
 
     A night on which another torch stood in for the one wanted says nothing, nor does one within the ``bad_ranges``.
-
-    Args:
-        ranges: the device's ``bad_ranges``.
-
     """
     return run.head.channel is not None and bad_range(ranges, plan.created_at) is None
 

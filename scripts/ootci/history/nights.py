@@ -25,13 +25,7 @@ _DIRTY = "-dirty"
 
 @dataclass(frozen=True)
 class DeviceNight:
-    """A night that concerned a device.
-
-    Attributes:
-        plan: what was expected.
-        run: what was reported; None when nothing was.
-
-    """
+    """A night that concerned a device, and what was reported, if anything was."""
 
     plan: Plan
     run: StoredRun | None

@@ -55,7 +55,6 @@ def normalise(line: str, device: str) -> str:
 
     Args:
         line: hostile text; what stands behind its first characters is not looked at.
-        device: name of the device that the line is from.
 
     """
     line = _INVISIBLE.sub("", _ANSI.sub("", line[:MAX_LINE]))

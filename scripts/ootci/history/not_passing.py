@@ -81,7 +81,6 @@ def not_passing(
         plans: every nightly, oldest first.
         runs: every attempt of the device; one that was replaced by a later one is seen, too.
         counting: by nightly, the attempt that counts; it is asked for the newest only.
-        tests: every test of the history.
 
     """
     last, size, newest = _last(plans, runs), len(tests), plans[-NIGHTS:]

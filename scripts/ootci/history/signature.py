@@ -53,7 +53,6 @@ def signature_of(
 
     Args:
         device: name of the device, which the signature does not keep.
-        outcome: what came of the test.
         message: first line of the failure.
         text: its traceback, or the stacks of its process; head and tail suffice.
 

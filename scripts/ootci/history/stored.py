@@ -22,8 +22,6 @@ class Failure:
     """A test that failed at first.
 
     Attributes:
-        row: its row in the table of tests.
-        outcome: what came of it.
         is_flaky: whether it then, with nothing changed, passed.
         signature: what it failed of; None where it said nothing.
 

@@ -206,7 +206,6 @@ class Tail:
     """The whole lines of a log that others append to.
 
     Args:
-        path: the log.
         position: bytes at its beginning that are passed over.
 
     """

@@ -38,13 +38,9 @@ class OtherCase:
     """What went wrong besides tests, as a test case.
 
     Attributes:
-        name: what it is about.
         classname: the class that readers show.
-        duration: seconds.
         outcome: what readers take it for; not that it passed.
-        message: one line.
         kind: the result's type.
-        text: all that is known.
 
     """
 

@@ -19,10 +19,7 @@ class Need:
     """One thing that PyTorch leaves to a device.
 
     Attributes:
-        name: what it is called.
         capability: the capability whose page of the documentation has more.
-        needed_for: a sentence: what PyTorch needs it for.
-        implement: a sentence: where to implement it.
 
     """
 

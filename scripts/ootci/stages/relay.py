@@ -1,4 +1,7 @@
-"""relay: the reports of one device's run to PyTorch's cross-repository CI relay."""
+"""relay: the reports of one device's run to PyTorch's cross-repository CI relay.
+
+Making one raises pydantic.ValidationError where the origin is not as the relay wants it.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +27,6 @@ class Origin:
     """The workflow run that a report comes from.
 
     Attributes:
-        name: name of the workflow.
-        url: its page.
-        run_id: its number.
-        attempt: which attempt it is.
         check_run_id: identity of the check; made of number and attempt where None, so that the jobs that begin and
             complete a report name the same one.
         artifact_url: where reports and logs are.
@@ -43,36 +42,21 @@ class Origin:
 
 
 def in_progress(delivery: Delivery, device: str, origin: Origin, now: datetime) -> RelayReport:
-    """A device's run has begun.
-
-    Raises:
-        pydantic.ValidationError: the origin is not as the relay wants it.
-
-    """
+    """A device's run has begun."""
     return _report(delivery, _workflow(device, origin, Status.IN_PROGRESS, started_at=now))
 
 
 def completed(
     delivery: Delivery, device: str, origin: Origin, now: datetime, run: Run | None, conclusion: Conclusion
 ) -> RelayReport:
-    """A device's run is over, and what it means is known.
-
-    Raises:
-        pydantic.ValidationError: the origin is not as the relay wants it.
-
-    """
+    """A device's run is over, and what it means is known."""
     return _report(delivery, _ended(device, origin, now, run, conclusion))
 
 
 def nightly(
     commit: str, device: str, origin: Origin, now: datetime, run: Run | None, conclusion: Conclusion
 ) -> RelayReport:
-    """A device's nightly, which no delivery asked for.
-
-    Raises:
-        pydantic.ValidationError: the origin is not as the relay wants it.
-
-    """
+    """A device's nightly, which no delivery asked for."""
     return RelayReport(
         event_type="nightly",
         delivery_id=commit,

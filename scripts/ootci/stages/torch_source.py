@@ -85,7 +85,6 @@ def build_torch(
     The host's environment variables reach the build, such as ``USE_CUDA`` and ``MAX_JOBS``; secrets do not.
 
     Args:
-        wanted: what is to be built.
         seconds: the time for each command: fetching, and building.
 
     Raises:

@@ -37,7 +37,6 @@ class DeviceFile:
     """A device file that was read, before it is held against its name and its folder.
 
     Attributes:
-        device: what it says.
         line_of: the line of a value, by its path of keys and indices.
 
     """

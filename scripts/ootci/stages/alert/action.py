@@ -33,11 +33,9 @@ class Action:
     """One thing to be done.
 
     Attributes:
-        act: what.
         key: of the alert that it is for.
         title: the issue's title from then on.
         body: its text from then on.
-        why: why, in words.
         number: the issue; None where it has to be made.
         comment: what is said besides; None where nothing is.
         labels: of a new issue, besides the one that all have.
@@ -68,7 +66,6 @@ class Decision:
     """What has to be done.
 
     Attributes:
-        actions: what, in order.
         left: keys of alerts that would need a new issue and have to wait for the next run.
         notes: what is not done though one might expect it, in words.
 
@@ -83,7 +80,6 @@ def apply(actions: tuple[Action, ...], issues: GithubIssues, say: Callable[[str]
     """Do it; what GitHub refuses for one issue keeps no other from being dealt with.
 
     Args:
-        actions: what.
         say: told about each thing that was done, or refused.
 
     Returns:

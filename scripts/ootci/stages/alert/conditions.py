@@ -127,7 +127,6 @@ class _Event:
     """Failures of one cause.
 
     Attributes:
-        cluster: the failures.
         issue: what their issue remembers; None where they have none.
 
     """

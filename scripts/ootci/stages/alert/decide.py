@@ -54,14 +54,7 @@ REMINDER_DAYS = 7
 
 @dataclass(frozen=True)
 class Rules:
-    """What can be chosen.
-
-    Attributes:
-        good_nights: good nights in a row after which an issue is closed.
-        new_issues: issues that one run makes.
-        reminder_days: days after which an issue that was closed by hand is opened again.
-
-    """
+    """What can be chosen, see the constants of these names."""
 
     good_nights: int = GOOD_NIGHTS
     new_issues: int = NEW_ISSUES
@@ -87,8 +80,6 @@ def decide(alerts: Sequence[Alert], issues: Sequence[Issue], writer: Writer, rul
     Args:
         alerts: every condition, see ``conditions``.
         issues: our own issues, closed ones too.
-        writer: writes the texts.
-        rules: what can be chosen.
 
     """
     rules = rules or Rules()

@@ -71,12 +71,7 @@ class NewEnvironment(DeviceEnvironment):
 
 @dataclass
 class GivenEnvironment(DeviceEnvironment):
-    """An environment that the user set up, with torch and the plugin in it. Nothing is installed or changed in it.
-
-    Attributes:
-        installed: the packages in it.
-
-    """
+    """An environment that the user set up, with torch and the plugin in it. Nothing is installed or changed in it."""
 
     python: Path
     installed: Installed

@@ -40,8 +40,6 @@ def fetch(
 
     Args:
         suites: the suites folder, which has a requirements file.
-        builds: whether the plugin is built on this machine.
-        tests: whether the device is tested on this machine.
 
     Returns:
         Whether the environment of an earlier run was used again.

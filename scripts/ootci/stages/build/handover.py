@@ -25,13 +25,7 @@ LOGS = ("fetch.log", "build.log")
 
 @dataclass(frozen=True)
 class Received:
-    """A hand-over whose checksums are correct.
-
-    Attributes:
-        handover: the content of handover.json.
-        folder: its folder.
-
-    """
+    """A hand-over whose checksums are correct."""
 
     handover: Handover
     folder: Path

@@ -19,7 +19,6 @@ def unreadable(plan: Plan, planned: PlannedRun, attempt: int, why: str) -> Run:
     """The run of a device whose report was refused.
 
     Args:
-        planned: the run that it expects.
         why: what is wrong with the report; it may quote it.
 
     """
@@ -30,7 +29,6 @@ def offline(plan: Plan, planned: PlannedRun, attempt: int, since: datetime) -> R
     """The run of a device whose job no runner took.
 
     Args:
-        planned: the run that it expects.
         since: since when the job could have begun.
 
     """

@@ -159,7 +159,6 @@ def environment(
 
     Args:
         checked: what the check command said.
-        variables: environment variables of the job.
         here: whether the run took place on this machine; shares may come from several others.
 
     """

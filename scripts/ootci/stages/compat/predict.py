@@ -29,8 +29,6 @@ def predict(plugin: PluginWheel, torch: TorchWheel, known: Sequence[TorchWheel],
     """The prediction for a plugin and a torch.
 
     Args:
-        plugin: what the plugin needs.
-        torch: the torch under test.
         known: the torches among which the one is that the plugin was made for.
         fixed: whether that is the first of them, whatever the plugin says; then only changes of PyTorch count.
 

@@ -35,9 +35,6 @@ _PIECE = 1 << 20
 class Wheel:
     """A wheel of unknown origin (PyPA specification, "Binary distribution format").
 
-    Args:
-        path: the file.
-
     Raises:
         WheelRefused: it is no wheel, or one that no build tool would make: links, paths that lead out of it, names that
             occur twice, encryption, or more than the limits of this module.

@@ -25,7 +25,6 @@ class Known:
     """What is known of a device on one channel, from the nights before.
 
     Attributes:
-        device: name of the device.
         bad_ranges: nights that tell nothing about which of its tests are flaky.
         before: what the next night is compared with; None where nothing was reported before.
         baseline: the tests that the next night is expected to run.
@@ -60,7 +59,6 @@ class Course:
     """A device's nights, judged as far as they are known.
 
     Attributes:
-        device: name of the device.
         bad_ranges: nights that tell nothing about which of its tests are flaky.
         nights: the nights that concerned it, oldest first.
         reported: what was expected and what was reported on each of them.
@@ -95,7 +93,6 @@ class Course:
         Args:
             plans: every nightly, oldest first.
             runs: every attempt of the device.
-            witnesses: the other devices.
 
         """
         attempts = attempts_by_nightly(runs)

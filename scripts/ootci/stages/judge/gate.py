@@ -39,8 +39,6 @@ def decide(
     """Whether one may merge, as the newest nightly says.
 
     Args:
-        registry: every registered device.
-        devices: their verdicts.
         clusters: what fails, by what it says.
         planned_at: when the newest nightly was planned; None when there has been none.
         doubt: why the newest nightly cannot be trusted to be about tonight, where it cannot.

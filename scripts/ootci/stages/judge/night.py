@@ -67,11 +67,8 @@ class Judged:
     """One device's verdict on one night.
 
     Attributes:
-        verdict: the verdict.
         reason: one sentence that a maintainer understands.
         broke_at: the stage where it broke, if one did.
-        losses: the tests that were expected and did not run.
-        excuses: what excuses failing tests.
         failed: ids of the tests that failed without an excuse or were lost; where there are none, the stage that broke.
 
     """
@@ -97,12 +94,8 @@ def judge_night(
     """The verdict on one night, in the order of precedence.
 
     Args:
-        device: name of the device.
-        plan: the night's plan.
         run: what was reported; None when nothing was.
         before: what it is compared with.
-        losses: the tests that were expected and did not run.
-        excuses: what excuses failing tests.
         ever: whether the device reported before.
 
     """

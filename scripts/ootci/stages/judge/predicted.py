@@ -57,7 +57,6 @@ def predicted(plans: Sequence[Plan], history: History, verdicts: Sequence[Device
 
     Args:
         plans: every nightly, oldest first.
-        history: has the predictions.
         verdicts: what was measured, of every registered device.
 
     """

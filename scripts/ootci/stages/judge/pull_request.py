@@ -43,10 +43,7 @@ def judge_pull_request(
     """Hold the runs of a pull request against each device's newest nightly.
 
     Args:
-        registry: every registered device.
-        plan: the pull request's plan.
         runs: what was reported, by device.
-        history: past nightlies.
         overrides: why a device shall not block, by name.
         any_tier: ask every device of the plan, whatever its tier is.
 

@@ -42,7 +42,6 @@ def judge(
 
     Args:
         registry: every registered device, in registry order.
-        history: past nightlies and runs.
         now: the aware time that staleness is judged against.
         courses: by device, the nights that are judged already; the others are added. None: judge all, and keep none.
 

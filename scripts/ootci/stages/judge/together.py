@@ -24,8 +24,6 @@ def together(
     """The clusters of the newest nightly.
 
     Args:
-        registry: every registered device.
-        newest: the newest nightly.
         failing: what fails on each device's newest night.
 
     """

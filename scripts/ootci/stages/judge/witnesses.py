@@ -22,8 +22,6 @@ class Witnesses:
     asked, and at least one of them must have lost the test, too.
 
     Args:
-        registry: every registered device.
-        history: past nightlies and runs.
         plans: every nightly, oldest first.
 
     """

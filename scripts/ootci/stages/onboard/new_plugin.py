@@ -48,8 +48,6 @@ def cpp_plugin(reference: Path, name: str, step: int) -> dict[Path, str]:
 
     Args:
         reference: the folder of the reference plugin.
-        name: the device.
-        step: the last step.
 
     """
     about = (
@@ -69,7 +67,6 @@ def python_plugin(reference: Path, name: str) -> dict[Path, str]:
 
     Args:
         reference: the folder of the plugin ``python_only``.
-        name: the device.
 
     """
     found = [path for path in sorted(reference.rglob("*")) if path.suffix in (".py", ".toml")]
@@ -83,9 +80,7 @@ def write_plugin(texts: Mapping[Path, str], workflow: Path, name: str, folder: P
     """Write the files of a plugin that the folder lacks; those that exist are left as they are.
 
     Args:
-        texts: the plugin's files.
         workflow: the workflow that tests a plugin in its own repository.
-        name: the device.
         folder: the plugin's folder, which may exist.
 
     Returns:

@@ -81,12 +81,7 @@ class Supervisor:
         self.deadline = time.monotonic() + run.suite_seconds
 
     def steps(self) -> Steps[SuiteEnd]:
-        """Run the suite to its end, a step after a moment's wait. A test without an outcome is reported as ``not_run``.
-
-        Raises:
-            ToolMissing: the device's Python cannot be started.
-
-        """
+        """Run the suite to its end, a step after each wait. Tests without an outcome are reported as ``not_run``."""
         try:
             return (yield from self._supervise())
         finally:

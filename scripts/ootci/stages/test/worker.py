@@ -139,12 +139,7 @@ class Pool:
         self._spares: list[Worker] = []
 
     def next(self, tests: Sequence[str] | None) -> Worker:
-        """The process that runs these tests, or all when None: a spare where there is one, else a new one.
-
-        Raises:
-            ToolMissing: the device's Python cannot be started.
-
-        """
+        """The process that runs these tests, or all when None: a spare where there is one, else a new one."""
         self._replaced += 1
         while self._spares and tests is not None:
             spare = self._spares.pop(0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from ootci.adapters.github_rest import GithubRest
+from ootci.adapters.github_rest import GithubRest, odd
 from ootci.errors import GithubRefused
 
 ACTIONS_BOT = "github-actions[bot]"
@@ -106,6 +106,4 @@ def _issue(item: object, place: str) -> Issue:
             author=str(user["login"]) if user else "",
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise GithubRefused(
-            "GitHub's answer is not as it should be: it is no issue", where=place, fix="see what answers there"
-        ) from error
+        raise odd(place, "it is no issue") from error

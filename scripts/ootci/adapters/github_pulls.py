@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from ootci.adapters.github_issues import ACTIONS_BOT
-from ootci.adapters.github_rest import GithubRest
-from ootci.errors import GithubRefused
+from ootci.adapters.github_rest import GithubRest, odd
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,5 @@ def _within(item: object, *keys: str) -> object:
 def _number(item: object, key: str = "number") -> int:
     found = _within(item, key)
     if not isinstance(found, int):
-        raise GithubRefused(
-            f"GitHub's answer is not as it should be: it has no {key}", where="pull requests", fix="see what answers"
-        )
+        raise odd("pull requests", f"it has no {key}")
     return found

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from ootci.adapters.github_rest import GithubRest
+from ootci.adapters.github_rest import GithubRest, odd
 from ootci.errors import GithubRefused
 
 
@@ -54,11 +54,7 @@ def repository(rest: GithubRest, name: str) -> GithubRepository:
             fix="name it as it is called now (--repository), with a token that may read it (GITHUB_TOKEN)",
         )
     if not isinstance(found, dict) or not isinstance(found.get("fork"), bool) or not found.get("default_branch"):
-        raise GithubRefused(
-            "GitHub's answer is not as it should be: it is no repository",
-            where=f"GET {place}",
-            fix="see what answers there",
-        )
+        raise odd(f"GET {place}", "it is no repository")
     owner, permissions = found.get("owner"), found.get("permissions")
     return GithubRepository(
         found["fork"],

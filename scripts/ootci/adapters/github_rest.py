@@ -88,15 +88,15 @@ class GithubRest:
                 return
             entries = answer.get(within) if within and isinstance(answer, dict) else answer
             if not isinstance(entries, list):
-                raise _odd(f"GET {path}", "it is no list")
+                raise odd(f"GET {path}", "it is no list")
             yield from entries
             if not url:
                 return
             if not url.startswith(f"{self._api}/"):
                 # The token would go with the request.
-                raise _odd(f"GET {path}", "the next page is on another server")
+                raise odd(f"GET {path}", "the next page is on another server")
             query = {}
-        raise _odd(f"GET {path}", f"there are more than {MAX_PAGES} pages")
+        raise odd(f"GET {path}", f"there are more than {MAX_PAGES} pages")
 
     def find(self, path: str, parameters: Mapping[str, str] | None = None) -> object:
         """One thing; None where there is no such thing.
@@ -116,7 +116,7 @@ class GithubRest:
         """
         address = self._ask("GET", self._api + path, {}, None, redirected=True)[1]
         if not address.startswith(("https://", f"{self._api}/")):
-            raise _odd(f"GET {path}", "it leads nowhere")
+            raise odd(f"GET {path}", "it leads nowhere")
         return address
 
     def change(self, method: str, path: str, body: Mapping[str, object]) -> object:
@@ -193,7 +193,7 @@ class GithubRest:
                 if time.monotonic() >= until:
                     raise requests.exceptions.ReadTimeout(f"the answer took more than {ANSWER_SECONDS:.0f} s")
                 if len(text) > MAX_ANSWER_BYTES:
-                    raise _odd(f"{method} {urlsplit(url).path}", f"it has more than {MAX_ANSWER_BYTES >> 20} MiB")
+                    raise odd(f"{method} {urlsplit(url).path}", f"it has more than {MAX_ANSWER_BYTES >> 20} MiB")
             following = response.links.get("next", {}).get("url", "")
             return response.status_code, response.headers, text, following
 
@@ -220,7 +220,7 @@ def _parsed(text: bytes, place: str) -> object:
     try:
         return json.loads(text) if text else None
     except (ValueError, RecursionError) as error:
-        raise _odd(place, "it is not JSON") from error
+        raise odd(place, "it is not JSON") from error
 
 
 def _refused(status: int, text: bytes, place: str) -> GithubRefused:
@@ -236,7 +236,8 @@ def _refused(status: int, text: bytes, place: str) -> GithubRefused:
     return GithubRefused(f"GitHub answered {status}{why}", where=place, fix=fix)
 
 
-def _odd(place: str, what: str) -> GithubRefused:
+def odd(place: str, what: str) -> GithubRefused:
+    """The error for an answer that GitHub should not give."""
     return GithubRefused(f"GitHub's answer is not as it should be: {what}", where=place, fix="see what answers there")
 
 

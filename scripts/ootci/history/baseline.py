@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from ootci.model.outcome import NOT_EXECUTED, OutcomeName
+from ootci.model.outcome import NOT_EXECUTED
 from ootci.model.plan import Plan
 from ootci.model.run import ReportState, SuiteReport
 
-from .states import by_outcome, present_rows
+from .states import EXECUTED, bytes_of, number_of, present_rows
 from .stored import StoredRun
-
-_EXECUTED = by_outcome({name: 255 for name in OutcomeName if name not in NOT_EXECUTED}, otherwise=0)
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,7 @@ class Baseline:
 
     def lost(self, run: StoredRun) -> tuple[int, ...]:
         """The rows of the expected tests that did not run, of the suites that were reported completely."""
-        missing = self.rows & _of_suites(run, complete_suites(run)) & ~_executed(run)
+        missing = self.rows & _of_suites(run, run.head.complete_suites) & ~_executed(run)
         return tuple(row for row in _rows(missing) if not _has_another_row(run, row)) if missing else ()
 
     def size(self, run: StoredRun, suite: str) -> int:
@@ -44,7 +42,7 @@ class Baseline:
             accepted: rows of the lost tests whose loss is accepted.
 
         """
-        complete, ran = _of_suites(run, complete_suites(run)), _executed(run)
+        complete, ran = _of_suites(run, run.head.complete_suites), _executed(run)
         kept = self.rows & _of_suites(run, frozenset(report.suite for report in run.head.suites))
         missing = kept & complete & ~ran
         for row in _rows(missing) if missing else ():
@@ -54,11 +52,6 @@ class Baseline:
         return Baseline(kept | (ran & complete))
 
 
-def complete_suites(run: StoredRun) -> frozenset[str]:
-    """The suites that a run reported completely."""
-    return frozenset(report.suite for report in run.head.suites if report.state is ReportState.COMPLETE)
-
-
 def was_executed(run: StoredRun, test_id: str) -> bool:
     """Whether a test of a run was executed."""
     outcome, _ = run.result(test_id)
@@ -66,15 +59,15 @@ def was_executed(run: StoredRun, test_id: str) -> bool:
 
 
 def _executed(run: StoredRun) -> int:
-    return int.from_bytes(run.states.translate(_EXECUTED), "little")
+    return number_of(run.states.translate(EXECUTED))
 
 
 def _of_suites(run: StoredRun, suites: frozenset[str]) -> int:
-    return int.from_bytes(run.tests.mask(suites), "little")
+    return number_of(run.tests.mask(suites))
 
 
 def _rows(number: int) -> list[int]:
-    return present_rows(number.to_bytes((number.bit_length() + 7) // 8, "little"))
+    return present_rows(bytes_of(number))
 
 
 def _has_another_row(run: StoredRun, row: int) -> bool:
@@ -117,7 +110,7 @@ def base_of(before: StoredRun | None, run: StoredRun) -> StoredRun | None:
         run: what was reported this night, as it was planned.
 
     """
-    complete = {report.suite for report in run.head.suites if report.state is ReportState.COMPLETE}
+    complete = run.head.complete_suites
     if before is None or not complete:
         return run if complete else before
     older = [report for report in before.head.suites if report.suite not in complete]

@@ -63,7 +63,7 @@ def _came_to(stage: StageResult | None) -> OutcomeName | None:
     """What a stage came to, as if it were a test; failing tests are no failure of the stage."""
     if stage is None or stage.status is StageStatus.NOT_RUN:
         return None
-    return OutcomeName.PASSED if stage.status is StageStatus.PASSED or stage.only_tests else OutcomeName.FAILED
+    return OutcomeName.PASSED if stage.came_through else OutcomeName.FAILED
 
 
 def _tests(nights: Sequence[DeviceNight], run: StoredRun, excuses: Excuses) -> Iterator[Failing]:

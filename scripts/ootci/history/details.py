@@ -15,7 +15,7 @@ from ootci.model.outcome import Attempt, Outcome, OutcomeName
 from ootci.model.record import Record, compact_record
 from ootci.model.run import OperatorCount, Run
 
-from .record_file import RESTORE
+from .layout import RESTORE
 from .run_file import in_order
 from .states import masked, outcome_of, present_rows, way_of
 from .stored import StoredRun

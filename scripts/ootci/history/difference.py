@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Iterator
 
-from ootci.model.build import StageResult, StageStatus
 from ootci.model.difference import CHANGE_OF, FLAKY, Difference, RunFacts, TestDifference
 from ootci.model.outcome import FAILURES, NOT_EXECUTED, Outcome, OutcomeName
 from ootci.model.run import ReportState, Run
@@ -71,28 +70,20 @@ def _worse(before: Run, after: Run, tests: list[TestDifference]) -> Iterator[str
     new = sum(item.change in NEW_FAILURES and item.required and not item.known for item in tests)
     if new:
         yield f"{new} {'test fails' if new == 1 else 'tests fail'} in B and did not fail in A"
-    reported = {report.suite for report in after.suites if report.state is ReportState.COMPLETE}
-    gone = sum(item.change is ChangeName.DISAPPEARED and item.required and item.suite in reported for item in tests)
+    complete = after.complete_suites
+    gone = sum(item.change is ChangeName.DISAPPEARED and item.required and item.suite in complete for item in tests)
     if gone:
         yield f"{gone} {'test of A is' if gone == 1 else 'tests of A are'} not in B"
-    stages = {stage.name: stage for stage in before.stages}
-    broken = [stage for stage in after.stages if _broke(stage) and _came_through(stages.get(stage.name))]
+    came_through = {stage.name for stage in before.stages if stage.came_through}
+    broken = [stage for stage in after.stages if stage.broke and stage.name in came_through]
     for stage in broken:
         yield f"the stage {stage.name} {stage.status.value} in B: {stage.reason or 'no reason was given'}"
-    whole = {report.suite for report in before.suites if report.required and report.state is ReportState.COMPLETE}
     for report in after.suites:
         not_started = report.state is ReportState.NOT_EXPECTED and broken
-        if report.suite in whole and report.state is not ReportState.COMPLETE and not not_started:
+        was_complete = report.suite in before.required_suites & before.complete_suites
+        if was_complete and report.suite not in complete and not not_started:
             detail = f": {report.detail}" if report.detail else ""
             yield f"the report of the suite {report.suite} is {report.state.value} in B and complete in A{detail}"
-
-
-def _broke(stage: StageResult) -> bool:
-    return stage.status not in (StageStatus.PASSED, StageStatus.NOT_RUN) and not stage.only_tests
-
-
-def _came_through(stage: StageResult | None) -> bool:
-    return stage is not None and (stage.status is StageStatus.PASSED or stage.only_tests)
 
 
 def changes_between(
@@ -130,11 +121,6 @@ def changes_between(
         for test_id, outcome in sorted({**earlier, **gone_tonight}.items())
     ]
     return (*changes, *gone)
-
-
-def new_failures(before: StoredRun | None, after: StoredRun, known: Container[str] = ()) -> int:
-    """How many tests are newly failing."""
-    return len(newly_failing(before, after, known))
 
 
 def newly_failing(before: StoredRun | None, after: StoredRun, known: Container[str] = ()) -> tuple[Failure, ...]:

@@ -15,7 +15,6 @@ from typing import NamedTuple
 from ootci.model.cluster import Mark, Spell
 from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
 from ootci.model.plan import Plan
-from ootci.model.run import ReportState
 from ootci.model.torch_build import Channel, TorchBuild, TorchRequest, commits_between, full_commit
 
 from .stored import StoredRun
@@ -184,7 +183,7 @@ def failing_before(newest_first: Iterable[StoredRun]) -> FailingBefore | None:
         if run.head.channel is None:
             continue
         wanted = {report.suite for report in run.head.suites} if wanted is None else wanted
-        complete = {report.suite for report in run.head.suites if report.state is ReportState.COMPLETE}
+        complete = run.head.complete_suites
         for suite in complete & single.keys() - looked_back:
             old.update(test for test in single[suite] if run.result(test)[0] in FAILURES)
             looked_back.add(suite)

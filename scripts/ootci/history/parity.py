@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ootci.model.device import UPSTREAM, BadRange
-from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, NOT_EXECUTED, OutcomeName
+from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.record import Record
 from ootci.model.torch_build import Channel
 
 from .flakiness import tells
-from .states import by_outcome, present_rows
+from .states import EXECUTED, by_outcome, bytes_of, number_of, present_rows
 from .stored import StoredRun
 from .tables import Test
 
@@ -60,7 +60,6 @@ _PASSED = by_outcome(dict.fromkeys(AS_THEY_SHOULD, 1), otherwise=0)
 _FAILED = by_outcome(dict.fromkeys(FAILURES, 1), otherwise=0)
 _ASKED = by_outcome({name: 1 for name in OutcomeName if name is not OutcomeName.SKIPPED}, otherwise=0)
 _PRESENT = by_outcome(dict.fromkeys(OutcomeName, 1), otherwise=0)
-_EXECUTED = by_outcome({name: 255 for name in OutcomeName if name not in NOT_EXECUTED}, otherwise=0)
 _NEXT = bytes(night << 1 & (1 << NIGHTS) - 1 for night in range(256))
 _ENOUGH = bytes(nights.bit_count() >= ENOUGH for nights in range(256))
 
@@ -82,7 +81,7 @@ class Ledger:
 
     def add(self, run: StoredRun) -> None:
         """Add the night that follows; one without a test of the suite tells nothing."""
-        passed, executed = _rows_in(run, _PASSED), _rows_in(run, _EXECUTED)
+        passed, executed = _rows_in(run, _PASSED), _rows_in(run, EXECUTED)
         if not executed:
             return
         # The last nights of a test are those on which it was executed.
@@ -161,7 +160,7 @@ def parity_nights(
 
 def classes_run(run: StoredRun) -> frozenset[str]:
     """The classes of PyTorch's tests, with their files, of which a run executed a test."""
-    return frozenset(filter(None, (class_of(run.tests[row]) for row in _places(_rows_in(run, _EXECUTED)))))
+    return frozenset(filter(None, (class_of(run.tests[row]) for row in _places(_rows_in(run, EXECUTED)))))
 
 
 def class_of(test: Test) -> str | None:
@@ -175,21 +174,13 @@ def rows_of(run: StoredRun) -> array[int]:
 
 
 def _rows_in(run: StoredRun, wanted: bytes) -> int:
-    return _number(run.states.translate(wanted)) & _number(run.tests.mask(frozenset((UPSTREAM,))))
-
-
-def _number(states: bytes) -> int:
-    return int.from_bytes(states, "little")
-
-
-def _bytes(number: int) -> bytes:
-    return number.to_bytes((number.bit_length() + 7) // 8, "little")
+    return number_of(run.states.translate(wanted)) & number_of(run.tests.mask(frozenset((UPSTREAM,))))
 
 
 def _each(number: int, table: bytes) -> int:
     """The number whose every byte is what the table makes of it."""
-    return _number(_bytes(number).translate(table))
+    return number_of(bytes_of(number).translate(table))
 
 
 def _places(number: int) -> array[int]:
-    return array("I", present_rows(_bytes(number)))
+    return array("I", present_rows(bytes_of(number)))

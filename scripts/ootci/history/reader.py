@@ -22,22 +22,22 @@ from .details import D, Measures, Texts, read_details, whole
 from .layout import (
     COMPAT,
     PLAN,
+    RESTORE,
     WITHDRAWN,
     RunKey,
     check_format,
     details_file,
     is_withdrawn,
     late_file,
+    load,
     needs_file,
     nights_of,
     run_file,
     runs_of,
-    tests_file,
 )
-from .record_file import RESTORE, load
 from .run_file import RunReader, lists_of
 from .stored import StoredRun
-from .tables import Places, TestTable, read_list
+from .tables import TestTable
 
 R = TypeVar("R", bound=Record)
 
@@ -70,9 +70,7 @@ class HistoryReader:
         check_format(folder)
         self.folder = folder
         self._plans: dict[str, Plan] = {}
-        self._table = TestTable()
-        self._lists: dict[str, Places] = {}
-        self._reader = RunReader(self._list, self._table)
+        self._reader = RunReader(folder)
 
     def plans(self) -> tuple[Plan, ...]:
         """Every nightly that was not withdrawn, oldest first."""
@@ -164,15 +162,6 @@ class HistoryReader:
         """The attempts of a device one by one, newest nightly first; otherwise as :meth:`attempts_by_nightly`."""
         return chain.from_iterable(self.attempts_by_nightly(device))
 
-    def runs(self, device: str) -> tuple[Run, ...]:
-        """Every attempt of a device, oldest first, with the details that are still kept.
-
-        Raises:
-            HistoryCorrupt: a record cannot be read back.
-
-        """
-        return tuple(self.whole(run) for run in self.stored_runs(device))
-
     def newest_runs(self, device: str) -> Iterator[Run]:
         """The attempts of a device, newest nightly first, read one by one, with the details that are still kept."""
         return (self.whole(run) for run in self.newest_stored(device))
@@ -201,14 +190,8 @@ class HistoryReader:
         places = {plan.id: number for number, plan in enumerate(plans)}
         for key in sorted(files, key=lambda key: (places.get(key.plan_id, len(plans)), key)):
             for digest in lists_of(files[key]):
-                self._list(digest)
-        return self._table
-
-    def _list(self, digest: str) -> Places:
-        """The places of the tests of a list, which is read once."""
-        if digest not in self._lists:
-            self._lists[digest] = Places.of(self._table.rows_of(read_list(tests_file(self.folder, digest))))
-        return self._lists[digest]
+                self._reader.list(digest)
+        return self._reader.table
 
     def night(self, plan_id: str, run_id: str) -> Path:
         """The folder of a run's nightly, in which the run is found however late it arrives.

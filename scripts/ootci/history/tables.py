@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ootci.errors import HistoryCorrupt
 from ootci.model.outcome import Outcome
 
-from .record_file import RESTORE
+from .layout import RESTORE
 
 
 class Test(NamedTuple):

@@ -65,6 +65,16 @@ class StageResult(Record):
     only_tests: bool = False
     """True when it failed and failing tests are all that was wrong with it."""
 
+    @property
+    def came_through(self) -> bool:
+        """Whether it passed, or failing tests are all that was wrong with it."""
+        return self.status is StageStatus.PASSED or self.only_tests
+
+    @property
+    def broke(self) -> bool:
+        """Whether it ran and did not come through."""
+        return self.status is not StageStatus.NOT_RUN and not self.came_through
+
 
 class PluginBuild(Record):
     """The plugin that is installed in the device's environment, or that could not be built."""

@@ -22,7 +22,7 @@ from junitparser.xunit2 import FlakyError, InterimResult, RerunError, TestCase
 from ootci.model.device import OURS
 from ootci.model.excerpt import MAX_TEXT, allowed, excerpt, one_line, short_id
 from ootci.model.outcome import Attempt, Outcome, OutcomeName, each_once, way
-from ootci.model.plain_file import open_plain
+from ootci.model.record import open_plain
 from ootci.model.run import ReportState
 
 MAX_BYTES = 256 * 1024 * 1024

@@ -76,12 +76,18 @@ class TorchBuild(Record):
     """``torch.version.git_version``, the commit of PyTorch that it was built from."""
 
 
-def is_release(version: str) -> bool:
-    """Whether a version is that of a release; false for a version that cannot be parsed."""
+def version_of(text: str | None) -> Version | None:
+    """The version that a text says; None where it says none."""
     try:
-        return not Version(version).is_prerelease
+        return Version(text) if text is not None else None
     except InvalidVersion:
-        return False
+        return None
+
+
+def is_release(text: str) -> bool:
+    """Whether a version is that of a release; false for a version that cannot be parsed."""
+    version = version_of(text)
+    return version is not None and not version.is_prerelease
 
 
 def commits_between(before: TorchBuild | None, after: TorchBuild | None) -> str | None:

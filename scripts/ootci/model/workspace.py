@@ -7,6 +7,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from ootci.model.device import RegisteredDevice
+
 
 @dataclass(frozen=True)
 class Shard:
@@ -151,6 +153,14 @@ class Workspace:
     def sources(self, device: str) -> Path:
         """Checkout of the device's plugin, where it comes from git."""
         return self.path / "sources" / device
+
+    def plugin_sources(self, item: RegisteredDevice) -> Path:
+        """The folder of a plugin's Python project; of a plugin that comes as a package it does not exist."""
+        plugin = item.device.plugin
+        if plugin.path is not None:
+            return item.path.resolve().parent / plugin.path
+        folder = self.sources(item.device.name)
+        return folder / plugin.git.subdirectory if plugin.git and plugin.git.subdirectory else folder
 
     def upstream(self, commit: str) -> Path:
         """Checkout of PyTorch's tests of one commit."""

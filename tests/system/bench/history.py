@@ -26,8 +26,12 @@ sys.path[:0] = [str(Path(__file__).parents[1])]
 
 from simulator.world import Night, World  # noqa: E402 (found just above)
 
-from ootci.history.layout import month_of, run_file, tests_file  # noqa: E402
-from ootci.history.record_file import write_files  # noqa: E402
+from ootci.history.layout import (  # noqa: E402
+    month_of,
+    run_file,
+    tests_file,
+    write_files,
+)
 from ootci.history.run_file import pack_run  # noqa: E402
 from ootci.history.states import count, outcome_of, row_text, state_of  # noqa: E402
 from ootci.history.store import History  # noqa: E402

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -11,6 +10,7 @@ from pathlib import Path
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from ootci.adapters import git, python_env
+from ootci.adapters.download import checksum
 from ootci.adapters.git import mirror
 from ootci.model.build import PluginBuild
 from ootci.model.device import RegisteredDevice
@@ -58,7 +58,7 @@ def build_plugin(
         update={
             "version": str(parse_wheel_filename(wheel.name)[1]),
             "wheel": wheel.name,
-            "sha256": hashlib.sha256(wheel.read_bytes()).hexdigest(),
+            "sha256": checksum(wheel),
         }
     )
     Stamp(fetch=stamp.fetch, build=key, plugin=plugin).save(environment)
@@ -97,15 +97,9 @@ def _fetched(item: RegisteredDevice, folder: Path) -> PluginBuild:
 
 
 def _source_folder(item: RegisteredDevice, workspace: Workspace) -> Path:
-    plugin = item.device.plugin
-    if plugin.path is not None:
-        folder = item.path.resolve().parent / plugin.path
-    else:
-        folder = workspace.sources(item.device.name)
-        if plugin.git and plugin.git.subdirectory:
-            folder /= plugin.git.subdirectory
+    folder = workspace.plugin_sources(item)
     if not folder.is_dir():
-        raise StepFailed(f"the plugin's folder `{plugin.path or folder.name}` does not exist")
+        raise StepFailed(f"the plugin's folder `{item.device.plugin.path or folder.name}` does not exist")
     return folder
 
 

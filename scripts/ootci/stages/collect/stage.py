@@ -1,17 +1,22 @@
-"""Makes run.json from the files of the stages before."""
+"""Makes run.json from the files of the stages before.
+
+Where a report cannot be used or did not come, a run is made in its place, because nothing would look like silence. It
+is the same however often it is made.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from ootci import __version__
 from ootci.errors import StageFileInvalid
 from ootci.model.build import NOTHING_COLLECTED, Build, StageName, StageResult, StageStatus
 from ootci.model.device import Device, Suite
+from ootci.model.excerpt import one_line
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan, PlannedRun
 from ootci.model.probe import Probe, read_probe
@@ -208,3 +213,60 @@ def _commit_page(device: Device, build: Build) -> str | None:
     if source is None or commit is None or not re.match("https?://", source.url):
         return None
     return f"{source.url.rstrip('/').removesuffix('.git')}/commit/{commit}"
+
+
+def unreadable(plan: Plan, planned: PlannedRun, attempt: int, why: str) -> Run:
+    """The run of a device whose report was refused.
+
+    Args:
+        why: what is wrong with the report; it may quote it.
+
+    """
+    return _made(plan, planned, attempt, ReportState.UNREADABLE, one_line(f"report unreadable: {why}"))
+
+
+def offline(plan: Plan, planned: PlannedRun, attempt: int, since: datetime) -> Run:
+    """The run of a device whose job no runner took.
+
+    Args:
+        since: since when the job could have begun.
+
+    """
+    reason = f"runner offline since {since.astimezone(timezone.utc):%Y-%m-%d %H:%M} UTC"
+    return _made(plan, planned, attempt, ReportState.NOT_EXPECTED, reason, stages=(_not_ready(reason),))
+
+
+def not_started(plan: Plan, planned: PlannedRun) -> Run:
+    """The run of a device whose workflow run was never started."""
+    reason = "no workflow run was started"
+    return _made(plan, planned, 1, ReportState.NOT_EXPECTED, reason, stages=(_not_ready(reason),))
+
+
+def _not_ready(reason: str) -> StageResult:
+    return StageResult(name=StageName.CHECK, status=StageStatus.FAILED, reason=reason)
+
+
+def _made(
+    plan: Plan,
+    planned: PlannedRun,
+    attempt: int,
+    state: ReportState,
+    detail: str | None,
+    stages: tuple[StageResult, ...] = (),
+) -> Run:
+    suites = (
+        SuiteReport(suite=suite.name, required=suite.required, min_tests=suite.min_tests, state=state, detail=detail)
+        for suite in planned.suites
+    )
+    return Run(
+        id=planned.run_id,
+        plan_id=plan.id,
+        device=planned.device,
+        attempt=attempt,
+        started_at=plan.created_at,
+        finished_at=plan.created_at,
+        torch_request=without_paths(planned.torch),
+        stages=stages,
+        suites=tuple(suites),
+        url=plan.trigger.url,
+    )

@@ -13,7 +13,7 @@ from typing import IO
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from ootci.errors import WheelRefused
-from ootci.model.plain_file import open_plain
+from ootci.model.record import open_plain
 
 MAX_MEMBERS = 100_000
 """Members of a wheel: torch 2.15.0 has 11,000."""

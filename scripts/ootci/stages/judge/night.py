@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from ootci.history.baseline import Baseline
 from ootci.history.claims import accepts_loss, expired_ids, refused
-from ootci.history.difference import new_failures
+from ootci.history.difference import newly_failing
 from ootci.history.excuses import Excuses
 from ootci.history.parity import class_of, classes_run
 from ootci.history.stored import Failure, StoredRun
@@ -256,7 +256,7 @@ def _reported(run: StoredRun, suite: str) -> bool:
 
 
 def _regressed(before: StoredRun | None, run: StoredRun, failures: _Failures) -> Judged | None:
-    count = new_failures(before, run, failures.all_excused)
+    count = len(newly_failing(before, run, failures.all_excused))
     if before is None or count == 0:
         return None
     stage = _first_failing_stage(run.head, failures)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
-from packaging.version import InvalidVersion, Version
-
 from ootci.history.baseline import as_planned
 from ootci.history.difference import newly_failing
 from ootci.history.run_file import signatures_of
@@ -16,6 +14,7 @@ from ootci.model.device import RegisteredDevice, Tier
 from ootci.model.plan import Plan
 from ootci.model.pull_request import WITHOUT_RESULT, Effect, EffectName, PullRequestGate
 from ootci.model.run import Run
+from ootci.model.torch_build import version_of
 from ootci.model.verdict import VerdictName
 
 from .course import Known
@@ -159,10 +158,8 @@ def _nights(history: History, device: str, reported: Run | None) -> list[tuple[P
 
 def _release(run: Run | None) -> tuple[int, ...] | None:
     """Major and minor version of the torch that was tested; None where nobody can read it."""
-    try:
-        return Version(run.torch.version).release[:2] if run is not None and run.torch is not None else None
-    except InvalidVersion:
-        return None
+    version = version_of(run.torch.version) if run is not None and run.torch is not None else None
+    return version.release[:2] if version is not None else None
 
 
 def _meaning(judged: Judged, new: int, base: StoredRun | None, before: Judged | None) -> tuple[EffectName, str]:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from ootci.history.beginnings import failing_of
 from ootci.history.claims import outdated, review_known, review_unsupported
 from ootci.history.clusters import Failing
-from ootci.history.difference import changes_between, new_failures
+from ootci.history.difference import changes_between, newly_failing
 from ootci.history.nights import spell_between
 from ootci.history.store import History
 from ootci.history.stored import StoredRun
@@ -152,7 +152,7 @@ def _device(
         plugin_changed=changed.plugin_changed if changed else None,
         counts=counts,
         pass_rate=counts.pass_rate,
-        new_failures=new_failures(before, compared, excuses.all) if compared else 0,
+        new_failures=len(newly_failing(before, compared, excuses.all)) if compared else 0,
         is_first=is_first,
         known=sum(item.suite in required and item.id in excuses.known for item in run.failures) if run else 0,
         known_failures=reviews,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ootci.history.baseline import as_planned, complete_suites, was_executed
+from ootci.history.baseline import as_planned, was_executed
 from ootci.history.flakiness import LATELY
 from ootci.history.reader import HistoryReader
 from ootci.history.stored import StoredRun
@@ -49,7 +49,7 @@ class Witnesses:
 
     def _lack(self, run: StoredRun, row: int, plan: Plan, witnesses: dict[str, StoredRun]) -> bool:
         test = run.tests[row]
-        asked = {name: found for name, found in witnesses.items() if test.suite in complete_suites(found)}
+        asked = {name: found for name, found in witnesses.items() if test.suite in found.head.complete_suites}
         if not asked or any(was_executed(found, test.id) for found in asked.values()):
             return False
         collected = [run, *asked.values()]

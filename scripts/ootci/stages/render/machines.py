@@ -69,7 +69,7 @@ def machine_files(
         entries += verdict_entries(device, judged[name], pages[name])
         yield _feed(maker, f"d/{name}/feed.xml", feed(device, entries, verdicts.judged_at))
     yield _feed(maker, "feed.xml", feed(None, entries, verdicts.judged_at))
-    yield f"{API}/verdicts.json", verdicts.to_bytes()
+    yield f"{API}/verdicts.json", verdicts.to_json().encode()
     gate = _gate(verdicts)
     yield "gate.json", gate
     yield f"{API}/gate.json", gate

@@ -105,7 +105,7 @@ def narrowed(suite: str, tests: Iterable[str] | None, left_out: Collection[str] 
 
 def suite_options(item: RegisteredDevice, build: Build, workspace: Workspace) -> dict[str, tuple[str, ...]]:
     """The options that depend on paths, by suite; for a vendor's suite its whole command."""
-    places = {"{device}": item.device.torch_name, "{plugin}": str(_sources(item, workspace))}
+    places = {"{device}": item.device.torch_name, "{plugin}": str(workspace.plugin_sources(item).resolve())}
     found = {}
     for suite in item.device.suites:
         command = suite.command or ()
@@ -118,15 +118,6 @@ def suite_options(item: RegisteredDevice, build: Build, workspace: Workspace) ->
         tests = workspace.upstream(commit) / "test"
         found[UPSTREAM] = (f"--upstream-tests={tests.resolve()}",)
     return found
-
-
-def _sources(item: RegisteredDevice, workspace: Workspace) -> Path:
-    """The folder of the plugin's sources; for a plugin that comes as a package it does not exist."""
-    plugin = item.device.plugin
-    if plugin.path is not None:
-        return (item.path.parent / plugin.path).resolve()
-    folder = workspace.sources(item.device.name).resolve()
-    return folder / plugin.git.subdirectory if plugin.git and plugin.git.subdirectory else folder
 
 
 @dataclass(frozen=True)

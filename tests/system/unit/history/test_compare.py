@@ -40,7 +40,7 @@ def changes_between(before: Run | None, after: Run) -> tuple[Change, ...]:
 def new_failures(before: Run | None, after: Run) -> int:
     old, new = _stored(before, after)
     assert new is not None
-    return difference.new_failures(old, new)
+    return len(difference.newly_failing(old, new))
 
 
 @pytest.mark.parametrize(

@@ -211,7 +211,6 @@ def installed_beside(python: Path, distributions: Sequence[str], variables: Mapp
     """Ask a Python for its installed packages.
 
     Args:
-        distributions: names of the distributions to ask for.
         variables: what is added to the environment of a process that runs vendor code.
 
     Raises:

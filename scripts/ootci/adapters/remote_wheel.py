@@ -156,17 +156,12 @@ class _Remote(io.RawIOBase):
                 raise DownloadProblem(f"{self._url} is no torch wheel: its list of contents is too long")
             begin = number * BLOCK
             headers = {"Accept-Encoding": "identity", "Range": f"bytes={begin}-{begin + BLOCK - 1}"}
-            content = self._read(headers, begin)
-            self._blocks[number] = content
+            content, said = read(self._url, at_most=BLOCK, seconds=SECONDS, headers=headers)
+            answered = is_range(said, begin)
+            if answered is None:
+                raise _WholeFilesOnly
+            self._blocks[number], self._length = content, int(answered[1])
         return self._blocks[number]
-
-    def _read(self, headers: dict[str, str], begin: int) -> bytes:
-        content, said = read(self._url, at_most=BLOCK, seconds=SECONDS, headers=headers)
-        answered = is_range(said, begin)
-        if answered is None:
-            raise _WholeFilesOnly
-        self._length = int(answered[1])
-        return content
 
     def seekable(self) -> bool:
         return True

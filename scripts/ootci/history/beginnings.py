@@ -37,8 +37,7 @@ def failing_of(nights: Sequence[DeviceNight], excuses: Excuses) -> tuple[Failing
 def _stages(nights: Sequence[DeviceNight], run: StoredRun) -> Iterator[Failing]:
     for name, signature in broken_stages(run):
         spell = spell_of(
-            Seen(night.mark, _came_to(next((item for item in _all_stages(night) if item.name == name), None)))
-            for night in reversed(nights)
+            Seen(night.mark, _came_to(night.run.head.stage(name) if night.run else None)) for night in reversed(nights)
         )
         if spell is not None:
             settled = Cause.INFRASTRUCTURE if name in _INFRASTRUCTURE else None
@@ -53,10 +52,6 @@ def broken_stages(run: StoredRun) -> Iterator[tuple[str, Signature | None]]:
                 stage.name,
                 signature_of_stage(run.head.device, stage.name, stage.status, stage.reason, stage.excerpt),
             )
-
-
-def _all_stages(night: DeviceNight) -> Sequence[StageResult]:
-    return night.run.head.stages if night.run is not None else ()
 
 
 def _came_to(stage: StageResult | None) -> OutcomeName | None:

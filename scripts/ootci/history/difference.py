@@ -99,7 +99,8 @@ def changes_between(
     before, only failures are listed, as new failures. Failing tests whose ids are in ``known`` are marked so. Flaky
     tests are left out, as are failing ones in ``unsettled``, which do not pass on the device yet: they are no change.
     """
-    rows = {*_changed(before, after), *(item.row for item in after.failures)}
+    changed = changed_rows(before.states, after.states) if before is not None else ()
+    rows = {*changed, *(item.row for item in after.failures)}
     old, now = _settled(before, rows), _outcomes(after, rows)
     no_change = {*unsettled, *(item.id for item in after.failures if item.is_flaky)}
     changes = [
@@ -127,16 +128,9 @@ def newly_failing(before: StoredRun | None, after: StoredRun, known: Container[s
     """Tests of required suites, other than known ones, that fail now and did not fail, or were not there, before."""
     required = after.head.required_suites
     failing = [item for item in after.failures if not item.is_flaky and item.suite in required and item.id not in known]
-    old = _settled(before, _rows_of_ids(before, [item.id for item in failing]))
+    tests = before.tests if before is not None else after.tests
+    old = _settled(before, (row for item in failing for row in tests.rows_of_id(item.id)))
     return tuple(item for item in failing if old.get(item.id) not in FAILURES)
-
-
-def _changed(before: StoredRun | None, after: StoredRun) -> list[int]:
-    return changed_rows(before.states, after.states) if before is not None else []
-
-
-def _rows_of_ids(run: StoredRun | None, ids: Iterable[str]) -> list[int]:
-    return [row for test_id in ids for row in run.tests.rows_of_id(test_id)] if run is not None else []
 
 
 def _outcomes(run: StoredRun, rows: Iterable[int]) -> dict[str, OutcomeName]:

@@ -56,7 +56,6 @@ class Record:
 
     Attributes:
         nights: the newest nights, oldest first.
-        ledger: which of PyTorch's own tests pass on it.
 
     """
 

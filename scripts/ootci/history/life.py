@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import fnmatch
 import re
 from collections.abc import Sequence
 from itertools import groupby
@@ -95,8 +96,7 @@ def matching_tests(history: HistoryReader, device: str, name: str) -> tuple[str,
     ids = _ids(history, history.stored_runs(device))
     if name in ids:
         return (name,)
-    pattern = "".join({"*": ".*", "?": "."}.get(part, re.escape(part)) for part in re.split(r"([*?])", name))
-    found = [test for test in ids if re.fullmatch(pattern, test)]
+    found = fnmatch.filter(ids, name.replace("[", "[[]"))
     if not found:
         within = [test for test in ids if name in test]
         raise _unknown(f"no test `{name}` of `{device}`", name, within[:NEAR] or ids, history)

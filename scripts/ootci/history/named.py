@@ -46,7 +46,6 @@ class NamedFailures:
     """Every name of one device.
 
     Attributes:
-        found: the names by their ids.
         reported: the bit of each of the newest nightlies that the device reported on.
         is_cut: whether some were left out because there are so many.
 

@@ -162,10 +162,6 @@ class HistoryReader:
         """The attempts of a device one by one, newest nightly first; otherwise as :meth:`attempts_by_nightly`."""
         return chain.from_iterable(self.attempts_by_nightly(device))
 
-    def newest_runs(self, device: str) -> Iterator[Run]:
-        """The attempts of a device, newest nightly first, read one by one, with the details that are still kept."""
-        return (self.whole(run) for run in self.newest_stored(device))
-
     def whole(self, run: StoredRun, *, passed_of: Collection[str] | None = None) -> Run:
         """A run with the details that are still kept; of the tests that passed those of some suites, or all."""
         return whole(run, self.details(run, Texts), self.details(run, Measures), passed_of=passed_of)

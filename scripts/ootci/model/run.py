@@ -279,6 +279,10 @@ class Run(StageFile):
         """Why its report could not be read; None where it could. Such a run has no stages and no tests."""
         return self.suites[0].detail if self.is_unreadable else None
 
+    def stage(self, name: str) -> StageResult | None:
+        """The stage of a name; the file comes from a device's job, so it may lack a suite's."""
+        return next((stage for stage in self.stages if stage.name == name), None)
+
     @property
     def stage_reached(self) -> str | None:
         """The last stage that was started; null when none was."""

@@ -31,7 +31,6 @@ class Wanted:
     """What is to be built.
 
     Attributes:
-        remote: the repository.
         ref: branch, tag, commit, or what a pull request would be merged as.
         head: the commit that a pull request must still stand at, or that the ref must be; None takes any.
 

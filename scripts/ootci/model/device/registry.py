@@ -181,7 +181,10 @@ def load_registry(folder: Path) -> tuple[RegisteredDevice, ...]:
     rank = {tier: index for index, tier in enumerate(Tier)}
     of_all = folder / BAD_RANGES
     ranges = load_bad_ranges(of_all) if of_all.exists() else ()
-    devices = [item for path in paths for item in _with_variants(_with_ranges(load_device(path), ranges))]
+    devices = []
+    for path in paths:
+        item = _with_ranges(load_device(path), ranges)
+        devices += [item, *(item.model_copy(update={"device": made}) for made in variants_of(item.device))]
     _require_distinct(devices)
     return tuple(sorted(devices, key=lambda item: (rank[item.device.tier], item.device.name)))
 
@@ -200,10 +203,6 @@ def load_bad_ranges(path: Path) -> tuple[BadRange, ...]:
 def _with_ranges(item: RegisteredDevice, ranges: tuple[BadRange, ...]) -> RegisteredDevice:
     both = (*item.device.bad_ranges, *ranges)
     return item.model_copy(update={"device": item.device.model_copy(update={"bad_ranges": both})})
-
-
-def _with_variants(item: RegisteredDevice) -> tuple[RegisteredDevice, ...]:
-    return (item, *(item.model_copy(update={"device": made}) for made in variants_of(item.device)))
 
 
 def _require_distinct(devices: list[RegisteredDevice]) -> None:

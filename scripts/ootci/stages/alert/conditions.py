@@ -61,7 +61,11 @@ def conditions(verdicts: Verdicts, remembered: Sequence[Remembered] = ()) -> tup
         if item.condition is Condition.UPSTREAM:
             told.setdefault(item.key, item)
     events = _events(verdicts, list(told.values()))
-    found = [stale, *_shared(verdicts, events), *_not_seen(verdicts, events, list(told.values()))]
+    found = [
+        stale,
+        *(_told(event, verdicts) for event in events if event.is_told),
+        *_not_seen(verdicts, events, list(told.values())),
+    ]
     found += [_device(condition, item, verdicts, events) for condition in _SHOWN_BY for item in verdicts.devices]
     known = {item.device for item in verdicts.devices}
     found += [_gone(item, verdicts) for item in remembered if item.condition in _SHOWN_BY and item.subject not in known]
@@ -75,8 +79,6 @@ def deep_tests(result: str, now: datetime, remembered: Sequence[Remembered] = ()
 
     Args:
         result: how their job ended, as GitHub's ``needs`` has it.
-        now: when that was seen.
-        remembered: what the issues that there are remember.
 
     """
     passed = result == "success"
@@ -183,12 +185,6 @@ def _in_common(item: Remembered, cluster: Cluster) -> tuple[int, int]:
 
 def _tests(cluster: Cluster) -> tuple[str, ...]:
     return tuple(sorted({test for part in cluster.devices for test in part.first})[:NAMED])
-
-
-def _shared(verdicts: Verdicts, events: Sequence[_Event]) -> Iterator[Alert]:
-    for event in events:
-        if event.is_told:
-            yield _told(event, verdicts)
 
 
 def _not_seen(verdicts: Verdicts, events: Sequence[_Event], told: Sequence[Remembered]) -> Iterator[Alert]:

@@ -19,8 +19,7 @@ from ootci.model.plan import PlannedRun
 from ootci.model.torch_build import TorchRequest, full_commit
 from ootci.model.workspace import Workspace
 
-from .commands import Commands, StepFailed
-from .stamp import Stamp, digest
+from .commands import Commands, Stamp, StepFailed, digest
 
 KEPT_DOWNLOADS = 3
 """Wheels of torch that stay in the work folder; they have up to a gigabyte each."""

@@ -14,11 +14,10 @@ from ootci.model.record import read, write
 from ootci.model.torch_build import TorchBuild
 from ootci.model.workspace import Workspace
 
-from .commands import Commands, StepFailed
+from .commands import Commands, Stamp, StepFailed, digest
 from .environment import NewEnvironment
 from .fetch import fetch, machine_is_ready
 from .plugin import install_wheel
-from .stamp import Stamp, digest
 
 LOGS = ("fetch.log", "build.log")
 

@@ -17,8 +17,7 @@ from ootci.model.device import RegisteredDevice
 from ootci.model.torch_build import TorchBuild
 from ootci.model.workspace import Workspace
 
-from .commands import Commands, StepFailed
-from .stamp import Stamp, digest
+from .commands import Commands, Stamp, StepFailed, digest
 
 _OTHER_TORCH = re.compile(r"^ *(\S+ \S+) depends on (torch(?![\w-]).*)$", re.MULTILINE)
 """pip's message about a package that requires a torch that the constraint excludes."""

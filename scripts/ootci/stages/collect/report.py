@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
@@ -58,14 +58,12 @@ def write_run_report(run: Run, target: Path) -> None:
     room = MAX_TEXTS
     for outcome in run.outcomes:
         room -= len(outcome.text or "")
-        suites.setdefault(outcome.suite, []).append(outcome if room >= 0 else _shortened(outcome))
+        suites.setdefault(outcome.suite, []).append(
+            outcome if room >= 0 else outcome.model_copy(update={"text": excerpt(outcome.text, SHORT_TEXT)})
+        )
     if trouble := [*_stages(run), *_reports(run)]:
         suites = {STAGES: [*suites.pop(STAGES, []), *trouble], **suites}
     write_report(target, suites)
-
-
-def _shortened(outcome: Outcome) -> Outcome:
-    return outcome.model_copy(update={"text": excerpt(outcome.text, SHORT_TEXT)})
 
 
 def _stages(run: Run) -> Iterator[OtherCase]:
@@ -139,11 +137,14 @@ def write_report(
     for name, cases in suites.items():
         # Names that differ in what no XML may hold only are one.
         shown.setdefault(_attribute(name), []).extend(cases)
-    sums = {name: _Sums.of(cases) for name, cases in shown.items()}
+    outcomes = {name: Counter(map(_OUTCOME, cases)) for name, cases in shown.items()}
+    times = {name: round(sum(map(_DURATION, cases)), 3) for name, cases in shown.items()}
     with open_atomic(target) as stream:
-        stream.write(f'<testsuites name="ootci" {_Sums.together(sums.values())}>'.encode())
+        stream.write(
+            f'<testsuites name="ootci" {_sums(sum(outcomes.values(), Counter()), sum(times.values()))}>'.encode()
+        )
         for name, cases in shown.items():
-            stream.write(f'<testsuite name="{name}" {sums[name]}>'.encode())
+            stream.write(f'<testsuite name="{name}" {_sums(outcomes[name], times[name])}>'.encode())
             stream.writelines(
                 (_other(case) if isinstance(case, OtherCase) else _test(case, outputs.get(case.id))).encode()
                 for case in cases
@@ -152,27 +153,13 @@ def write_report(
         stream.write(b"</testsuites>")
 
 
-@dataclass(frozen=True)
-class _Sums:
-    """The attributes of a suite and of the report."""
-
-    found: Counter[OutcomeName]
-    time: float
-
-    @classmethod
-    def of(cls, cases: Sequence[Outcome | OtherCase]) -> _Sums:
-        return cls(Counter(map(_OUTCOME, cases)), round(sum(map(_DURATION, cases)), 3))
-
-    @classmethod
-    def together(cls, suites: Collection[_Sums]) -> _Sums:
-        return cls(sum((suite.found for suite in suites), Counter()), round(sum(suite.time for suite in suites), 3))
-
-    def __str__(self) -> str:
-        found = Counter[str | None]()
-        for outcome, number in self.found.items():
-            found[_RESULTS[outcome]] += number
-        kinds = f'errors="{found[ERROR]}" failures="{found[FAILURE]}" skipped="{found[SKIPPED]}"'
-        return f'tests="{found.total()}" {kinds} time="{self.time}"'
+def _sums(outcomes: Counter[OutcomeName], time: float) -> str:
+    """The attributes of a suite, or of the report."""
+    found = Counter[str | None]()
+    for outcome, number in outcomes.items():
+        found[_RESULTS[outcome]] += number
+    kinds = f'errors="{found[ERROR]}" failures="{found[FAILURE]}" skipped="{found[SKIPPED]}"'
+    return f'tests="{found.total()}" {kinds} time="{round(time, 3)}"'
 
 
 _NAMES = {name: name.value for name in OutcomeName}

@@ -25,7 +25,7 @@ from ootci.model.run import CapabilityCounts, Environment, Links, ReportState, R
 from ootci.model.torch_build import TorchRequest, full_commit
 from ootci.model.workspace import RunFolder
 
-from .by_hand import log_of_reports, reports_by_hand, unknown_build
+from .elsewhere import log_of_reports, reports_by_hand, unknown_build
 from .event_log import MAX_REASON, MAX_TESTS, EventLog
 from .report import write_reports
 from .shards import joined_log

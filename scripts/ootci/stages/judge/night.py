@@ -190,18 +190,13 @@ class _Failures:
 def _no_data(run: Run) -> Judged | None:
     for report in run.suites:
         if report.required and report.state is ReportState.NO_TESTS:
-            stage = _stage(run, report.suite)
+            stage = run.stage(report.suite)
             if stage is None or stage.status is not StageStatus.CRASHED:
                 name, why = (stage.name, stage.reason) if stage else (None, None)
                 text = f"{report.suite}: zero tests were collected"
                 # A stage that has no more to say than that says so in words of its own.
                 return Judged(VerdictName.NO_DATA, text if why in (None, NOTHING_COLLECTED) else f"{text}: {why}", name)
     return None
-
-
-def _stage(run: Run, suite: str) -> StageResult | None:
-    """A suite's stage. The file comes from a device's job, so it may lack it."""
-    return next((stage for stage in run.stages if stage.name == suite), None)
 
 
 _BROKEN_STAGES = (
@@ -242,7 +237,7 @@ def _smoke_broken(plan: Plan, run: StoredRun, failures: _Failures) -> Judged | N
     if missing := refused(plan, run, "smoke"):
         text = f"{_tests(len(missing))} of smoke unsupported, first {missing[0]}"
         return Judged(VerdictName.SMOKE_BROKEN, text, StageName.SMOKE)
-    stage = _stage(run.head, "smoke")
+    stage = run.head.stage("smoke")
     broken = stage is not None and stage.status not in (StageStatus.PASSED, StageStatus.NOT_RUN)
     if stage is not None and broken and not _reported(run, "smoke"):
         return Judged(VerdictName.SMOKE_BROKEN, f"smoke: {stage.reason or stage.status.value}", StageName.SMOKE)
@@ -274,7 +269,7 @@ def _lost_tests(run: StoredRun, losses: Losses) -> Judged | None:
     for report in run.head.suites:
         if not report.required:
             continue
-        found = _stage(run.head, report.suite)
+        found = run.head.stage(report.suite)
         stage = found.name if found else None
         if report.state in _REPORT_LOST or report.state is ReportState.TRUNCATED:
             return Judged(VerdictName.LOST_TESTS, f"{report.suite}: {report.detail}", stage)
@@ -311,7 +306,7 @@ def _unstable(run: StoredRun, failures: _Failures) -> Judged | None:
     by_record = len(failures.flaky) - again
     parts += [f"{_tests(by_record)} failed twice and {'is' if by_record == 1 else 'are'} flaky"] if by_record else []
     text = f"{', '.join(parts)}, first {first.id}{failures.note}"
-    stage = _stage(run.head, first.suite)
+    stage = run.head.stage(first.suite)
     return Judged(VerdictName.UNSTABLE, text, stage.name if stage else None)
 
 

@@ -24,8 +24,7 @@ from .course import Course
 from .gate import decide, gate_record
 from .night import Judged, required_counts
 from .predicted import predicted
-from .sentence import sentence
-from .together import CLUSTERS, kept, named_by_cluster, since, together
+from .together import CLUSTERS, kept, named_by_cluster, sentence, since, together
 from .witnesses import Witnesses
 
 STALE_AFTER = Cadence.NIGHTLY.stale_after

@@ -189,9 +189,6 @@ def release_of_device_file(
     """The release that a device file asks for or falls back to; the newest one when it names none.
 
     Args:
-        wanted: what was asked for.
-        wanted_channel: the channel that was asked for.
-        release: the release that the device file names.
         why: why the nightly cannot be had, where the release takes its place.
 
     """

@@ -37,11 +37,9 @@ class LaterAttempts:
     """Runs the newly failing tests of a suite again.
 
     Args:
-        run: the suite as it was run.
         is_expected: whether a test failed before, or is known to fail.
         not_retried: tests that failed before for the first time and were not run again.
         deadline: monotonic time at which the suite's time is up.
-        progress: shown the test that is running.
         say: told what is done and why.
 
     """

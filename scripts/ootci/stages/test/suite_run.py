@@ -154,13 +154,9 @@ class SuiteEnd:
 def joined(ends: Sequence[SuiteEnd]) -> SuiteEnd:
     """How a suite ended that several workers ran in shares; the first share that failed gives the reason."""
     worst = next((end for end in ends if end.timed_out), next((end for end in ends if end.reason is not None), ends[0]))
-    return SuiteEnd(
+    return replace(
+        worst,
         collected={test: item for end in ends for test, item in end.collected.items()},
         ended={test: outcome for end in ends for test, outcome in end.ended.items()},
-        orderly=worst.orderly,
-        reason=worst.reason,
-        timed_out=worst.timed_out,
-        tail=worst.tail,
-        log=worst.log,
         before_death={test: before for end in ends for test, before in end.before_death.items()},
     )

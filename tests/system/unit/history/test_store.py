@@ -40,7 +40,7 @@ def test_what_is_appended_is_read_back_in_the_order_of_the_nights(tmp_path: Path
         assert history.append_run(run(number))
     assert [item.id for item in history.plans()] == ["night000", "night001", "night002"]
     assert whole_runs(history, "dev") == (run(0), run(1), run(2))
-    assert tuple(history.newest_runs("dev")) == (run(2), run(1), run(0))
+    assert tuple(map(history.whole, history.newest_stored("dev"))) == (run(2), run(1), run(0))
     assert history.devices() == ("dev",)
     again = History(tmp_path)
     assert (again.plans(), whole_runs(again, "dev")) == (history.plans(), whole_runs(history, "dev"))
@@ -210,7 +210,7 @@ def test_the_newest_run_is_of_the_newest_nightly_whenever_an_older_one_was_run_a
     late = {"started_at": night(5), "finished_at": night(6)}
     for item in (run(0), run(1), run(0, attempt=2).model_copy(update=late)):
         history.append_run(item)
-    found = [(item.plan_id, item.attempt) for item in history.newest_runs("dev")]
+    found = [(item.plan_id, item.attempt) for item in map(history.whole, history.newest_stored("dev"))]
     assert found == [("night001", 1), ("night000", 2), ("night000", 1)]
 
 

@@ -111,7 +111,7 @@ def sparse_commands(url: str, commit: str, below: str) -> list[list[str]]:
     ]
 
 
-def clone_command(url: str, ref: str, folder: Path, *, submodules: bool) -> list[list[str]]:
+def clone_command(url: str, ref: str, *, submodules: bool) -> list[list[str]]:
     """The commands that fetch one ref of a repository into an empty folder, to be run in that folder."""
     commands = [
         ["git", "init", "--quiet", "."],

@@ -20,7 +20,6 @@ from ootci.model.device import BadRange, bad_range
 from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
 from ootci.model.plan import Plan
 
-from .states import failing_rows
 from .stored import StoredRun
 
 TURNS = 2
@@ -80,7 +79,7 @@ def flaky_tests(nights: Sequence[StoredRun]) -> tuple[FlakyTest, ...]:
 
     """
     nights = [run for run in nights if run.head.channel is nights[-1].head.channel][-LATELY:]
-    rows = {row for run in nights for row in failing_rows(run.states)}
+    rows = {row for run in nights for row in run.with_outcomes(FAILURES)}
     ids = {test_id for run in nights[-1:] for test_id in run.ids(rows)}
     found = []
     for test_id in ids:

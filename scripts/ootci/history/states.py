@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from ootci.model.outcome import FAILURES, NOT_EXECUTED, OutcomeName, Way
+from ootci.model.outcome import NOT_EXECUTED, OutcomeName, Way
 
 ABSENT = 0
 """The state of a test that is not in the run."""
@@ -123,13 +123,7 @@ def by_outcome(values: Mapping[OutcomeName, int], otherwise: int) -> bytes:
 
 EXECUTED = by_outcome({name: 255 for name in OutcomeName if name not in NOT_EXECUTED}, otherwise=0)
 """All bits where a test was executed."""
-_FAILING = re.compile(b"[" + re.escape(_states_with(FAILURES)) + b"]")
 _SPAN = re.compile(rb"[^\x00]+")
-
-
-def failing_rows(states: bytes) -> list[int]:
-    """The rows of the tests that failed, ascending."""
-    return [found.start() for found in _FAILING.finditer(states)]
 
 
 def present_rows(states: bytes) -> list[int]:

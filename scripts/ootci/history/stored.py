@@ -13,7 +13,7 @@ from ootci.model.cluster import Signature
 from ootci.model.outcome import FAILURES, Counts, OutcomeName
 from ootci.model.run import CapabilityCounts, Run, trivial_tests
 
-from .states import ABSENT, count, failing_rows, masked, merged, outcome_of, present_rows, state_of, with_outcomes
+from .states import ABSENT, count, masked, merged, outcome_of, present_rows, state_of, with_outcomes
 from .tables import Places, TestTable, tests_of
 
 
@@ -76,7 +76,7 @@ class StoredRun:
     def failures(self) -> tuple[Failure, ...]:
         """The tests that failed at first, by id: the order of rows is that in which runs happened to arrive."""
         found = []
-        for row in failing_rows(self.states):
+        for row in self.with_outcomes(FAILURES):
             outcome = outcome_of(self.states[row])
             if outcome is not None:
                 test = self.tests[row]

@@ -157,7 +157,7 @@ def _clone(item: RegisteredDevice, workspace: Workspace, commands: Commands) -> 
     folder = workspace.sources(item.device.name)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    for command in git.clone_command(source.url, source.ref, folder, submodules=source.submodules):
+    for command in git.clone_command(source.url, source.ref, submodules=source.submodules):
         commands.run("the plugin's sources cannot be fetched", command, cwd=folder, extra={"GIT_TERMINAL_PROMPT": "0"})
 
 

@@ -14,13 +14,7 @@ ACTIONS_BOT = "github-actions[bot]"
 
 @dataclass(frozen=True)
 class Issue:
-    """An issue.
-
-    Attributes:
-        body: its text; line ends as we write them.
-        locked: whether comments are locked.
-
-    """
+    """An issue; its text has line ends as we write them, and comments on it may be locked."""
 
     number: int
     title: str

@@ -12,12 +12,7 @@ from ootci.adapters.github_rest import GithubRest, odd
 
 @dataclass(frozen=True)
 class Pull:
-    """A pull request.
-
-    Attributes:
-        author: login of its author; empty for a deleted account.
-
-    """
+    """A pull request, and the login of its author; empty for a deleted account."""
 
     number: int
     author: str
@@ -41,13 +36,7 @@ class GithubPulls:
         self._author = author
 
     def at(self, repository: str, branch: str, commit: str) -> tuple[Pull, ...]:
-        """The open pull requests from a branch whose newest commit is that one.
-
-        Args:
-            repository: where the branch is, ``owner/name``; often a fork.
-            commit: the full commit.
-
-        """
+        """The open pull requests from a branch of a repository, often a fork, whose newest commit is that one."""
         wanted = {"state": "open", "head": f"{repository.partition('/')[0]}:{branch}"}
         found = []
         for item in self._rest.pages(f"{self._path}/pulls", wanted):

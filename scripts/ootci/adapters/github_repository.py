@@ -78,12 +78,7 @@ class NotReadable(Exception):
 
 
 class GithubSettings:
-    """Reads one repository's settings.
-
-    Args:
-        name: ``owner/name``.
-
-    """
+    """Reads the settings of one repository, ``owner/name``."""
 
     def __init__(self, rest: GithubRest, name: str, repository: GithubRepository) -> None:
         self._rest = rest

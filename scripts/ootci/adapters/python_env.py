@@ -76,10 +76,7 @@ def pip_command(environment: Path, *arguments: str) -> list[str]:
 def device_environment(environment: Path | None, extra: Mapping[str, str]) -> dict[str, str]:
     """Environment variables of a process that runs vendor code: the host's without secrets and without our Python's.
 
-    Args:
-        environment: the environment whose programs come first on PATH.
-        extra: variables from the device file; they win.
-
+    The environment's programs come first on PATH, and the variables of the device file, ``extra``, win.
     """
     kept = {
         name: value
@@ -177,13 +174,7 @@ class InterpreterProblem(Exception):
 
 @dataclass(frozen=True)
 class Installed:
-    """The packages installed in a Python.
-
-    Attributes:
-        versions: version of each distribution that was asked for, None of one that is absent.
-        torch_git_version: ``torch.version.git_version``, read as text; None where there is none.
-
-    """
+    """The distributions in a Python that were asked for, None for absent ones, and its torch's commit, read as text."""
 
     python_version: str
     versions: Mapping[str, str | None]

@@ -37,13 +37,7 @@ _ACCELERATOR = re.compile(r"(nvidia|cuda|rocm)(-|$)|.*-(cu[0-9]+|cuda|rocm)([0-9
 
 @dataclass(frozen=True)
 class Contents:
-    """Facts from inside a torch wheel.
-
-    Attributes:
-        commit: the commit of PyTorch that it was built from; None where it does not say so.
-        metadata: its file METADATA (PyPA specification, "Core metadata").
-
-    """
+    """A torch wheel's METADATA (PyPA specification, "Core metadata"), and the commit that it says it was built from."""
 
     commit: str | None
     metadata: bytes

@@ -103,13 +103,7 @@ def concerns(plan: Plan, device: str) -> bool:
 
 
 def base_of(before: StoredRun | None, run: StoredRun) -> StoredRun | None:
-    """What the next night is compared with: for each suite, the last run that reported it completely.
-
-    Args:
-        before: what this night was compared with; None where nothing was reported before.
-        run: what was reported this night, as it was planned.
-
-    """
+    """What the next night is compared with: of each suite this run, if it reported that completely, else ``before``."""
     complete = run.head.complete_suites
     if before is None or not complete:
         return run if complete else before

@@ -59,11 +59,8 @@ def clusters_of(plan_id: str, sources: Sequence[Source], failing: Iterable[Faili
 
     Failures are alike when they have one name, or when the same test or stage began to fail on several devices in
     overlapping ranges of nights, whatever each vendor's error says. So are tests whose failures only the test itself
-    names, such as crashes and wrong values, where they began on the same nights on the same several devices.
-
-    Args:
-        sources: every device that the nightly expected.
-
+    names, such as crashes and wrong values, where they began on the same nights on the same several devices. The
+    sources are all devices that the nightly expected.
     """
     by_device = {source.device: source for source in sources}
     by_test: dict[str, list[Failing]] = defaultdict(list)

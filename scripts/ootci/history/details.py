@@ -87,10 +87,7 @@ def whole(
 ) -> Run:
     """The run as it was reported, as far as its details are still kept; without measures in the order of its file.
 
-    Args:
-        passed_of: the suites of which tests that passed are wanted, too, which most did; all suites when absent. They
-            are counted all the same.
-
+    Of the tests that passed it has those of the suites ``passed_of``, all when absent; they are counted all the same.
     """
     said, measured = texts or Texts(), measures or Measures()
     rows = run.places.rows

@@ -15,11 +15,8 @@ from .stored import Failure, StoredRun
 
 
 def difference(before: Run, after: Run, known: Container[str] = ()) -> Difference:
-    """How ``after`` differs from ``before``, of the same device or of two.
-
-    Args:
-        known: tests whose failure in B its vendor knew of.
-
+    """How ``after`` differs from ``before``, of one device or of two; ``known`` are failures in B that the vendor knew
+    of.
     """
     old, new = {item.id: item for item in before.outcomes}, {item.id: item for item in after.outcomes}
     required = before.required_suites | after.required_suites

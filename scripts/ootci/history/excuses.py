@@ -51,12 +51,7 @@ class Excuses:
 
 @dataclass
 class Record:
-    """How the tests of a device did on its newest nights that tell something, of one channel.
-
-    Attributes:
-        nights: the newest nights, oldest first.
-
-    """
+    """How the tests of a device did on its newest nights that tell something, oldest first, of one channel."""
 
     nights: deque[StoredRun] = field(default_factory=lambda: deque(maxlen=LATELY - 1))
     ledger: Ledger = field(default_factory=Ledger)
@@ -73,12 +68,7 @@ class Record:
         self._size += 1
 
     def excuses(self, plan: Plan, run: StoredRun, before: StoredRun | None) -> Excuses:
-        """What excuses the failing tests of the night that follows.
-
-        Args:
-            before: what it is compared with.
-
-        """
+        """What excuses the failing tests of the night that follows, which is compared with ``before``."""
         known = known_ids(plan, run)
         unsettled = frozenset(run.ids(self.ledger.night(run).unsettled)) - known
         others = [item for item in run.failures if not item.is_flaky and item.id not in known | unsettled]

@@ -51,12 +51,7 @@ class Turns:
 
 @dataclass(frozen=True)
 class FlakyTest(Turns):
-    """A flaky test.
-
-    Attributes:
-        plan_id: the newest nightly on which it failed.
-
-    """
+    """A flaky test, and the newest nightly on which it failed."""
 
     id: str
     plan_id: str
@@ -71,12 +66,10 @@ def tells(ranges: Iterable[BadRange], plan: Plan, run: StoredRun) -> bool:
 
 
 def flaky_tests(nights: Sequence[StoredRun]) -> tuple[FlakyTest, ...]:
-    """The flaky tests of a device, those with the most turns for their nights first.
+    """The flaky tests of a device, by its runs that count and tell something, oldest first; most turns for the nights
+    first.
 
-    Args:
-        nights: the run that counts of each night that tells something, oldest first. Those of the newest one's channel
-            are looked at, the newest ``LATELY`` of them.
-
+    The newest ``LATELY`` nights of the newest one's channel are looked at.
     """
     nights = [run for run in nights if run.head.channel is nights[-1].head.channel][-LATELY:]
     rows = {row for run in nights for row in run.with_outcomes(FAILURES)}
@@ -93,9 +86,7 @@ def flaky_tests(nights: Sequence[StoredRun]) -> tuple[FlakyTest, ...]:
 def flaky(results: Iterable[tuple[OutcomeName | None, bool]]) -> Turns | None:
     """The turns of a test that is flaky; None where it is not.
 
-    Args:
-        results: of each night, oldest first, the first outcome, and whether it passed when it was run again.
-
+    The results are, of each night, oldest first, the first outcome, and whether it passed when it was run again.
     """
     turns = again = failed = sample = row = 0
     for outcome, passed_again in results:

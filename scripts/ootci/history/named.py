@@ -43,12 +43,9 @@ class NamedFailure:
 
 @dataclass(frozen=True)
 class NamedFailures:
-    """Every name of one device.
+    """Every name of one device, or as many as are looked at if it ``is_cut``.
 
-    Attributes:
-        reported: the bit of each of the newest nightlies that the device reported on.
-        is_cut: whether some were left out because there are so many.
-
+    ``reported`` has the bit of each of the newest nightlies that the device reported on.
     """
 
     found: Mapping[str, NamedFailure]
@@ -57,13 +54,7 @@ class NamedFailures:
 
 
 def named_failures(plans: Sequence[Plan], counting: Callable[[str], StoredRun | None]) -> NamedFailures:
-    """What failed on the newest nightlies.
-
-    Args:
-        plans: every nightly, oldest first.
-        counting: by nightly, the attempt that counts; it is asked for the newest only.
-
-    """
+    """What failed on the newest of all nightlies, oldest first; ``counting`` gives the attempt that counts of each."""
     found: dict[str, NamedFailure] = {}
     nights: dict[str, int] = {}
     reported, is_cut = 0, False

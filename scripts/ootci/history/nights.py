@@ -65,12 +65,7 @@ def attempts_by_nightly(runs: Iterable[StoredRun]) -> dict[str, list[StoredRun]]
 
 @dataclass(frozen=True)
 class Seen:
-    """What came of something on one night.
-
-    Attributes:
-        outcome: what came of it, where a test that passed in the end has passed; None when it was not there.
-
-    """
+    """What came of something on one night: a test that passed in the end has passed; None where it was not there."""
 
     mark: Mark
     outcome: OutcomeName | None
@@ -201,14 +196,10 @@ def failing_before(newest_first: Iterable[StoredRun]) -> FailingBefore | None:
 
 
 def build_of_nightly(runs: Iterable[tuple[TorchRequest, TorchBuild | None]]) -> TorchBuild | None:
-    """The nightly build that most runs had; None where none of them said the commit of one.
+    """The nightly build that most runs had, by the torch wanted and had; None where none of them said its commit.
 
     Builds of one commit for different processors or cards are one build here. A run that got a release instead of the
     nightly says nothing. Where two commits have as many runs, the newer version counts.
-
-    Args:
-        runs: the torch wanted and the torch had, of the runs of one nightly.
-
     """
     found: Counter[str] = Counter()
     versions: dict[str, str] = {}

@@ -142,12 +142,9 @@ class ParityNight:
 def parity_nights(
     nights: Iterable[tuple[Plan, StoredRun]], ranges: Sequence[BadRange]
 ) -> Iterator[tuple[Plan, StoredRun, ParityNight]]:
-    """What each night of a device says, compared with those of its channel before.
+    """What each night of a device, oldest first, says, compared with those of its channel before.
 
-    Args:
-        nights: the run that counts of each night, oldest first.
-        ranges: the device's ``bad_ranges``: nothing is learnt from these nights.
-
+    Nothing is learnt from nights in the device's ``bad_ranges``.
     """
     ledgers: dict[Channel, Ledger] = {}
     for plan, run in nights:

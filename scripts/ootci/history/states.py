@@ -108,12 +108,8 @@ def _states_with(outcomes: Iterable[OutcomeName]) -> bytes:
 
 
 def by_outcome(values: Mapping[OutcomeName, int], otherwise: int) -> bytes:
-    """A table for ``bytes.translate`` that makes of each state the value of its outcome.
-
-    Args:
-        values: the value of each outcome, a byte.
-        otherwise: the value of an absent test, and of outcomes that have none.
-
+    """A table for ``bytes.translate`` that makes of each state the value of its outcome, else ``otherwise``, a byte
+    each.
     """
     table = bytearray([otherwise] * 256)
     for state, (outcome, _) in _BY_STATE.items():

@@ -19,13 +19,7 @@ from .tables import Places, TestTable, tests_of
 
 @dataclass(frozen=True)
 class Failure:
-    """A test that failed at first.
-
-    Attributes:
-        is_flaky: whether it then, with nothing changed, passed.
-        signature: what it failed of; None where it said nothing.
-
-    """
+    """A test that failed at first: whether it passed again, with nothing changed, and what it failed of, if known."""
 
     row: int
     id: str
@@ -37,13 +31,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Late:
-    """That a report arrived when its night had been judged without it.
-
-    Attributes:
-        at: when.
-        instead: the report that was there, which could not be used; None where there was none.
-
-    """
+    """When a report arrived whose night had been judged without it, and the unusable report that was there, if any."""
 
     at: datetime
     instead: StoredRun | None = None

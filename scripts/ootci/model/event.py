@@ -202,12 +202,7 @@ _EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 
 
 class Tail:
-    """The whole lines of a log that others append to.
-
-    Args:
-        position: bytes at its beginning that are passed over.
-
-    """
+    """The whole lines of a log that others append to, from a position on."""
 
     def __init__(self, path: Path, position: int = 0) -> None:
         self._path = path

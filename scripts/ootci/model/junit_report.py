@@ -243,12 +243,9 @@ def _outcome(element: Element, suite: str | None) -> Outcome:
 
 
 def _by_element(case: TestCase, status: str, unsupported: str | None) -> tuple[OutcomeName, str | None]:
-    """The outcome of a test case by its worst element, and that element's message.
+    """The outcome of a test case by its worst element and its attribute ``status``, and that element's message.
 
-    Args:
-        status: its attribute ``status``.
-        unsupported: why a skipped test of our own suites is unsupported.
-
+    ``unsupported`` is why a skipped test of our own suites is unsupported.
     """
     found = {type(result): result for result in reversed(case.result)}
     worst = found.get(Error) or found.get(Failure) or found.get(Skipped)

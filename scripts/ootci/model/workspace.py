@@ -78,12 +78,7 @@ class RunFolder:
 
 @dataclass(frozen=True)
 class Workspace:
-    """The work folder, ``.ootci`` by default.
-
-    Attributes:
-        path: the folder; the tool may delete anything in it.
-
-    """
+    """The work folder, ``.ootci`` by default; the tool may delete anything in it."""
 
     path: Path
 

@@ -34,12 +34,7 @@ R = TypeVar("R", bound=Record)
 
 @dataclass(frozen=True)
 class DeviceFile:
-    """A device file that was read, before it is held against its name and its folder.
-
-    Attributes:
-        line_of: the line of a value, by its path of keys and indices.
-
-    """
+    """A device file that was read, before it is held against its name and its folder, with the line of each value."""
 
     path: Path
     device: Device

@@ -63,12 +63,9 @@ class Action:
 
 @dataclass(frozen=True)
 class Decision:
-    """What has to be done.
+    """What has to be done, and in words what is not done though one might expect it.
 
-    Attributes:
-        left: keys of alerts that would need a new issue and have to wait for the next run.
-        notes: what is not done though one might expect it, in words.
-
+    ``left`` are the keys of alerts that would need a new issue and have to wait for the next run.
     """
 
     actions: tuple[Action, ...] = ()

@@ -48,11 +48,8 @@ _EXPECTED = _CHANCE | {Cause.KNOWN}
 def conditions(verdicts: Verdicts, remembered: Sequence[Remembered] = ()) -> tuple[Alert, ...]:
     """Every condition of every subject, in the order in which issues are to be made.
 
-    While the nightly itself does not run, nothing is known of anything else: no device is called silent for it.
-
-    Args:
-        remembered: what the issues that there are remember; what is in none of the verdicts any more is found so.
-
+    What the issues that there are remember, and no verdict has any more, is found so. While the nightly itself does not
+    run, nothing is known of anything else: no device is called silent for it.
     """
     stale = _stale(verdicts, remembered)
     # Of several with one key the open one counts, as in ``decide``.
@@ -75,12 +72,7 @@ def conditions(verdicts: Verdicts, remembered: Sequence[Remembered] = ()) -> tup
 
 
 def deep_tests(result: str, now: datetime, remembered: Sequence[Remembered] = ()) -> tuple[Alert, ...]:
-    """The condition of this repository's own deep tests. Whatever is not a success is a failure.
-
-    Args:
-        result: how their job ended, as GitHub's ``needs`` has it.
-
-    """
+    """The condition of this repository's own deep tests: any ``result`` of their job but a success is a failure."""
     passed = result == "success"
     before = [item for item in remembered if item.condition is Condition.DEEP_TESTS and not item.closed]
     alert = Alert(
@@ -126,12 +118,7 @@ def _nights(verdicts: Verdicts) -> tuple[datetime, ...]:
 
 @dataclass(frozen=True)
 class _Event:
-    """Failures of one cause.
-
-    Attributes:
-        issue: what their issue remembers; None where they have none.
-
-    """
+    """Failures of one cause, and what their issue remembers, if they have one."""
 
     cluster: Cluster
     issue: Remembered | None

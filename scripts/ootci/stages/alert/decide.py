@@ -75,13 +75,7 @@ class Writer(Protocol):
 
 
 def decide(alerts: Sequence[Alert], issues: Sequence[Issue], writer: Writer, rules: Rules | None = None) -> Decision:
-    """What has to be done to the issues.
-
-    Args:
-        alerts: every condition, see ``conditions``.
-        issues: our own issues, closed ones too.
-
-    """
+    """What has to be done to our own issues, closed ones too, by every condition, see ``conditions``."""
     rules = rules or Rules()
     kept: dict[str, list[_Kept]] = {}
     # Of several with one key the open one counts; the others were closed when an earlier failure was over.

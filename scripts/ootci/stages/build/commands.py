@@ -36,12 +36,7 @@ class StepFailed(Exception):
 
 @dataclass(frozen=True)
 class Commands:
-    """Runs commands for one stage.
-
-    Attributes:
-        timeout: seconds that each command may take.
-
-    """
+    """Runs commands for one stage, each for so many seconds at most."""
 
     environment: Path
     variables: Mapping[str, str]

@@ -22,11 +22,8 @@ from .stage import DeviceEnvironment
 class NewEnvironment(DeviceEnvironment):
     """A virtual environment in the work folder, for which the plugin is built.
 
-    Nothing is fetched on a machine that is not ready: the device file's check command fails, or the disk is full.
-
-    Attributes:
-        tests: whether the device is tested on this machine, too; where not, its hardware is not checked.
-
+    Nothing is fetched on a machine that is not ready: the device file's check command fails, or the disk is full. Where
+    the device is not tested on this machine, its hardware is not checked.
     """
 
     tests: bool = True

@@ -48,10 +48,7 @@ class Received:
 
 
 def hand_over(build: Build, workspace: Workspace, target: Path, provenance: Provenance) -> str:
-    """Write a build, passed or failed, with its wheel and logs into a folder.
-
-    Returns:
-        The checksum of handover.json, which holds the others.
+    """Write a build, passed or failed, with wheel and logs into a folder; gives handover.json's checksum.
 
     Raises:
         HostFailure: the wheel is not in the work folder any more.
@@ -126,12 +123,9 @@ def _require(file: Path, stated: str | None) -> None:
 
 @dataclass
 class TakenOver(NewEnvironment):
-    """A virtual environment in the work folder, in which the wheel of a hand-over is installed.
+    """A virtual environment in the work folder, in which the wheel of the hand-over in a folder is installed.
 
-    Attributes:
-        handed: folder of the hand-over.
-        stated: the checksum of its handover.json, where it is known.
-
+    The checksum of its handover.json is ``stated`` where it is known.
     """
 
     handed: Path = field(kw_only=True)

@@ -26,10 +26,7 @@ _OTHER_TORCH = re.compile(r"^ *(\S+ \S+) depends on (torch(?![\w-]).*)$", re.MUL
 def build_plugin(
     item: RegisteredDevice, torch: TorchBuild | None, workspace: Workspace, commands: Commands
 ) -> tuple[PluginBuild, bool]:
-    """Build and install the plugin, unless the very same is installed already.
-
-    Returns:
-        The plugin, and whether an earlier build was used again.
+    """Build and install the plugin, unless the very same is installed already; whether it was is returned, too.
 
     Raises:
         StepFailed: building or installing failed, or changed the torch under test.

@@ -126,12 +126,7 @@ def write_report(
     failure, error and skipped elements follow pytest's usage, so that any JUnit reader understands the report. A test
     without an outcome is an error of the type ``not_run``. A test that was run again is what it came to first,
     whatever came later: readers have no element for "failed, and then passed" that they do not take for a pass. Its
-    attempts are a property.
-
-    Args:
-        suites: the tests, and what else went wrong.
-        outputs: what tests printed, by id.
-
+    attempts are a property. The outputs are what tests printed, by id.
     """
     shown: dict[str, list[Outcome | OtherCase]] = {}
     for name, cases in suites.items():

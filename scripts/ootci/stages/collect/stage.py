@@ -160,13 +160,7 @@ MAX_FACT = 200
 def environment(
     probe: Probe, build: Build, checked: Mapping[str, str], variables: Mapping[str, str], *, here: bool = True
 ) -> Environment:
-    """Where the run took place.
-
-    Args:
-        checked: what the check command said.
-        here: whether the run took place on this machine; shares may come from several others.
-
-    """
+    """Where the run took place, with what the check command said; shares may come from other machines than ``here``."""
     properties = {f"card.{name}": value for name, value in probe.device.card.items()}
     lacks = {"lacks": ", ".join(probe.device.lacks)} if probe.device.lacks else {}
     missing = ", ".join(f"torch.{probe.device.name}.{function}" for function in probe.device.missing_functions)
@@ -216,22 +210,12 @@ def _commit_page(device: Device, build: Build) -> str | None:
 
 
 def unreadable(plan: Plan, planned: PlannedRun, attempt: int, why: str) -> Run:
-    """The run of a device whose report was refused.
-
-    Args:
-        why: what is wrong with the report; it may quote it.
-
-    """
+    """The run of a device whose report was refused, and why, which may quote the report."""
     return _made(plan, planned, attempt, ReportState.UNREADABLE, one_line(f"report unreadable: {why}"))
 
 
 def offline(plan: Plan, planned: PlannedRun, attempt: int, since: datetime) -> Run:
-    """The run of a device whose job no runner took.
-
-    Args:
-        since: since when the job could have begun.
-
-    """
+    """The run of a device whose job could have begun at a time, and no runner took it."""
     reason = f"runner offline since {since.astimezone(timezone.utc):%Y-%m-%d %H:%M} UTC"
     return _made(plan, planned, attempt, ReportState.NOT_EXPECTED, reason, stages=(_not_ready(reason),))
 

@@ -36,10 +36,7 @@ class NoObject(Exception):
 class Symbols:
     """Symbols of PyTorch in one object or in several.
 
-    Attributes:
-        defined: those that it exports, weak ones too.
-        needed: those that it needs from elsewhere, weak ones left out: the loader does without them.
-
+    Weak ones are among those that are defined, and not among those that are needed: the loader does without them.
     """
 
     defined: set[str] = field(default_factory=set)

@@ -88,12 +88,8 @@ class Course:
         return self.reported[-1].run if self.reported else None
 
     def go_on(self, plans: Sequence[Plan], runs: Sequence[StoredRun], witnesses: Witnesses) -> None:
-        """Judge the nights after those that are judged already.
-
-        Args:
-            plans: every nightly, oldest first.
-            runs: every attempt of the device.
-
+        """Judge the nights after those that are judged already, of all nightlies, oldest first, by the device's
+        attempts.
         """
         attempts = attempts_by_nightly(runs)
         for plan in plans[self._plans :]:

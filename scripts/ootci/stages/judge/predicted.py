@@ -53,12 +53,8 @@ class _Night:
 
 
 def predicted(plans: Sequence[Plan], history: History, verdicts: Sequence[DeviceVerdict]) -> Predicted | None:
-    """What is predicted for the newest nightly that has predictions; None where no recent one has.
-
-    Args:
-        plans: every nightly, oldest first.
-        verdicts: what was measured, of every registered device.
-
+    """What is predicted for the newest of all nightlies, oldest first, that has predictions; None where no recent one
+    has.
     """
     found = ((plan, history.compat(plan.id)) for plan in plans[-NIGHTS:])
     nights = [_Night(plan, compat) for plan, compat in found if compat is not None and compat.torches]

@@ -22,12 +22,7 @@ NAMES = 20
 def together(
     registry: Sequence[RegisteredDevice], newest: Plan | None, failing: Mapping[str, Sequence[Failing]]
 ) -> tuple[Cluster, ...]:
-    """The clusters of the newest nightly.
-
-    Args:
-        failing: what fails on each device's newest night.
-
-    """
+    """The clusters of the newest nightly, of what fails on each device's newest night."""
     if newest is None:
         return ()
     expected = [item.device for item in registry if newest.expected(item.device.name) is not None]

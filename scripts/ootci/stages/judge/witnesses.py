@@ -16,14 +16,10 @@ SHARED = frozenset(OURS) - {UPSTREAM}
 
 
 class Witnesses:
-    """The devices whose reports tell whether a suite still has a test.
+    """The devices whose reports tell whether a suite still has a test, on these nightlies, oldest first.
 
     For most devices that is the reference device. It is never its own evidence: for its own loss, the other devices are
     asked, and at least one of them must have lost the test, too.
-
-    Args:
-        plans: every nightly, oldest first.
-
     """
 
     def __init__(self, registry: Sequence[RegisteredDevice], history: HistoryReader, plans: Sequence[Plan]) -> None:

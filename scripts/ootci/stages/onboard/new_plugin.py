@@ -44,12 +44,7 @@ def plugin_steps(reference: Path) -> tuple[tuple[str, ...], ...]:
 
 
 def cpp_plugin(reference: Path, name: str, step: int) -> dict[Path, str]:
-    """The files of a plugin in C++: those of the reference plugin up to a step.
-
-    Args:
-        reference: the folder of the reference plugin.
-
-    """
+    """The files of a plugin in C++: those of the folder of the reference plugin up to a step."""
     about = (
         "`runtime/` simulates the device\n"
         f"on the CPU until your driver takes its place; `csrc/` and `torch_{name}/` connect it to PyTorch."
@@ -63,12 +58,7 @@ def cpp_plugin(reference: Path, name: str, step: int) -> dict[Path, str]:
 
 
 def python_plugin(reference: Path, name: str) -> dict[Path, str]:
-    """The files of a plugin in Python.
-
-    Args:
-        reference: the folder of the plugin ``python_only``.
-
-    """
+    """The files of a plugin in Python: those of the folder of the plugin ``python_only``."""
     found = [path for path in sorted(reference.rglob("*")) if path.suffix in (".py", ".toml")]
     texts = {path.relative_to(reference): path.read_text(encoding="utf-8") for path in found}
     names = {"python_only": f"torch_{name}", "python-only": f"torch-{name}", "pythononly": name}

@@ -52,9 +52,7 @@ class WantedBuild:
     def label_problem(self, wheel: TorchWheel, *, own_index: bool) -> str | None:
         """Why a wheel is another build, by its version; None where it may be the wanted one.
 
-        Args:
-            own_index: whether it is listed on the index of this variant, where a label may be missing.
-
+        On the index of this variant, ``own_index``, a label may be missing.
         """
         found = _LABEL.match(wheel.version.local or "")
         if found is not None:
@@ -186,12 +184,7 @@ def release_asked_for(wanted: str, build: WantedBuild) -> TorchRequest:
 def release_of_device_file(
     wanted: str, wanted_channel: Channel, release: str | None, build: WantedBuild, why: str | None = None
 ) -> TorchRequest:
-    """The release that a device file asks for or falls back to; the newest one when it names none.
-
-    Args:
-        why: why the nightly cannot be had, where the release takes its place.
-
-    """
+    """The release that a device file asks for or falls back to, and ``why``; the newest one when it names none."""
     search = ReleaseSearch(build, Version(release) if release else None)
     wheel = search.find()
     if wheel is not None:

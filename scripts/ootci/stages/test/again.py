@@ -56,10 +56,7 @@ class LaterAttempts:
     _search_until: float = field(init=False, default=0.0)
 
     def make(self, first: SuiteEnd) -> frozenset[str]:
-        """Run again what newly failed, and what could not be run again on the night before.
-
-        Returns:
-            The tests that passed this time and are flaky therefore.
+        """Run again what newly failed, and what could not be on the night before; gives those that passed, flaky ones.
 
         Raises:
             ToolMissing: the device's Python cannot be started.

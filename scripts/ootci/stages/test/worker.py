@@ -121,12 +121,9 @@ def _lines(tests: Sequence[str]) -> str:
 
 
 class Pool:
-    """Starts the processes of one suite.
+    """Starts the processes of one suite, and tells when spares are of no use on this device.
 
-    Args:
-        say: called when spares are of no use on this device.
-        left_out: files of the suite `upstream` that are left out from now on; may grow.
-
+    ``left_out`` are files of the suite `upstream` that are left out from now on; it may grow.
     """
 
     def __init__(self, run: SuiteRun, say: Callable[[str], None], left_out: Collection[str] = ()) -> None:
@@ -152,12 +149,8 @@ class Pool:
         """Start one more spare, unless there are as many as processes were replaced, or as are allowed.
 
         To be called while a test runs: the process that runs it is past its own start, so that on a device which only
-        one process can open it is the spare that fails, and not the tests.
-
-        Args:
-            remaining: gives the tests that are still to be run; asked only where there is room for a spare, because
-                there may be a hundred thousand.
-
+        one process can open it is the spare that fails, and not the tests. Which tests remain is asked only where there
+        is room for a spare, because there may be a hundred thousand.
         """
         if len(self._spares) >= min(self._replaced, self._allowed):
             return

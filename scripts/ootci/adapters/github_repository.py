@@ -78,7 +78,7 @@ class NotReadable(Exception):
 
 
 class GithubSettings:
-    """Reads the settings of one repository, ``owner/name``."""
+    """Reads the settings of one repository, ``owner/name``; raises NotReadable where the token may not."""
 
     def __init__(self, rest: GithubRest, name: str, repository: GithubRepository) -> None:
         self._rest = rest
@@ -92,9 +92,6 @@ class GithubSettings:
             path: after the repository's.
             public: whether everybody who sees the repository may read it. Other things answer 404 also to those who
                 may not read them, so of them it is believed to an administrator only.
-
-        Raises:
-            NotReadable: the token may not read it.
 
         """
         found = self._asked(path, {})
@@ -112,12 +109,7 @@ class GithubSettings:
         return frozenset(str(rule.get("type")) for rule in found)
 
     def listed(self, path: str, key: str) -> list[Found]:
-        """All entries of a list that GitHub counts, such as variables.
-
-        Raises:
-            NotReadable: the token may not read it.
-
-        """
+        """All entries of a list that GitHub counts, such as variables."""
         entries: list[Found] = []
         for page in range(1, MAX_PAGES + 1):
             found = self._asked(path, {"per_page": str(PAGE_SIZE), "page": str(page)})

@@ -48,6 +48,10 @@ class GithubRest:
         patience: seconds that it waits for rate limits, all together.
         now: seconds since 1970.
 
+    Raises:
+        GithubUnreachable: from every method; it did not answer, or told to wait for too long.
+        GithubRefused: from every method; it refused, or its answer is not as it should be.
+
     """
 
     def __init__(
@@ -76,8 +80,7 @@ class GithubRest:
             may_miss: whether what the list belongs to may be gone; there is no entry then.
 
         Raises:
-            GithubUnreachable: it did not answer, or told to wait for too long.
-            GithubRefused: it refused, answered with no list, or with one of more pages than can be looked through.
+            GithubRefused: also where there are more pages than can be looked through.
 
         """
         url = self._api + path
@@ -99,19 +102,14 @@ class GithubRest:
         raise odd(f"GET {path}", f"there are more than {MAX_PAGES} pages")
 
     def find(self, path: str, parameters: Mapping[str, str] | None = None) -> object:
-        """One thing; None where there is no such thing.
-
-        Raises:
-            GithubUnreachable, GithubRefused: as for :meth:`pages`.
-
-        """
+        """One thing; None where there is no such thing."""
         return self._ask("GET", self._api + path, parameters or {}, None, may_miss=True)[0]
 
     def points_to(self, path: str) -> str:
         """The address that GitHub redirects to; it needs no token, so the token is not sent there.
 
         Raises:
-            GithubUnreachable, GithubRefused: as for :meth:`pages`; also where it redirects to nowhere.
+            GithubRefused: also where it redirects to nowhere.
 
         """
         address = self._ask("GET", self._api + path, {}, None, redirected=True)[1]
@@ -123,10 +121,6 @@ class GithubRest:
         """Create or change something; returns its new state.
 
         A lost answer causes a retry, so a thing may be created twice.
-
-        Raises:
-            GithubUnreachable, GithubRefused: as for :meth:`pages`.
-
         """
         if self._changed:
             self._wait(PAUSE_SECONDS)

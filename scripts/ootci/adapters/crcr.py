@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 import requests
 
-from ootci.adapters.bearer import Bearer
+from ootci.adapters.download import Bearer
 from ootci.errors import BadOption, RelayOutOfOrder, RelayRefused, RelayUnreachable
 
 AUDIENCE = "pytorch-cross-repo-ci-relay"
@@ -58,7 +58,6 @@ class Relay:
         url: where reports go.
         patience: seconds after which nothing is tried again, for all reports together.
         environment: variables with the token, or with GitHub's address and permit for one.
-        wait: sleeps between two tries.
         clock: seconds that only grow.
         chance: a random number from 0 to 1, so that many jobs do not come back at the same moment.
 

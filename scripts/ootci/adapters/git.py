@@ -1,10 +1,12 @@
-"""What git knows about a folder, fetching a plugin's repository, and the data branch."""
+"""What git knows about a folder, copying the sources in one, and fetching a repository."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
+import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -109,7 +111,7 @@ def sparse_commands(url: str, commit: str, below: str) -> list[list[str]]:
     ]
 
 
-def clone_command(url: str, ref: str, folder: Path, *, submodules: bool) -> list[list[str]]:
+def clone_command(url: str, ref: str, *, submodules: bool) -> list[list[str]]:
     """The commands that fetch one ref of a repository into an empty folder, to be run in that folder."""
     commands = [
         ["git", "init", "--quiet", "."],
@@ -161,3 +163,37 @@ def changed_files(folder: Path) -> tuple[ChangedFile, ...]:
         before = next(parts) if status[:1] in ("R", "C") else None
         found.append(ChangedFile(status[:1], next(parts), before))
     return tuple(found)
+
+
+MANIFEST = ".ootci-mirrored"
+
+
+def mirror(source: Path, files: Iterable[Path], target: Path) -> None:
+    """Make ``target`` hold these files of ``source``; what an earlier call copied and is gone now is removed.
+
+    So building never writes into a checkout. Unchanged files keep their time stamps, and files that were not mirrored,
+    such as build products, stay: an incremental build in the copy stays incremental.
+
+    Raises:
+        OSError: the machine refused.
+
+    """
+    names = sorted({path.relative_to(source).as_posix() for path in files if path.is_file()})
+    manifest = target / MANIFEST
+    before = manifest.read_text(encoding="utf-8").splitlines() if manifest.exists() else []
+    for name in set(before) - set(names):
+        (target / name).unlink(missing_ok=True)
+    for name in names:
+        old, new = source / name, target / name
+        if not _same(old, new):
+            new.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(old, new)
+    manifest.parent.mkdir(parents=True, exist_ok=True)
+    manifest.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
+
+
+def _same(old: Path, new: Path) -> bool:
+    if not new.exists():
+        return False
+    a, b = old.stat(), new.stat()
+    return a.st_size == b.st_size and a.st_mtime_ns == b.st_mtime_ns

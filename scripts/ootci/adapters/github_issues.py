@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from ootci.adapters.github_rest import GithubRest
+from ootci.adapters.github_rest import GithubRest, odd
 from ootci.errors import GithubRefused
 
 ACTIONS_BOT = "github-actions[bot]"
@@ -14,13 +14,7 @@ ACTIONS_BOT = "github-actions[bot]"
 
 @dataclass(frozen=True)
 class Issue:
-    """An issue.
-
-    Attributes:
-        body: its text; line ends as we write them.
-        locked: whether comments are locked.
-
-    """
+    """An issue; its text has line ends as we write them, and comments on it may be locked."""
 
     number: int
     title: str
@@ -39,6 +33,9 @@ class GithubIssues:
         repository: ``owner/name``.
         author: our login.
 
+    Raises:
+        GithubUnreachable, GithubRefused: from every method, see the client.
+
     """
 
     def __init__(self, rest: GithubRest, repository: str, label: str, author: str = ACTIONS_BOT) -> None:
@@ -48,12 +45,7 @@ class GithubIssues:
         self._author = author
 
     def own(self) -> tuple[Issue, ...]:
-        """Our issues, closed ones too, oldest first.
-
-        Raises:
-            GithubUnreachable, GithubRefused: see the client.
-
-        """
+        """Our issues, closed ones too, oldest first."""
         wanted = {"labels": self._label, "state": "all", "sort": "created", "direction": "asc"}
         found = [_issue(item, self._path) for item in self._rest.pages(self._path, wanted) if not _is_pull(item)]
         return tuple(sorted((issue for issue in found if issue.author == self._author), key=lambda one: one.number))
@@ -62,8 +54,8 @@ class GithubIssues:
         """Make an issue with the label and further ones.
 
         Raises:
-            GithubUnreachable, GithubRefused: see the client; also where the token is not that of the author whose
-                issues are looked for: it would be made again on every night.
+            GithubRefused: also where the token is not that of the author whose issues are looked for: it would be made
+                again on every night.
 
         """
         made = _issue(
@@ -80,21 +72,11 @@ class GithubIssues:
         return made
 
     def change(self, number: int, **fields: str) -> None:
-        """Change an issue's ``title``, ``body``, or ``state`` with its ``state_reason``.
-
-        Raises:
-            GithubUnreachable, GithubRefused: see the client.
-
-        """
+        """Change an issue's ``title``, ``body``, or ``state`` with its ``state_reason``."""
         self._rest.change("PATCH", f"{self._path}/{number}", fields)
 
     def comment(self, number: int, body: str) -> None:
-        """Comment on an issue.
-
-        Raises:
-            GithubUnreachable, GithubRefused: see the client.
-
-        """
+        """Comment on an issue."""
         self._rest.change("POST", f"{self._path}/{number}/comments", {"body": body})
 
 
@@ -118,6 +100,4 @@ def _issue(item: object, place: str) -> Issue:
             author=str(user["login"]) if user else "",
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise GithubRefused(
-            "GitHub's answer is not as it should be: it is no issue", where=place, fix="see what answers there"
-        ) from error
+        raise odd(place, "it is no issue") from error

@@ -7,18 +7,12 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from ootci.adapters.github_issues import ACTIONS_BOT
-from ootci.adapters.github_rest import GithubRest
-from ootci.errors import GithubRefused
+from ootci.adapters.github_rest import GithubRest, odd
 
 
 @dataclass(frozen=True)
 class Pull:
-    """A pull request.
-
-    Attributes:
-        author: login of its author; empty for a deleted account.
-
-    """
+    """A pull request, and the login of its author; empty for a deleted account."""
 
     number: int
     author: str
@@ -31,6 +25,9 @@ class GithubPulls:
         repository: ``owner/name``.
         author: our login.
 
+    Raises:
+        GithubUnreachable, GithubRefused: from every method, see the client.
+
     """
 
     def __init__(self, rest: GithubRest, repository: str, author: str = ACTIONS_BOT) -> None:
@@ -39,16 +36,7 @@ class GithubPulls:
         self._author = author
 
     def at(self, repository: str, branch: str, commit: str) -> tuple[Pull, ...]:
-        """The open pull requests from a branch whose newest commit is that one.
-
-        Args:
-            repository: where the branch is, ``owner/name``; often a fork.
-            commit: the full commit.
-
-        Raises:
-            GithubUnreachable, GithubRefused: see the client.
-
-        """
+        """The open pull requests from a branch of a repository, often a fork, whose newest commit is that one."""
         wanted = {"state": "open", "head": f"{repository.partition('/')[0]}:{branch}"}
         found = []
         for item in self._rest.pages(f"{self._path}/pulls", wanted):
@@ -58,24 +46,14 @@ class GithubPulls:
         return tuple(found)
 
     def files(self, number: int) -> Iterator[str]:
-        """The paths that a pull request changes, those of before too where it renames.
-
-        Raises:
-            GithubUnreachable, GithubRefused: see the client.
-
-        """
+        """The paths that a pull request changes, those of before too where it renames."""
         for item in self._rest.pages(f"{self._path}/pulls/{number}/files", {}):
             for key in ("filename", "previous_filename"):
                 if (name := _within(item, key)) is not None:
                     yield str(name)
 
     def answer(self, number: int, marker: str, body: str) -> str:
-        """Make our one comment with a marker say something, and say what was done to it.
-
-        Raises:
-            GithubUnreachable, GithubRefused: see the client.
-
-        """
+        """Make our one comment with a marker say something, and say what was done to it."""
         comments = f"{self._path}/issues/{number}/comments"
         for item in self._rest.pages(comments, {}):
             text = str(_within(item, "body") or "").replace("\r\n", "\n")
@@ -99,7 +77,5 @@ def _within(item: object, *keys: str) -> object:
 def _number(item: object, key: str = "number") -> int:
     found = _within(item, key)
     if not isinstance(found, int):
-        raise GithubRefused(
-            f"GitHub's answer is not as it should be: it has no {key}", where="pull requests", fix="see what answers"
-        )
+        raise odd("pull requests", f"it has no {key}")
     return found

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import requests
 import urllib3
 
-from ootci.adapters.bearer import Bearer
+from ootci.adapters.download import Bearer
 from ootci.errors import GithubRefused, GithubUnreachable
 
 API = "https://api.github.com"
@@ -45,10 +45,12 @@ class GithubRest:
 
     Args:
         token: authenticates it; None reads public data only.
-        api: the address of the API.
         patience: seconds that it waits for rate limits, all together.
-        wait: sleeps that many seconds.
         now: seconds since 1970.
+
+    Raises:
+        GithubUnreachable: from every method; it did not answer, or told to wait for too long.
+        GithubRefused: from every method; it refused, or its answer is not as it should be.
 
     """
 
@@ -78,8 +80,7 @@ class GithubRest:
             may_miss: whether what the list belongs to may be gone; there is no entry then.
 
         Raises:
-            GithubUnreachable: it did not answer, or told to wait for too long.
-            GithubRefused: it refused, answered with no list, or with one of more pages than can be looked through.
+            GithubRefused: also where there are more pages than can be looked through.
 
         """
         url = self._api + path
@@ -90,45 +91,36 @@ class GithubRest:
                 return
             entries = answer.get(within) if within and isinstance(answer, dict) else answer
             if not isinstance(entries, list):
-                raise _odd(f"GET {path}", "it is no list")
+                raise odd(f"GET {path}", "it is no list")
             yield from entries
             if not url:
                 return
             if not url.startswith(f"{self._api}/"):
                 # The token would go with the request.
-                raise _odd(f"GET {path}", "the next page is on another server")
+                raise odd(f"GET {path}", "the next page is on another server")
             query = {}
-        raise _odd(f"GET {path}", f"there are more than {MAX_PAGES} pages")
+        raise odd(f"GET {path}", f"there are more than {MAX_PAGES} pages")
 
     def find(self, path: str, parameters: Mapping[str, str] | None = None) -> object:
-        """One thing; None where there is no such thing.
-
-        Raises:
-            GithubUnreachable, GithubRefused: as for :meth:`pages`.
-
-        """
+        """One thing; None where there is no such thing."""
         return self._ask("GET", self._api + path, parameters or {}, None, may_miss=True)[0]
 
     def points_to(self, path: str) -> str:
         """The address that GitHub redirects to; it needs no token, so the token is not sent there.
 
         Raises:
-            GithubUnreachable, GithubRefused: as for :meth:`pages`; also where it redirects to nowhere.
+            GithubRefused: also where it redirects to nowhere.
 
         """
         address = self._ask("GET", self._api + path, {}, None, redirected=True)[1]
         if not address.startswith(("https://", f"{self._api}/")):
-            raise _odd(f"GET {path}", "it leads nowhere")
+            raise odd(f"GET {path}", "it leads nowhere")
         return address
 
     def change(self, method: str, path: str, body: Mapping[str, object]) -> object:
         """Create or change something; returns its new state.
 
         A lost answer causes a retry, so a thing may be created twice.
-
-        Raises:
-            GithubUnreachable, GithubRefused: as for :meth:`pages`.
-
         """
         if self._changed:
             self._wait(PAUSE_SECONDS)
@@ -195,7 +187,7 @@ class GithubRest:
                 if time.monotonic() >= until:
                     raise requests.exceptions.ReadTimeout(f"the answer took more than {ANSWER_SECONDS:.0f} s")
                 if len(text) > MAX_ANSWER_BYTES:
-                    raise _odd(f"{method} {urlsplit(url).path}", f"it has more than {MAX_ANSWER_BYTES >> 20} MiB")
+                    raise odd(f"{method} {urlsplit(url).path}", f"it has more than {MAX_ANSWER_BYTES >> 20} MiB")
             following = response.links.get("next", {}).get("url", "")
             return response.status_code, response.headers, text, following
 
@@ -222,7 +214,7 @@ def _parsed(text: bytes, place: str) -> object:
     try:
         return json.loads(text) if text else None
     except (ValueError, RecursionError) as error:
-        raise _odd(place, "it is not JSON") from error
+        raise odd(place, "it is not JSON") from error
 
 
 def _refused(status: int, text: bytes, place: str) -> GithubRefused:
@@ -238,7 +230,8 @@ def _refused(status: int, text: bytes, place: str) -> GithubRefused:
     return GithubRefused(f"GitHub answered {status}{why}", where=place, fix=fix)
 
 
-def _odd(place: str, what: str) -> GithubRefused:
+def odd(place: str, what: str) -> GithubRefused:
+    """The error for an answer that GitHub should not give."""
     return GithubRefused(f"GitHub's answer is not as it should be: {what}", where=place, fix="see what answers there")
 
 

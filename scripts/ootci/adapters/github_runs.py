@@ -58,6 +58,9 @@ class GithubRuns:
         repository: ``owner/name``.
         branch: the branch whose workflow files are run.
 
+    Raises:
+        GithubUnreachable, GithubRefused: from every method, see the client.
+
     """
 
     def __init__(self, rest: GithubRest, repository: str, branch: str) -> None:
@@ -67,12 +70,7 @@ class GithubRuns:
         self._branch = branch
 
     def of(self, workflow: str, since: datetime) -> Iterator[WorkflowRun]:
-        """The runs of a workflow, of a file's name, that were created since a time.
-
-        Raises:
-            GithubUnreachable, GithubRefused: see the client.
-
-        """
+        """The runs of a workflow, of a file's name, that were created since a time."""
         asked = {"branch": self._branch, "created": f">={since.astimezone(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"}
         path = f"{self._path}/workflows/{quote(workflow)}/runs"
         for item in self._rest.pages(path, asked, within="workflow_runs", may_miss=True):
@@ -81,12 +79,7 @@ class GithubRuns:
                 yield found
 
     def jobs(self, run: WorkflowRun) -> list[Job]:
-        """The jobs of the newest attempt; those of a matrix that was not reached are not among them.
-
-        Raises:
-            GithubUnreachable, GithubRefused: see the client.
-
-        """
+        """The jobs of the newest attempt; those of a matrix that was not reached are not among them."""
         found = self._rest.pages(f"{self._path}/runs/{run.number}/jobs", {}, within="jobs", may_miss=True)
         return [job for job in map(_job, found) if job is not None]
 
@@ -94,21 +87,12 @@ class GithubRuns:
         """Run a workflow that has the trigger ``workflow_dispatch``; the token of a workflow may do that.
 
         A lost answer may start it twice.
-
-        Raises:
-            GithubUnreachable, GithubRefused: see the client.
-
         """
         body = {"ref": self._branch, "inputs": dict(inputs)}
         self._rest.change("POST", f"{self._path}/workflows/{quote(workflow)}/dispatches", body)
 
     def cancel(self, run: WorkflowRun) -> None:
-        """Cancel a run; GitHub does so a little later, and refuses where it has ended.
-
-        Raises:
-            GithubUnreachable, GithubRefused: see the client.
-
-        """
+        """Cancel a run; GitHub does so a little later, and refuses where it has ended."""
         self._rest.change("POST", f"{self._path}/runs/{run.number}/cancel", {})
 
 

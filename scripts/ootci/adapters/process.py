@@ -218,12 +218,7 @@ def run(
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer of a short command.
-
-    Attributes:
-        exit_code: its exit code; negative for a signal, 124 when it took too long.
-
-    """
+    """The answer of a short command; its exit code is negative for a signal, and 124 when it took too long."""
 
     exit_code: int
     out: str

@@ -48,11 +48,7 @@ class RemoteGit:
         """Make the repository where there is none, and remove the locks of a git that was killed.
 
         The caller holds the folder, so that none is alive. Without a repository of its own the folder would be taken
-        for a part of the one around it.
-
-        Args:
-            ignored: patterns of files that are never committed.
-
+        for a part of the one around it. Files of the patterns ``ignored`` are never committed.
         """
         git = self.folder / ".git"
         if not (git / "HEAD").exists():

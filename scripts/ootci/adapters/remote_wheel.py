@@ -37,13 +37,7 @@ _ACCELERATOR = re.compile(r"(nvidia|cuda|rocm)(-|$)|.*-(cu[0-9]+|cuda|rocm)([0-9
 
 @dataclass(frozen=True)
 class Contents:
-    """Facts from inside a torch wheel.
-
-    Attributes:
-        commit: the commit of PyTorch that it was built from; None where it does not say so.
-        metadata: its file METADATA (PyPA specification, "Core metadata").
-
-    """
+    """A torch wheel's METADATA (PyPA specification, "Core metadata"), and the commit that it says it was built from."""
 
     commit: str | None
     metadata: bytes
@@ -80,7 +74,6 @@ def remote_metadata(url: str, *, offered: bool) -> bytes | None:
     """The metadata of the torch wheel at an address; None where the server hands out whole files only.
 
     Args:
-        url: the wheel's address.
         offered: whether the index offers the metadata as a file of its own.
 
     Raises:
@@ -157,17 +150,12 @@ class _Remote(io.RawIOBase):
                 raise DownloadProblem(f"{self._url} is no torch wheel: its list of contents is too long")
             begin = number * BLOCK
             headers = {"Accept-Encoding": "identity", "Range": f"bytes={begin}-{begin + BLOCK - 1}"}
-            content = self._read(headers, begin)
-            self._blocks[number] = content
+            content, said = read(self._url, at_most=BLOCK, seconds=SECONDS, headers=headers)
+            answered = is_range(said, begin)
+            if answered is None:
+                raise _WholeFilesOnly
+            self._blocks[number], self._length = content, int(answered[1])
         return self._blocks[number]
-
-    def _read(self, headers: dict[str, str], begin: int) -> bytes:
-        content, said = read(self._url, at_most=BLOCK, seconds=SECONDS, headers=headers)
-        answered = is_range(said, begin)
-        if answered is None:
-            raise _WholeFilesOnly
-        self._length = int(answered[1])
-        return content
 
     def seekable(self) -> bool:
         return True

@@ -92,12 +92,7 @@ class DebugLog(logging.Handler):
 
 
 class Progress:
-    """Says what is going on. Everything that takes over two seconds shows here.
-
-    Args:
-        quiet: say nothing at all, for tests and machine-read output.
-
-    """
+    """Says what is going on, unless it is quiet. Everything that takes over two seconds shows here."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         # A live line only on a real terminal: rich also takes variables of CI systems for one.

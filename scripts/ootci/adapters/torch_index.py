@@ -144,15 +144,11 @@ def listed(index_url: str, tags: frozenset[Tag] | None = None) -> list[TorchWhee
         IndexProblem: the index cannot be reached or lists no torch wheel that fits.
 
     """
-    return _listed(f"{index_url}/torch/", index_url, tags)
+    return linked(f"{index_url}/torch/", tags, index_url)
 
 
-def linked(page_url: str, tags: frozenset[Tag] | None = None) -> list[TorchWheel]:
+def linked(page_url: str, tags: frozenset[Tag] | None = None, index_url: str | None = None) -> list[TorchWheel]:
     """The same of a page or folder that lists files, such as one in which pip looks."""
-    return _listed(page_url, None, tags)
-
-
-def _listed(page_url: str, index_url: str | None, tags: frozenset[Tag] | None) -> list[TorchWheel]:
     supported = tags_of(None) if tags is None else tags
     # A page of a server must not name files of this machine.
     schemes = ("https://", "http://") if _path(page_url) is None else ("https://", "http://", "file://")

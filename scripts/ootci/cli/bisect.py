@@ -19,7 +19,7 @@ from ootci.flows.bisect import begin, resume
 from ootci.flows.context import Folders
 from ootci.history.store import History
 from ootci.model.bisection import Bisection, Conclusion, Ending, Step
-from ootci.model.duration import duration
+from ootci.model.durations import duration
 from ootci.model.torch_build import TorchBuild
 
 _CODES = {

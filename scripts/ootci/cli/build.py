@@ -16,9 +16,8 @@ from ootci.cli.options import exit_zero_option, folder_options, format_option, s
 from ootci.cli.show import append, note, show_stages
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, BadOption
 from ootci.flows.context import Folders, clock
-from ootci.model.build import Build, StageStatus
+from ootci.model.build import Build, Provenance, StageStatus
 from ootci.model.device import RegisteredDevice
-from ootci.model.handover import Provenance
 from ootci.model.plan import Plan
 from ootci.model.record import read
 from ootci.stages.build import NewEnvironment, TakenOver, build, hand_over

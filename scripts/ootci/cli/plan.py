@@ -106,7 +106,8 @@ def plan_command(
             return
         past, known = History(folders.history), remembered(durations_from)
         seconds = {
-            run.device: measured(past.newest_runs(run.device)) or known.get(run.device, {}) for run in result.runs
+            run.device: measured(map(past.whole, past.newest_stored(run.device))) or known.get(run.device, {})
+            for run in result.runs
         }
         write(Durations(devices=seconds), folders.workspace.durations)
     if github_output is not None:

@@ -146,7 +146,7 @@ def _hand_all_in(reports: Sequence[RelayReport], to: Relay, strict: bool, output
 
 
 def _origin(workflow: str | None, run_id: str | None, url: str | None, check_run_id: str | None) -> Origin:
-    number, artifacts = _required(run_id, "--run-id"), None
+    number, attempt, artifacts = _required(run_id, "--run-id"), attempt_number(), None
     if url is None and os.environ.get("GITHUB_ACTIONS") == "true":
         url = run_url(os.environ.get("GITHUB_REPOSITORY"), number)
         artifacts = f"{url}#artifacts"
@@ -154,8 +154,8 @@ def _origin(workflow: str | None, run_id: str | None, url: str | None, check_run
         name=_required(workflow, "--workflow"),
         url=_required(url, "--url"),
         run_id=number,
-        attempt=attempt_number(),
-        check_run_id=check_run_id,
+        run_attempt=str(attempt),
+        check_run_id=check_run_id or f"{number}-{attempt}",
         artifact_url=artifacts,
     )
 

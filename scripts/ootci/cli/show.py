@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from ootci.adapters.terminal import echo, json_text
 from ootci.adapters.terminal import one_line as one_line
 from ootci.model.build import StageResult, StageStatus
-from ootci.model.duration import duration
+from ootci.model.durations import duration
 
 
 def show(

@@ -20,12 +20,12 @@ from ootci.history.bisection import commit_to_hold, conclude, ends_of, next_nigh
 from ootci.history.store import History
 from ootci.model.bisection import Bisection, Step, StepResult
 from ootci.model.build import Build, PluginBuild, StageName, StageResult, StageStatus
+from ootci.model.cluster import Mark
 from ootci.model.device import RegisteredDevice
 from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
 from ootci.model.plan import Plan, Trigger
 from ootci.model.record import read, write
 from ootci.model.run import Run
-from ootci.model.spell import Mark
 from ootci.model.workspace import Workspace
 from ootci.stages.build import NewEnvironment, build
 from ootci.stages.collect import collect

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ootci.adapters.annotation import show_warning
-from ootci.adapters.interpreter import Installed, InterpreterProblem, installed_beside
-from ootci.adapters.python_env import as_it_is
+from ootci.adapters.python_env import Installed, InterpreterProblem, as_it_is, installed_beside
 from ootci.adapters.terminal import Progress
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, HostFailure, OotciError
 from ootci.flows.context import Folders, attempt_number, clock, run_url

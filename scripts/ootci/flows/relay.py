@@ -9,14 +9,14 @@ from ootci.errors import BadOption, RelayOutOfOrder
 from ootci.flows.context import Folders, clock
 from ootci.flows.reports import reported_runs
 from ootci.history.store import History
-from ootci.model.commit import full_commit
 from ootci.model.delivery import Delivery
 from ootci.model.plan import Plan
 from ootci.model.record import read
 from ootci.model.relay import Conclusion, RelayReport, Status, concluded, concluded_of_change
+from ootci.model.torch_build import full_commit
 from ootci.model.verdict import Verdicts
 from ootci.stages.judge import judge_pull_request
-from ootci.stages.relay import Origin, completed, in_progress, nightly
+from ootci.stages.relay import Origin, report_of, report_of_nightly
 
 Say = Callable[[str], None]
 
@@ -39,7 +39,7 @@ def reports_of_change(
 
     """
     if status is Status.IN_PROGRESS:
-        yield from (in_progress(delivery, name, origin, clock()) for name in names)
+        yield from (report_of(delivery, origin.begun(name, clock())) for name in names)
         return
     runs = reported_runs(folders.workspace, plan, say)
     judged = judge_pull_request(folders.registry(), plan, runs, History(folders.history), {})
@@ -48,7 +48,7 @@ def reports_of_change(
         conclusion = concluded_of_change(effects[name])
         if cancelled and name not in runs:
             conclusion = Conclusion.CANCELLED
-        yield completed(delivery, name, origin, clock(), runs.get(name), conclusion)
+        yield report_of(delivery, origin.ended(name, clock(), runs.get(name), conclusion))
 
 
 def reports_of_nightly(
@@ -78,7 +78,8 @@ def reports_of_nightly(
         verdict = verdicts.get(name)
         current = verdict is not None and verdict.run_id == plan.run_of(name).run_id
         conclusion = concluded(verdict.verdict) if verdict and current else Conclusion.NEUTRAL
-        yield nightly(commit, name, origin, clock(), runs.get(name) if current else None, conclusion)
+        ended = origin.ended(name, clock(), runs.get(name) if current else None, conclusion)
+        yield report_of_nightly(commit, ended)
 
 
 def hand_in(report: RelayReport, to: Relay) -> str:

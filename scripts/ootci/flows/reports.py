@@ -22,7 +22,7 @@ from ootci.model.record import read, utc_text, write, write_atomic
 from ootci.model.run import Run
 from ootci.model.workspace import RunFolder, Workspace
 from ootci.stages.collect import unreadable
-from ootci.stages.external import reported, taken_in
+from ootci.stages.collect.elsewhere import reported, taken_in
 
 MAX_BYTES = 32 * 1024 * 1024
 """A run.json of 20,000 tests has 7 MB."""

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from urllib.parse import urlsplit
 
-from ootci.adapters.github_repository import GithubRepository
-from ootci.adapters.github_settings import GithubSettings, NotReadable
+from ootci.adapters.github_repository import GithubRepository, GithubSettings, NotReadable
 from ootci.model.device import Device
 from ootci.model.setting import Form, Kind, Setting, of_kind
 from ootci.stages.onboard import HOSTED

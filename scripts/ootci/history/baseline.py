@@ -1,17 +1,16 @@
-"""Which tests a device is expected to run, and which of them it no longer runs."""
+"""What a night is judged against: the plan, what was reported before, and the tests that a device still has to run."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ootci.model.outcome import NOT_EXECUTED, OutcomeName
-from ootci.model.run import ReportState
+from ootci.model.outcome import NOT_EXECUTED
+from ootci.model.plan import Plan
+from ootci.model.run import ReportState, SuiteReport
 
-from .states import by_outcome, present_rows
+from .states import EXECUTED, bytes_of, number_of, present_rows
 from .stored import StoredRun
-
-_EXECUTED = by_outcome({name: 255 for name in OutcomeName if name not in NOT_EXECUTED}, otherwise=0)
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Baseline:
 
     def lost(self, run: StoredRun) -> tuple[int, ...]:
         """The rows of the expected tests that did not run, of the suites that were reported completely."""
-        missing = self.rows & _of_suites(run, complete_suites(run)) & ~_executed(run)
+        missing = self.rows & _of_suites(run, run.head.complete_suites) & ~_executed(run)
         return tuple(row for row in _rows(missing) if not _has_another_row(run, row)) if missing else ()
 
     def size(self, run: StoredRun, suite: str) -> int:
@@ -43,7 +42,7 @@ class Baseline:
             accepted: rows of the lost tests whose loss is accepted.
 
         """
-        complete, ran = _of_suites(run, complete_suites(run)), _executed(run)
+        complete, ran = _of_suites(run, run.head.complete_suites), _executed(run)
         kept = self.rows & _of_suites(run, frozenset(report.suite for report in run.head.suites))
         missing = kept & complete & ~ran
         for row in _rows(missing) if missing else ():
@@ -53,11 +52,6 @@ class Baseline:
         return Baseline(kept | (ran & complete))
 
 
-def complete_suites(run: StoredRun) -> frozenset[str]:
-    """The suites that a run reported completely."""
-    return frozenset(report.suite for report in run.head.suites if report.state is ReportState.COMPLETE)
-
-
 def was_executed(run: StoredRun, test_id: str) -> bool:
     """Whether a test of a run was executed."""
     outcome, _ = run.result(test_id)
@@ -65,17 +59,61 @@ def was_executed(run: StoredRun, test_id: str) -> bool:
 
 
 def _executed(run: StoredRun) -> int:
-    return int.from_bytes(run.states.translate(_EXECUTED), "little")
+    return number_of(run.states.translate(EXECUTED))
 
 
 def _of_suites(run: StoredRun, suites: frozenset[str]) -> int:
-    return int.from_bytes(run.tests.mask(suites), "little")
+    return number_of(run.tests.mask(suites))
 
 
 def _rows(number: int) -> list[int]:
-    return present_rows(number.to_bytes((number.bit_length() + 7) // 8, "little"))
+    return present_rows(bytes_of(number))
 
 
 def _has_another_row(run: StoredRun, row: int) -> bool:
     """Whether a test was executed under another row, because its title or capability changed."""
     return was_executed(run, run.tests[row].id)
+
+
+def as_planned(plan: Plan, run: StoredRun | None) -> StoredRun | None:
+    """The run with its suites as the plan expected them.
+
+    run.json comes from a job that ran vendor code, so which suites are required, and how many tests are expected, is
+    taken from the plan; a planned suite that the run does not mention has not reported.
+    """
+    planned = plan.expected(run.head.device) if run is not None else None
+    if run is None or planned is None:
+        return run
+    reported = {report.suite: report for report in run.head.suites}
+    suites = tuple(
+        reported.get(suite.name, _missing(suite.name)).model_copy(
+            update={"required": suite.required, "min_tests": suite.min_tests}
+        )
+        for suite in planned.suites
+    )
+    # Most runs are as planned. The very same one is told to be the same at no cost.
+    return run if suites == run.head.suites else replace(run, head=run.head.model_copy(update={"suites": suites}))
+
+
+def concerns(plan: Plan, device: str) -> bool:
+    """Whether the nightly expected the device, or left it out because it was paused."""
+    return any(run.device == device for run in plan.runs) or any(
+        left.device == device and left.paused for left in plan.left_out
+    )
+
+
+def base_of(before: StoredRun | None, run: StoredRun) -> StoredRun | None:
+    """What the next night is compared with: of each suite this run, if it reported that completely, else ``before``."""
+    complete = run.head.complete_suites
+    if before is None or not complete:
+        return run if complete else before
+    older = [report for report in before.head.suites if report.suite not in complete]
+    newer = [report for report in run.head.suites if report.suite in complete]
+    if not older and len(newer) == len(run.head.suites):
+        return run
+    both = run.of_suites(complete).with_tests_of(before.of_suites(report.suite for report in older))
+    return replace(both, head=run.head.model_copy(update={"suites": (*older, *newer)}))
+
+
+def _missing(suite: str) -> SuiteReport:
+    return SuiteReport(suite=suite, required=True, state=ReportState.MISSING, detail="the run does not mention it")

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ootci.model.build import StageName, StageResult, StageStatus
-from ootci.model.cluster import Cause
+from ootci.model.cluster import Cause, Signature, Spell
 from ootci.model.outcome import OutcomeName
-from ootci.model.signature import Signature
-from ootci.model.spell import Spell
 
 from .clusters import Failing
 from .excuses import Excuses
@@ -20,15 +18,10 @@ _INFRASTRUCTURE = (StageName.FETCH, StageName.CHECK)
 
 
 def failing_of(nights: Sequence[DeviceNight], excuses: Excuses) -> tuple[Failing, ...]:
-    """What fails on the newest of a device's nights, each with the night on which that began.
+    """What fails on the newest of a device's nights, oldest first, each with the night on which that began.
 
     Tests that fail because of a defect of PyTorch that the suites know are among them. Only nights of one channel are
     compared; nothing is told of a night on which another torch stood in for the one wanted.
-
-    Args:
-        nights: every night that concerned the device, oldest first.
-        excuses: what excuses tests that fail on the newest night.
-
     """
     run = nights[-1].run if nights else None
     if run is None or run.head.channel is None:
@@ -40,8 +33,7 @@ def failing_of(nights: Sequence[DeviceNight], excuses: Excuses) -> tuple[Failing
 def _stages(nights: Sequence[DeviceNight], run: StoredRun) -> Iterator[Failing]:
     for name, signature in broken_stages(run):
         spell = spell_of(
-            Seen(night.mark, _came_to(next((item for item in _all_stages(night) if item.name == name), None)))
-            for night in reversed(nights)
+            Seen(night.mark, _came_to(night.run.head.stage(name) if night.run else None)) for night in reversed(nights)
         )
         if spell is not None:
             settled = Cause.INFRASTRUCTURE if name in _INFRASTRUCTURE else None
@@ -58,15 +50,11 @@ def broken_stages(run: StoredRun) -> Iterator[tuple[str, Signature | None]]:
             )
 
 
-def _all_stages(night: DeviceNight) -> Sequence[StageResult]:
-    return night.run.head.stages if night.run is not None else ()
-
-
 def _came_to(stage: StageResult | None) -> OutcomeName | None:
     """What a stage came to, as if it were a test; failing tests are no failure of the stage."""
     if stage is None or stage.status is StageStatus.NOT_RUN:
         return None
-    return OutcomeName.PASSED if stage.status is StageStatus.PASSED or stage.only_tests else OutcomeName.FAILED
+    return OutcomeName.PASSED if stage.came_through else OutcomeName.FAILED
 
 
 def _tests(nights: Sequence[DeviceNight], run: StoredRun, excuses: Excuses) -> Iterator[Failing]:

@@ -6,15 +6,15 @@ import difflib
 import re
 from collections.abc import Iterator
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from ootci.errors import NothingToBisect
 from ootci.history.nights import DeviceNight, Seen, spell_of
 from ootci.history.store import History
 from ootci.model.bisection import Bisection, Conclusion, Ending, Step, StepResult
+from ootci.model.cluster import Mark
 from ootci.model.outcome import AS_THEY_SHOULD, FAILURES
-from ootci.model.spell import Mark
-from ootci.model.torch_build import Channel, TorchBuild, commits_between
+from ootci.model.torch_build import Channel, TorchBuild, commits_between, version_of
 
 _INSTEAD = "or name both nightlies with --good and --bad"
 
@@ -79,16 +79,9 @@ def _results(history: History, device: str, test: str) -> Iterator[tuple[Version
         clear = outcome in FAILURES or outcome in AS_THEY_SHOULD
         if is_flaky or not clear or last.head.channel is not Channel.NIGHTLY or last.head.torch is None:
             continue
-        version = _version(last.head.torch.version)
+        version = version_of(last.head.torch.version)
         if version is not None:
             yield version, Seen(DeviceNight(history.plan(last.head.plan_id), last).mark, outcome)
-
-
-def _version(text: str) -> Version | None:
-    try:
-        return Version(text)
-    except InvalidVersion:
-        return None
 
 
 def _near(history: History, device: str, test: str) -> str:

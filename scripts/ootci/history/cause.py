@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ootci.model.cluster import Cause
-from ootci.model.spell import Mark, Spell
+from ootci.model.cluster import Cause, Mark, Spell
 
 
 @dataclass(frozen=True)
@@ -37,12 +36,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Began:
-    """How a failure that nobody expected began on one device.
-
-    Attributes:
-        spells: of its tests that began to fail so, and had passed before.
-
-    """
+    """How a failure that nobody expected began on one device: the spells of its tests that had passed before."""
 
     source: Source
     spells: tuple[Spell, ...]
@@ -70,13 +64,7 @@ class Began:
 
 @dataclass(frozen=True)
 class Blamed:
-    """A cause, and why.
-
-    Attributes:
-        reason: one sentence.
-        began: the devices that show it.
-
-    """
+    """A cause, and why."""
 
     cause: Cause
     reason: str
@@ -99,9 +87,7 @@ _ALONE: dict[tuple[bool | None, bool | None], Cause] = {
 def blame(began: Sequence[Began], *, others: bool = False) -> Blamed:
     """Whose a failure is that began on these devices, at least one, in ranges that have a night in common.
 
-    Args:
-        others: whether the same test or stage fails on other devices, too, since an overlapping night.
-
+    With ``others``, the same test or stage fails on other devices, too, since an overlapping night.
     """
     # Where PyTorch stayed as it was, it did nothing.
     witnesses = [item for item in began if item.torch_changed is not False]

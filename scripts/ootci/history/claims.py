@@ -8,7 +8,7 @@ from datetime import date, timezone
 from ootci.model.device import KnownFailure, Unsupported
 from ootci.model.outcome import FAILURES, Counts, OutcomeName
 from ootci.model.plan import Plan
-from ootci.model.run import ReportState, Run
+from ootci.model.run import Run
 from ootci.model.verdict import ClaimReview, ClaimState, KnownFailureReview, KnownFailureState
 
 from .stored import StoredRun
@@ -86,17 +86,13 @@ def _review(entry: KnownFailure, night: date, run: StoredRun | None) -> KnownFai
         state = KnownFailureState.PASSES
     elif failing:
         state = KnownFailureState.COVERS
-    elif not found and run is not None and _whole(run.head, entry.suite):
+    elif not found and run is not None and entry.suite in run.head.complete_suites:
         state = KnownFailureState.UNMATCHED
     else:
         state = KnownFailureState.UNSEEN
     return KnownFailureReview(
         entry=entry, state=state, failing=failing, passing=len(passing), passes=tuple(passing[:NAMED])
     )
-
-
-def _whole(run: Run, suite: str) -> bool:
-    return any(report.suite == suite and report.state is ReportState.COMPLETE for report in run.suites)
 
 
 def review_unsupported(plan: Plan | None, device: str, run: StoredRun | None) -> tuple[ClaimReview, ...]:

@@ -11,9 +11,7 @@ from itertools import combinations
 from ootci.history.cause import Began, Blamed, Source, any_of, blame, plugins
 from ootci.history.nights import spell_between
 from ootci.history.signature import short
-from ootci.model.cluster import Cause, Cluster, ClusterDevice
-from ootci.model.signature import Signature
-from ootci.model.spell import Mark, Spell
+from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark, Signature, Spell
 
 NAMED = 5
 """Tests that a cluster names of each device; the others are counted."""
@@ -26,7 +24,6 @@ class Failing:
     Attributes:
         test_id: the test; the stage's name where a stage broke.
         signature: the failure's name; None where nothing was said about it.
-        spell: since when it fails.
         settled: its cause, where the device's own report tells it: infrastructure, a core defect, known, flaky.
 
     """
@@ -62,12 +59,8 @@ def clusters_of(plan_id: str, sources: Sequence[Source], failing: Iterable[Faili
 
     Failures are alike when they have one name, or when the same test or stage began to fail on several devices in
     overlapping ranges of nights, whatever each vendor's error says. So are tests whose failures only the test itself
-    names, such as crashes and wrong values, where they began on the same nights on the same several devices.
-
-    Args:
-        sources: every device that the nightly expected.
-        failing: what fails, in any order.
-
+    names, such as crashes and wrong values, where they began on the same nights on the same several devices. The
+    sources are all devices that the nightly expected.
     """
     by_device = {source.device: source for source in sources}
     by_test: dict[str, list[Failing]] = defaultdict(list)

@@ -15,7 +15,7 @@ from ootci.model.outcome import Attempt, Outcome, OutcomeName
 from ootci.model.record import Record, compact_record
 from ootci.model.run import OperatorCount, Run
 
-from .record_file import RESTORE
+from .layout import RESTORE
 from .run_file import in_order
 from .states import masked, outcome_of, present_rows, way_of
 from .stored import StoredRun
@@ -87,13 +87,7 @@ def whole(
 ) -> Run:
     """The run as it was reported, as far as its details are still kept; without measures in the order of its file.
 
-    Args:
-        run: the run without details.
-        texts: what it says.
-        measures: what was measured.
-        passed_of: the suites of which tests that passed are wanted, too, which most did; all suites when absent. They
-            are counted all the same.
-
+    Of the tests that passed it has those of the suites ``passed_of``, all when absent; they are counted all the same.
     """
     said, measured = texts or Texts(), measures or Measures()
     rows = run.places.rows

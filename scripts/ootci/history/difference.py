@@ -1,23 +1,22 @@
-"""How any two runs differ, test by test, and whether the second is worse."""
+"""How any two runs differ, test by test, and whether the second is worse; and what is new since the run before."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 
-from ootci.model.build import StageResult, StageStatus
 from ootci.model.difference import CHANGE_OF, FLAKY, Difference, RunFacts, TestDifference
-from ootci.model.outcome import NOT_EXECUTED, Outcome
+from ootci.model.outcome import FAILURES, NOT_EXECUTED, Outcome, OutcomeName
 from ootci.model.run import ReportState, Run
 from ootci.model.torch_build import commits_between
-from ootci.model.verdict import FAILING, NEW_FAILURES, ChangeName
+from ootci.model.verdict import FAILING, NEW_FAILURES, Change, ChangeName
+
+from .states import changed_rows
+from .stored import Failure, StoredRun
 
 
 def difference(before: Run, after: Run, known: Container[str] = ()) -> Difference:
-    """How ``after`` differs from ``before``, of the same device or of two.
-
-    Args:
-        known: tests whose failure in B its vendor knew of.
-
+    """How ``after`` differs from ``before``, of one device or of two; ``known`` are failures in B that the vendor knew
+    of.
     """
     old, new = {item.id: item for item in before.outcomes}, {item.id: item for item in after.outcomes}
     required = before.required_suites | after.required_suites
@@ -68,25 +67,80 @@ def _worse(before: Run, after: Run, tests: list[TestDifference]) -> Iterator[str
     new = sum(item.change in NEW_FAILURES and item.required and not item.known for item in tests)
     if new:
         yield f"{new} {'test fails' if new == 1 else 'tests fail'} in B and did not fail in A"
-    reported = {report.suite for report in after.suites if report.state is ReportState.COMPLETE}
-    gone = sum(item.change is ChangeName.DISAPPEARED and item.required and item.suite in reported for item in tests)
+    complete = after.complete_suites
+    gone = sum(item.change is ChangeName.DISAPPEARED and item.required and item.suite in complete for item in tests)
     if gone:
         yield f"{gone} {'test of A is' if gone == 1 else 'tests of A are'} not in B"
-    stages = {stage.name: stage for stage in before.stages}
-    broken = [stage for stage in after.stages if _broke(stage) and _came_through(stages.get(stage.name))]
+    came_through = {stage.name for stage in before.stages if stage.came_through}
+    broken = [stage for stage in after.stages if stage.broke and stage.name in came_through]
     for stage in broken:
         yield f"the stage {stage.name} {stage.status.value} in B: {stage.reason or 'no reason was given'}"
-    whole = {report.suite for report in before.suites if report.required and report.state is ReportState.COMPLETE}
     for report in after.suites:
         not_started = report.state is ReportState.NOT_EXPECTED and broken
-        if report.suite in whole and report.state is not ReportState.COMPLETE and not not_started:
+        was_complete = report.suite in before.required_suites & before.complete_suites
+        if was_complete and report.suite not in complete and not not_started:
             detail = f": {report.detail}" if report.detail else ""
             yield f"the report of the suite {report.suite} is {report.state.value} in B and complete in A{detail}"
 
 
-def _broke(stage: StageResult) -> bool:
-    return stage.status not in (StageStatus.PASSED, StageStatus.NOT_RUN) and not stage.only_tests
+def changes_between(
+    before: StoredRun | None,
+    after: StoredRun,
+    known: Container[str] = (),
+    lost: Iterable[str] = (),
+    unsettled: Collection[str] = (),
+) -> tuple[Change, ...]:
+    """Every test whose outcome is worth showing, by id, and after them those that disappeared.
+
+    Tests of advisory suites are included, and those in ``lost``, which disappeared on an earlier night. Without a run
+    before, only failures are listed, as new failures. Failing tests whose ids are in ``known`` are marked so. Flaky
+    tests are left out, as are failing ones in ``unsettled``, which do not pass on the device yet: they are no change.
+    """
+    changed = changed_rows(before.states, after.states) if before is not None else ()
+    rows = {*changed, *(item.row for item in after.failures)}
+    old, now = _settled(before, rows), _outcomes(after, rows)
+    no_change = {*unsettled, *(item.id for item in after.failures if item.is_flaky)}
+    changes = [
+        Change(
+            id=test_id,
+            change=change,
+            before=old.get(test_id),
+            after=outcome,
+            known=outcome in FAILURES and test_id in known,
+        )
+        for test_id, outcome in sorted(now.items())
+        if test_id not in no_change and (before is not None or outcome in FAILURES)
+        if (change := CHANGE_OF[old.get(test_id), outcome]) is not None
+    ]
+    gone_tonight = {test_id: outcome for test_id, outcome in old.items() if test_id not in now}
+    earlier = {test_id: None for test_id in lost if after.result(test_id)[0] is None}
+    gone = [
+        Change(id=test_id, change=ChangeName.DISAPPEARED, before=outcome)
+        for test_id, outcome in sorted({**earlier, **gone_tonight}.items())
+    ]
+    return (*changes, *gone)
 
 
-def _came_through(stage: StageResult | None) -> bool:
-    return stage is not None and (stage.status is StageStatus.PASSED or stage.only_tests)
+def newly_failing(before: StoredRun | None, after: StoredRun, known: Container[str] = ()) -> tuple[Failure, ...]:
+    """Tests of required suites, other than known ones, that fail now and did not fail, or were not there, before."""
+    required = after.head.required_suites
+    failing = [item for item in after.failures if not item.is_flaky and item.suite in required and item.id not in known]
+    tests = before.tests if before is not None else after.tests
+    old = _settled(before, (row for item in failing for row in tests.rows_of_id(item.id)))
+    return tuple(item for item in failing if old.get(item.id) not in FAILURES)
+
+
+def _outcomes(run: StoredRun, rows: Iterable[int]) -> dict[str, OutcomeName]:
+    """What the tests of some rows came to, by id, of those that are in the run."""
+    return {run.tests[row].id: outcome for row in rows if (outcome := run.outcome(row)) is not None}
+
+
+def _settled(run: StoredRun | None, rows: Iterable[int]) -> dict[str, OutcomeName]:
+    """What the next run is compared with: a flaky test passed in the end, so that failing for good is news."""
+    if run is None:
+        return {}
+    return {
+        run.tests[row].id: OutcomeName.PASSED if run.is_flaky(row) else outcome
+        for row in rows
+        if (outcome := run.outcome(row)) is not None
+    }

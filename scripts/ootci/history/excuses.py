@@ -6,7 +6,6 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.plan import Plan
@@ -52,13 +51,7 @@ class Excuses:
 
 @dataclass
 class Record:
-    """How the tests of a device did on its newest nights that tell something, of one channel.
-
-    Attributes:
-        nights: the newest nights, oldest first.
-        ledger: which of PyTorch's own tests pass on it.
-
-    """
+    """How the tests of a device did on its newest nights that tell something, oldest first, of one channel."""
 
     nights: deque[StoredRun] = field(default_factory=lambda: deque(maxlen=LATELY - 1))
     ledger: Ledger = field(default_factory=Ledger)
@@ -75,12 +68,7 @@ class Record:
         self._size += 1
 
     def excuses(self, plan: Plan, run: StoredRun, before: StoredRun | None) -> Excuses:
-        """What excuses the failing tests of the night that follows.
-
-        Args:
-            before: what it is compared with.
-
-        """
+        """What excuses the failing tests of the night that follows, which is compared with ``before``."""
         known = known_ids(plan, run)
         unsettled = frozenset(run.ids(self.ledger.night(run).unsettled)) - known
         others = [item for item in run.failures if not item.is_flaky and item.id not in known | unsettled]
@@ -104,12 +92,7 @@ def _passing_again(failed: tuple[Failure, ...], run: StoredRun) -> Iterator[int]
 
 
 def _is_unreachable(failing: Failure) -> bool:
-    return failing.signature is not None and _says_unreachable(failing.signature.text)
-
-
-@lru_cache(maxsize=4096)
-def _says_unreachable(text: str) -> bool:
-    return _UNREACHABLE.search(text) is not None
+    return failing.signature is not None and _UNREACHABLE.search(failing.signature.text) is not None
 
 
 def _failed(run: StoredRun | None, test_id: str) -> bool:

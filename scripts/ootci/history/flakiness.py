@@ -20,7 +20,6 @@ from ootci.model.device import BadRange, bad_range
 from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
 from ootci.model.plan import Plan
 
-from .states import failing_rows
 from .stored import StoredRun
 
 TURNS = 2
@@ -38,7 +37,6 @@ class Turns:
     """How often a test failed and then passed, over some nights.
 
     Attributes:
-        turns: how often it failed and then passed.
         again: nights on which it failed and passed when it was run again.
         failed: nights on which it failed at first.
         sample: nights on which it passed or failed.
@@ -53,12 +51,7 @@ class Turns:
 
 @dataclass(frozen=True)
 class FlakyTest(Turns):
-    """A flaky test.
-
-    Attributes:
-        plan_id: the newest nightly on which it failed.
-
-    """
+    """A flaky test, and the newest nightly on which it failed."""
 
     id: str
     plan_id: str
@@ -68,24 +61,18 @@ def tells(ranges: Iterable[BadRange], plan: Plan, run: StoredRun) -> bool:
     """Whether a night says something about which tests are flaky.
 
     A night on which another torch stood in for the one wanted says nothing, nor does one within the ``bad_ranges``.
-
-    Args:
-        ranges: the device's ``bad_ranges``.
-
     """
     return run.head.channel is not None and bad_range(ranges, plan.created_at) is None
 
 
 def flaky_tests(nights: Sequence[StoredRun]) -> tuple[FlakyTest, ...]:
-    """The flaky tests of a device, those with the most turns for their nights first.
+    """The flaky tests of a device, by its runs that count and tell something, oldest first; most turns for the nights
+    first.
 
-    Args:
-        nights: the run that counts of each night that tells something, oldest first. Those of the newest one's channel
-            are looked at, the newest ``LATELY`` of them.
-
+    The newest ``LATELY`` nights of the newest one's channel are looked at.
     """
     nights = [run for run in nights if run.head.channel is nights[-1].head.channel][-LATELY:]
-    rows = {row for run in nights for row in failing_rows(run.states)}
+    rows = {row for run in nights for row in run.with_outcomes(FAILURES)}
     ids = {test_id for run in nights[-1:] for test_id in run.ids(rows)}
     found = []
     for test_id in ids:
@@ -99,9 +86,7 @@ def flaky_tests(nights: Sequence[StoredRun]) -> tuple[FlakyTest, ...]:
 def flaky(results: Iterable[tuple[OutcomeName | None, bool]]) -> Turns | None:
     """The turns of a test that is flaky; None where it is not.
 
-    Args:
-        results: of each night, oldest first, the first outcome, and whether it passed when it was run again.
-
+    The results are, of each night, oldest first, the first outcome, and whether it passed when it was run again.
     """
     turns = again = failed = sample = row = 0
     for outcome, passed_again in results:

@@ -19,12 +19,7 @@ MEASURES_RUNS = 5
 
 @dataclass(frozen=True)
 class Removed:
-    """A file that was removed, or would be.
-
-    Attributes:
-        why: ``texts``, ``measures``, or ``unfinished`` for what an ended command left behind.
-
-    """
+    """A file that was removed, or would be, as ``texts``, ``measures`` or, left by an ended command, ``unfinished``."""
 
     path: Path
     size: int

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import difflib
+import fnmatch
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
 from ootci.errors import NotInHistory
-from ootci.model.build import StageStatus
+from ootci.model.cluster import Spell
 from ootci.model.outcome import OutcomeName, Way
 from ootci.model.plan import Plan
 from ootci.model.record import Record, Time
-from ootci.model.spell import Spell
 from ootci.model.torch_build import TorchBuild
 
 from .details import Texts
 from .nights import DeviceNight, attempts_by_nightly, results, spell_of
 from .reader import HistoryReader
-from .states import outcome_of, way_of
+from .states import bytes_of, number_of, outcome_of, present_rows, way_of
 from .stored import StoredRun
 
 NEAR = 5
@@ -96,8 +96,7 @@ def matching_tests(history: HistoryReader, device: str, name: str) -> tuple[str,
     ids = _ids(history, history.stored_runs(device))
     if name in ids:
         return (name,)
-    pattern = "".join({"*": ".*", "?": "."}.get(part, re.escape(part)) for part in re.split(r"([*?])", name))
-    found = [test for test in ids if re.fullmatch(pattern, test)]
+    found = fnmatch.filter(ids, name.replace("[", "[[]"))
     if not found:
         within = [test for test in ids if name in test]
         raise _unknown(f"no test `{name}` of `{device}`", name, within[:NEAR] or ids, history)
@@ -160,7 +159,7 @@ def _entry(history: HistoryReader, plan: Plan, run: StoredRun, row: int | None) 
 
 def _why_absent(run: StoredRun) -> str:
     for stage in run.head.stages:
-        if stage.status not in (StageStatus.PASSED, StageStatus.NOT_RUN) and not stage.only_tests:
+        if stage.broke:
             return f"not in the run: {stage.name} {stage.status.value}"
     return "not in the run"
 
@@ -173,14 +172,10 @@ def _message(history: HistoryReader, run: StoredRun, row: int) -> str | None:
 
 def _ids(history: HistoryReader, runs: Sequence[StoredRun]) -> list[str]:
     """Every test that was in one of the runs, sorted."""
-    return sorted({history.tests[row].id for row in _rows(runs, len(history.tests))})
-
-
-def _rows(runs: Sequence[StoredRun], size: int) -> Iterator[int]:
     seen = 0
     for run in runs:
-        seen |= int.from_bytes(run.states.ljust(size, b"\0"), "little")
-    return (row for row, state in enumerate(seen.to_bytes(size, "little")) if state)
+        seen |= number_of(run.states)
+    return sorted({history.tests[row].id for row in present_rows(bytes_of(seen))})
 
 
 def _unknown(what: str, name: str, there: Sequence[str], history: HistoryReader) -> NotInHistory:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ootci.model.cluster import Signature
 from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.plan import Plan
-from ootci.model.signature import Signature
 
 from .beginnings import broken_stages
 from .clusters import NAMED, unnamed
@@ -43,13 +43,9 @@ class NamedFailure:
 
 @dataclass(frozen=True)
 class NamedFailures:
-    """Every name of one device.
+    """Every name of one device, or as many as are looked at if it ``is_cut``.
 
-    Attributes:
-        found: the names by their ids.
-        reported: the bit of each of the newest nightlies that the device reported on.
-        is_cut: whether some were left out because there are so many.
-
+    ``reported`` has the bit of each of the newest nightlies that the device reported on.
     """
 
     found: Mapping[str, NamedFailure]
@@ -58,13 +54,7 @@ class NamedFailures:
 
 
 def named_failures(plans: Sequence[Plan], counting: Callable[[str], StoredRun | None]) -> NamedFailures:
-    """What failed on the newest nightlies.
-
-    Args:
-        plans: every nightly, oldest first.
-        counting: by nightly, the attempt that counts; it is asked for the newest only.
-
-    """
+    """What failed on the newest of all nightlies, oldest first; ``counting`` gives the attempt that counts of each."""
     found: dict[str, NamedFailure] = {}
     nights: dict[str, int] = {}
     reported, is_cut = 0, False

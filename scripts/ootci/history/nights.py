@@ -1,18 +1,21 @@
-"""A device's nights, and the one query over them: since when something fails, and what changed when it began."""
+"""A device's nights, and the one query over them: since when something fails, and what changed when it began.
+
+Also which PyTorch a nightly was about, by what its devices said of the torch that they had.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
+from ootci.model.cluster import Mark, Spell
 from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
 from ootci.model.plan import Plan
-from ootci.model.run import ReportState
-from ootci.model.spell import Mark, Spell
-from ootci.model.torch_build import Channel, TorchBuild, commits_between
+from ootci.model.torch_build import Channel, TorchBuild, TorchRequest, commits_between, full_commit
 
 from .stored import StoredRun
 
@@ -21,13 +24,7 @@ _DIRTY = "-dirty"
 
 @dataclass(frozen=True)
 class DeviceNight:
-    """A night that concerned a device.
-
-    Attributes:
-        plan: what was expected.
-        run: what was reported; None when nothing was.
-
-    """
+    """A night that concerned a device, and what was reported, if anything was."""
 
     plan: Plan
     run: StoredRun | None
@@ -68,12 +65,7 @@ def attempts_by_nightly(runs: Iterable[StoredRun]) -> dict[str, list[StoredRun]]
 
 @dataclass(frozen=True)
 class Seen:
-    """What came of something on one night.
-
-    Attributes:
-        outcome: what came of it, where a test that passed in the end has passed; None when it was not there.
-
-    """
+    """What came of something on one night: a test that passed in the end has passed; None where it was not there."""
 
     mark: Mark
     outcome: OutcomeName | None
@@ -186,7 +178,7 @@ def failing_before(newest_first: Iterable[StoredRun]) -> FailingBefore | None:
         if run.head.channel is None:
             continue
         wanted = {report.suite for report in run.head.suites} if wanted is None else wanted
-        complete = {report.suite for report in run.head.suites if report.state is ReportState.COMPLETE}
+        complete = run.head.complete_suites
         for suite in complete & single.keys() - looked_back:
             old.update(test for test in single[suite] if run.result(test)[0] in FAILURES)
             looked_back.add(suite)
@@ -201,3 +193,22 @@ def failing_before(newest_first: Iterable[StoredRun]) -> FailingBefore | None:
     kept = failing[:MAX_IDS]
     unsettled = {test for ids in single.values() for test in ids} - old
     return FailingBefore(tuple(kept), tuple(test for test in kept if test in unsettled))
+
+
+def build_of_nightly(runs: Iterable[tuple[TorchRequest, TorchBuild | None]]) -> TorchBuild | None:
+    """The nightly build that most runs had, by the torch wanted and had; None where none of them said its commit.
+
+    Builds of one commit for different processors or cards are one build here. A run that got a release instead of the
+    nightly says nothing. Where two commits have as many runs, the newer version counts.
+    """
+    found: Counter[str] = Counter()
+    versions: dict[str, str] = {}
+    for request, build in runs:
+        commit = full_commit(build.git_version if build else None)
+        if build is not None and commit is not None and request.channel is Channel.NIGHTLY:
+            found[commit] += 1
+            versions[commit] = max(versions.get(commit, ""), build.version.partition("+")[0])
+    if not found:
+        return None
+    commit = max(found, key=lambda commit: (found[commit], versions[commit], commit))
+    return TorchBuild(version=versions[commit], git_version=commit)

@@ -48,15 +48,11 @@ PRIVATE_NAMES = ("privateuse1", "privateuseone")
 
 
 def normalise(line: str, device: str) -> str:
-    """The line with `<n>`, `<device>`, `<address>` and so on for what differs; of paths the file's name is kept.
+    """A hostile line with `<n>`, `<device>`, `<address>` and so on for what differs; of paths the file's name is kept.
 
-    Doing it twice changes nothing. The device's name is replaced as a word of its own or between underscores, in upper
-    and lower case, with an index behind it: of ``oak`` in ``oak:0``, ``torch_oak`` and ``is_oak``, but not in ``soak``.
-
-    Args:
-        line: hostile text; what stands behind its first characters is not looked at.
-        device: name of the device that the line is from.
-
+    What stands behind its first characters is not looked at. Doing it twice changes nothing. The device's name is
+    replaced as a word of its own or between underscores, in upper and lower case, with an index behind it: of ``oak``
+    in ``oak:0``, ``torch_oak`` and ``is_oak``, but not in ``soak``.
     """
     line = _INVISIBLE.sub("", _ANSI.sub("", line[:MAX_LINE]))
     line = " ".join(_QUOTES.sub("'", line).split())

@@ -5,7 +5,6 @@ Of a year of nights only this is kept in memory: a byte for each of the newest n
 
 from __future__ import annotations
 
-import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.plan import Plan
 
-from .states import OUTCOME_LETTERS, by_outcome
+from .states import OUTCOME_LETTERS, by_outcome, bytes_of, number_of, present_rows
 from .stored import StoredRun
 from .tables import TestTable
 
@@ -37,7 +36,6 @@ LISTED = frozenset({*FAILURES, OutcomeName.XFAILED, OutcomeName.XPASSED, Outcome
 
 _TO_LETTERS = by_outcome({name: ord(letter) for name, letter in LETTERS.items()}, otherwise=ord(ABSENT))
 _IS_LISTED = by_outcome(dict.fromkeys(LISTED, 1), otherwise=0)
-_SET = re.compile(b"\x01")
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,6 @@ def not_passing(
         plans: every nightly, oldest first.
         runs: every attempt of the device; one that was replaced by a later one is seen, too.
         counting: by nightly, the attempt that counts; it is asked for the newest only.
-        tests: every test of the history.
 
     """
     last, size, newest = _last(plans, runs), len(tests), plans[-NIGHTS:]
@@ -108,13 +105,9 @@ def _last(plans: Sequence[Plan], runs: Iterable[StoredRun]) -> dict[int, int]:
     seen = 0
     last: dict[int, int] = {}
     for number, run in sorted(known, key=lambda item: -item[0]):
-        # Numbers of many thousand digits are the fastest way that Python itself has of comparing bytes one by one.
-        states = int.from_bytes(run.states.translate(_IS_LISTED), "little")
-        fresh = states & ~seen
-        if fresh:
-            rows = _SET.finditer(fresh.to_bytes(len(run.states), "little"))
-            last.update((match.start(), number) for match in rows)
-            seen |= states
+        states = number_of(run.states.translate(_IS_LISTED))
+        last.update(dict.fromkeys(present_rows(bytes_of(states & ~seen)), number))
+        seen |= states
     return last
 
 

@@ -5,10 +5,30 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from sys import intern
 
-from ootci.model.operator import OperatorState
 from ootci.model.outcome import Outcome, OutcomeName, Way
+
+
+class OperatorState(str, Enum):
+    """The result of an operator, the worst first: of several tests the worst counts."""
+
+    CRASH = "crash"
+    TIMED_OUT = "timed_out"
+    MISMATCH = "mismatch"
+    ERROR = "error"
+    NOT_RUN = "not_run"
+    XPASSED = "xpassed"
+    UNSUPPORTED = "unsupported"
+    FALLBACK = "fallback"
+    XFAILED = "xfailed"
+    PASSED = "passed"
+    """It equals the cpu, and the device does not count what runs there."""
+    NATIVE = "native"
+    CONTROL = "control"
+    """The cpu itself is no reference."""
+
 
 SUITE = "ops"
 KINDS = ("forward", "backward", "out", "errors")

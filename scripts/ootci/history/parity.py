@@ -12,15 +12,44 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ootci.model.device import UPSTREAM, BadRange
-from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, NOT_EXECUTED, OutcomeName
-from ootci.model.parity import Parity
+from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
 from ootci.model.plan import Plan
+from ootci.model.record import Record
 from ootci.model.torch_build import Channel
 
 from .flakiness import tells
-from .states import by_outcome, present_rows
+from .states import EXECUTED, by_outcome, bytes_of, number_of, present_rows
 from .stored import StoredRun
 from .tables import Test
+
+
+class Parity(Record):
+    """PyTorch's own tests on a device, of one night. ``passed`` and the tests that fail are parts of ``asked``."""
+
+    asked: int
+    """Tests that were collected and that PyTorch itself does not leave out on this device."""
+    passed: int
+    """Passed, or failed as PyTorch expects."""
+    regressed: int
+    """Fail, and passed on three of five nights at some time."""
+    sometimes: int
+    """Fail, and passed on some night."""
+    not_yet: int
+    """Fail, and never passed: not yet supported."""
+    left_out: int
+    """Left out by PyTorch itself on this device, and not in `asked`."""
+
+    @property
+    def others(self) -> int:
+        """Tests that neither passed nor failed: they are unsupported, did not run or passed against expectation."""
+        return self.asked - self.passed - self.regressed - self.sometimes - self.not_yet
+
+    @property
+    def share(self) -> str:
+        """Which part of them passed, rounded down: ``61.2 %``; 100 % is said of all of them only."""
+        tenths = 1000 * self.passed // self.asked if self.asked else 0
+        return f"{tenths // 10}.{tenths % 10} %" if tenths < 1000 else "100 %"
+
 
 NIGHTS = 5
 """The nights of a test that are looked at: those on which it was executed."""
@@ -31,7 +60,6 @@ _PASSED = by_outcome(dict.fromkeys(AS_THEY_SHOULD, 1), otherwise=0)
 _FAILED = by_outcome(dict.fromkeys(FAILURES, 1), otherwise=0)
 _ASKED = by_outcome({name: 1 for name in OutcomeName if name is not OutcomeName.SKIPPED}, otherwise=0)
 _PRESENT = by_outcome(dict.fromkeys(OutcomeName, 1), otherwise=0)
-_EXECUTED = by_outcome({name: 255 for name in OutcomeName if name not in NOT_EXECUTED}, otherwise=0)
 _NEXT = bytes(night << 1 & (1 << NIGHTS) - 1 for night in range(256))
 _ENOUGH = bytes(nights.bit_count() >= ENOUGH for nights in range(256))
 
@@ -53,7 +81,7 @@ class Ledger:
 
     def add(self, run: StoredRun) -> None:
         """Add the night that follows; one without a test of the suite tells nothing."""
-        passed, executed = _rows_in(run, _PASSED), _rows_in(run, _EXECUTED)
+        passed, executed = _rows_in(run, _PASSED), _rows_in(run, EXECUTED)
         if not executed:
             return
         # The last nights of a test are those on which it was executed.
@@ -114,12 +142,9 @@ class ParityNight:
 def parity_nights(
     nights: Iterable[tuple[Plan, StoredRun]], ranges: Sequence[BadRange]
 ) -> Iterator[tuple[Plan, StoredRun, ParityNight]]:
-    """What each night of a device says, compared with those of its channel before.
+    """What each night of a device, oldest first, says, compared with those of its channel before.
 
-    Args:
-        nights: the run that counts of each night, oldest first.
-        ranges: the device's ``bad_ranges``: nothing is learnt from these nights.
-
+    Nothing is learnt from nights in the device's ``bad_ranges``.
     """
     ledgers: dict[Channel, Ledger] = {}
     for plan, run in nights:
@@ -132,7 +157,7 @@ def parity_nights(
 
 def classes_run(run: StoredRun) -> frozenset[str]:
     """The classes of PyTorch's tests, with their files, of which a run executed a test."""
-    return frozenset(filter(None, (class_of(run.tests[row]) for row in _places(_rows_in(run, _EXECUTED)))))
+    return frozenset(filter(None, (class_of(run.tests[row]) for row in _places(_rows_in(run, EXECUTED)))))
 
 
 def class_of(test: Test) -> str | None:
@@ -146,21 +171,13 @@ def rows_of(run: StoredRun) -> array[int]:
 
 
 def _rows_in(run: StoredRun, wanted: bytes) -> int:
-    return _number(run.states.translate(wanted)) & _number(run.tests.mask(frozenset((UPSTREAM,))))
-
-
-def _number(states: bytes) -> int:
-    return int.from_bytes(states, "little")
-
-
-def _bytes(number: int) -> bytes:
-    return number.to_bytes((number.bit_length() + 7) // 8, "little")
+    return number_of(run.states.translate(wanted)) & number_of(run.tests.mask(frozenset((UPSTREAM,))))
 
 
 def _each(number: int, table: bytes) -> int:
     """The number whose every byte is what the table makes of it."""
-    return _number(_bytes(number).translate(table))
+    return number_of(bytes_of(number).translate(table))
 
 
 def _places(number: int) -> array[int]:
-    return array("I", present_rows(_bytes(number)))
+    return array("I", present_rows(bytes_of(number)))

@@ -22,36 +22,29 @@ from .details import D, Measures, Texts, read_details, whole
 from .layout import (
     COMPAT,
     PLAN,
+    RESTORE,
     WITHDRAWN,
     RunKey,
     check_format,
     details_file,
     is_withdrawn,
     late_file,
+    load,
     needs_file,
     nights_of,
     run_file,
     runs_of,
-    tests_file,
 )
-from .record_file import RESTORE, load
 from .run_file import RunReader, lists_of
 from .stored import StoredRun
-from .tables import Places, TestTable, read_list
+from .tables import TestTable
 
 R = TypeVar("R", bound=Record)
 
 
 @dataclass(frozen=True)
 class Withdrawn:
-    """A nightly that does not count any more.
-
-    Attributes:
-        plan: the nightly.
-        at: when it was withdrawn.
-        reason: why.
-
-    """
+    """A nightly that does not count any more, when it was withdrawn, and why."""
 
     plan: Plan
     at: datetime
@@ -67,7 +60,9 @@ class HistoryReader:
         folder: the folder, ``data/`` on a laptop and a checkout of the branch ``data`` on GitHub.
 
     Raises:
-        HistoryCorrupt: it is of a version that this tool does not read, or was left half-way by another command.
+        HistoryCorrupt: it is of a version that this tool does not read, or was left half-way by another command; from
+            the methods, a record or its details cannot be read back.
+        StageFileVersion: from the methods, a newer version of the tool wrote a record.
 
     """
 
@@ -75,27 +70,15 @@ class HistoryReader:
         check_format(folder)
         self.folder = folder
         self._plans: dict[str, Plan] = {}
-        self._table = TestTable()
-        self._lists: dict[str, Places] = {}
-        self._reader = RunReader(self._list, self._table)
+        self._reader = RunReader(folder)
 
     def plans(self) -> tuple[Plan, ...]:
-        """Every nightly that was not withdrawn, oldest first.
-
-        Raises:
-            HistoryCorrupt: a record cannot be read back.
-
-        """
+        """Every nightly that was not withdrawn, oldest first."""
         plans = (self.plan(plan_id) for plan_id, night in self._nights.items() if not is_withdrawn(night))
         return tuple(sorted(plans, key=_age_of_plan))
 
     def withdrawn(self) -> tuple[Withdrawn, ...]:
-        """Every nightly that was withdrawn, oldest first.
-
-        Raises:
-            HistoryCorrupt: a record cannot be read back.
-
-        """
+        """Every nightly that was withdrawn, oldest first."""
         found = (self._withdrawn(plan_id, night) for plan_id, night in self._nights.items() if is_withdrawn(night))
         return tuple(sorted(found, key=lambda item: _age_of_plan(item.plan)))
 
@@ -113,13 +96,7 @@ class HistoryReader:
         return tuple(sorted(map(self._reader.read, files), key=_age_of_run))
 
     def plan(self, plan_id: str) -> Plan:
-        """One nightly.
-
-        Raises:
-            HistoryCorrupt: it cannot be read back.
-            StageFileVersion: a newer version of the tool wrote it.
-
-        """
+        """One nightly."""
         if plan_id not in self._plans:
             path = self._nights[plan_id] / PLAN
             record = load(path)
@@ -134,22 +111,12 @@ class HistoryReader:
         return self._plans[plan_id]
 
     def compat(self, plan_id: str) -> Compat | None:
-        """What was predicted of each device on one nightly, without what plugins need; None where nothing was.
-
-        Raises:
-            HistoryCorrupt: it cannot be read back.
-
-        """
+        """What was predicted of each device on one nightly, without what plugins need; None where nothing was."""
         path = self._nights[plan_id] / COMPAT
         return _loaded(Compat, path) if path.exists() else None
 
     def needs(self, digest: str) -> Needs:
-        """What a plugin's wheel needs of PyTorch, which a prediction names.
-
-        Raises:
-            HistoryCorrupt: it cannot be read back.
-
-        """
+        """What a plugin's wheel needs of PyTorch, which a prediction names."""
         path = needs_file(self.folder, digest)
         found = _loaded(Needs, path)
         if found.digest != digest:
@@ -157,12 +124,7 @@ class HistoryReader:
         return found
 
     def stored_runs(self, device: str) -> tuple[StoredRun, ...]:
-        """Every attempt of a device, oldest first, without details.
-
-        Raises:
-            HistoryCorrupt: a record cannot be read back.
-
-        """
+        """Every attempt of a device, oldest first, without details."""
         return tuple(sorted(map(self._reader.read, self._files(device).values()), key=_age_of_run))
 
     def stored_run(self, key: RunKey) -> StoredRun:
@@ -170,7 +132,6 @@ class HistoryReader:
 
         Raises:
             HistoryConflict: its nightly is not in the history.
-            HistoryCorrupt: it cannot be read back.
 
         """
         night = self.night(key.plan_id, f"{key.plan_id}-{key.device}")
@@ -178,12 +139,7 @@ class HistoryReader:
         return self._reader.read(late if late.exists() else run_file(night, key.device, key.attempt))
 
     def counting_run(self, device: str, plan_id: str) -> StoredRun | None:
-        """The last attempt of a device on one nightly; None where it reported none.
-
-        Raises:
-            HistoryCorrupt: it cannot be read back.
-
-        """
+        """The last attempt of a device on one nightly; None where it reported none."""
         keys = [key for key in self._files(device) if key.plan_id == plan_id]
         return self._reader.read(self._files(device)[max(keys, key=lambda key: key.attempt)]) if keys else None
 
@@ -194,7 +150,6 @@ class HistoryReader:
 
         Raises:
             HistoryConflict: the nightly of a run is not in the history.
-            HistoryCorrupt: a record cannot be read back.
 
         """
         files = self._files(device)
@@ -207,40 +162,12 @@ class HistoryReader:
         """The attempts of a device one by one, newest nightly first; otherwise as :meth:`attempts_by_nightly`."""
         return chain.from_iterable(self.attempts_by_nightly(device))
 
-    def runs(self, device: str) -> tuple[Run, ...]:
-        """Every attempt of a device, oldest first, with the details that are still kept.
-
-        Raises:
-            HistoryCorrupt: a record cannot be read back.
-
-        """
-        return tuple(self.whole(run) for run in self.stored_runs(device))
-
-    def newest_runs(self, device: str) -> Iterator[Run]:
-        """The attempts of a device, newest nightly first, read one by one, with the details that are still kept.
-
-        Raises:
-            HistoryCorrupt: a record cannot be read back.
-
-        """
-        return (self.whole(run) for run in self.newest_stored(device))
-
     def whole(self, run: StoredRun, *, passed_of: Collection[str] | None = None) -> Run:
-        """A run with the details that are still kept; of the tests that passed those of some suites, or all.
-
-        Raises:
-            HistoryCorrupt: the details cannot be read back.
-
-        """
+        """A run with the details that are still kept; of the tests that passed those of some suites, or all."""
         return whole(run, self.details(run, Texts), self.details(run, Measures), passed_of=passed_of)
 
     def details(self, run: StoredRun, kind: type[D]) -> D | None:
-        """Details of a run; None where they are not kept any more.
-
-        Raises:
-            HistoryCorrupt: they cannot be read back.
-
-        """
+        """Details of a run; None where they are not kept any more."""
         head = run.head
         return read_details(kind, self.details_path(RunKey(head.plan_id, head.device, head.attempt), kind))
 
@@ -259,14 +186,8 @@ class HistoryReader:
         places = {plan.id: number for number, plan in enumerate(plans)}
         for key in sorted(files, key=lambda key: (places.get(key.plan_id, len(plans)), key)):
             for digest in lists_of(files[key]):
-                self._list(digest)
-        return self._table
-
-    def _list(self, digest: str) -> Places:
-        """The places of the tests of a list, which is read once."""
-        if digest not in self._lists:
-            self._lists[digest] = Places.of(self._table.rows_of(read_list(tests_file(self.folder, digest))))
-        return self._lists[digest]
+                self._reader.list(digest)
+        return self._reader.table
 
     def night(self, plan_id: str, run_id: str) -> Path:
         """The folder of a run's nightly, in which the run is found however late it arrives.

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from statistics import fmean, median
 
-from ootci.model.duration import duration
+from ootci.model.durations import duration
 from ootci.model.record import Record, Time
 from ootci.model.relay import Conclusion, concluded
 from ootci.model.run import Run

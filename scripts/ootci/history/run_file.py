@@ -7,7 +7,7 @@ number of tests before it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from operator import attrgetter
@@ -17,17 +17,16 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from ootci.errors import HistoryCorrupt
+from ootci.model.cluster import Signature
 from ootci.model.outcome import FAILURES, Outcome, OutcomeName
 from ootci.model.record import check_version, time_of, utc_text
 from ootci.model.run import Run
-from ootci.model.signature import Signature
 
-from .layout import late_file, run_file
-from .record_file import RESTORE, load, pack, unpack
+from .layout import RESTORE, late_file, load, pack, run_file, tests_file, unpack
 from .signature import signature_of
 from .states import letters_of, state_of, states_of
 from .stored import Late, StoredRun, head_of
-from .tables import Places, TestTable, list_digest, write_list
+from .tables import Places, TestTable, list_digest, read_list, write_list
 
 K = TypeVar("K")
 
@@ -104,18 +103,20 @@ def _places(outcomes: Sequence[Outcome], keys: Mapping[str, K]) -> dict[K, list[
 
 
 class RunReader:
-    """Reads the files of runs, and each list of tests once.
+    """Reads the files of a history's runs, and each list of tests once; the tests get rows in ``table``."""
 
-    Args:
-        lists: where the list of a digest is.
-        table: the table that its tests get rows of.
-
-    """
-
-    def __init__(self, lists: Callable[[str], Places], table: TestTable) -> None:
-        self._lists = lists
-        self._table = table
+    def __init__(self, folder: Path) -> None:
+        self.table = TestTable()
+        self._folder = folder
+        self._lists: dict[str, Places] = {}
         self._places: dict[tuple[str, ...], Places] = {}
+
+    def list(self, digest: str) -> Places:
+        """The places of the tests of a list."""
+        if digest not in self._lists:
+            tests = read_list(tests_file(self._folder, digest))
+            self._lists[digest] = Places.of(self.table.rows_of(tests))
+        return self._lists[digest]
 
     def read(self, path: Path) -> StoredRun:
         """The run in a file.
@@ -130,9 +131,9 @@ class RunReader:
             check_version(Run, record["run"]["schema_version"], where=str(path))
             places = self._places_of(tuple(digest for _, digest, _, _ in record["tests"]))
             letters = b"".join(
-                states_of(outcomes, ways, self._lists(digest).size) for _, digest, outcomes, ways in record["tests"]
+                states_of(outcomes, ways, self.list(digest).size) for _, digest, outcomes, ways in record["tests"]
             )
-            states = bytearray(len(self._table))
+            states = bytearray(len(self.table))
             for row, place, size in places.spans:
                 states[row : row + size] = letters[place : place + size]
             head = Run.model_validate(record["run"])
@@ -145,7 +146,7 @@ class RunReader:
                 raise ValueError(f"it is the run {head.id}, attempt {head.attempt}")
             return StoredRun(
                 head,
-                self._table,
+                self.table,
                 bytes(states),
                 dict(_attempts(record["attempts"], places)),
                 dict(_by_row(record["signatures"], places)),
@@ -157,7 +158,7 @@ class RunReader:
 
     def _places_of(self, digests: tuple[str, ...]) -> Places:
         if digests not in self._places:
-            self._places[digests] = Places.joined(map(self._lists, digests))
+            self._places[digests] = Places.joined(map(self.list, digests))
         return self._places[digests]
 
 

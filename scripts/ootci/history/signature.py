@@ -15,8 +15,8 @@ import re
 from ootci.history.normalise import MAX_LINE, normalise
 from ootci.history.stack import place_in_torch, source_line
 from ootci.model.build import StageStatus
+from ootci.model.cluster import Signature
 from ootci.model.outcome import FAILURES, OutcomeName
-from ootci.model.signature import Signature
 
 MAX_ID = 110
 """Characters of a test's id; a longer one is cut and keeps a checksum of all of it."""
@@ -53,7 +53,6 @@ def signature_of(
 
     Args:
         device: name of the device, which the signature does not keep.
-        outcome: what came of the test.
         message: first line of the failure.
         text: its traceback, or the stacks of its process; head and tail suffice.
 

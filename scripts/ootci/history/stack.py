@@ -33,12 +33,7 @@ _NOT_THE_CAUSE = frozenset({"harness", "ootci", "_pytest", "pluggy", "pytest", "
 
 @dataclass(frozen=True)
 class Frame:
-    """A function that was running.
-
-    Attributes:
-        path: of its file, as the text has it.
-
-    """
+    """A function that was running."""
 
     path: str
     function: str

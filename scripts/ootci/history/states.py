@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from ootci.model.outcome import FAILURES, OutcomeName, Way
+from ootci.model.outcome import NOT_EXECUTED, OutcomeName, Way
 
 ABSENT = 0
 """The state of a test that is not in the run."""
@@ -108,12 +108,8 @@ def _states_with(outcomes: Iterable[OutcomeName]) -> bytes:
 
 
 def by_outcome(values: Mapping[OutcomeName, int], otherwise: int) -> bytes:
-    """A table for ``bytes.translate`` that makes of each state the value of its outcome.
-
-    Args:
-        values: the value of each outcome, a byte.
-        otherwise: the value of an absent test, and of outcomes that have none.
-
+    """A table for ``bytes.translate`` that makes of each state the value of its outcome, else ``otherwise``, a byte
+    each.
     """
     table = bytearray([otherwise] * 256)
     for state, (outcome, _) in _BY_STATE.items():
@@ -121,18 +117,27 @@ def by_outcome(values: Mapping[OutcomeName, int], otherwise: int) -> bytes:
     return bytes(table)
 
 
-_FAILING = re.compile(b"[" + re.escape(_states_with(FAILURES)) + b"]")
+EXECUTED = by_outcome({name: 255 for name in OutcomeName if name not in NOT_EXECUTED}, otherwise=0)
+"""All bits where a test was executed."""
 _SPAN = re.compile(rb"[^\x00]+")
-
-
-def failing_rows(states: bytes) -> list[int]:
-    """The rows of the tests that failed, ascending."""
-    return [found.start() for found in _FAILING.finditer(states)]
 
 
 def present_rows(states: bytes) -> list[int]:
     """The rows of the tests that are in the run, ascending."""
     return [row for found in _SPAN.finditer(states) for row in range(*found.span())]
+
+
+def number_of(states: bytes) -> int:
+    """States, or another byte for each row, as one number, row 0 the lowest byte.
+
+    Numbers of many thousand digits are the fastest way that Python itself has of comparing bytes one by one.
+    """
+    return int.from_bytes(states, "little")
+
+
+def bytes_of(number: int) -> bytes:
+    """The bytes of a number up to its last row that is not 0."""
+    return number.to_bytes((number.bit_length() + 7) // 8, "little")
 
 
 def with_outcomes(states: bytes, outcomes: Iterable[OutcomeName]) -> list[int]:
@@ -143,10 +148,7 @@ def with_outcomes(states: bytes, outcomes: Iterable[OutcomeName]) -> list[int]:
 
 def changed_rows(before: bytes, after: bytes) -> list[int]:
     """The rows whose states differ, ascending; the shorter of the two is as if more tests were absent at its end."""
-    size = max(len(before), len(after))
-    # Numbers of many thousand digits are the fastest way that Python itself has of comparing bytes one by one.
-    difference = int.from_bytes(before.ljust(size, b"\0"), "big") ^ int.from_bytes(after.ljust(size, b"\0"), "big")
-    return present_rows(difference.to_bytes(size, "big"))
+    return present_rows(bytes_of(number_of(before) ^ number_of(after)))
 
 
 def row_text(rows: Iterable[int]) -> str:
@@ -197,15 +199,12 @@ def _sequences(states: bytes, wanted: bytes) -> Iterator[tuple[int, int]]:
 
 def masked(states: bytes, mask: bytes) -> bytes:
     """The states of the rows whose byte in the mask has all bits; the others are absent."""
-    size = len(states)
-    return (int.from_bytes(states, "big") & int.from_bytes(mask[:size].ljust(size, b"\0"), "big")).to_bytes(size, "big")
+    return (number_of(states) & number_of(mask)).to_bytes(len(states), "little")
 
 
 def merged(states: bytes, others: bytes) -> bytes:
     """The states of two runs that have no row in common."""
-    size = max(len(states), len(others))
-    both = int.from_bytes(states.ljust(size, b"\0"), "big") | int.from_bytes(others.ljust(size, b"\0"), "big")
-    return both.to_bytes(size, "big")
+    return (number_of(states) | number_of(others)).to_bytes(max(len(states), len(others)), "little")
 
 
 def count(states: bytes) -> dict[OutcomeName, int]:

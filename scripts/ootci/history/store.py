@@ -42,11 +42,12 @@ from .layout import (
     late_file,
     month_of,
     needs_file,
+    pack,
     run_file,
     tests_file,
+    write_files,
 )
 from .reader import HistoryReader
-from .record_file import pack, write_files
 from .run_file import is_same, write_run
 
 

@@ -9,25 +9,17 @@ from datetime import datetime
 from functools import cached_property
 from types import MappingProxyType
 
+from ootci.model.cluster import Signature
 from ootci.model.outcome import FAILURES, Counts, OutcomeName
 from ootci.model.run import CapabilityCounts, Run, trivial_tests
-from ootci.model.signature import Signature
 
-from .states import ABSENT, count, failing_rows, masked, merged, outcome_of, present_rows, state_of, with_outcomes
+from .states import ABSENT, count, masked, merged, outcome_of, present_rows, state_of, with_outcomes
 from .tables import Places, TestTable, tests_of
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A test that failed at first.
-
-    Attributes:
-        row: its row in the table of tests.
-        outcome: what came of it.
-        is_flaky: whether it then, with nothing changed, passed.
-        signature: what it failed of; None where it said nothing.
-
-    """
+    """A test that failed at first: whether it passed again, with nothing changed, and what it failed of, if known."""
 
     row: int
     id: str
@@ -39,13 +31,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Late:
-    """That a report arrived when its night had been judged without it.
-
-    Attributes:
-        at: when.
-        instead: the report that was there, which could not be used; None where there was none.
-
-    """
+    """When a report arrived whose night had been judged without it, and the unusable report that was there, if any."""
 
     at: datetime
     instead: StoredRun | None = None
@@ -78,7 +64,7 @@ class StoredRun:
     def failures(self) -> tuple[Failure, ...]:
         """The tests that failed at first, by id: the order of rows is that in which runs happened to arrive."""
         found = []
-        for row in failing_rows(self.states):
+        for row in self.with_outcomes(FAILURES):
             outcome = outcome_of(self.states[row])
             if outcome is not None:
                 test = self.tests[row]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ootci.errors import HistoryCorrupt
 from ootci.model.outcome import Outcome
 
-from .record_file import RESTORE
+from .layout import RESTORE
 
 
 class Test(NamedTuple):
@@ -65,12 +65,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Places:
-    """Which rows of the table the tests of a run have, and which places in the run's file.
-
-    Args:
-        spans: the sequences, by row.
-
-    """
+    """Which rows of the table the tests of a run have, and which places in the run's file: sequences, by row."""
 
     spans: tuple[Span, ...]
 

@@ -13,9 +13,19 @@ from ootci.errors import HistoryConflict, OotciError
 from ootci.model.record import Record
 
 from .details import Measures, Texts, read_details
-from .layout import MONTH, WITHDRAWN, check_format, format_file, is_withdrawn, month_of, nights_of, runs_of
+from .layout import (
+    MONTH,
+    RESTORE,
+    WITHDRAWN,
+    check_format,
+    format_file,
+    is_withdrawn,
+    load,
+    month_of,
+    nights_of,
+    runs_of,
+)
 from .reader import HistoryReader
-from .record_file import RESTORE, load
 from .tables import read_list
 
 _KNOWN = re.compile(

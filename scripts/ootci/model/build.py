@@ -1,4 +1,4 @@
-"""build.json: the device's environment, and the results of fetch and build."""
+"""build.json: the device's environment, and the results of fetch and build; handover.json, for another machine."""
 
 from __future__ import annotations
 
@@ -65,6 +65,16 @@ class StageResult(Record):
     only_tests: bool = False
     """True when it failed and failing tests are all that was wrong with it."""
 
+    @property
+    def came_through(self) -> bool:
+        """Whether it passed, or failing tests are all that was wrong with it."""
+        return self.status is StageStatus.PASSED or self.only_tests
+
+    @property
+    def broke(self) -> bool:
+        """Whether it ran and did not come through."""
+        return self.status is not StageStatus.NOT_RUN and not self.came_through
+
 
 class PluginBuild(Record):
     """The plugin that is installed in the device's environment, or that could not be built."""
@@ -112,3 +122,50 @@ class Build(StageFile):
     """First line of the C++ compiler's version, where there is a compiler."""
     built_on: Annotated[str | None, Field(exclude_if=lambda place: place is None)] = None
     """The machine that built the plugin, where it was another one than this."""
+
+
+WheelName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+!-]*\.whl$", max_length=250)]
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+class HandedWheel(Record):
+    """A wheel that lies beside handover.json."""
+
+    name: WheelName
+    """Its file name."""
+    sha256: Sha256
+    """Its checksum."""
+
+
+class Provenance(Record):
+    """Where and by what a build was made."""
+
+    url: str | None = None
+    """Page of the workflow run, where there is one."""
+    commit: str | None = None
+    """Commit for which GitHub ran the workflow, where it did."""
+    runner: str | None = None
+    """Runner's name under GitHub Actions."""
+    machine: str
+    """Processor architecture."""
+    os: str
+    """Platform string."""
+    ootci: str
+    """Version of ootci that built."""
+
+    def __str__(self) -> str:
+        return f"{self.runner or 'another machine'} ({self.machine}, {self.os})"
+
+
+class Handover(StageFile):
+    """A build that another machine tests; it lies in a folder with the wheel and the logs."""
+
+    FILE: ClassVar[str] = "handover.json"
+    WRITTEN_BY: ClassVar[str] = "ootci build --hand-over"
+
+    build: Build
+    """The results of fetch and build on the machine that built."""
+    wheels: Annotated[tuple[HandedWheel, ...], Field(max_length=1)] = ()
+    """The plugin's wheel; none when it was not built."""
+    provenance: Provenance
+    """Where and by what it was made."""

@@ -1,15 +1,67 @@
-"""Failures of one night that are alike, whichever devices they are of, and whose they probably are."""
+"""Failures: what they are called, since when they last, and those of one night that are alike on several devices."""
 
 from __future__ import annotations
 
+import hashlib
 from enum import Enum
 from typing import Annotated
 
 from pydantic import Field
 
-from ootci.model.record import Record
-from ootci.model.signature import Signature
-from ootci.model.spell import Mark
+from ootci.model.record import Record, Time
+
+MAX_TEXT = 200
+
+
+class Signature(Record):
+    """The name of a failure: two failures with the same one count as the same. Hostile until escaped."""
+
+    id: str
+    """Twelve hexadecimal digits, made of the text alone, so that it is the same on every night and every machine."""
+    text: str
+    """One line for people: what failed, without what differs from run to run and from device to device."""
+
+    @classmethod
+    def of(cls, text: str) -> Signature:
+        """The signature with that text, which is cut to its greatest length first: who reads the same has the same."""
+        shown = text[:MAX_TEXT].strip()
+        return cls(id=hashlib.sha256(shown.encode("utf-8", "replace")).hexdigest()[:12], text=shown)
+
+
+class Mark(Record):
+    """A night of one device, with what was under test."""
+
+    plan_id: str
+    """The nightly."""
+    date: Time
+    """When the nightly was planned."""
+    torch_version: str | None = None
+    """``torch.__version__``; null where no torch was installed."""
+    torch_commit: str | None = None
+    """The commit of PyTorch that it was built from, as it says itself. Hostile until escaped."""
+    plugin_version: str | None = None
+    """Version of the plugin's distribution; null where no plugin was installed."""
+    plugin_commit: str | None = None
+    """Commit of the plugin's source, where there is one; ``-dirty`` is appended for uncommitted changes."""
+    plugin_sources: str | None = None
+    """Checksum of its source files, where it was built from them."""
+
+
+class Spell(Record):
+    """An unbroken row of failures, and what changed when it began."""
+
+    first_failed: Mark
+    """Where it began."""
+    last_passed: Mark | None = None
+    """The last night before on which it passed; null when no such night is known."""
+    torch_changed: bool | None = None
+    """Whether PyTorch changed in between; null where that cannot be told."""
+    plugin_changed: bool | None = None
+    """Whether the plugin changed in between; null where that cannot be told."""
+    commits: str | None = None
+    """PyTorch's commits in between, as ``abc1234...def5678``; null where they are the same or unknown."""
+    commits_url: str | None = None
+    """The page that lists them."""
 
 
 class Cause(str, Enum):

@@ -17,8 +17,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter,
 
 from ootci.model.build import AnyStage, StageResult, StageStatus
 from ootci.model.outcome import OutcomeName, Way, way
-from ootci.model.plain_file import open_plain
-from ootci.model.record import Time
+from ootci.model.record import Time, open_plain
 from ootci.model.run import ReportState
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
@@ -203,13 +202,7 @@ _EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 
 
 class Tail:
-    """The whole lines of a log that others append to.
-
-    Args:
-        path: the log.
-        position: bytes at its beginning that are passed over.
-
-    """
+    """The whole lines of a log that others append to, from a position on."""
 
     def __init__(self, path: Path, position: int = 0) -> None:
         self._path = path

@@ -1,7 +1,8 @@
-"""Texts of any length and content, made fit to keep: what XML cannot hold is replaced, and the middle is cut."""
+"""Texts and ids of any length and content, made fit to keep: without what XML cannot hold, the middle cut out."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 MAX_TEXT = 16_000
@@ -35,3 +36,15 @@ def excerpt(text: str | None, limit: int = MAX_TEXT) -> str | None:
 def one_line(text: str | None) -> str | None:
     """A text in one line, capped; None where there is nothing to read."""
     return " ".join(allowed(text).split())[:MAX_MESSAGE] or None if text else None
+
+
+MAX_ID = 1_000
+_DIGEST = 16
+
+
+def short_id(text: str) -> str:
+    """An id of at most `MAX_ID` characters. What is cut is replaced by its checksum: two long ids stay two."""
+    if len(text) <= MAX_ID:
+        return text
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
+    return f"{text[: MAX_ID - _DIGEST - 1]}~{digest}"

@@ -20,10 +20,9 @@ from junitparser import Error, Failure, Skipped
 from junitparser.xunit2 import FlakyError, InterimResult, RerunError, TestCase
 
 from ootci.model.device import OURS
-from ootci.model.excerpt import MAX_TEXT, allowed, excerpt, one_line
-from ootci.model.ids import short_id
+from ootci.model.excerpt import MAX_TEXT, allowed, excerpt, one_line, short_id
 from ootci.model.outcome import Attempt, Outcome, OutcomeName, each_once, way
-from ootci.model.plain_file import open_plain
+from ootci.model.record import open_plain
 from ootci.model.run import ReportState
 
 MAX_BYTES = 256 * 1024 * 1024
@@ -244,12 +243,9 @@ def _outcome(element: Element, suite: str | None) -> Outcome:
 
 
 def _by_element(case: TestCase, status: str, unsupported: str | None) -> tuple[OutcomeName, str | None]:
-    """The outcome of a test case by its worst element, and that element's message.
+    """The outcome of a test case by its worst element and its attribute ``status``, and that element's message.
 
-    Args:
-        status: its attribute ``status``.
-        unsupported: why a skipped test of our own suites is unsupported.
-
+    ``unsupported`` is why a skipped test of our own suites is unsupported.
     """
     found = {type(result): result for result in reversed(case.result)}
     worst = found.get(Error) or found.get(Failure) or found.get(Skipped)

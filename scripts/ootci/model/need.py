@@ -16,15 +16,7 @@ from ootci.model.capability import Capability
 
 @dataclass(frozen=True)
 class Need:
-    """One thing that PyTorch leaves to a device.
-
-    Attributes:
-        name: what it is called.
-        capability: the capability whose page of the documentation has more.
-        needed_for: a sentence: what PyTorch needs it for.
-        implement: a sentence: where to implement it.
-
-    """
+    """One thing that PyTorch leaves to a device; the page of the capability has more."""
 
     name: str
     capability: Capability
@@ -279,10 +271,7 @@ _BY_WORDS: tuple[tuple[re.Pattern[str], Need], ...] = (
 def need_of(said: str) -> Need | None:
     """What is missing where a device, or PyTorch about it, refuses in these words; None where the words name nothing.
 
-    Args:
-        said: the refusal; hostile, and only its first :data:`LONGEST` characters are searched for words of PyTorch and
-            of the suites.
-
+    They are hostile: only the first :data:`LONGEST` characters are searched for words of PyTorch and of the suites.
     """
     said = said[:LONGEST]
     for pattern, needs in ((_IS_MISSING, _OF_MODULE), (_HOOK, _OF_HOOKS)):

@@ -18,7 +18,7 @@ from pydantic import (
     field_validator,
 )
 
-from .plain_file import open_plain
+from .record import open_plain
 
 MAX_BYTES = 1024 * 1024
 

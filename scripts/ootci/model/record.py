@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
 import secrets
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -27,7 +29,29 @@ from typing_extensions import dataclass_transform
 
 from ootci.errors import StageFileInvalid, StageFileMissing, StageFileTooLarge, StageFileVersion
 
-from .plain_file import open_plain
+
+def open_plain(path: Path) -> BinaryIO:
+    """Open a file for reading; a link, a pipe or a device is refused without being opened.
+
+    Raises:
+        OSError: it is none of ours to read, or cannot be read.
+
+    """
+    _require_plain(path, os.lstat(path).st_mode)
+    # It may have been exchanged meanwhile: a link is not followed, and a pipe is not waited for.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        _require_plain(path, os.fstat(descriptor).st_mode)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return os.fdopen(descriptor, "rb")
+
+
+def _require_plain(path: Path, mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "it is no plain file", str(path))
+
 
 MAX_BYTES = 128 * 1024 * 1024
 """The largest stage file that is read: a run.json of 20,000 tests has 7 MB, and a failing test adds 16 kB at most."""
@@ -122,10 +146,6 @@ class StageFile(Record):
     def to_json(self) -> str:
         """The canonical text: indented, keys in the model's order, a final newline. Same record, same bytes."""
         return self.model_dump_json(indent=1) + "\n"
-
-    def to_bytes(self) -> bytes:
-        """The same, encoded: of a record of many megabytes there are fewer copies on the way."""
-        return TypeAdapter(type(self)).dump_json(self, indent=1) + b"\n"
 
 
 S = TypeVar("S", bound=StageFile)

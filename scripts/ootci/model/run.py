@@ -241,6 +241,11 @@ class Run(StageFile):
         return frozenset(report.suite for report in self.suites if report.required)
 
     @property
+    def complete_suites(self) -> frozenset[str]:
+        """Names of the suites that were reported completely."""
+        return frozenset(report.suite for report in self.suites if report.state is ReportState.COMPLETE)
+
+    @property
     def is_unreadable(self) -> bool:
         """Whether it tells only that there was a report that cannot be used."""
         states = {report.state for report in self.suites}
@@ -272,9 +277,11 @@ class Run(StageFile):
     @property
     def unreadable(self) -> str | None:
         """Why its report could not be read; None where it could. Such a run has no stages and no tests."""
-        if self.stages or any(report.state is not ReportState.UNREADABLE for report in self.suites):
-            return None
-        return next((report.detail for report in self.suites), None)
+        return self.suites[0].detail if self.is_unreadable else None
+
+    def stage(self, name: str) -> StageResult | None:
+        """The stage of a name; the file comes from a device's job, so it may lack a suite's."""
+        return next((stage for stage in self.stages if stage.name == name), None)
 
     @property
     def stage_reached(self) -> str | None:

@@ -8,20 +8,19 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from ootci.model.bisection import Bisection
-from ootci.model.build import Build
+from ootci.model.build import Build, Handover
 from ootci.model.compat import Compat
 from ootci.model.device import Device
 from ootci.model.difference import Difference
 from ootci.model.durations import Durations
 from ootci.model.event import Event
-from ootci.model.handover import Handover
 from ootci.model.plan import Plan
 from ootci.model.probe import Probe
 from ootci.model.record import StageFile
 from ootci.model.relay import RelayReport
 from ootci.model.review import Review
 from ootci.model.run import Run
-from ootci.model.torch_source import TorchSource
+from ootci.model.torch_build import TorchSource
 from ootci.model.verdict import Verdicts
 
 DRAFT = "http://json-schema.org/draft-07/schema#"

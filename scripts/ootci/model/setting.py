@@ -32,9 +32,7 @@ class Setting:
 
     Attributes:
         name: its name; of secrets that device files name, a pattern.
-        kind: what it is.
         default: what happens when it is not set.
-        purpose: what it is for.
         form: how its value is written.
 
     """

@@ -1,15 +1,16 @@
-"""Which torch was wanted, which one was got, and why they differ."""
+"""Which torch was wanted, which one was got, and why they differ; and torch.json, about one that was built here."""
 
 from __future__ import annotations
 
+import re
 from enum import Enum
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from packaging.version import InvalidVersion, Version
 from pydantic import Field, StringConstraints
 
-from ootci.model.commit import full_commit
-from ootci.model.record import Record
+from ootci.model.delivery import Commit
+from ootci.model.record import Record, StageFile, Time
 
 
 class Channel(str, Enum):
@@ -75,12 +76,18 @@ class TorchBuild(Record):
     """``torch.version.git_version``, the commit of PyTorch that it was built from."""
 
 
-def is_release(version: str) -> bool:
-    """Whether a version is that of a release; false for a version that cannot be parsed."""
+def version_of(text: str | None) -> Version | None:
+    """The version that a text says; None where it says none."""
     try:
-        return not Version(version).is_prerelease
+        return Version(text) if text is not None else None
     except InvalidVersion:
-        return False
+        return None
+
+
+def is_release(text: str) -> bool:
+    """Whether a version is that of a release; false for a version that cannot be parsed."""
+    version = version_of(text)
+    return version is not None and not version.is_prerelease
 
 
 def commits_between(before: TorchBuild | None, after: TorchBuild | None) -> str | None:
@@ -93,3 +100,48 @@ def commits_between(before: TorchBuild | None, after: TorchBuild | None) -> str 
     if None in ends or ends[0] == ends[1]:
         return None
     return f"https://github.com/pytorch/pytorch/compare/{ends[0]}...{ends[1]}"
+
+
+_HASH = re.compile("[0-9a-f]{40}")
+
+
+def full_commit(said: str | None) -> str | None:
+    """The text if it is the whole hash of a commit and nothing else, or None."""
+    return said if said is not None and _HASH.fullmatch(said) else None
+
+
+class TorchSource(StageFile):
+    """A wheel of torch that was built from source, and of what. It lies beside the wheel."""
+
+    FILE: ClassVar[str] = "torch.json"
+    WRITTEN_BY: ClassVar[str] = "ootci torch build"
+
+    remote: str
+    """The repository that it was built from."""
+    ref: str
+    """The branch, tag or commit that was asked for; ``refs/pull/4711/merge`` for a pull request as it would be
+    merged."""
+    pull_request: Annotated[int | None, Field(ge=1)] = None
+    """Number of the pull request; null for any other ref."""
+    commit: Commit
+    """The commit that the ref stood at; ``torch.version.git_version`` of the wheel."""
+    version: str
+    """The wheel's version."""
+    wheel: str
+    """The wheel's file name."""
+    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    """Its checksum."""
+    python_version: str
+    """The Python that it was built with, and is for."""
+    compiler: str | None = None
+    """First line of the C++ compiler's version, where there is a compiler."""
+    compiler_cache: str | None = None
+    """First line of the compiler cache's version; null when it was built without one."""
+    started_at: Time
+    """When the build began."""
+    duration: float
+    """Seconds from fetching the sources to the wheel."""
+
+    def __str__(self) -> str:
+        what = f"pull request {self.pull_request}" if self.pull_request else self.ref
+        return f"{what} of {self.remote} at {self.commit[:10]}"

@@ -10,12 +10,11 @@ from pydantic import Field
 
 from ootci.model.build import AnyStage
 from ootci.model.capability import Capability
-from ootci.model.cluster import Cause, Cluster
+from ootci.model.cluster import Cause, Cluster, Spell
+from ootci.model.compat import Predicted
 from ootci.model.device import KnownFailure
 from ootci.model.outcome import Counts, OutcomeName, PassRate
-from ootci.model.predicted import Predicted
 from ootci.model.record import Record, StageFile, Time, compact_record
-from ootci.model.spell import Spell
 from ootci.model.torch_build import TorchBuild, TorchRequest
 
 

@@ -7,6 +7,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from ootci.model.device import RegisteredDevice
+
 
 @dataclass(frozen=True)
 class Shard:
@@ -19,55 +21,38 @@ class Shard:
         return f"shard {self.index} of {self.count}"
 
 
+class _Below:
+    """A path below a folder, which says what lies there."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, folder: RunFolder | Workspace, _: object) -> Path:
+        return folder.path / self._name
+
+
 @dataclass(frozen=True)
 class RunFolder:
     """The folder of one device run, in which the stages build, test and collect meet."""
 
     path: Path
 
-    @property
-    def build(self) -> Path:
-        """build.json."""
-        return self.path / "build.json"
-
-    @property
-    def events(self) -> Path:
-        """events.jsonl."""
-        return self.path / "events.jsonl"
-
-    @property
-    def env(self) -> Path:
-        """env.json."""
-        return self.path / "env.json"
-
-    @property
-    def run(self) -> Path:
-        """run.json."""
-        return self.path / "run.json"
-
-    @property
-    def report(self) -> Path:
-        """report.xml: JUnit of the whole run."""
-        return self.path / "report.xml"
+    build = _Below("build.json")
+    events = _Below("events.jsonl")
+    env = _Below("env.json")
+    run = _Below("run.json")
+    report = _Below("report.xml")
+    """JUnit of the whole run."""
+    logs = _Below("logs")
+    """Output of every command."""
+    scratch = _Below("scratch")
+    """Working directory of the suites."""
+    shards = _Below("shards")
+    """Folder of the shares, where the tests were run in shares."""
 
     def suite_report(self, suite: str) -> Path:
         """JUnit of one suite."""
         return self.path / "junit" / f"{suite}.xml"
-
-    @property
-    def logs(self) -> Path:
-        """Output of every command."""
-        return self.path / "logs"
-
-    @property
-    def scratch(self) -> Path:
-        """Working directory of the suites."""
-        return self.path / "scratch"
-
-    @property
-    def shards(self) -> Path:
-        """Folder of the shares, where the tests were run in shares."""
-        return self.path / "shards"
 
     def empty(self) -> None:
         """Remove the files of an earlier run, which would be taken for this one's.
@@ -93,44 +78,17 @@ class RunFolder:
 
 @dataclass(frozen=True)
 class Workspace:
-    """The work folder, ``.ootci`` by default.
-
-    Attributes:
-        path: the folder; the tool may delete anything in it.
-
-    """
+    """The work folder, ``.ootci`` by default; the tool may delete anything in it."""
 
     path: Path
 
-    @property
-    def plan(self) -> Path:
-        """plan.json."""
-        return self.path / "plan.json"
-
-    @property
-    def compat(self) -> Path:
-        """compat.json."""
-        return self.path / "compat.json"
-
-    @property
-    def verdicts(self) -> Path:
-        """verdicts.json."""
-        return self.path / "verdicts.json"
-
-    @property
-    def durations(self) -> Path:
-        """durations.json."""
-        return self.path / "durations.json"
-
-    @property
-    def torch_wheels(self) -> Path:
-        """Wheels of torch: those that were built or handed over, and in a folder each those that were downloaded."""
-        return self.path / "torch"
-
-    @property
-    def torch_source(self) -> Path:
-        """torch.json."""
-        return self.torch_wheels / "torch.json"
+    plan = _Below("plan.json")
+    compat = _Below("compat.json")
+    verdicts = _Below("verdicts.json")
+    durations = _Below("durations.json")
+    torch_wheels = _Below("torch")
+    """Wheels of torch: those that were built or handed over, and in a folder each those that were downloaded."""
+    torch_source = _Below("torch/torch.json")
 
     def run(self, device: str) -> RunFolder:
         """The folder of a device's run."""
@@ -151,6 +109,14 @@ class Workspace:
     def sources(self, device: str) -> Path:
         """Checkout of the device's plugin, where it comes from git."""
         return self.path / "sources" / device
+
+    def plugin_sources(self, item: RegisteredDevice) -> Path:
+        """The folder of a plugin's Python project; of a plugin that comes as a package it does not exist."""
+        plugin = item.device.plugin
+        if plugin.path is not None:
+            return item.path.resolve().parent / plugin.path
+        folder = self.sources(item.device.name)
+        return folder / plugin.git.subdirectory if plugin.git and plugin.git.subdirectory else folder
 
     def upstream(self, commit: str) -> Path:
         """Checkout of PyTorch's tests of one commit."""

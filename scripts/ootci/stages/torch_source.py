@@ -20,7 +20,7 @@ from ootci.adapters.remote_wheel import local_contents
 from ootci.adapters.terminal import Progress, plain
 from ootci.errors import OotciError, TorchNotBuilt
 from ootci.model.record import read, write
-from ootci.model.torch_source import TorchSource
+from ootci.model.torch_build import TorchSource
 from ootci.model.workspace import Workspace
 
 SHOWN_LINES = 20
@@ -31,7 +31,6 @@ class Wanted:
     """What is to be built.
 
     Attributes:
-        remote: the repository.
         ref: branch, tag, commit, or what a pull request would be merged as.
         head: the commit that a pull request must still stand at, or that the ref must be; None takes any.
 
@@ -85,7 +84,6 @@ def build_torch(
     The host's environment variables reach the build, such as ``USE_CUDA`` and ``MAX_JOBS``; secrets do not.
 
     Args:
-        wanted: what is to be built.
         seconds: the time for each command: fetching, and building.
 
     Raises:
@@ -128,7 +126,7 @@ def _fetch(builder: _Builder) -> str:
     shutil.rmtree(builder.folder, ignore_errors=True)
     builder.sources.mkdir(parents=True)
     wanted = builder.wanted
-    for command in git.clone_command(wanted.remote, wanted.ref, builder.sources, submodules=True):
+    for command in git.clone_command(wanted.remote, wanted.ref, submodules=True):
         builder.run("PyTorch's sources cannot be fetched", command, builder.sources, {"GIT_TERMINAL_PROMPT": "0"})
     commit, parents = git.head_and_parents(builder.sources)
     if wanted.head is not None and wanted.head not in (commit, *parents):

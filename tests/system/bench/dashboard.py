@@ -29,8 +29,12 @@ from history import Feed, LargeRun  # noqa: E402
 
 from ootci.history.details import FailureText, Measures, Texts, packed  # noqa: E402
 from ootci.history.gc import MEASURES_RUNS, TEXTS_NIGHTS  # noqa: E402
-from ootci.history.layout import RunKey, details_file, month_of  # noqa: E402
-from ootci.history.record_file import write_files  # noqa: E402
+from ootci.history.layout import (  # noqa: E402
+    RunKey,
+    details_file,
+    month_of,
+    write_files,
+)
 from ootci.history.store import History  # noqa: E402
 from ootci.model.device import RegisteredDevice  # noqa: E402
 from ootci.model.plan import Plan  # noqa: E402

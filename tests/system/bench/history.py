@@ -26,18 +26,22 @@ sys.path[:0] = [str(Path(__file__).parents[1])]
 
 from simulator.world import Night, World  # noqa: E402 (found just above)
 
-from ootci.history.layout import month_of, run_file, tests_file  # noqa: E402
-from ootci.history.record_file import write_files  # noqa: E402
+from ootci.history.layout import (  # noqa: E402
+    month_of,
+    run_file,
+    tests_file,
+    write_files,
+)
 from ootci.history.run_file import pack_run  # noqa: E402
 from ootci.history.states import count, outcome_of, row_text, state_of  # noqa: E402
 from ootci.history.store import History  # noqa: E402
 from ootci.history.stored import head_of  # noqa: E402
 from ootci.history.tables import list_digest, write_list  # noqa: E402
+from ootci.model.cluster import Signature  # noqa: E402
 from ootci.model.device import RegisteredDevice  # noqa: E402
 from ootci.model.outcome import FAILURES, Counts, Outcome, OutcomeName  # noqa: E402
 from ootci.model.plan import Plan  # noqa: E402
 from ootci.model.run import Run  # noqa: E402
-from ootci.model.signature import Signature  # noqa: E402
 from ootci.stages.judge import judge  # noqa: E402
 
 NIGHTS, TESTS, TURNS = 365, 10_000, 5

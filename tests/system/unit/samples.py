@@ -185,6 +185,11 @@ def stored(folder: Path, *records: Plan | Run) -> History:
     return history
 
 
+def whole_runs(history: History, device: str) -> tuple[Run, ...]:
+    """Every attempt of a device, oldest first, with the details that are still kept."""
+    return tuple(map(history.whole, history.stored_runs(device)))
+
+
 def detailed_run(number: int, device: str = "dev", attempt: int = 1) -> Run:
     """A run with a failure that has a message, and with durations."""
     plain = run(number, device, smoke={"one": "failed", "two": "passed"}, attempt=attempt)

@@ -1,8 +1,6 @@
 """The device file: one out-of-tree accelerator, as data. The only package that reads device YAML."""
 
-from .bad_range import LONGEST_RANGE, BadRange, bad_range
-from .claims import KnownFailure, LostTests, Unsupported
-from .external import External
+from .claims import LONGEST_RANGE, BadRange, KnownFailure, LostTests, Unsupported, bad_range
 from .keys import Cadence, Device, Links, Paused, PullRequests, RegisteredDevice, Tier, Variant
 from .plugin import BuildSettings, GitSource, Plugin, Torch
 from .registry import (
@@ -19,7 +17,19 @@ from .registry import (
     require_name,
     with_lists,
 )
-from .running import OURS, UPSTREAM, UPSTREAM_CONFIG, BuildRunner, Check, Container, Credentials, Limits, Runner, Suite
+from .running import (
+    OURS,
+    UPSTREAM,
+    UPSTREAM_CONFIG,
+    BuildRunner,
+    Check,
+    Container,
+    Credentials,
+    External,
+    Limits,
+    Runner,
+    Suite,
+)
 from .variants import VariantDevice, variants_of
 
 __all__ = [

@@ -1,16 +1,17 @@
-"""What a vendor says beforehand of tests: known failures, lost tests that are accepted, unsupported capabilities."""
+"""What a vendor says beforehand: known failures, accepted lost tests, unsupported capabilities, and bad nights."""
 
 from __future__ import annotations
 
 import fnmatch
 import re
-from datetime import date, timedelta
+from collections.abc import Iterable
+from datetime import date, datetime, timedelta, timezone
 from functools import lru_cache
 from typing import Annotated
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
-from pydantic import AfterValidator, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from typing_extensions import Self
 
 from ootci.model.capability import Capability
@@ -151,3 +152,42 @@ def _within(torch_range: str, torch_version: str) -> bool:
         if not clause.contains(version.public if exact else version.base_version, prereleases=True):
             return False
     return True
+
+
+LONGEST_RANGE = timedelta(days=92)
+"""A device whose infrastructure is broken for longer is better paused."""
+
+
+class BadRange(Record):
+    """Nights that say nothing because the infrastructure was broken. Their verdicts stay what they were."""
+
+    first: date
+    """The first of the nights, such as 2026-11-03 (UTC)."""
+    last: date
+    """The last of them, at most 92 days later; the same day for one night."""
+    reason: Text
+    """What was broken, one sentence."""
+    link: Url
+    """Where one can read about it."""
+
+    @model_validator(mode="after")
+    def _forwards(self) -> BadRange:
+        if self.last < self.first:
+            raise ValueError(f"it ends on {self.last}, before it begins on {self.first}")
+        if self.last - self.first > LONGEST_RANGE:
+            raise ValueError(
+                f"it is longer than {LONGEST_RANGE.days} days; a device that cannot be run for so long is `paused`"
+            )
+        return self
+
+    def covers(self, planned: datetime) -> bool:
+        """Whether a night that was planned at that aware time is one of them."""
+        return self.first <= planned.astimezone(timezone.utc).date() <= self.last
+
+
+BadRanges = Annotated[tuple[BadRange, ...], Field(max_length=100)]
+
+
+def bad_range(ranges: Iterable[BadRange], planned: datetime) -> BadRange | None:
+    """The first range that covers a night; None when the night says something."""
+    return next((found for found in ranges if found.covers(planned)), None)

@@ -11,12 +11,9 @@ from pydantic import Field, StringConstraints, field_validator
 
 from ootci.model.record import Record
 
-from .bad_range import BadRanges
-from .claims import KnownFailure, LostTests, Unsupported
-from .compat import CompatSource
-from .external import External
-from .plugin import BuildSettings, Plugin, Torch
-from .running import Check, Credentials, Limits, Runner, Suite
+from .claims import BadRanges, KnownFailure, LostTests, Unsupported
+from .plugin import BuildSettings, CompatSource, Plugin, Torch
+from .running import Check, Credentials, External, Limits, Runner, Suite
 from .values import Handle, OutOfTreeName, PythonVersion, Text, Url, Variable
 
 
@@ -156,8 +153,7 @@ class Device(Record):
     @field_validator("suites")
     @classmethod
     def _suites_decide(cls, suites: tuple[Suite, ...]) -> tuple[Suite, ...]:
-        names = [suite.name for suite in suites]
-        if len(names) != len(set(names)):
+        if len({suite.name for suite in suites}) != len(suites):
             raise ValueError("a suite is named twice")
         if not any(suite.required for suite in suites):
             raise ValueError("every suite is advisory, so that nothing could decide the verdict; make one required")
@@ -166,16 +162,14 @@ class Device(Record):
     @field_validator("variants")
     @classmethod
     def _named_once(cls, variants: tuple[Variant, ...]) -> tuple[Variant, ...]:
-        names = [variant.name for variant in variants]
-        if len(names) != len(set(names)):
+        if len({variant.name for variant in variants}) != len(variants):
             raise ValueError("a variant is named twice")
         return variants
 
     @field_validator("unsupported")
     @classmethod
     def _claimed_once(cls, claims: tuple[Unsupported, ...]) -> tuple[Unsupported, ...]:
-        names = [claim.capability for claim in claims]
-        if len(names) != len(set(names)):
+        if len({claim.capability for claim in claims}) != len(claims):
             raise ValueError("a capability is named twice")
         return claims
 

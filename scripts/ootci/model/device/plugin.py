@@ -1,4 +1,4 @@
-"""Keys of a device file about software: the plugin, torch, and how the plugin is built."""
+"""Keys of a device file about software: the plugin, what is public of it, torch, and how the plugin is built."""
 
 from __future__ import annotations
 
@@ -77,3 +77,20 @@ class BuildSettings(Record):
     """Time-out of fetching and of building, each."""
     runner: BuildRunner | None = None
     """Where GitHub Actions builds it; on the device's own machine when absent."""
+
+
+class CompatSource(Record):
+    """What `ootci compat` reads to predict breaks without the hardware: a public wheel, or that there is none."""
+
+    package: Requirement | None = None
+    """Requirement whose newest public wheel is read, such as `torch-vendor`; it is never installed."""
+    index_url: Url | None = None
+    """Additional package index for it."""
+    nothing_public: Text | None = None
+    """In place of `package`: what was looked for, where there is no public wheel."""
+
+    @model_validator(mode="after")
+    def _one(self) -> CompatSource:
+        if (self.package is None) == (self.nothing_public is None):
+            raise ValueError("either `package` names a public wheel, or `nothing_public` says what was looked for")
+        return self

@@ -1,11 +1,11 @@
-"""Reading device files: one, all of a folder, and the one of a name."""
+"""Reading device files: one, all of a folder, and the one of a name; and which secrets one may name."""
 
 from __future__ import annotations
 
 import difflib
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -16,10 +16,9 @@ from ootci.errors import DeviceFileInvalid, DeviceFileMisnamed, NoDevices, NoSuc
 from ootci.model.record import Record
 from ootci.model.strict_yaml import Document, read_document
 
-from .bad_range import BadRange
-from .claims import KnownFailure
-from .credentials import amiss
-from .keys import BadRangesFile, Device, KnownFailuresFile, RegisteredDevice, Tier
+from .claims import BadRange, KnownFailure
+from .keys import BadRangesFile, Device, KnownFailuresFile, PullRequests, RegisteredDevice, Tier
+from .running import Container
 from .sentences import invalid
 from .variants import variants_of
 
@@ -35,13 +34,7 @@ R = TypeVar("R", bound=Record)
 
 @dataclass(frozen=True)
 class DeviceFile:
-    """A device file that was read, before it is held against its name and its folder.
-
-    Attributes:
-        device: what it says.
-        line_of: the line of a value, by its path of keys and indices.
-
-    """
+    """A device file that was read, before it is held against its name and its folder, with the line of each value."""
 
     path: Path
     device: Device
@@ -183,7 +176,10 @@ def load_registry(folder: Path) -> tuple[RegisteredDevice, ...]:
     rank = {tier: index for index, tier in enumerate(Tier)}
     of_all = folder / BAD_RANGES
     ranges = load_bad_ranges(of_all) if of_all.exists() else ()
-    devices = [item for path in paths for item in _with_variants(_with_ranges(load_device(path), ranges))]
+    devices = []
+    for path in paths:
+        item = _with_ranges(load_device(path), ranges)
+        devices += [item, *(item.model_copy(update={"device": made}) for made in variants_of(item.device))]
     _require_distinct(devices)
     return tuple(sorted(devices, key=lambda item: (rank[item.device.tier], item.device.name)))
 
@@ -202,10 +198,6 @@ def load_bad_ranges(path: Path) -> tuple[BadRange, ...]:
 def _with_ranges(item: RegisteredDevice, ranges: tuple[BadRange, ...]) -> RegisteredDevice:
     both = (*item.device.bad_ranges, *ranges)
     return item.model_copy(update={"device": item.device.model_copy(update={"bad_ranges": both})})
-
-
-def _with_variants(item: RegisteredDevice) -> tuple[RegisteredDevice, ...]:
-    return (item, *(item.model_copy(update={"device": made}) for made in variants_of(item.device)))
 
 
 def _require_distinct(devices: list[RegisteredDevice]) -> None:
@@ -236,3 +228,34 @@ def find_device(registry: tuple[RegisteredDevice, ...], name: str) -> Registered
     raise NoSuchDevice(
         f"there is no device `{name}`", where=registry[0].path.parent.as_posix(), fix=f"{hint}known: {', '.join(names)}"
     )
+
+
+Keys = tuple[str, ...]
+
+
+def amiss(device: Device) -> tuple[Keys, str] | None:
+    """The problem with the credentials of a device's containers, and its place in the file; None without one."""
+    used = device.credentials
+    for keys, container in _containers(device):
+        given = container.credentials
+        if given is None or used is None:
+            continue
+        # Who may name any secret of the repository has it sent to the registry of an image of their own.
+        prefix = f"{device.torch_name.upper()}_REGISTRY_"
+        for key, name in (("username", given.username), ("password", given.password)):
+            if not name.startswith(prefix):
+                return (*keys, "credentials", key), f"a device names secrets of its own, which begin with {prefix}"
+        if given != used:
+            return (*keys, "credentials"), "`runner` and `build.runner` name different `credentials`; name the same"
+        if device.pull_requests is not PullRequests.NEVER:
+            return ("pull_requests",), (
+                "a device with `credentials` is not tested on pull requests: a stranger's code gets no secret"
+            )
+    return None
+
+
+def _containers(device: Device) -> Iterator[tuple[Keys, Container]]:
+    if device.runner.container is not None:
+        yield ("runner", "container"), device.runner.container
+    if device.build.runner is not None and device.build.runner.container is not None:
+        yield ("build", "runner", "container"), device.build.runner.container

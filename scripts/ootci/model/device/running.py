@@ -1,10 +1,11 @@
-"""Keys of a device file about running: the machine, the hardware check, the suites and the limits."""
+"""Keys of a device file about running: where, the machine, the hardware check, the suites and the limits."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from ootci.model.record import Record
 
@@ -21,9 +22,30 @@ from .values import (
     Secret,
     TestPath,
     Text,
+    Url,
     Volume,
     Workers,
 )
+
+
+def _private(address: str) -> str:
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        parts = urlsplit("")
+    if not parts.hostname or parts.username:
+        raise ValueError("it is no address of a file on the web")
+    # Who can change the report in transit can change the verdict.
+    if parts.scheme != "https" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
+        raise ValueError("results are fetched from addresses that begin with https:// only")
+    return address
+
+
+class External(Record):
+    """The device is run elsewhere, by its vendor, and nightlies take its results from there."""
+
+    run: Annotated[Url, AfterValidator(_private)]
+    """Address of the newest run.json, such as that of a release's asset; public, and the same every night."""
 
 
 class Credentials(Record):

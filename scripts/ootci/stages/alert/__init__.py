@@ -2,8 +2,7 @@
 
 from .action import Act, Action, Decision, apply
 from .conditions import conditions, deep_tests
-from .decide import GOOD_NIGHTS, NEW_ISSUES, REMINDER_DAYS, Rules, Writer, decide
-from .marker import remembered_in
+from .decide import GOOD_NIGHTS, NEW_ISSUES, REMINDER_DAYS, Rules, Writer, decide, remembered_in
 
 __all__ = [
     "GOOD_NIGHTS",

@@ -33,11 +33,9 @@ class Action:
     """One thing to be done.
 
     Attributes:
-        act: what.
         key: of the alert that it is for.
         title: the issue's title from then on.
         body: its text from then on.
-        why: why, in words.
         number: the issue; None where it has to be made.
         comment: what is said besides; None where nothing is.
         labels: of a new issue, besides the one that all have.
@@ -65,13 +63,9 @@ class Action:
 
 @dataclass(frozen=True)
 class Decision:
-    """What has to be done.
+    """What has to be done, and in words what is not done though one might expect it.
 
-    Attributes:
-        actions: what, in order.
-        left: keys of alerts that would need a new issue and have to wait for the next run.
-        notes: what is not done though one might expect it, in words.
-
+    ``left`` are the keys of alerts that would need a new issue and have to wait for the next run.
     """
 
     actions: tuple[Action, ...] = ()
@@ -83,7 +77,6 @@ def apply(actions: tuple[Action, ...], issues: GithubIssues, say: Callable[[str]
     """Do it; what GitHub refuses for one issue keeps no other from being dealt with.
 
     Args:
-        actions: what.
         say: told about each thing that was done, or refused.
 
     Returns:

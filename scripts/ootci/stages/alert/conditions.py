@@ -48,11 +48,8 @@ _EXPECTED = _CHANCE | {Cause.KNOWN}
 def conditions(verdicts: Verdicts, remembered: Sequence[Remembered] = ()) -> tuple[Alert, ...]:
     """Every condition of every subject, in the order in which issues are to be made.
 
-    While the nightly itself does not run, nothing is known of anything else: no device is called silent for it.
-
-    Args:
-        remembered: what the issues that there are remember; what is in none of the verdicts any more is found so.
-
+    What the issues that there are remember, and no verdict has any more, is found so. While the nightly itself does not
+    run, nothing is known of anything else: no device is called silent for it.
     """
     stale = _stale(verdicts, remembered)
     # Of several with one key the open one counts, as in ``decide``.
@@ -61,7 +58,11 @@ def conditions(verdicts: Verdicts, remembered: Sequence[Remembered] = ()) -> tup
         if item.condition is Condition.UPSTREAM:
             told.setdefault(item.key, item)
     events = _events(verdicts, list(told.values()))
-    found = [stale, *_shared(verdicts, events), *_not_seen(verdicts, events, list(told.values()))]
+    found = [
+        stale,
+        *(_told(event, verdicts) for event in events if event.is_told),
+        *_not_seen(verdicts, events, list(told.values())),
+    ]
     found += [_device(condition, item, verdicts, events) for condition in _SHOWN_BY for item in verdicts.devices]
     known = {item.device for item in verdicts.devices}
     found += [_gone(item, verdicts) for item in remembered if item.condition in _SHOWN_BY and item.subject not in known]
@@ -71,14 +72,7 @@ def conditions(verdicts: Verdicts, remembered: Sequence[Remembered] = ()) -> tup
 
 
 def deep_tests(result: str, now: datetime, remembered: Sequence[Remembered] = ()) -> tuple[Alert, ...]:
-    """The condition of this repository's own deep tests. Whatever is not a success is a failure.
-
-    Args:
-        result: how their job ended, as GitHub's ``needs`` has it.
-        now: when that was seen.
-        remembered: what the issues that there are remember.
-
-    """
+    """The condition of this repository's own deep tests: any ``result`` of their job but a success is a failure."""
     passed = result == "success"
     before = [item for item in remembered if item.condition is Condition.DEEP_TESTS and not item.closed]
     alert = Alert(
@@ -124,13 +118,7 @@ def _nights(verdicts: Verdicts) -> tuple[datetime, ...]:
 
 @dataclass(frozen=True)
 class _Event:
-    """Failures of one cause.
-
-    Attributes:
-        cluster: the failures.
-        issue: what their issue remembers; None where they have none.
-
-    """
+    """Failures of one cause, and what their issue remembers, if they have one."""
 
     cluster: Cluster
     issue: Remembered | None
@@ -184,12 +172,6 @@ def _in_common(item: Remembered, cluster: Cluster) -> tuple[int, int]:
 
 def _tests(cluster: Cluster) -> tuple[str, ...]:
     return tuple(sorted({test for part in cluster.devices for test in part.first})[:NAMED])
-
-
-def _shared(verdicts: Verdicts, events: Sequence[_Event]) -> Iterator[Alert]:
-    for event in events:
-        if event.is_told:
-            yield _told(event, verdicts)
 
 
 def _not_seen(verdicts: Verdicts, events: Sequence[_Event], told: Sequence[Remembered]) -> Iterator[Alert]:

@@ -7,16 +7,42 @@ A comment notifies people, so there is one: when an issue is closed. All that ha
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 
+from pydantic import ValidationError
+
 from ootci.adapters.github_issues import Issue
 from ootci.model.alert import Alert, Condition, Remembered, Standing
 
 from .action import Act, Action, Decision
-from .marker import marked_body, remembered_in
+
+VERSION = 1
+MAX_CHARACTERS = 20_000
+"""A marker that names hundreds of devices is shorter."""
+_MARKER = re.compile(rf"<!-- ootci-alert:{VERSION} (\{{[^\n]*\}}) -->(?:\n|$)")
+
+
+def marked_body(remembered: Remembered, text: str) -> str:
+    """The body of an issue: the marker and the text."""
+    # In a comment of HTML nothing but its end has a meaning.
+    kept = remembered.model_dump_json(exclude_defaults=True).replace(">", "\\u003e")
+    return f"<!-- ootci-alert:{VERSION} {kept} -->\n{text}".rstrip("\n")
+
+
+def remembered_in(body: str) -> Remembered | None:
+    """What an issue's body remembers; None where its first line is no marker of ours."""
+    found = _MARKER.match(body[:MAX_CHARACTERS])
+    if found is None:
+        return None
+    try:
+        return Remembered.model_validate_json(found[1])
+    except ValidationError:
+        return None
+
 
 GOOD_NIGHTS = 3
 """Good nights in a row after which an issue is closed."""
@@ -28,14 +54,7 @@ REMINDER_DAYS = 7
 
 @dataclass(frozen=True)
 class Rules:
-    """What can be chosen.
-
-    Attributes:
-        good_nights: good nights in a row after which an issue is closed.
-        new_issues: issues that one run makes.
-        reminder_days: days after which an issue that was closed by hand is opened again.
-
-    """
+    """What can be chosen, see the constants of these names."""
 
     good_nights: int = GOOD_NIGHTS
     new_issues: int = NEW_ISSUES
@@ -56,15 +75,7 @@ class Writer(Protocol):
 
 
 def decide(alerts: Sequence[Alert], issues: Sequence[Issue], writer: Writer, rules: Rules | None = None) -> Decision:
-    """What has to be done to the issues.
-
-    Args:
-        alerts: every condition, see ``conditions``.
-        issues: our own issues, closed ones too.
-        writer: writes the texts.
-        rules: what can be chosen.
-
-    """
+    """What has to be done to our own issues, closed ones too, by every condition, see ``conditions``."""
     rules = rules or Rules()
     kept: dict[str, list[_Kept]] = {}
     # Of several with one key the open one counts; the others were closed when an earlier failure was over.

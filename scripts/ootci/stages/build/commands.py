@@ -1,15 +1,21 @@
-"""Running the commands of fetch and build, with their output in a log and their failure in words."""
+"""Running the commands of fetch and build, with output in a log and failure in words; and what need not run again."""
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from ootci.adapters.process import Finished, run
 from ootci.adapters.python_env import device_environment, pip_command
 from ootci.adapters.terminal import Progress, plain
+from ootci.model.build import PluginBuild
+from ootci.model.record import Record, write_atomic
 
 EXCERPT_LINES = 40
 ABOUT_LINES = 12
@@ -19,14 +25,7 @@ _SIGNS = ("error:", "Error:", "ERROR:", "fatal:")
 
 
 class StepFailed(Exception):
-    """A command of the stage failed.
-
-    Attributes:
-        reason: one line for people.
-        excerpt: the end of its output.
-        timed_out: whether it was ended because its time was up.
-
-    """
+    """A command of the stage failed: for what reason, with the end of its output, and whether its time was up."""
 
     def __init__(self, reason: str, excerpt: str | None = None, *, timed_out: bool = False) -> None:
         super().__init__(reason)
@@ -37,13 +36,7 @@ class StepFailed(Exception):
 
 @dataclass(frozen=True)
 class Commands:
-    """Runs commands for one stage.
-
-    Attributes:
-        timeout: seconds that each command may take.
-        log_file: where the output goes.
-
-    """
+    """Runs commands for one stage, each for so many seconds at most."""
 
     environment: Path
     variables: Mapping[str, str]
@@ -104,3 +97,35 @@ def _excerpt(done: Finished, about: Sequence[str]) -> str:
         shown = about if about and about[0] not in [line.rstrip() for line in end] else []
         end = [*shown, f"[{cut} lines before this are in the log]", *end]
     return "\n".join(end)
+
+
+class Stamp(Record):
+    """A file in the environment that it describes. A missing or unreadable stamp causes a rebuild."""
+
+    fetch: str | None = None
+    """Digest of everything that fetching depended on."""
+    build: str | None = None
+    """Digest of everything that building depended on."""
+    plugin: PluginBuild | None = None
+    """What was built."""
+
+    @classmethod
+    def of(cls, environment: Path) -> Stamp:
+        """The stamp of an environment; empty when there is none."""
+        try:
+            return cls.model_validate_json(_file(environment).read_bytes())
+        except (OSError, ValidationError):
+            return cls()
+
+    def save(self, environment: Path) -> None:
+        """Put the stamp into its environment."""
+        write_atomic(_file(environment), self.model_dump_json().encode())
+
+
+def _file(environment: Path) -> Path:
+    return environment / "ootci-stamp.json"
+
+
+def digest(*parts: object) -> str:
+    """SHA-256 over plain data."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()

@@ -1,24 +1,25 @@
-"""fetch: the device's virtual environment, torch and the other packages in it, and the plugin's sources."""
+"""fetch: the device's virtual environment with torch and other packages, the plugin's sources, and PyTorch's tests."""
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+from packaging.requirements import Requirement
 
 from ootci.adapters import git, python_env
 from ootci.adapters.download import DownloadProblem, checksum, download
 from ootci.adapters.remote_wheel import accelerator_packages
 from ootci.adapters.torch_index import CPU
-from ootci.model.device import UPSTREAM, Device, RegisteredDevice
+from ootci.errors import ToolMissing
+from ootci.model.device import UPSTREAM, Check, Device, RegisteredDevice
 from ootci.model.plan import PlannedRun
-from ootci.model.torch_build import TorchRequest
+from ootci.model.torch_build import TorchRequest, full_commit
 from ootci.model.workspace import Workspace
 
-from .commands import Commands, StepFailed
-from .stamp import Stamp, digest
-from .suite_requirements import suite_requirements
-from .upstream import fetch_upstream
+from .commands import Commands, Stamp, StepFailed, digest
 
 KEPT_DOWNLOADS = 3
 """Wheels of torch that stay in the work folder; they have up to a gigabyte each."""
@@ -38,8 +39,6 @@ def fetch(
 
     Args:
         suites: the suites folder, which has a requirements file.
-        builds: whether the plugin is built on this machine.
-        tests: whether the device is tested on this machine.
 
     Returns:
         Whether the environment of an earlier run was used again.
@@ -158,5 +157,71 @@ def _clone(item: RegisteredDevice, workspace: Workspace, commands: Commands) -> 
     folder = workspace.sources(item.device.name)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    for command in git.clone_command(source.url, source.ref, folder, submodules=source.submodules):
+    for command in git.clone_command(source.url, source.ref, submodules=source.submodules):
         commands.run("the plugin's sources cannot be fetched", command, cwd=folder, extra={"GIT_TERMINAL_PROMPT": "0"})
+
+
+MIN_FREE_GIB = 2.0
+"""Less than that is not enough for torch and its download."""
+GIB = 1 << 30
+
+
+def machine_is_ready(check: Check, workspace: Workspace, commands: Commands) -> None:
+    """Run the device file's check command, if there is one, and look at the disk: before anything is fetched, because a
+    missing card must not cost an hour's build.
+
+    Raises:
+        StepFailed: with what is missing. It is the machine's fault and not the plugin's.
+
+    """
+    free = shutil.disk_usage(workspace.path).free / GIB
+    if free < MIN_FREE_GIB:
+        raise StepFailed(f"the machine has {free:.1f} GiB free, a device's environment needs {MIN_FREE_GIB:.0f}")
+    if check.command is not None:
+        asking = dataclasses.replace(commands, timeout=float(check.timeout_seconds))
+        try:
+            asking.run("the machine is not ready: the check command failed", check.command, cwd=workspace.path)
+        except ToolMissing as missing:
+            raise StepFailed(
+                f"the machine is not ready: {missing.what}; install the device's driver and tools here, or run it on a "
+                "machine that has the card (`check.command` and `runner` in the device file)"
+            ) from missing
+
+
+FILE = "requirements.txt"
+
+
+def suite_requirements(suites: Path) -> tuple[Requirement, ...]:
+    """The packages that the suites folder asks for; none where it has no such file."""
+    file = suites / FILE
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    return tuple(Requirement(text) for line in lines if (text := line.partition("#")[0].strip()))
+
+
+FOLDER = "test"
+
+
+def fetch_upstream(git_version: str | None, workspace: Workspace, commands: Commands) -> None:
+    """Check out PyTorch's folder ``test`` of the commit that torch names, unless that one's is there already.
+
+    Raises:
+        StepFailed: the torch does not say its commit, or the commit cannot be fetched.
+        ToolMissing: git is missing.
+
+    """
+    commit = full_commit(git_version)
+    if commit is None:
+        raise StepFailed("PyTorch's tests cannot be fetched: the installed torch does not say its commit")
+    target = workspace.upstream(commit)
+    if target.is_dir():
+        return
+    draft = target.with_name(f"{commit}.part")
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(parents=True)
+    url = git.pytorch_repository()
+    what = f"PyTorch's tests of commit {commit} cannot be fetched"
+    for command in git.sparse_commands(url, commit, FOLDER):
+        commands.run(what, command, cwd=draft, extra={"GIT_TERMINAL_PROMPT": "0"})
+    if not (draft / FOLDER).is_dir():
+        raise StepFailed(f"{what}: the repository has no folder {FOLDER}")
+    draft.rename(target)

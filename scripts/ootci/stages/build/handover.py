@@ -1,34 +1,30 @@
-"""The hand-over: a build that was made on one machine, and its wheel, for another machine to test."""
+"""The hand-over: a build that was made on one machine, with its wheel, and the environment that tests it on another."""
 
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ootci.adapters.download import checksum
 from ootci.errors import HostFailure, OotciError
-from ootci.model.build import Build, StageName, StageStatus
-from ootci.model.handover import HandedWheel, Handover, Provenance
+from ootci.model.build import Build, HandedWheel, Handover, Provenance, StageName, StageResult, StageStatus
 from ootci.model.plan import PlannedRun
 from ootci.model.record import read, write
 from ootci.model.torch_build import TorchBuild
 from ootci.model.workspace import Workspace
 
-from .commands import StepFailed
+from .commands import Commands, Stamp, StepFailed, digest
+from .environment import NewEnvironment
+from .fetch import fetch, machine_is_ready
+from .plugin import install_wheel
 
 LOGS = ("fetch.log", "build.log")
 
 
 @dataclass(frozen=True)
 class Received:
-    """A hand-over whose checksums are correct.
-
-    Attributes:
-        handover: the content of handover.json.
-        folder: its folder.
-
-    """
+    """A hand-over whose checksums are correct."""
 
     handover: Handover
     folder: Path
@@ -52,10 +48,7 @@ class Received:
 
 
 def hand_over(build: Build, workspace: Workspace, target: Path, provenance: Provenance) -> str:
-    """Write a build, passed or failed, with its wheel and logs into a folder.
-
-    Returns:
-        The checksum of handover.json, which holds the others.
+    """Write a build, passed or failed, with wheel and logs into a folder; gives handover.json's checksum.
 
     Raises:
         HostFailure: the wheel is not in the work folder any more.
@@ -126,3 +119,55 @@ def _require(file: Path, stated: str | None) -> None:
         raise StepFailed(
             f"{file.name} is not what was handed over: its SHA-256 is {got}, the machine that builds told {stated}"
         )
+
+
+@dataclass
+class TakenOver(NewEnvironment):
+    """A virtual environment in the work folder, in which the wheel of the hand-over in a folder is installed.
+
+    The checksum of its handover.json is ``stated`` where it is known.
+    """
+
+    handed: Path = field(kw_only=True)
+    stated: str | None = None
+    _received: Received = field(init=False)
+
+    def fetch(self, commands: Commands) -> bool:
+        """Check the hand-over, and make the environment with the torch that the plugin was built against."""
+        machine_is_ready(self.item.device.check, self.workspace, commands)
+        self._received = receive(self.handed, self.stated, self.run)
+        cached = fetch(self.item, self.run, self.workspace, commands, self.suites, builds=False)
+        self._received.require_torch(self.torch(fetched=True))
+        there = self._received.handover
+        self.plugin, self.compiler, self.built_on = there.build.plugin, there.build.compiler, str(there.provenance)
+        return cached
+
+    def install(self, torch: TorchBuild | None, commands: Commands) -> bool:
+        """Install the wheel, unless building it failed on the other machine."""
+        there = self._received.folder / "logs" / commands.log_file.name
+        if there.is_file() and not there.is_symlink():
+            shutil.copyfile(there, commands.log_file)
+        if self._built_there.status is not StageStatus.PASSED:
+            return False
+        wheel, stamp = self._received.wheel, Stamp.of(commands.environment)
+        if self.plugin is None or wheel is None:
+            raise StepFailed("the plugin was built, but no wheel was handed over")
+        key = digest("handed over", self._received.handover.wheels[0].sha256)
+        if stamp.build == key:
+            return True
+        install_wheel(wheel, torch, commands)
+        Stamp(fetch=stamp.fetch, build=key, plugin=self.plugin).save(commands.environment)
+        return False
+
+    def build_result(self, here: StageResult) -> StageResult:
+        """The other machine's result, with the time that installing the wheel took; this one's where that failed."""
+        there = self._built_there
+        if there.status is not StageStatus.PASSED:
+            return there
+        if here.status is not StageStatus.PASSED:
+            return here
+        return there.model_copy(update={"duration": round(there.duration + here.duration, 3)})
+
+    @property
+    def _built_there(self) -> StageResult:
+        return self._received.handover.build.stages[1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -11,14 +10,14 @@ from pathlib import Path
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from ootci.adapters import git, python_env
-from ootci.adapters.mirror import mirror
+from ootci.adapters.download import checksum
+from ootci.adapters.git import mirror
 from ootci.model.build import PluginBuild
 from ootci.model.device import RegisteredDevice
 from ootci.model.torch_build import TorchBuild
 from ootci.model.workspace import Workspace
 
-from .commands import Commands, StepFailed
-from .stamp import Stamp, digest
+from .commands import Commands, Stamp, StepFailed, digest
 
 _OTHER_TORCH = re.compile(r"^ *(\S+ \S+) depends on (torch(?![\w-]).*)$", re.MULTILINE)
 """pip's message about a package that requires a torch that the constraint excludes."""
@@ -27,10 +26,7 @@ _OTHER_TORCH = re.compile(r"^ *(\S+ \S+) depends on (torch(?![\w-]).*)$", re.MUL
 def build_plugin(
     item: RegisteredDevice, torch: TorchBuild | None, workspace: Workspace, commands: Commands
 ) -> tuple[PluginBuild, bool]:
-    """Build and install the plugin, unless the very same is installed already.
-
-    Returns:
-        The plugin, and whether an earlier build was used again.
+    """Build and install the plugin, unless the very same is installed already; whether it was is returned, too.
 
     Raises:
         StepFailed: building or installing failed, or changed the torch under test.
@@ -58,7 +54,7 @@ def build_plugin(
         update={
             "version": str(parse_wheel_filename(wheel.name)[1]),
             "wheel": wheel.name,
-            "sha256": hashlib.sha256(wheel.read_bytes()).hexdigest(),
+            "sha256": checksum(wheel),
         }
     )
     Stamp(fetch=stamp.fetch, build=key, plugin=plugin).save(environment)
@@ -97,15 +93,9 @@ def _fetched(item: RegisteredDevice, folder: Path) -> PluginBuild:
 
 
 def _source_folder(item: RegisteredDevice, workspace: Workspace) -> Path:
-    plugin = item.device.plugin
-    if plugin.path is not None:
-        folder = item.path.resolve().parent / plugin.path
-    else:
-        folder = workspace.sources(item.device.name)
-        if plugin.git and plugin.git.subdirectory:
-            folder /= plugin.git.subdirectory
+    folder = workspace.plugin_sources(item)
     if not folder.is_dir():
-        raise StepFailed(f"the plugin's folder `{plugin.path or folder.name}` does not exist")
+        raise StepFailed(f"the plugin's folder `{item.device.plugin.path or folder.name}` does not exist")
     return folder
 
 

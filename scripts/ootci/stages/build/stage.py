@@ -70,12 +70,7 @@ class DeviceEnvironment(ABC):
 
 
 def build(environment: DeviceEnvironment, *, clock: Callable[[], datetime], progress: Progress) -> Build:
-    """Run fetch and build, and write build.json. A failure is a result, not an exception.
-
-    Args:
-        environment: where torch and the plugin are installed, and how.
-
-    """
+    """Run fetch and build, and write build.json. A failure is a result, not an exception."""
     run, device = environment.run, environment.item.device
     folder = environment.workspace.run(run.device)
     folder.empty()

@@ -1,7 +1,6 @@
 """collect: the files of the stages before become one run.json."""
 
-from .by_hand import NOT_KNOWN
-from .in_place import not_started, offline, unreadable
-from .stage import collect
+from .elsewhere import NOT_KNOWN
+from .stage import collect, not_started, offline, unreadable
 
 __all__ = ["NOT_KNOWN", "collect", "not_started", "offline", "unreadable"]

@@ -22,8 +22,7 @@ from ootci.model.event import (
     TestEnd,
     read_events,
 )
-from ootci.model.excerpt import MAX_MESSAGE, allowed, excerpt, one_line
-from ootci.model.ids import short_id
+from ootci.model.excerpt import MAX_MESSAGE, allowed, excerpt, one_line, short_id
 from ootci.model.outcome import Attempt, Outcome, OutcomeName, may_replace
 from ootci.model.run import OperatorCount
 

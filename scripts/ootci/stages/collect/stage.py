@@ -1,24 +1,32 @@
-"""Makes run.json from the files of the stages before."""
+"""Makes run.json from the files of the stages before.
+
+Where a report cannot be used or did not come, a run is made in its place, because nothing would look like silence. It
+is the same however often it is made.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from datetime import datetime, timedelta
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
+from ootci import __version__
 from ootci.errors import StageFileInvalid
 from ootci.model.build import NOTHING_COLLECTED, Build, StageName, StageResult, StageStatus
 from ootci.model.device import Device, Suite
+from ootci.model.excerpt import one_line
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan, PlannedRun
-from ootci.model.probe import read_probe
+from ootci.model.probe import Probe, read_probe
 from ootci.model.record import read, write
-from ootci.model.run import CapabilityCounts, ReportState, Run, SuiteReport
+from ootci.model.run import CapabilityCounts, Environment, Links, ReportState, Run, SuiteReport
+from ootci.model.torch_build import TorchRequest, full_commit
 from ootci.model.workspace import RunFolder
 
-from .by_hand import log_of_reports, reports_by_hand, unknown_build
+from .elsewhere import log_of_reports, reports_by_hand, unknown_build
 from .event_log import MAX_REASON, MAX_TESTS, EventLog
-from .place import environment, links, queued_at, without_paths
 from .report import write_reports
 from .shards import joined_log
 
@@ -141,3 +149,108 @@ def _state(suite: Suite, stage: StageResult, log: EventLog, outcomes: list[Outco
     if suite.name not in log.ended:
         return ReportState.TRUNCATED, stage.reason
     return ReportState.COMPLETE, None
+
+
+IMAGE = "OOTCI_IMAGE"
+"""The variable by which a workflow says in which image its job runs."""
+MAX_FACTS = 50
+MAX_FACT = 200
+
+
+def environment(
+    probe: Probe, build: Build, checked: Mapping[str, str], variables: Mapping[str, str], *, here: bool = True
+) -> Environment:
+    """Where the run took place, with what the check command said; shares may come from other machines than ``here``."""
+    properties = {f"card.{name}": value for name, value in probe.device.card.items()}
+    lacks = {"lacks": ", ".join(probe.device.lacks)} if probe.device.lacks else {}
+    missing = ", ".join(f"torch.{probe.device.name}.{function}" for function in probe.device.missing_functions)
+    functions = {"missing functions": missing} if missing else {}
+    facts = list({**checked, **lacks, **functions, **properties}.items())[:MAX_FACTS]
+    return Environment(
+        python=probe.python.version or build.python_version,
+        os=probe.os.platform,
+        glibc=probe.os.glibc,
+        machine=probe.os.machine,
+        cpus=probe.os.cpus,
+        compiler=build.compiler,
+        built_on=(build.built_on or "")[:MAX_FACT] or None,
+        runner=variables.get("RUNNER_NAME") if here else None,
+        devices=probe.device.count,
+        image=variables.get(IMAGE, "")[: 2 * MAX_FACT] or None,
+        device_facts={name[:MAX_FACT]: value[:MAX_FACT] for name, value in facts},
+        ootci=__version__,
+    )
+
+
+def queued_at(plan: Plan, attempt: int, started: datetime) -> datetime | None:
+    """When the run began to wait: when the plan was made, which is the last that GitHub tells a job of without being
+    asked. None for a later attempt, and when two clocks disagree.
+    """
+    return plan.created_at if attempt == 1 and plan.created_at <= started else None
+
+
+def without_paths(torch: TorchRequest) -> TorchRequest:
+    """The torch that was wanted, without the folder in which its wheel lies on this machine."""
+    return torch.model_copy(update={"wheel": Path(torch.wheel).name if torch.wheel else None})
+
+
+def links(device: Device, build: Build, stages: Sequence[StageResult], folder: RunFolder) -> Links:
+    """Where more is to be found about a run."""
+    failed = (stage.log for stage in stages if stage.status is not StageStatus.PASSED and stage.log)
+    return Links(plugin_commit=_commit_page(device, build), report=folder.report.name, log=next(failed, None))
+
+
+def _commit_page(device: Device, build: Build) -> str | None:
+    """GitHub, GitLab, Gitee and Gitea have a commit's page at ``<repository>/commit/<hash>``."""
+    source = device.plugin.git
+    commit = full_commit(build.plugin.commit) if build.plugin else None
+    if source is None or commit is None or not re.match("https?://", source.url):
+        return None
+    return f"{source.url.rstrip('/').removesuffix('.git')}/commit/{commit}"
+
+
+def unreadable(plan: Plan, planned: PlannedRun, attempt: int, why: str) -> Run:
+    """The run of a device whose report was refused, and why, which may quote the report."""
+    return _made(plan, planned, attempt, ReportState.UNREADABLE, one_line(f"report unreadable: {why}"))
+
+
+def offline(plan: Plan, planned: PlannedRun, attempt: int, since: datetime) -> Run:
+    """The run of a device whose job could have begun at a time, and no runner took it."""
+    reason = f"runner offline since {since.astimezone(timezone.utc):%Y-%m-%d %H:%M} UTC"
+    return _made(plan, planned, attempt, ReportState.NOT_EXPECTED, reason, stages=(_not_ready(reason),))
+
+
+def not_started(plan: Plan, planned: PlannedRun) -> Run:
+    """The run of a device whose workflow run was never started."""
+    reason = "no workflow run was started"
+    return _made(plan, planned, 1, ReportState.NOT_EXPECTED, reason, stages=(_not_ready(reason),))
+
+
+def _not_ready(reason: str) -> StageResult:
+    return StageResult(name=StageName.CHECK, status=StageStatus.FAILED, reason=reason)
+
+
+def _made(
+    plan: Plan,
+    planned: PlannedRun,
+    attempt: int,
+    state: ReportState,
+    detail: str | None,
+    stages: tuple[StageResult, ...] = (),
+) -> Run:
+    suites = (
+        SuiteReport(suite=suite.name, required=suite.required, min_tests=suite.min_tests, state=state, detail=detail)
+        for suite in planned.suites
+    )
+    return Run(
+        id=planned.run_id,
+        plan_id=plan.id,
+        device=planned.device,
+        attempt=attempt,
+        started_at=plan.created_at,
+        finished_at=plan.created_at,
+        torch_request=without_paths(planned.torch),
+        stages=stages,
+        suites=tuple(suites),
+        url=plan.trigger.url,
+    )

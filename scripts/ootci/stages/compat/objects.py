@@ -84,7 +84,6 @@ def overloads_in(stream: IO[bytes], constants: Mapping[bytes, str]) -> set[str]:
     """The overloads that an object's constants name.
 
     Args:
-        stream: the object.
         constants: those that are looked for, with the overload that each names.
 
     Raises:

@@ -56,10 +56,8 @@ class PluginWheel:
     Attributes:
         name: the device's name, or the distribution's.
         file: the wheel's file name.
-        version: the plugin's version.
         tags: the Pythons and machines that the wheel is for.
         requires: what its metadata says of torch; None where it says nothing.
-        objects: its shared objects.
         sources: how many Python sources it has.
         used: what they use of torch.
         problems: entry points that lead nowhere.
@@ -117,7 +115,6 @@ def read_plugin(path: Path, name: str | None, operators: Collection[str]) -> Plu
     """Read a plugin's wheel. Only members are read; nothing of it is loaded or imported.
 
     Args:
-        path: the wheel.
         name: the device's name, if it is one.
         operators: every overload of ``aten`` that may be looked for among the constants of objects.
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from packaging.version import Version
 
+from ootci.adapters.process import run
+from ootci.errors import ToolMissing
 from ootci.model.compat import OF_PYTORCH, Checked, Finding, FindingKind, Forecast, Needs, Prediction
 
-from .demangle import demangled
 from .plugin import PluginWheel
 from .torch_wheel import TorchWheel
 
@@ -26,8 +29,6 @@ def predict(plugin: PluginWheel, torch: TorchWheel, known: Sequence[TorchWheel],
     """The prediction for a plugin and a torch.
 
     Args:
-        plugin: what the plugin needs.
-        torch: the torch under test.
         known: the torches among which the one is that the plugin was made for.
         fixed: whether that is the first of them, whatever the plugin says; then only changes of PyTorch count.
 
@@ -212,3 +213,37 @@ def _why(findings: Sequence[Finding], checked: Checked) -> str:
         parts.append(f"operators: {count:,} schemas changed")
     parts += [finding.text for finding in findings if finding.kind in (FindingKind.ENTRY_POINT, FindingKind.PYTHON)]
     return " · ".join(parts)
+
+
+SECONDS = 20.0
+MEMORY = 256 << 20
+"""Bytes that c++filt may use: a name of a few hundred characters can stand for gigabytes."""
+BATCH = 200
+LONGEST = 2000
+
+
+def demangled(names: Iterable[str]) -> dict[str, str]:
+    """Mangled C++ names for people, by c++filt of binutils; those beyond the limits are left out."""
+    wanted = [name for name in sorted(set(names)) if len(name) <= LONGEST]
+    found: dict[str, str] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder, "names")
+        for begin in range(0, len(wanted), BATCH):
+            batch = wanted[begin : begin + BATCH]
+            log.unlink(missing_ok=True)
+            command = ["prlimit", f"--as={MEMORY}", "c++filt", "--", *batch]
+            try:
+                done = run(command, cwd=Path(folder), env={"PATH": "/usr/bin:/bin"}, log_file=log, timeout=SECONDS)
+            except ToolMissing:
+                return found
+            lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if done.ok else []
+            if len(lines) == len(batch):
+                found.update(zip(batch, map(_short, lines), strict=True))
+    return found
+
+
+def _short(text: str) -> str:
+    text = text.replace(
+        "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >", "std::string"
+    )
+    return re.sub(r"\[abi:\w+\]", "", text)

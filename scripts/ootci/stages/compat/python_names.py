@@ -130,13 +130,7 @@ def _overload(node: ast.Attribute) -> str | None:
 
 
 class Modules:
-    """The modules of a torch: which names each binds, parsed when they are first asked for.
-
-    Args:
-        files: the names of all files.
-        read: the content of a file.
-
-    """
+    """The modules of a torch, by its files: which names each binds, parsed when they are first asked for."""
 
     def __init__(self, files: Iterable[str], read: Callable[[str], bytes]) -> None:
         self._files = frozenset(files)

@@ -30,11 +30,9 @@ class TorchWheel:
     """A torch to hold plugins against; its Python modules are read when they are asked for.
 
     Attributes:
-        version: its version.
         commit: the commit of PyTorch that it was built from, as it says itself; None where it does not.
         tags: the Pythons and machines that it is for.
         symbols: mangled C++ names of PyTorch that its libraries export.
-        modules: its Python modules.
         operators: the types of arguments and results of each overload of ``aten``; empty text where it is generated.
 
     """

@@ -13,7 +13,7 @@ from typing import IO
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from ootci.errors import WheelRefused
-from ootci.model.plain_file import open_plain
+from ootci.model.record import open_plain
 
 MAX_MEMBERS = 100_000
 """Members of a wheel: torch 2.15.0 has 11,000."""
@@ -34,9 +34,6 @@ _PIECE = 1 << 20
 
 class Wheel:
     """A wheel of unknown origin (PyPA specification, "Binary distribution format").
-
-    Args:
-        path: the file.
 
     Raises:
         WheelRefused: it is no wheel, or one that no build tool would make: links, paths that lead out of it, names that

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ootci.history.base import as_planned, base_of, concerns
-from ootci.history.baseline import Baseline
+from ootci.history.baseline import Baseline, as_planned, base_of, concerns
 from ootci.history.excuses import Excuses, Record
 from ootci.history.flakiness import tells
 from ootci.history.nights import DeviceNight, attempts_by_nightly
@@ -16,8 +15,7 @@ from ootci.model.plan import Plan
 from ootci.model.torch_build import Channel
 from ootci.model.verdict import Before, Night
 
-from .gate import VOUCHING, has_result
-from .gate_record import Told
+from .gate import VOUCHING, Told, has_result
 from .night import Judged, Losses, judge_night
 from .witnesses import Witnesses
 
@@ -27,7 +25,6 @@ class Known:
     """What is known of a device on one channel, from the nights before.
 
     Attributes:
-        device: name of the device.
         bad_ranges: nights that tell nothing about which of its tests are flaky.
         before: what the next night is compared with; None where nothing was reported before.
         baseline: the tests that the next night is expected to run.
@@ -62,7 +59,6 @@ class Course:
     """A device's nights, judged as far as they are known.
 
     Attributes:
-        device: name of the device.
         bad_ranges: nights that tell nothing about which of its tests are flaky.
         nights: the nights that concerned it, oldest first.
         reported: what was expected and what was reported on each of them.
@@ -92,13 +88,8 @@ class Course:
         return self.reported[-1].run if self.reported else None
 
     def go_on(self, plans: Sequence[Plan], runs: Sequence[StoredRun], witnesses: Witnesses) -> None:
-        """Judge the nights after those that are judged already.
-
-        Args:
-            plans: every nightly, oldest first.
-            runs: every attempt of the device.
-            witnesses: the other devices.
-
+        """Judge the nights after those that are judged already, of all nightlies, oldest first, by the device's
+        attempts.
         """
         attempts = attempts_by_nightly(runs)
         for plan in plans[self._plans :]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from ootci.history.baseline import Baseline
 from ootci.history.claims import accepts_loss, expired_ids, refused
-from ootci.history.compare import new_failures
+from ootci.history.difference import newly_failing
 from ootci.history.excuses import Excuses
 from ootci.history.parity import class_of, classes_run
 from ootci.history.stored import Failure, StoredRun
@@ -67,11 +67,8 @@ class Judged:
     """One device's verdict on one night.
 
     Attributes:
-        verdict: the verdict.
         reason: one sentence that a maintainer understands.
         broke_at: the stage where it broke, if one did.
-        losses: the tests that were expected and did not run.
-        excuses: what excuses failing tests.
         failed: ids of the tests that failed without an excuse or were lost; where there are none, the stage that broke.
 
     """
@@ -97,12 +94,8 @@ def judge_night(
     """The verdict on one night, in the order of precedence.
 
     Args:
-        device: name of the device.
-        plan: the night's plan.
         run: what was reported; None when nothing was.
         before: what it is compared with.
-        losses: the tests that were expected and did not run.
-        excuses: what excuses failing tests.
         ever: whether the device reported before.
 
     """
@@ -197,18 +190,13 @@ class _Failures:
 def _no_data(run: Run) -> Judged | None:
     for report in run.suites:
         if report.required and report.state is ReportState.NO_TESTS:
-            stage = _stage(run, report.suite)
+            stage = run.stage(report.suite)
             if stage is None or stage.status is not StageStatus.CRASHED:
                 name, why = (stage.name, stage.reason) if stage else (None, None)
                 text = f"{report.suite}: zero tests were collected"
                 # A stage that has no more to say than that says so in words of its own.
                 return Judged(VerdictName.NO_DATA, text if why in (None, NOTHING_COLLECTED) else f"{text}: {why}", name)
     return None
-
-
-def _stage(run: Run, suite: str) -> StageResult | None:
-    """A suite's stage. The file comes from a device's job, so it may lack it."""
-    return next((stage for stage in run.stages if stage.name == suite), None)
 
 
 _BROKEN_STAGES = (
@@ -249,7 +237,7 @@ def _smoke_broken(plan: Plan, run: StoredRun, failures: _Failures) -> Judged | N
     if missing := refused(plan, run, "smoke"):
         text = f"{_tests(len(missing))} of smoke unsupported, first {missing[0]}"
         return Judged(VerdictName.SMOKE_BROKEN, text, StageName.SMOKE)
-    stage = _stage(run.head, "smoke")
+    stage = run.head.stage("smoke")
     broken = stage is not None and stage.status not in (StageStatus.PASSED, StageStatus.NOT_RUN)
     if stage is not None and broken and not _reported(run, "smoke"):
         return Judged(VerdictName.SMOKE_BROKEN, f"smoke: {stage.reason or stage.status.value}", StageName.SMOKE)
@@ -263,7 +251,7 @@ def _reported(run: StoredRun, suite: str) -> bool:
 
 
 def _regressed(before: StoredRun | None, run: StoredRun, failures: _Failures) -> Judged | None:
-    count = new_failures(before, run, failures.all_excused)
+    count = len(newly_failing(before, run, failures.all_excused))
     if before is None or count == 0:
         return None
     stage = _first_failing_stage(run.head, failures)
@@ -281,7 +269,7 @@ def _lost_tests(run: StoredRun, losses: Losses) -> Judged | None:
     for report in run.head.suites:
         if not report.required:
             continue
-        found = _stage(run.head, report.suite)
+        found = run.head.stage(report.suite)
         stage = found.name if found else None
         if report.state in _REPORT_LOST or report.state is ReportState.TRUNCATED:
             return Judged(VerdictName.LOST_TESTS, f"{report.suite}: {report.detail}", stage)
@@ -318,7 +306,7 @@ def _unstable(run: StoredRun, failures: _Failures) -> Judged | None:
     by_record = len(failures.flaky) - again
     parts += [f"{_tests(by_record)} failed twice and {'is' if by_record == 1 else 'are'} flaky"] if by_record else []
     text = f"{', '.join(parts)}, first {first.id}{failures.note}"
-    stage = _stage(run.head, first.suite)
+    stage = run.head.stage(first.suite)
     return Judged(VerdictName.UNSTABLE, text, stage.name if stage else None)
 
 

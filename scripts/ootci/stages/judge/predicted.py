@@ -9,10 +9,20 @@ from functools import cached_property
 
 from ootci.history.nights import spell_between
 from ootci.history.store import History
-from ootci.model.compat import OF_PYTORCH, Compat, Finding, FindingKind, Forecast, Prediction
+from ootci.model.cluster import Mark
+from ootci.model.compat import (
+    OF_PYTORCH,
+    Compat,
+    DevicePrediction,
+    Finding,
+    FindingKind,
+    Forecast,
+    MissingPart,
+    Predicted,
+    PredictedBreak,
+    Prediction,
+)
 from ootci.model.plan import Plan
-from ootci.model.predicted import DevicePrediction, MissingPart, Predicted, PredictedBreak
-from ootci.model.spell import Mark
 from ootci.model.verdict import DeviceVerdict, VerdictName
 
 NIGHTS = 90
@@ -43,13 +53,8 @@ class _Night:
 
 
 def predicted(plans: Sequence[Plan], history: History, verdicts: Sequence[DeviceVerdict]) -> Predicted | None:
-    """What is predicted for the newest nightly that has predictions; None where no recent one has.
-
-    Args:
-        plans: every nightly, oldest first.
-        history: has the predictions.
-        verdicts: what was measured, of every registered device.
-
+    """What is predicted for the newest of all nightlies, oldest first, that has predictions; None where no recent one
+    has.
     """
     found = ((plan, history.compat(plan.id)) for plan in plans[-NIGHTS:])
     nights = [_Night(plan, compat) for plan, compat in found if compat is not None and compat.torches]

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
-from packaging.version import InvalidVersion, Version
-
-from ootci.history.base import as_planned
-from ootci.history.compare import newly_failing
+from ootci.history.baseline import as_planned
+from ootci.history.difference import newly_failing
 from ootci.history.run_file import signatures_of
 from ootci.history.store import History
 from ootci.history.stored import StoredRun, stored
@@ -17,6 +15,7 @@ from ootci.model.plan import Plan
 from ootci.model.pull_request import WITHOUT_RESULT, Effect, EffectName, PullRequestGate
 from ootci.model.relay import Conclusion, concluded_of_change
 from ootci.model.run import Run
+from ootci.model.torch_build import version_of
 from ootci.model.verdict import VerdictName
 
 from .course import Known
@@ -45,10 +44,7 @@ def judge_pull_request(
     """Hold the runs of a pull request against each device's newest nightly.
 
     Args:
-        registry: every registered device.
-        plan: the pull request's plan.
         runs: what was reported, by device.
-        history: past nightlies.
         overrides: why a device shall not block, by name.
         only: ask these devices alone, whatever their tier is, and as the relay is told: without a nightly to hold it
             against, the run itself says it, and one that was broken before is no reason to test again.
@@ -174,10 +170,8 @@ def _nights(history: History, device: str, reported: Run | None) -> list[tuple[P
 
 def _release(run: Run | None) -> tuple[int, ...] | None:
     """Major and minor version of the torch that was tested; None where nobody can read it."""
-    try:
-        return Version(run.torch.version).release[:2] if run is not None and run.torch is not None else None
-    except InvalidVersion:
-        return None
+    version = version_of(run.torch.version) if run is not None and run.torch is not None else None
+    return version.release[:2] if version is not None else None
 
 
 def _meaning(judged: Judged, new: int, base: StoredRun | None, before: Judged | None) -> tuple[EffectName, str]:

@@ -11,22 +11,20 @@ from datetime import datetime, timedelta
 from ootci.history.beginnings import failing_of
 from ootci.history.claims import outdated, review_known, review_unsupported
 from ootci.history.clusters import Failing
-from ootci.history.compare import changes_between, new_failures
+from ootci.history.difference import changes_between, newly_failing
 from ootci.history.nights import spell_between
 from ootci.history.store import History
 from ootci.history.stored import StoredRun
+from ootci.model.cluster import Spell
 from ootci.model.device import Cadence, Device, RegisteredDevice
 from ootci.model.plan import Plan
-from ootci.model.spell import Spell
 from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, Night, VerdictName, Verdicts
 
 from .course import Course
-from .gate import decide
-from .gate_record import gate_record
+from .gate import decide, gate_record
 from .night import Judged, required_counts
 from .predicted import predicted
-from .sentence import sentence
-from .together import CLUSTERS, kept, named_by_cluster, since, together
+from .together import CLUSTERS, kept, named_by_cluster, sentence, since, together
 from .witnesses import Witnesses
 
 STALE_AFTER = Cadence.NIGHTLY.stale_after
@@ -43,7 +41,6 @@ def judge(
 
     Args:
         registry: every registered device, in registry order.
-        history: past nightlies and runs.
         now: the aware time that staleness is judged against.
         courses: by device, the nights that are judged already; the others are added. None: judge all, and keep none.
 
@@ -154,7 +151,7 @@ def _device(
         plugin_changed=changed.plugin_changed if changed else None,
         counts=counts,
         pass_rate=counts.pass_rate,
-        new_failures=new_failures(before, compared, excuses.all) if compared else 0,
+        new_failures=len(newly_failing(before, compared, excuses.all)) if compared else 0,
         is_first=is_first,
         known=sum(item.suite in required and item.id in excuses.known for item in run.failures) if run else 0,
         known_failures=reviews,

@@ -1,17 +1,17 @@
-"""What fails on the newest nightly, on all devices together."""
+"""What is said of all devices together: what fails on the newest nightly, and the one sentence of the front page."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ootci.history.cause import Source
 from ootci.history.clusters import Failing, clusters_of
-from ootci.model.cluster import Cluster
+from ootci.model.cluster import Cause, Cluster, Spell
 from ootci.model.device import Device, RegisteredDevice, Tier
 from ootci.model.plan import Plan
-from ootci.model.spell import Spell
-from ootci.model.verdict import Change, DeviceVerdict
+from ootci.model.verdict import AS_EXPECTED, BROKEN, Change, DeviceVerdict, VerdictName
 
 CLUSTERS = 1_000
 """Clusters that verdicts.json has; the others are counted. A night with more of them has nothing in common."""
@@ -22,14 +22,7 @@ NAMES = 20
 def together(
     registry: Sequence[RegisteredDevice], newest: Plan | None, failing: Mapping[str, Sequence[Failing]]
 ) -> tuple[Cluster, ...]:
-    """The clusters of the newest nightly.
-
-    Args:
-        registry: every registered device.
-        newest: the newest nightly.
-        failing: what fails on each device's newest night.
-
-    """
+    """The clusters of the newest nightly, of what fails on each device's newest night."""
     if newest is None:
         return ()
     expected = [item.device for item in registry if newest.expected(item.device.name) is not None]
@@ -85,3 +78,87 @@ def named_by_cluster(verdicts: Iterable[DeviceVerdict], clusters: Sequence[Clust
         else verdict
         for verdict in verdicts
     )
+
+
+GOOD, UPSTREAM, NEW, FIRST, MORE, BEFORE = "as expected", "upstream", "new", "first", "more", "before"
+FALLBACK = "fallback"
+_WORDS = {
+    NEW: "newly broken",
+    FIRST: "failing since the first run",
+    MORE: "broken before, with new failures",
+    BEFORE: "broken before",
+    "UNSTABLE": "with flaky tests",
+    FALLBACK: "tested on another torch than the one wanted",
+    "NO_DATA": "silent",
+    "INFRA": "without working infrastructure",
+    "NEVER_RAN": "never ran",
+    "PAUSED": "paused",
+}
+"""What is said of each number but the first two, in order."""
+
+
+def headline_numbers(devices: Sequence[DeviceVerdict], clusters: Sequence[Cluster] = ()) -> Counter[str]:
+    """How many devices there are of each kind: every device is counted exactly once."""
+    alike = {
+        part.device
+        for cluster in clusters
+        if cluster.is_new and cluster.cause is Cause.UPSTREAM
+        for part in cluster.devices
+        if part.new
+    }
+    return Counter(_kind(item, alike) for item in devices)
+
+
+def _kind(item: DeviceVerdict, alike: set[str]) -> str:
+    if item.verdict is VerdictName.PAUSED:
+        return str(item.verdict.value)
+    if item.is_fallback:
+        return FALLBACK
+    if item.verdict in AS_EXPECTED:
+        return GOOD
+    if item.verdict not in BROKEN:
+        return str(item.verdict.value)
+    if item.device in alike:
+        return UPSTREAM
+    if item.is_new or item.is_first:
+        return NEW if item.is_new else FIRST
+    return MORE if item.new_failures else BEFORE
+
+
+def sentence(devices: Sequence[DeviceVerdict], newest: Plan | None, clusters: Sequence[Cluster] = ()) -> str:
+    """The one sentence of the front page; its numbers add up to that of the devices."""
+    if newest is None:
+        return f"No nightly has run yet; {_devices(len(devices))} registered."
+    numbers = headline_numbers(devices, clusters)
+    active = len(devices) - numbers["PAUSED"]
+    parts = [f"Nightly {_nightly_name(devices, newest)}: {numbers[GOOD]} of {_devices(active)} as expected"]
+    if numbers[UPSTREAM]:
+        parts.append(_upstream(numbers[UPSTREAM], clusters))
+    parts += [f"{numbers[kind]} {words}" for kind, words in _WORDS.items() if numbers[kind]]
+    return " · ".join(parts) + "."
+
+
+def _upstream(count: int, clusters: Sequence[Cluster]) -> str:
+    """Is it us? Devices with failures that began this nightly and are probably PyTorch's."""
+    found = [item for item in clusters if item.is_new and item.cause is Cause.UPSTREAM]
+    commits = sorted({item.commits for item in found if item.commits})
+    where = f", {commits[0]}" if len(commits) == 1 else ""
+    return f"{_devices(count)} broke{' alike' if count > 1 else ''}, probably upstream{where}"
+
+
+def _devices(count: int) -> str:
+    return f"{count} device" if count == 1 else f"{count} devices"
+
+
+def _nightly_name(devices: Sequence[DeviceVerdict], newest: Plan) -> str:
+    """The torch that the nightly tested, with its commit, where all devices tested the same; always the date."""
+    run_ids = {run.run_id for run in newest.runs}
+    builds = {
+        f"{item.torch.version} ({(item.torch.git_version or 'unknown')[:7]})"
+        for item in devices
+        if item.run_id in run_ids and item.torch is not None
+    }
+    date = f"{newest.created_at:%Y-%m-%d}"
+    if len(builds) == 1:
+        return f"{date} on torch {builds.pop()}"
+    return f"{date} on {len(builds)} builds of torch" if builds else date

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ootci.history.base import as_planned
-from ootci.history.baseline import complete_suites, was_executed
+from ootci.history.baseline import as_planned, was_executed
 from ootci.history.flakiness import LATELY
 from ootci.history.reader import HistoryReader
 from ootci.history.stored import StoredRun
@@ -17,16 +16,10 @@ SHARED = frozenset(OURS) - {UPSTREAM}
 
 
 class Witnesses:
-    """The devices whose reports tell whether a suite still has a test.
+    """The devices whose reports tell whether a suite still has a test, on these nightlies, oldest first.
 
     For most devices that is the reference device. It is never its own evidence: for its own loss, the other devices are
     asked, and at least one of them must have lost the test, too.
-
-    Args:
-        registry: every registered device.
-        history: past nightlies and runs.
-        plans: every nightly, oldest first.
-
     """
 
     def __init__(self, registry: Sequence[RegisteredDevice], history: HistoryReader, plans: Sequence[Plan]) -> None:
@@ -52,7 +45,7 @@ class Witnesses:
 
     def _lack(self, run: StoredRun, row: int, plan: Plan, witnesses: dict[str, StoredRun]) -> bool:
         test = run.tests[row]
-        asked = {name: found for name, found in witnesses.items() if test.suite in complete_suites(found)}
+        asked = {name: found for name, found in witnesses.items() if test.suite in found.head.complete_suites}
         if not asked or any(was_executed(found, test.id) for found in asked.values()):
             return False
         collected = [run, *asked.values()]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from .checks import CHECKS, HOSTED, Checked, check_file, failed_by, require_no_link
 from .dry_run import dry_run
-from .first_file import Answers, Source, device_text
-from .installed_plugin import FoundPlugin, look_for_plugin
+from .first_file import Answers, FoundPlugin, Source, device_text, look_for_plugin
 from .new_plugin import cpp_plugin, plugin_steps, python_plugin, write_plugin
 from .online import PATIENCE_SECONDS, check_online
 from .proposal import Proposed, proposed_devices

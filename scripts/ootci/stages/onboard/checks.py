@@ -71,12 +71,7 @@ _Look = Callable[[DeviceFile, date], Iterator[Problem]]
 
 
 def check_file(path: Path, today: date) -> Checked:
-    """Make every check of a device file, those after a failed one too, as far as they can be made.
-
-    Args:
-        today: the day on which entries may have expired.
-
-    """
+    """Make every check of a device file as far as possible, those after a failed one too; entries expire by today."""
     results: list[CheckResult] = []
     try:
         require_no_link(path)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from ootci.errors import BadOption
 
-from .first_file import Answers, Source, device_text
-from .installed_plugin import FoundPlugin
+from .first_file import Answers, FoundPlugin, Source, device_text
 
 _STEP = re.compile(r'^openreg_step\("[^"]+"[^)]*?FILES(?P<files>[^)]*)\)$', re.MULTILINE)
 _INCLUDE = re.compile(r'^#include "(.+)"$', re.MULTILINE)
@@ -45,14 +44,7 @@ def plugin_steps(reference: Path) -> tuple[tuple[str, ...], ...]:
 
 
 def cpp_plugin(reference: Path, name: str, step: int) -> dict[Path, str]:
-    """The files of a plugin in C++: those of the reference plugin up to a step.
-
-    Args:
-        reference: the folder of the reference plugin.
-        name: the device.
-        step: the last step.
-
-    """
+    """The files of a plugin in C++: those of the folder of the reference plugin up to a step."""
     about = (
         "`runtime/` simulates the device\n"
         f"on the CPU until your driver takes its place; `csrc/` and `torch_{name}/` connect it to PyTorch."
@@ -66,13 +58,7 @@ def cpp_plugin(reference: Path, name: str, step: int) -> dict[Path, str]:
 
 
 def python_plugin(reference: Path, name: str) -> dict[Path, str]:
-    """The files of a plugin in Python.
-
-    Args:
-        reference: the folder of the plugin ``python_only``.
-        name: the device.
-
-    """
+    """The files of a plugin in Python: those of the folder of the plugin ``python_only``."""
     found = [path for path in sorted(reference.rglob("*")) if path.suffix in (".py", ".toml")]
     texts = {path.relative_to(reference): path.read_text(encoding="utf-8") for path in found}
     names = {"python_only": f"torch_{name}", "python-only": f"torch-{name}", "pythononly": name}
@@ -84,9 +70,7 @@ def write_plugin(texts: Mapping[Path, str], workflow: Path, name: str, folder: P
     """Write the files of a plugin that the folder lacks; those that exist are left as they are.
 
     Args:
-        texts: the plugin's files.
         workflow: the workflow that tests a plugin in its own repository.
-        name: the device.
         folder: the plugin's folder, which may exist.
 
     Returns:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
 
+from ootci.adapters.download import LinkUnclear, leads_somewhere
 from ootci.adapters.github_rest import GithubRest
-from ootci.adapters.web_links import LinkUnclear, leads_somewhere
 from ootci.errors import GithubRefused, GithubUnreachable
 from ootci.model.device import DeviceFile
 from ootci.model.review import CheckResult, CheckState
@@ -29,7 +29,8 @@ def check_online(file: DeviceFile | None, rest: GithubRest | None = None) -> tup
     """Ask for every link and handle of a device file; None stands for a file that cannot be read."""
     if file is None:
         return tuple(CheckResult(check=name, state=CheckState.NOT_MADE) for name in ONLINE)
-    return _links(file), _handles(file, rest or GithubRest(None, patience=PATIENCE_SECONDS))
+    rest = rest or GithubRest(None, patience=PATIENCE_SECONDS)
+    return _links(file), result_of("handles", _unknown_handles(file, rest))
 
 
 def _links(file: DeviceFile) -> CheckResult:
@@ -69,10 +70,6 @@ def _addresses(file: DeviceFile) -> Iterator[tuple[str, str]]:
         if address and address not in seen:
             seen.add(address)
             yield address, file.place(*keys)
-
-
-def _handles(file: DeviceFile, rest: GithubRest) -> CheckResult:
-    return result_of("handles", _unknown_handles(file, rest))
 
 
 def _unknown_handles(file: DeviceFile, rest: GithubRest) -> Iterator[Problem]:

@@ -39,13 +39,7 @@ class Proposed:
 
 
 def proposed_devices(changed: Iterable[ChangedFile], folder: Path) -> tuple[tuple[Proposed, ...], tuple[str, ...]]:
-    """The device files that are proposed, by path, and what there is to know of the rest.
-
-    Args:
-        changed: every file that is changed.
-        folder: the checkout of the proposal.
-
-    """
+    """The device files that are proposed in a checkout, by path, and what there is to know of the rest."""
     found: dict[str, Proposed] = {}
     brought: Counter[str] = Counter()
     notes: list[str] = []

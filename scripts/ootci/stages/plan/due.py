@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date, time
 
-from packaging.version import InvalidVersion, Version
-
 from ootci.adapters.torch_index import night_of
 from ootci.model.plan import Plan, PlannedRun
-from ootci.model.torch_build import Channel, TorchRequest
+from ootci.model.torch_build import Channel, TorchRequest, version_of
 
 DEADLINE = time(14)
 """UTC. PyTorch cuts its nightly at about 07:30 UTC, and the wheels follow hours later, one variant after another."""
@@ -71,10 +69,8 @@ def _nights(plan: Plan) -> dict[str, date | None]:
 
 
 def _night(torch: TorchRequest) -> date | None:
-    try:
-        return night_of(Version(torch.version)) if torch.version and torch.channel is Channel.NIGHTLY else None
-    except InvalidVersion:
-        return None
+    version = version_of(torch.version) if torch.channel is Channel.NIGHTLY else None
+    return night_of(version) if version is not None else None
 
 
 def _newest(nights: Mapping[str, date | None]) -> date | None:

@@ -11,12 +11,10 @@ from ootci.adapters import remote_wheel, torch_index
 from ootci.adapters.download import DownloadProblem
 from ootci.adapters.torch_index import IndexProblem, NothingFits, TorchWheel
 from ootci.errors import BadOption, IndexUnreachable, TorchMissing
-from ootci.model.commit import full_commit
 from ootci.model.device import Torch
-from ootci.model.torch_build import Channel, TorchRequest
+from ootci.model.torch_build import Channel, TorchRequest, full_commit
 
-from .releases import OPTION, SHOWN, release_of_device_file, request_of
-from .wanted_build import WantedBuild
+from .releases import OPTION, SHOWN, WantedBuild, release_of_device_file, request_of
 
 NIGHTS_BACK = 7
 """How many days before the newest nightly one may be that is tested in its place."""

@@ -6,7 +6,10 @@ or ROCm never takes the place of one for the CPU: what a wheel requires is read 
 
 from __future__ import annotations
 
+import platform
+import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
@@ -16,11 +19,56 @@ from packaging.version import Version
 from ootci.adapters import remote_wheel, torch_index
 from ootci.adapters.download import DownloadProblem, checksum
 from ootci.adapters.pip_sources import pip_pages
-from ootci.adapters.torch_index import CPU, IndexProblem, NothingFits, TorchWheel
+from ootci.adapters.remote_wheel import accelerator_packages
+from ootci.adapters.torch_index import CPU, IndexProblem, NothingFits, TorchWheel, tags_of
 from ootci.errors import IndexUnreachable, TorchMissing
 from ootci.model.torch_build import Channel, TorchRequest
 
-from .wanted_build import WantedBuild
+_LABEL = re.compile(r"(cpu|xpu|cu[0-9]+|rocm[0-9.]+)(?:\.|$)")
+"""How PyTorch labels its builds in the local part of a version, such as 2.13.0+cpu."""
+
+
+@dataclass(frozen=True)
+class WantedBuild:
+    """A build of torch for one Python on this machine.
+
+    Attributes:
+        variant: as PyTorch's index names it, such as ``cpu`` or ``cu130``.
+        python: such as ``3.12``; None means the tool's own.
+
+    """
+
+    variant: str
+    python: str | None = None
+
+    def __str__(self) -> str:
+        return f"Python {self.python or '.'.join(platform.python_version_tuple()[:2])} on {platform.machine()}"
+
+    @property
+    def tags(self) -> frozenset[Tag]:
+        """The tags of wheels that fit."""
+        return tags_of(self.python)
+
+    def label_problem(self, wheel: TorchWheel, *, own_index: bool) -> str | None:
+        """Why a wheel is another build, by its version; None where it may be the wanted one.
+
+        On the index of this variant, ``own_index``, a label may be missing.
+        """
+        found = _LABEL.match(wheel.version.local or "")
+        if found is not None:
+            return None if found[1] == self.variant else f"{wheel.name} is a build for {found[1]}"
+        return None if own_index or self.variant == CPU else f"{wheel.name} is not labelled {self.variant}"
+
+    def metadata_problem(self, name: str, metadata: bytes) -> str | None:
+        """Why a wheel of that name is another build, by what it requires; None where it may be the wanted one.
+
+        Raises:
+            DownloadProblem: the metadata cannot be understood.
+
+        """
+        found = accelerator_packages(metadata, self.python) if self.variant == CPU else ()
+        return f"{name} requires {found[0]}" if found else None
+
 
 PINNED_RELEASE = "2.13.0"
 """The release that pip installs where no index lists the newest one."""
@@ -136,15 +184,7 @@ def release_asked_for(wanted: str, build: WantedBuild) -> TorchRequest:
 def release_of_device_file(
     wanted: str, wanted_channel: Channel, release: str | None, build: WantedBuild, why: str | None = None
 ) -> TorchRequest:
-    """The release that a device file asks for or falls back to; the newest one when it names none.
-
-    Args:
-        wanted: what was asked for.
-        wanted_channel: the channel that was asked for.
-        release: the release that the device file names.
-        why: why the nightly cannot be had, where the release takes its place.
-
-    """
+    """The release that a device file asks for or falls back to, and ``why``; the newest one when it names none."""
     search = ReleaseSearch(build, Version(release) if release else None)
     wheel = search.find()
     if wheel is not None:

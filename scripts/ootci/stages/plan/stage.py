@@ -75,7 +75,6 @@ def plan(
             what is proposed it can only be a wheel.
         installed: the torch of an environment that is there already; ``torch`` and the device files are not asked.
         now: the nightly's time; its date is part of the plan's id.
-        trigger: what started the nightly.
         suffix: makes the plan's id unique within a day; the time of day when absent.
         history: past runs, from which the plan takes what failed last.
         proposed: what is tested instead of a nightly.

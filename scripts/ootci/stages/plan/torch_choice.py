@@ -8,7 +8,6 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
-from packaging.version import InvalidVersion, Version
 
 from ootci.adapters.download import DownloadProblem, checksum
 from ootci.adapters.remote_wheel import local_contents
@@ -16,12 +15,10 @@ from ootci.errors import BadOption, OotciError, TorchWheelMissing
 from ootci.model.device import Torch
 from ootci.model.plan import Plan, Proposal
 from ootci.model.record import read
-from ootci.model.torch_build import Channel, TorchRequest
-from ootci.model.torch_source import TorchSource
+from ootci.model.torch_build import Channel, TorchRequest, TorchSource, version_of
 
 from .nights import newest_night, night_asked_for, version_asked_for
-from .releases import OPTION, release_asked_for, release_of_device_file
-from .wanted_build import WantedBuild
+from .releases import OPTION, WantedBuild, release_asked_for, release_of_device_file
 
 
 def resolve(wanted: str | None, settings: Torch, today: date | None = None, python: str | None = None) -> TorchRequest:
@@ -55,13 +52,14 @@ def resolve(wanted: str | None, settings: Torch, today: date | None = None, pyth
     name, at, night = wanted.partition("@")
     if at and name == Channel.NIGHTLY.value:
         return night_asked_for(wanted, _date(night), build, today)
-    if not re.fullmatch(r"[0-9][0-9A-Za-z.+]*", wanted) or not _is_version(wanted):
+    version = version_of(wanted)
+    if version is None or not re.fullmatch(r"[0-9][0-9A-Za-z.+]*", wanted):
         raise BadOption(
             f"`{wanted}` is not a torch",
             where=OPTION,
             fix="give nightly, nightly@2026-11-20, a version such as 2.13.0, or the path of a .whl",
         )
-    if Version(wanted).is_devrelease:
+    if version.is_devrelease:
         return version_asked_for(wanted, build)
     return release_asked_for(wanted, build)
 
@@ -90,14 +88,6 @@ def resolve_proposed(wheel: str | None, what: Proposal) -> TorchRequest:
             fix="give the path or the address of a wheel that was built of it",
         )
     return _from_wheel(Path(wheel)).model_copy(update={"wanted": str(what)})
-
-
-def _is_version(text: str) -> bool:
-    try:
-        Version(text)
-    except InvalidVersion:
-        return False
-    return True
 
 
 def _from_wheel(path: Path, build: WantedBuild | None = None) -> TorchRequest:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from ootci.history.parity import Parity
+from ootci.model.compat import DevicePrediction
 from ootci.model.device import Device
-from ootci.model.parity import Parity
-from ootci.model.predicted import DevicePrediction
 from ootci.model.verdict import DeviceVerdict, VerdictName
 
 from .status import VERDICTS

@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from ootci.model.build import PluginBuild
-from ootci.model.cluster import Cause, Cluster, ClusterDevice
-from ootci.model.commit import full_commit
+from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark
 from ootci.model.device import Device
 from ootci.model.outcome import FAILURES
 from ootci.model.run import Run
-from ootci.model.spell import Mark
-from ootci.model.torch_build import Channel, TorchRequest
+from ootci.model.torch_build import Channel, TorchRequest, full_commit
 from ootci.model.verdict import BROKEN, DeviceVerdict
 
 from .failures import reproduce

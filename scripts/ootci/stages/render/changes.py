@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ootci.history.stored import StoredRun
-from ootci.model.spell import Spell
+from ootci.model.cluster import Spell
 from ootci.model.verdict import Change, ChangeName
 
 from .status import CHANGES, Status

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from ootci.history.nights import attempts_by_nightly
 from ootci.history.stored import StoredRun
 from ootci.model.cluster import Cluster
+from ootci.model.compat import DevicePrediction
 from ootci.model.device import BadRange, Device, bad_range
 from ootci.model.plan import Plan
-from ootci.model.predicted import DevicePrediction
 from ootci.model.run import Run
 from ootci.model.verdict import ChangeName, DeviceVerdict, KnownFailureState
 

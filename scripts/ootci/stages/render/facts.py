@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ootci.model.commit import full_commit
 from ootci.model.device import Device, Plugin
-from ootci.model.duration import duration
+from ootci.model.durations import duration
 from ootci.model.run import Run
-from ootci.model.torch_build import TorchBuild, TorchRequest
+from ootci.model.torch_build import TorchBuild, TorchRequest, full_commit
 
 from .links import github_handle, pytorch_commit, web_address
 from .text import one_line

@@ -15,8 +15,8 @@ from hashlib import sha256
 from itertools import pairwise
 
 from ootci.model.cluster import Cause, Cluster, ClusterDevice
+from ootci.model.compat import Predicted
 from ootci.model.device import Device
-from ootci.model.predicted import Predicted
 from ootci.model.verdict import DeviceVerdict, VerdictName
 
 from .links import cluster_path, device_path, folder_name

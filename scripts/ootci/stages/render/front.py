@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ootci.model.cluster import Cluster
+from ootci.model.compat import DevicePrediction
 from ootci.model.device import Device, RegisteredDevice, Tier
-from ootci.model.predicted import DevicePrediction
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, VerdictName, Verdicts
 

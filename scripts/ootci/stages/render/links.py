@@ -6,7 +6,7 @@ import hashlib
 import re
 from urllib.parse import urlsplit
 
-from ootci.model.commit import full_commit
+from ootci.model.torch_build import full_commit
 
 PYTORCH_COMMIT = "https://github.com/pytorch/pytorch/commit/"
 

@@ -1,6 +1,6 @@
 """test: import, check and the suites, run by the device's own Python and watched from outside."""
 
 from .stage import test
-from .suite_options import suite_options
+from .suite_run import suite_options
 
 __all__ = ["suite_options", "test"]

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
 
 from ootci.adapters.terminal import Progress
 from ootci.model.event import TestEnd, append_event
 from ootci.model.outcome import OutcomeName
 
-from .suite_end import SuiteEnd
-from .suite_run import SuiteRun
+from .suite_run import SuiteEnd, SuiteRun
 from .supervisor import Supervisor, supervise
 
 MAX_AGAIN = 20
@@ -34,61 +33,47 @@ SEARCH_SECONDS = 180.0
 _COULD_BE_CHANCE = (OutcomeName.FAILED, OutcomeName.ERROR)
 
 
+@dataclass
 class LaterAttempts:
     """Runs the newly failing tests of a suite again.
 
-    Args:
-        run: the suite as it was run.
+    Attributes:
         is_expected: whether a test failed before, or is known to fail.
         not_retried: tests that failed before for the first time and were not run again.
         deadline: monotonic time at which the suite's time is up.
-        progress: shown the test that is running.
         say: told what is done and why.
 
     """
 
-    def __init__(
-        self,
-        run: SuiteRun,
-        *,
-        is_expected: Callable[[str], bool],
-        not_retried: Callable[[str], bool] = lambda _: False,
-        deadline: float,
-        clock: Callable[[], datetime],
-        progress: Progress,
-        say: Callable[[str], None],
-    ) -> None:
-        self._run = run
-        self._is_expected = is_expected
-        self._not_retried = not_retried
-        self._deadline = deadline
-        self._clock = clock
-        self._progress = progress
-        self._say = say
-        self._search_until = 0.0
+    run: SuiteRun
+    _: KW_ONLY
+    is_expected: Callable[[str], bool]
+    not_retried: Callable[[str], bool] = lambda _: False
+    deadline: float
+    clock: Callable[[], datetime]
+    progress: Progress
+    say: Callable[[str], None]
+    _search_until: float = field(init=False, default=0.0)
 
     def make(self, first: SuiteEnd) -> frozenset[str]:
-        """Run again what newly failed, and what could not be run again on the night before.
-
-        Returns:
-            The tests that passed this time and are flaky therefore.
+        """Run again what newly failed, and what could not be on the night before; gives those that passed, flaky ones.
 
         Raises:
             ToolMissing: the device's Python cannot be started.
 
         """
-        new = [test for test in first.failed if not self._is_expected(test)]
+        new = [test for test in first.failed if not self.is_expected(test)]
         if len(new) > MAX_AGAIN:
-            self._say(f"{len(new)} tests fail that did not fail before, more than {MAX_AGAIN}: none is run again")
+            self.say(f"{len(new)} tests fail that did not fail before, more than {MAX_AGAIN}: none is run again")
             return frozenset()
         if new:
-            self._say(f"{len(new)} test(s) fail that did not fail before, and are run again")
-        left_over = [test for test in first.failed if self._is_expected(test) and self._not_retried(test)]
+            self.say(f"{len(new)} test(s) fail that did not fail before, and are run again")
+        left_over = [test for test in first.failed if self.is_expected(test) and self.not_retried(test)]
         if left_over and len(new) + len(left_over) <= MAX_AGAIN:
-            self._say(f"{len(left_over)} test(s) fail still that were not run again before, and are run again now")
+            self.say(f"{len(left_over)} test(s) fail still that were not run again before, and are run again now")
             new += left_over
         elif left_over:
-            self._say(f"{len(left_over)} test(s) fail still that were not run again before, too many to run again now")
+            self.say(f"{len(left_over)} test(s) fail still that were not run again before, too many to run again now")
         crashed = [test for test in new if first.ended[test] is OutcomeName.CRASHED]
         left = [test for test in new if test not in crashed]
         seen: dict[str, OutcomeName] = {}
@@ -96,44 +81,44 @@ class LaterAttempts:
             seen |= self._again(tests, attempt=2)
         seen |= self._again([test for test in left if seen.get(test) in _COULD_BE_CHANCE], attempt=LAST)
         flaky = {test for test in new if seen.get(test) is OutcomeName.PASSED}
-        self._search_until = min(self._deadline, time.monotonic() + SEARCH_SECONDS)
+        self._search_until = min(self.deadline, time.monotonic() + SEARCH_SECONDS)
         return frozenset(flaky - {test for test in crashed if test in flaky and self._has_culprit(first, test)})
 
     def _again(self, tests: Sequence[str], attempt: int) -> Mapping[str, OutcomeName]:
         """What comes of tests in a fresh process; of none where there are none, or no time is left."""
-        if not tests or time.monotonic() >= self._deadline:
+        if not tests or time.monotonic() >= self.deadline:
             return {}
-        return self._supervise(replace(self._run, attempt=attempt), tests).ended
+        return self._supervise(replace(self.run, attempt=attempt), tests).ended
 
     def _has_culprit(self, first: SuiteEnd, test: str) -> bool:
         """Whether the test, which passed alone, crashes again after tests that ran before it."""
         before = first.before_death.get(test, ())
         found = find_culprit(before, lambda some: self._dies(some, test), SEARCH_RUNS)
         if found is None:
-            self._say(f"{test} crashed, passes alone, and did not crash again after tests that had run before it")
+            self.say(f"{test} crashed, passes alone, and did not crash again after tests that had run before it")
             return False
         others = f" and {len(found) - 1} more" if len(found) > 1 else ""
         message = f"passes alone, and crashes again when {found[-1]}{others} has run before it in the same process"
         end = TestEnd(id=test, outcome=OutcomeName.CRASHED, attempt=SEARCH, message=message, text="\n".join(found))
-        append_event(self._run.events, end, self._clock())
+        append_event(self.run.events, end, self.clock())
         return True
 
     def _dies(self, before: Sequence[str], test: str) -> bool:
         if time.monotonic() >= self._search_until:
             return False
         # What these processes tell is no attempt of the tests in them, so it is kept out of the run's log.
-        events = self._run.logs / f"{self._run.suite}.search.jsonl"
+        events = self.run.logs / f"{self.run.suite}.search.jsonl"
         events.unlink(missing_ok=True)
         end = self._supervise(
-            replace(self._run, events=events, attempt=SEARCH), [*before, test], until=self._search_until
+            replace(self.run, events=events, attempt=SEARCH), [*before, test], until=self._search_until
         )
         events.unlink(missing_ok=True)
         return OutcomeName.CRASHED in end.ended.values()
 
     def _supervise(self, run: SuiteRun, tests: Sequence[str], until: float | None = None) -> SuiteEnd:
-        seconds = max(1.0, (until or self._deadline) - time.monotonic())
+        seconds = max(1.0, (until or self.deadline) - time.monotonic())
         alone = replace(run, suite_seconds=seconds, spares=0)
-        return supervise([Supervisor(alone, clock=self._clock, only=tests)], self._progress)
+        return supervise([Supervisor(alone, clock=self.clock, only=tests)], self.progress)
 
 
 GROWTH = 8

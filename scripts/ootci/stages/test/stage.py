@@ -55,16 +55,7 @@ class _Stages:
                 where=f"{device}, stage {name}: {error.filename or folder.path}",
                 fix="check the disk space and the permissions of the work folder, and run it again",
             ) from error
-        end = StageEnd(
-            stage=name,
-            status=finish.status,
-            duration=round(time.monotonic() - started, 3),
-            reason=finish.reason,
-            excerpt=finish.excerpt,
-            log=finish.log,
-            only_tests=finish.only_tests,
-            facts=dict(finish.facts),
-        )
+        end = StageEnd(stage=name, duration=round(time.monotonic() - started, 3), **vars(finish))
         append_event(folder.events, end, self.clock())
         return end.result(started_at)
 
@@ -158,7 +149,6 @@ def test(
     When the build did not pass, every stage is ``not_run``. A failure is a result, not an exception.
 
     Args:
-        build: what the stage build wrote.
         planned: what the nightly expects of the run; without it every failing test is a new one.
         options: further options of the suites, by suite; of a suite that the vendor brings its command.
         choice: options of the suites that choose tests. Of a run in shares the first runs the suites that the vendor

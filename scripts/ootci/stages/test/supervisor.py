@@ -28,12 +28,9 @@ from ootci.model.event import Collected, CollectedTest, Tail, TestEnd, append_ev
 from ootci.model.outcome import OutcomeName, file_of
 
 from .finish import first_error, telling_line
-from .pool import Pool
-from .suite_end import SuiteEnd, joined
-from .suite_run import SuiteRun
-from .upstream_files import narrowed
+from .suite_run import SuiteEnd, SuiteRun, joined, narrowed
 from .watch import Watch
-from .worker import Worker
+from .worker import Pool, Worker
 
 STACK_SECONDS = 1.0
 TIME_OUT_WEIGHT = 5
@@ -84,12 +81,7 @@ class Supervisor:
         self.deadline = time.monotonic() + run.suite_seconds
 
     def steps(self) -> Steps[SuiteEnd]:
-        """Run the suite to its end, a step after a moment's wait. A test without an outcome is reported as ``not_run``.
-
-        Raises:
-            ToolMissing: the device's Python cannot be started.
-
-        """
+        """Run the suite to its end, a step after each wait. Tests without an outcome are reported as ``not_run``."""
         try:
             return (yield from self._supervise())
         finally:

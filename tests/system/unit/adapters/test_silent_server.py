@@ -12,12 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from ootci.adapters import crcr, download, git, github_rest, process, remote_git, web_links
+from ootci.adapters import crcr, download, git, github_rest, process, remote_git
 from ootci.adapters.crcr import Relay
-from ootci.adapters.download import DownloadProblem
+from ootci.adapters.download import DownloadProblem, LinkUnclear, leads_somewhere
 from ootci.adapters.github_rest import GithubRest
 from ootci.adapters.remote_git import RemoteGit
-from ootci.adapters.web_links import LinkUnclear, leads_somewhere
 from ootci.errors import GithubUnreachable, HistoryUnreachable, PyTorchUnreachable, RelayUnreachable
 
 TRICKLE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n"
@@ -54,8 +53,9 @@ def server(request: pytest.FixtureRequest) -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Every limit is a part of a second; nothing takes longer than some of them."""
-    for module in (crcr, download, github_rest, web_links):
+    for module in (crcr, download, github_rest):
         monkeypatch.setattr(module, "TIMEOUT_SECONDS", (0.3, 0.3))
+    monkeypatch.setattr(download, "LINK_TIMEOUT_SECONDS", (0.3, 0.3))
     monkeypatch.setattr(download, "PAUSES", (0.0, 0.0))
     monkeypatch.setattr(github_rest, "ANSWER_SECONDS", 0.3)
     for module in (git, remote_git):
@@ -108,7 +108,7 @@ def test_pytorch_s_repository_is_given_up(server: str) -> None:
 
 
 def test_a_plugin_s_repository_is_given_up(server: str, tmp_path: Path) -> None:
-    _, command, *_ = git.clone_command(f"{server}/x.git", "main", tmp_path, submodules=False)
+    _, command, *_ = git.clone_command(f"{server}/x.git", "main", submodules=False)
     (tmp_path / "here").mkdir()
     process.ask(["git", "init", "--quiet", "."], cwd=tmp_path / "here")
     done = process.run(command, cwd=tmp_path / "here", env=os.environ, log_file=tmp_path / "log", timeout=0.5)

@@ -11,7 +11,7 @@ from fake_github import FakeGithub, Moment
 from loopback import Quiet, Server, running
 from unit.samples import register
 
-from ootci.adapters import web_links
+from ootci.adapters import download
 from ootci.model.review import Review
 from ootci.stages.onboard import CHECKS
 
@@ -226,7 +226,7 @@ def test_a_server_that_does_not_say_is_a_warning(
 def test_without_a_network_there_are_warnings_only(
     ootci: Tool, folder: Path, hub: FakeGithub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(web_links, "TIMEOUT_SECONDS", (0.5, 0.5))
+    monkeypatch.setattr(download, "LINK_TIMEOUT_SECONDS", (0.5, 0.5))
     hub.moments = [Moment(403, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "99999999999"})]
     checked = _online(ootci, folder, hub, "links: {issues: 'http://127.0.0.1:9/', source: 'http://no.invalid/'}\n")
     assert checked.code == 0, checked.out

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from loopback import Quiet, Server, running
-from unit.samples import register, run
+from unit.samples import register, run, whole_runs
 
 from ootci.adapters import download
 from ootci.flows import reports
@@ -117,7 +117,7 @@ def test_a_report_is_taken_in_and_shown_with_its_source_and_age(ootci: Tool, fol
     front = (folder / "site" / "index.html").read_text(encoding="utf-8")
     assert "run elsewhere, 5 h 00 m old when taken in" in front
     history = History(folder / "data")
-    (kept,) = history.runs("away")
+    (kept,) = whole_runs(history, "away")
     assert kept.external == taken.external
     registry = (folder / "site" / "devices" / "index.html").read_text(encoding="utf-8")
     assert "elsewhere" in registry

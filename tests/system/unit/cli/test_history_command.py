@@ -14,7 +14,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from unit.samples import DEVICE_YAML, night, plan, run
+from unit.samples import DEVICE_YAML, night, plan, run, whole_runs
 
 from ootci.adapters.folder_lock import locked
 from ootci.history.store import History
@@ -35,7 +35,7 @@ def work(tmp_path: Path) -> Path:
 
 def _stored(folder: Path) -> tuple[Run, ...]:
     history = History(folder)
-    return tuple(run for name in history.devices() for run in history.runs(name))
+    return tuple(run for name in history.devices() for run in whole_runs(history, name))
 
 
 def _edited(**values: object) -> bytes:

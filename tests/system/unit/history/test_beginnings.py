@@ -14,9 +14,8 @@ from ootci.history.excuses import Excuses, Record
 from ootci.history.nights import DeviceNight
 from ootci.history.stored import stored
 from ootci.history.tables import TestTable
-from ootci.model.cluster import Cause
+from ootci.model.cluster import Cause, Signature
 from ootci.model.outcome import OutcomeName
-from ootci.model.signature import Signature
 
 TWO = "integration/test_x.py::two"
 NAME = Signature.of("ValueError: no")

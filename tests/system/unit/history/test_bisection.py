@@ -16,9 +16,9 @@ from ootci.history.bisection import commit_to_hold, conclude, ends_of, next_nigh
 from ootci.history.store import History
 from ootci.model.bisection import Bisection, Conclusion, Ending, Step, StepResult
 from ootci.model.build import PluginBuild
+from ootci.model.cluster import Mark
 from ootci.model.outcome import Attempt, OutcomeName
 from ootci.model.run import Run
-from ootci.model.spell import Mark
 from ootci.model.torch_build import Channel, TorchBuild
 
 TEST = "smoke/test_x.py::one"

@@ -13,9 +13,7 @@ from unit.samples import night
 from ootci.history.cause import Source
 from ootci.history.clusters import NAMED, Failing, clusters_of
 from ootci.history.nights import spell_between
-from ootci.model.cluster import Cause, Cluster
-from ootci.model.signature import Signature
-from ootci.model.spell import Mark, Spell
+from ootci.model.cluster import Cause, Cluster, Mark, Signature, Spell
 
 TONIGHT = 9
 ERROR = Signature.of("RuntimeError: no such thing")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.samples import run
 
-from ootci.history import compare
+from ootci.history import difference
 from ootci.history.stored import StoredRun, stored
 from ootci.history.tables import TestTable
 from ootci.model.outcome import FAILURES, Counts, OutcomeName
@@ -34,13 +34,13 @@ def _stored(*runs: Run | None) -> list[StoredRun | None]:
 def changes_between(before: Run | None, after: Run) -> tuple[Change, ...]:
     old, new = _stored(before, after)
     assert new is not None
-    return compare.changes_between(old, new)
+    return difference.changes_between(old, new)
 
 
 def new_failures(before: Run | None, after: Run) -> int:
     old, new = _stored(before, after)
     assert new is not None
-    return compare.new_failures(old, new)
+    return len(difference.newly_failing(old, new))
 
 
 @pytest.mark.parametrize(

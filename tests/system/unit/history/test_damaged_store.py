@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from unit.samples import plan, run, stored
+from unit.samples import plan, run, stored, whole_runs
 
 from ootci.errors import EXIT_INFRASTRUCTURE, HistoryCorrupt
 from ootci.history.store import History
@@ -32,7 +32,7 @@ def test_a_damaged_record_is_noticed_and_its_file_named(
     path = next(tmp_path.glob(name))
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(HistoryCorrupt) as caught:
-        [History(tmp_path).plans(), History(tmp_path).runs("dev")]
+        [History(tmp_path).plans(), whole_runs(History(tmp_path), "dev")]
     assert caught.value.where == str(path)
     assert caught.value.exit_code == EXIT_INFRASTRUCTURE
 
@@ -43,7 +43,7 @@ def test_a_record_in_the_file_of_another_is_noticed(tmp_path: Path) -> None:
     other = found.parent.with_name("night001") / found.name
     found.rename(other)
     with pytest.raises(HistoryCorrupt, match="it is the run night000-dev, attempt 1") as caught:
-        History(tmp_path).runs("dev")
+        whole_runs(History(tmp_path), "dev")
     assert caught.value.where == str(other)
     (tmp_path / other.parent.relative_to(tmp_path) / "plan.json").replace(found.parent / "plan.json")
     with pytest.raises(HistoryCorrupt, match="it is the nightly night001"):
@@ -73,5 +73,5 @@ def test_a_file_that_says_what_cannot_be_is_noticed_though_its_checksum_is_right
     body = content.replace(old, new)[1:].rpartition(b',\n"crc"')[0]
     path.write_bytes(b'{%b,\n"crc":"%08x"}\n' % (body, zlib.crc32(body)))
     with pytest.raises(HistoryCorrupt, match="the run cannot be read back") as caught:
-        History(tmp_path).runs("dev")
+        whole_runs(History(tmp_path), "dev")
     assert caught.value.where == str(path)

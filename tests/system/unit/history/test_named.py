@@ -14,7 +14,7 @@ from ootci.history.named import KEPT, NamedFailures, named_failures, names_of
 from ootci.history.nights import DeviceNight
 from ootci.history.stored import StoredRun, stored
 from ootci.history.tables import TestTable
-from ootci.model.signature import Signature
+from ootci.model.cluster import Signature
 
 TWO = "integration/test_x.py::two"
 SAID = {"a": Signature.of("RuntimeError: a"), "b": Signature.of("RuntimeError: b")}

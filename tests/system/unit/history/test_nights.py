@@ -1,4 +1,4 @@
-"""Since when something fails, and what changed when it began."""
+"""Since when something fails, what changed when it began, and which PyTorch a nightly was about."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.samples import night
 
-from ootci.history.nights import Seen, spell_between, spell_of
+from ootci.history.nights import Seen, build_of_nightly, spell_between, spell_of
+from ootci.model.cluster import Mark
 from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
-from ootci.model.spell import Mark
+from ootci.model.torch_build import Channel, TorchBuild, TorchRequest
 
 A, B = "a1" * 20, "b2" * 20
 
@@ -145,3 +146,31 @@ def test_the_commits_in_between_have_a_page() -> None:
 def test_what_is_no_commit_has_no_page(before: str | None, after: str) -> None:
     spell = spell_between(mark(0, torch=before), mark(1, torch=after))
     assert (spell.commits, spell.commits_url) == (None, None)
+
+
+ONE, TWO = "1" * 40, "2" * 40
+
+
+def had(version: str, commit: str | None, channel: Channel = Channel.NIGHTLY) -> tuple[TorchRequest, TorchBuild]:
+    request = TorchRequest(wanted="nightly", wanted_channel=Channel.NIGHTLY, channel=channel, version=version)
+    return request, TorchBuild(version=version, git_version=commit)
+
+
+def test_most_runs_decide_and_a_build_for_another_card_is_the_same_one() -> None:
+    runs = [had("2.15.0.dev2+cpu", ONE), had("2.15.0.dev2+rocm7.1", ONE), had("2.15.0.dev3+cpu", TWO)]
+    assert build_of_nightly(runs) == TorchBuild(version="2.15.0.dev2", git_version=ONE)
+
+
+def test_of_as_many_runs_the_newer_version_counts_in_any_order() -> None:
+    runs = [had("2.15.0.dev2+cpu", TWO), had("2.15.0.dev3+cpu", ONE)]
+    assert build_of_nightly(runs) == build_of_nightly(runs[::-1]) == TorchBuild(version="2.15.0.dev3", git_version=ONE)
+
+
+def test_a_release_and_what_is_no_commit_say_nothing() -> None:
+    runs = [
+        had("2.14.0+cpu", TWO, Channel.RELEASE),
+        had("2.15.0.dev2+cpu", "../../" + ONE),
+        had("2.15.0.dev2+cpu", None),
+        (had("2.15.0.dev2+cpu", ONE)[0], None),
+    ]
+    assert build_of_nightly(runs) is None

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ootci.history.operators import COLUMNS_LIMIT, OPERATORS_LIMIT, Column, operators_of, state_of
-from ootci.model.operator import OperatorState
+from ootci.history.operators import COLUMNS_LIMIT, OPERATORS_LIMIT, Column, OperatorState, operators_of, state_of
 from ootci.model.outcome import Outcome, OutcomeName, Way
 
 

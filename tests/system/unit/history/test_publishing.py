@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from unit.history import publisher
 from unit.history.publisher import DEVICES, run_of
-from unit.samples import plan, run
+from unit.samples import plan, run, whole_runs
 
 from ootci.adapters.data_branch import DataBranch
 from ootci.adapters.process import end_all_with
@@ -57,10 +57,10 @@ def test_two_publishers_at_once_both_get_in_night_after_night(tmp_path: Path, re
     history = _published(tmp_path, remote)
     assert history.plans() == tuple(plan(number, DEVICES) for number in range(nights))
     for device in DEVICES:
-        assert history.runs(device) == tuple(run_of(number, device) for number in range(nights))
+        assert whole_runs(history, device) == tuple(run_of(number, device) for number in range(nights))
         folder = tmp_path / device
         assert _branch(folder, remote).fetch()
-        assert History(folder).runs("one") == history.runs("one")
+        assert whole_runs(History(folder), "one") == whole_runs(history, "one")
     log = subprocess.run(["git", "log", "--format=%H %P"], cwd=remote, check=True, capture_output=True, text=True)
     assert len(log.stdout.splitlines()) == 2 * nights
     assert all(len(line.split()) <= 2 for line in log.stdout.splitlines()), "a commit has more than one parent"
@@ -90,9 +90,9 @@ def test_a_publisher_that_is_killed_again_and_again_loses_nothing_and_says_nothi
     _, said = process.communicate()
     assert process.returncode == 0, said.decode()
     history = _published(tmp_path, remote)
-    assert history.runs("one") == tuple(run_of(number, "one") for number in range(nights))
-    assert history.runs("two") == tuple(run_of(number, "two") for number in range(8))
-    assert History(tmp_path / "one").runs("two") == history.runs("two")
+    assert whole_runs(history, "one") == tuple(run_of(number, "one") for number in range(nights))
+    assert whole_runs(history, "two") == tuple(run_of(number, "two") for number in range(8))
+    assert whole_runs(History(tmp_path / "one"), "two") == whole_runs(history, "two")
     assert not (tmp_path / "one" / UNFINISHED).exists()
 
 
@@ -117,5 +117,5 @@ def test_different_records_of_one_identity_are_a_conflict_that_loses_nothing(tmp
         assert caught.value.exit_code == EXIT_INPUT
         assert caught.value.what == "a different file of the same name is already published"
         assert caught.value.where == f"branch data of {remote}/2026-11/night000/dev.1.json"
-    assert History(folders[1]).runs("dev") == (run(smoke={"one": "failed"}),)
-    assert _published(tmp_path, remote).runs("dev") == (run(smoke={"one": "passed"}),)
+    assert whole_runs(History(folders[1]), "dev") == (run(smoke={"one": "failed"}),)
+    assert whole_runs(_published(tmp_path, remote), "dev") == (run(smoke={"one": "passed"}),)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from ootci.history.signature import signature_of, signature_of_stage
 from ootci.model.build import StageName, StageStatus
+from ootci.model.cluster import MAX_TEXT, Signature
 from ootci.model.outcome import FAILURES, OutcomeName
-from ootci.model.signature import MAX_TEXT, Signature
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
-from unit.samples import night, plan, run, stored
+from unit.samples import night, plan, run, stored, whole_runs
 
 from ootci.errors import (
     EXIT_INPUT,
@@ -23,7 +23,7 @@ from ootci.errors import (
     OotciError,
     StageFileVersion,
 )
-from ootci.history.record_file import pack, unpack
+from ootci.history.layout import pack, unpack
 from ootci.history.store import History
 from ootci.model.outcome import Attempt, Outcome, OutcomeName, Way
 from ootci.model.run import CapabilityCounts, OperatorCount, Run
@@ -39,11 +39,11 @@ def test_what_is_appended_is_read_back_in_the_order_of_the_nights(tmp_path: Path
         assert history.append_plan(plan(number))
         assert history.append_run(run(number))
     assert [item.id for item in history.plans()] == ["night000", "night001", "night002"]
-    assert history.runs("dev") == (run(0), run(1), run(2))
-    assert tuple(history.newest_runs("dev")) == (run(2), run(1), run(0))
+    assert whole_runs(history, "dev") == (run(0), run(1), run(2))
+    assert tuple(map(history.whole, history.newest_stored("dev"))) == (run(2), run(1), run(0))
     assert history.devices() == ("dev",)
     again = History(tmp_path)
-    assert (again.plans(), again.runs("dev")) == (history.plans(), history.runs("dev"))
+    assert (again.plans(), whole_runs(again, "dev")) == (history.plans(), whole_runs(history, "dev"))
     month = f"{night(0):%Y-%m}"
     files = set(_content(tmp_path))
     assert {name for name in files if not name.startswith("tests/")} == {
@@ -59,7 +59,7 @@ def test_nights_of_several_months_are_in_one_row(tmp_path: Path) -> None:
     history = stored(tmp_path, *map(plan, numbers))
     for number in numbers:
         history.append_run(run(number))
-    assert history.runs("dev") == tuple(run(number) for number in sorted(numbers))
+    assert whole_runs(history, "dev") == tuple(run(number) for number in sorted(numbers))
     assert len({path.parents[1] for path in tmp_path.glob("*/*/dev.1.json")}) > 1
 
 
@@ -124,7 +124,7 @@ def test_every_run_comes_back_as_it_was_whatever_the_order_of_arrival(
     for item in shuffled:
         assert History(folder).append_run(item)
     expected = tuple(item for _, item in sorted(runs.items()))
-    assert History(folder).runs("dev") == expected
+    assert whole_runs(History(folder), "dev") == expected
     assert not any(History(folder).append_run(item) for item in shuffled)
     again = History(folder)
     for suites in ((), ("smoke",)):
@@ -154,7 +154,7 @@ def test_records_that_are_appended_together_are_written_at_the_end_also_after_an
 
     with pytest.raises(HistoryConflict, match="attempt 1"), history.together():
         append()
-    assert history.runs("dev") == (run(), run(attempt=2, smoke={"one": "failed", "new": "passed"}))
+    assert whole_runs(history, "dev") == (run(), run(attempt=2, smoke={"one": "failed", "new": "passed"}))
     one_by_one = stored(tmp_path / "one", plan())
     one_by_one.append_run(run())
     one_by_one.append_run(run(attempt=2, smoke={"one": "failed", "new": "passed"}))
@@ -171,7 +171,7 @@ def test_a_test_whose_title_changes_leaves_past_runs_as_they_were(tmp_path: Path
     ]
     for item in runs:
         history.append_run(item)
-    assert History(tmp_path).runs("dev") == tuple(runs)
+    assert whole_runs(History(tmp_path), "dev") == tuple(runs)
 
 
 def test_the_table_of_tests_has_those_of_a_run_that_was_appended_after_another_was_read(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_run_of_a_nightly_that_is_not_known_is_refused(tmp_path: Path) -> None
 
 def test_an_empty_or_missing_folder_is_an_empty_history_and_reading_makes_nothing(tmp_path: Path) -> None:
     history = History(tmp_path / "gone")
-    assert (history.plans(), history.runs("dev"), history.devices()) == ((), (), ())
+    assert (history.plans(), whole_runs(history, "dev"), history.devices()) == ((), (), ())
     assert not (tmp_path / "gone").exists()
 
 
@@ -210,7 +210,7 @@ def test_the_newest_run_is_of_the_newest_nightly_whenever_an_older_one_was_run_a
     late = {"started_at": night(5), "finished_at": night(6)}
     for item in (run(0), run(1), run(0, attempt=2).model_copy(update=late)):
         history.append_run(item)
-    found = [(item.plan_id, item.attempt) for item in history.newest_runs("dev")]
+    found = [(item.plan_id, item.attempt) for item in map(history.whole, history.newest_stored("dev"))]
     assert found == [("night001", 1), ("night000", 2), ("night000", 1)]
 
 
@@ -229,7 +229,7 @@ def test_another_record_of_the_same_identity_is_refused_and_the_first_stays(tmp_
         history.append_plan(plan(0, ("other",)))
     assert _content(tmp_path) == before
     assert history.append_run(run(smoke={"one": "failed"}, attempt=2))
-    assert [item.attempt for item in history.runs("dev")] == [1, 2]
+    assert [item.attempt for item in whole_runs(history, "dev")] == [1, 2]
 
 
 def test_what_the_plan_took_from_the_history_is_not_stored_in_it_again(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_damaged_details_are_noticed_and_their_file_named(tmp_path: Path, conten
     (path,) = tmp_path.glob("details/*/*.gz")
     path.write_bytes(content)
     with pytest.raises(HistoryCorrupt) as caught:
-        history.runs("dev")
+        whole_runs(history, "dev")
     assert caught.value.where == str(path)
 
 
@@ -260,7 +260,7 @@ def test_without_its_details_a_run_is_still_there(tmp_path: Path) -> None:
     history.append_run(one.model_copy(update={"outcomes": said}))
     for path in tmp_path.glob("details/*/*.gz"):
         path.unlink()
-    assert History(tmp_path).runs("dev") == (one,)
+    assert whole_runs(History(tmp_path), "dev") == (one,)
 
 
 @pytest.mark.parametrize("name", ["dev.1", "plan"])
@@ -271,7 +271,7 @@ def test_a_record_of_a_newer_tool_asks_for_the_newer_tool(tmp_path: Path, name: 
     record.get("run", record)["schema_version"] = 99
     path.write_bytes(pack(record))
     with pytest.raises(StageFileVersion):
-        [History(tmp_path).plans(), History(tmp_path).runs("dev")]
+        [History(tmp_path).plans(), whole_runs(History(tmp_path), "dev")]
 
 
 @pytest.mark.parametrize("marker", ["", "{}", '{"format": "ootci-history", "version": 2}', "[]", "not json"])
@@ -288,16 +288,16 @@ def test_a_record_that_was_being_written_is_not_there_and_does_no_harm(tmp_path:
     (path,) = tmp_path.glob("*/night001/dev.1.json")
     path.rename(path.with_name(f".{path.name}.1234.tmp"))
     again = History(tmp_path)
-    assert again.runs("dev") == (run(0),)
+    assert whole_runs(again, "dev") == (run(0),)
     assert again.append_run(run(1, smoke={"one": "passed"}))
-    assert History(tmp_path).runs("dev") == (run(0), run(1, smoke={"one": "passed"}))
+    assert whole_runs(History(tmp_path), "dev") == (run(0), run(1, smoke={"one": "passed"}))
 
 
 _APPENDING = """
 import sys
 from pathlib import Path
 from unit.samples import plan, run
-from ootci.history.record_file import pack, unpack
+from ootci.history.layout import pack, unpack
 from ootci.history.store import History
 for number in range(500):
     History(Path(sys.argv[1])).append_plan(plan(number))
@@ -320,7 +320,7 @@ def test_a_writer_that_is_killed_leaves_the_old_or_the_new_state(tmp_path: Path,
     writer.send_signal(signal.SIGKILL)
     writer.communicate()
     last = int(told[-1])
-    found = History(tmp_path).runs("dev")
+    found = whole_runs(History(tmp_path), "dev")
     assert [item.plan_id for item in found[: last + 1]] == [f"night{number:03d}" for number in range(last + 1)]
     assert all(item == run(number, smoke={f"t{number}": "failed"}) for number, item in enumerate(found))
     History(tmp_path).append_plan(plan(900))
@@ -338,7 +338,7 @@ def test_whatever_is_in_the_files_reading_ends_with_runs_or_an_error_of_ours(
     content = path.read_bytes()
     path.write_bytes(content[:place] + junk + content[place:])
     try:
-        found = History(folder).runs("dev")
+        found = whole_runs(History(folder), "dev")
     except OotciError:
         return
     assert found in ((run(),), ())

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from unit.samples import detailed_run, four_nights, night, plan
+from unit.samples import detailed_run, four_nights, night, plan, whole_runs
 
 from ootci.history.details import Measures, Texts
 from ootci.history.gc import old_details, remove
@@ -161,7 +161,7 @@ def test_old_details_go_and_the_newest_stay(
     assert _kept(folder, Measures) == [f"dev.night00{number}.1" for number in measures]
     report = verify(folder)
     assert (report.problems, report.notes, report.runs) == ((), (), 5)
-    outcomes = [[item.outcome for item in found.outcomes] for found in History(folder).runs("dev")]
+    outcomes = [[item.outcome for item in found.outcomes] for found in whole_runs(History(folder), "dev")]
     assert outcomes == [[item.outcome for item in detailed_run(0).outcomes]] * 4
     assert old_details(HistoryReader(folder), nights, runs) == ()
 

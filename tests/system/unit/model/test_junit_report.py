@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from ootci.model import junit_report
-from ootci.model.excerpt import MAX_MESSAGE, MAX_TEXT
-from ootci.model.ids import MAX_ID
+from ootci.model.excerpt import MAX_ID, MAX_MESSAGE, MAX_TEXT
 from ootci.model.junit_report import Report, read_reports
 from ootci.model.outcome import Outcome, OutcomeName
 from ootci.model.run import ReportState

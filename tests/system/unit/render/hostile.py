@@ -8,19 +8,18 @@ from pathlib import Path
 
 from unit.render.sample import BAD_RANGE, Sample, sample
 from unit.render.sample_clusters import cluster, mark, part
+from unit.samples import whole_runs
 
 from ootci.history.claims import review_known, review_unsupported
 from ootci.history.store import History
 from ootci.history.stored import stored
 from ootci.model.build import PluginBuild, StageName, StageResult, StageStatus
 from ootci.model.capability import Capability
-from ootci.model.cluster import Cause, Cluster
+from ootci.model.cluster import Cause, Cluster, Signature, Spell
 from ootci.model.device import KnownFailure, Unsupported
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan, Trigger
 from ootci.model.run import Environment, Links, OperatorCount, ReportState, Run, SuiteReport
-from ootci.model.signature import Signature
-from ootci.model.spell import Spell
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import Change, ChangeName
 
@@ -138,7 +137,7 @@ def _clusters(ids: tuple[str, ...]) -> tuple[Cluster, ...]:
 
 def _by_turns(past: History, history: History) -> None:
     """Every earlier night was run again, with a test besides that has a hostile name and fails by turns."""
-    for number, run in enumerate(past.runs("borealis")[:-3]):
+    for number, run in enumerate(whole_runs(past, "borealis")[:-3]):
         outcome = OutcomeName.FAILED if number % 2 else OutcomeName.PASSED
         test = Outcome(id=f"integration/{EVIL}", suite="integration", outcome=outcome)
         again = {"attempt": run.attempt + 1, "outcomes": (*run.outcomes, test)}
@@ -150,7 +149,9 @@ def hostile_sample(folder: Path) -> Sample:
     honest = sample(folder, _claiming)
     index = next(number for number, item in enumerate(honest.registry) if item.device.name == "borealis")
     verdict = honest.verdicts.devices[index]
-    run = next(item for item in History(folder).runs("borealis") if item.id == verdict.run_id and item.attempt == 2)
+    run = next(
+        item for item in whole_runs(History(folder), "borealis") if item.id == verdict.run_id and item.attempt == 2
+    )
     evil = hostile_run(run)
     honest.history.append_run(evil)
     _by_turns(History(folder), honest.history)

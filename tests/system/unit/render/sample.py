@@ -17,7 +17,7 @@ from unit.render.sample_predicted import COMPAT, PREDICTED
 from unit.render.sample_runs import BROKE_AT, FIRST_NIGHT, NIGHTS, SHA, plan_id, request, run
 
 from ootci.history.claims import review_known, review_unsupported
-from ootci.history.compare import changes_between, new_failures
+from ootci.history.difference import changes_between, newly_failing
 from ootci.history.store import History
 from ootci.history.stored import stored
 from ootci.history.tables import TestTable
@@ -278,7 +278,7 @@ def _verdict(invented: Invented, runs: dict[int, Run]) -> DeviceVerdict:
         torch_request=last.torch_request if last else None,
         torch=last.torch if last else None,
         counts=last.counts if last else Counts(),
-        new_failures=new_failures(before, now) if now else 0,
+        new_failures=len(newly_failing(before, now)) if now else 0,
         changes=changes_between(before, now) if now else (),
         known_failures=review_known(_plan(NIGHTS - 1), invented.name, now),
         unsupported=review_unsupported(_plan(NIGHTS - 1), invented.name, now),

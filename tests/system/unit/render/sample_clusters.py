@@ -7,9 +7,7 @@ from datetime import timedelta
 
 from unit.render.sample_runs import FIRST_NIGHT, NIGHTS, SHA, plan_id
 
-from ootci.model.cluster import Cause, Cluster, ClusterDevice
-from ootci.model.signature import Signature
-from ootci.model.spell import Mark, Spell
+from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark, Signature, Spell
 from ootci.model.verdict import ChangeName, DeviceVerdict
 
 COMMITS = "abc1234...def5678"

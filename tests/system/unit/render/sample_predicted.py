@@ -5,8 +5,19 @@ from __future__ import annotations
 from unit.render.sample_clusters import COMMITS, COMMITS_URL, mark
 from unit.render.sample_runs import NIGHTS, SHA
 
-from ootci.model.compat import Checked, Compat, Finding, FindingKind, Forecast, Needs, Prediction
-from ootci.model.predicted import DevicePrediction, MissingPart, Predicted, PredictedBreak
+from ootci.model.compat import (
+    Checked,
+    Compat,
+    DevicePrediction,
+    Finding,
+    FindingKind,
+    Forecast,
+    MissingPart,
+    Needs,
+    Predicted,
+    PredictedBreak,
+    Prediction,
+)
 from ootci.model.torch_build import TorchBuild
 
 TORCH = TorchBuild(version="2.15.0.dev20261120+cpu", git_version=SHA)

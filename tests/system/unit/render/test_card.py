@@ -11,8 +11,7 @@ from unit.samples import device as a_device
 from unit.samples import run
 
 from ootci.model.build import PluginBuild
-from ootci.model.cluster import Cause, Cluster, ClusterDevice
-from ootci.model.spell import Mark
+from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark
 from ootci.model.torch_build import Channel, TorchRequest
 from ootci.model.verdict import DeviceVerdict, VerdictName
 from ootci.stages.render.card import Card, card

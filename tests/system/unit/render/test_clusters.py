@@ -11,8 +11,7 @@ from unit.render.sample import Sample
 from unit.render.sample_clusters import ALIKE, CLUSTERS, COMMITS_URL, cluster, part
 
 from ootci.history.store import History
-from ootci.model.cluster import Cause
-from ootci.model.signature import Signature
+from ootci.model.cluster import Cause, Signature
 from ootci.stages.render import render
 from ootci.stages.render.pages.clusters import FRONT, SHOWN
 from ootci.stages.render.text import one_line

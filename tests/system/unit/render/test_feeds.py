@@ -14,9 +14,7 @@ from unit.render.hostile import EVIL, LONG
 from unit.render.sample import NOW, Sample
 from unit.render.sample_runs import FIRST_NIGHT, plan_id
 
-from ootci.model.cluster import Cause, Cluster, ClusterDevice
-from ootci.model.signature import Signature
-from ootci.model.spell import Mark
+from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark, Signature
 from ootci.model.verdict import Night, VerdictName
 from ootci.stages.judge import judge
 from ootci.stages.render import render

@@ -14,8 +14,7 @@ from unit.samples import device, plan
 import ootci.stages.render.pages.gone as gone_module
 from ootci.history.named import KEPT, NamedFailure, NamedFailures
 from ootci.history.store import History
-from ootci.model.cluster import Cause
-from ootci.model.signature import Signature
+from ootci.model.cluster import Cause, Signature
 from ootci.model.verdict import VerdictName
 from ootci.stages.render import render
 from ootci.stages.render.pages.gone import LATELY, LISTED, DeviceFailures, Names

@@ -10,7 +10,7 @@ from unit.render.sample import DEVICES
 from unit.render.sample_operators import DEVICES as TESTED
 from unit.render.sample_operators import FORWARD, NAMES
 
-from ootci.model.operator import OperatorState
+from ootci.history.operators import OperatorState
 from ootci.stages.render.pages.operators import STATES
 
 MATRIX = "operators/index.html"

@@ -13,8 +13,8 @@ from unit.render.pages import read
 from unit.samples import device, night
 from unit.upstream_nights import upstream_nights
 
+from ootci.history.parity import Parity
 from ootci.history.store import History
-from ootci.model.parity import Parity
 from ootci.model.run import Run
 from ootci.stages.judge import judge
 from ootci.stages.render import render

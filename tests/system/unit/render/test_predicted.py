@@ -11,8 +11,7 @@ from unit.render.sample import Sample
 from unit.render.sample_predicted import HOOKS, PREDICTED
 
 from ootci.history.store import History
-from ootci.model.compat import Forecast
-from ootci.model.predicted import Predicted
+from ootci.model.compat import Forecast, Predicted
 from ootci.stages.render import render
 
 

@@ -16,11 +16,11 @@ from unit.render.sample_runs import run
 
 from ootci.history.stored import stored
 from ootci.model.capability import Capability
+from ootci.model.cluster import Spell
 from ootci.model.device import KnownFailure, Unsupported
 from ootci.model.outcome import Attempt, Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import CapabilityCounts, OperatorCount, ReportState, Run, SuiteReport
-from ootci.model.spell import Spell
 from ootci.model.verdict import Change, ChangeName, DeviceVerdict, Night, VerdictName
 from ootci.resources import dashboard_folder
 from ootci.stages.render.device_view import device_page, run_pages

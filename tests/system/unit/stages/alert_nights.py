@@ -8,9 +8,7 @@ from datetime import datetime, timedelta, timezone
 
 from ootci.adapters.github_issues import Issue
 from ootci.model.alert import Alert
-from ootci.model.cluster import Cause, Cluster, ClusterDevice
-from ootci.model.signature import Signature
-from ootci.model.spell import Mark
+from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark, Signature
 from ootci.model.verdict import DeviceVerdict, Gate, Night, VerdictName, Verdicts
 from ootci.stages.alert import Act, Action, Decision, Rules, conditions, decide, remembered_in
 

@@ -11,8 +11,7 @@ from typing import Any
 from unit.samples import FIRST_NIGHT
 
 from ootci.model.event import TestEnd, read_events
-from ootci.stages.test.suite_end import SuiteEnd
-from ootci.stages.test.suite_run import SuiteRun
+from ootci.stages.test.suite_run import SuiteEnd, SuiteRun
 
 FAKE = Path(__file__).with_name("fake_pytest.py")
 

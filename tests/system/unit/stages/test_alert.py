@@ -11,7 +11,7 @@ from unit.stages.alert_nights import Plainly, day, decided, done, verdicts
 from ootci.adapters.github_issues import Issue
 from ootci.model.alert import Condition, Remembered
 from ootci.stages.alert import GOOD_NIGHTS, REMINDER_DAYS, Act, Rules, conditions, decide, remembered_in
-from ootci.stages.alert.marker import marked_body
+from ootci.stages.alert.decide import marked_body
 
 BROKEN, SILENT, MACHINE = "device-broken/dev", "device-silent/dev", "device-infrastructure/dev"
 

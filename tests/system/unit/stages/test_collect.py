@@ -14,7 +14,7 @@ from unit.samples import build, device, night, plan
 from ootci.errors import NoSuchDevice, StageFileInvalid, StageFileMissing
 from ootci.history.store import History
 from ootci.model.build import StageName
-from ootci.model.ids import MAX_ID
+from ootci.model.excerpt import MAX_ID
 from ootci.model.outcome import MAX_ID_LENGTH
 from ootci.model.record import read, write
 from ootci.model.run import Run

@@ -11,7 +11,7 @@ from repositories import commit, git
 from ootci.adapters.terminal import Progress
 from ootci.model.workspace import Workspace
 from ootci.stages.build.commands import Commands, StepFailed
-from ootci.stages.build.upstream import fetch_upstream
+from ootci.stages.build.fetch import fetch_upstream
 
 
 @pytest.fixture

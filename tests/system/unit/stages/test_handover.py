@@ -10,8 +10,7 @@ import pytest
 from unit.samples import build
 
 from ootci.errors import HostFailure
-from ootci.model.build import Build, PluginBuild, StageStatus
-from ootci.model.handover import Provenance
+from ootci.model.build import Build, PluginBuild, Provenance, StageStatus
 from ootci.model.plan import PlannedRun
 from ootci.model.torch_build import TorchBuild
 from ootci.model.workspace import Workspace

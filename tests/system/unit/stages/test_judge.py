@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from unit.samples import device, night, plan, run
+from unit.samples import device, night, plan, run, whole_runs
 
 from ootci.history.store import History
 from ootci.model.build import PluginBuild
@@ -270,7 +270,7 @@ def test_a_broken_streak_goes_on_over_nights_that_are_neither_broken_nor_as_expe
 def test_the_latest_attempt_counts_and_the_others_are_kept(tmp_path: Path) -> None:
     first = run(0, integration={"two": "failed"}, stages={"integration": "failed"})
     assert _one(tmp_path, plan(0), run(0, attempt=2), first).verdict is V.OK
-    assert len(History(tmp_path / "data").runs("dev")) == 2
+    assert len(whole_runs(History(tmp_path / "data"), "dev")) == 2
     tenth = run(0, smoke={"one": "crashed"}, stages={"smoke": "failed"}, attempt=10)
     assert _one(tmp_path, tenth, now=night(0)).verdict is V.SMOKE_BROKEN
 

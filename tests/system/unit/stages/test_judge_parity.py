@@ -8,9 +8,8 @@ from unit.samples import device
 from unit.stages.judging import judged
 from unit.upstream_nights import upstream_nights
 
-from ootci.history.parity import Ledger
+from ootci.history.parity import Ledger, Parity
 from ootci.history.store import History
-from ootci.model.parity import Parity
 from ootci.model.run import Run
 from ootci.model.verdict import ChangeName, DeviceVerdict, VerdictName
 

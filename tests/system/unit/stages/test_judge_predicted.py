@@ -9,8 +9,7 @@ import pytest
 from unit.samples import device, night, plan, run, stored
 
 from ootci.history.store import History
-from ootci.model.compat import Compat, Finding, FindingKind, Forecast, Prediction
-from ootci.model.predicted import Predicted
+from ootci.model.compat import Compat, Finding, FindingKind, Forecast, Predicted, Prediction
 from ootci.model.run import Run
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import VerdictName, Verdicts

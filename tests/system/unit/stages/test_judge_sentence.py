@@ -8,11 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.samples import night, plan
 
-from ootci.model.cluster import Cause, Cluster, ClusterDevice
-from ootci.model.signature import Signature
-from ootci.model.spell import Mark
+from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark, Signature
 from ootci.model.verdict import DeviceVerdict, Night, VerdictName
-from ootci.stages.judge.sentence import headline_numbers, sentence
+from ootci.stages.judge.together import headline_numbers, sentence
 
 MARK = Mark(plan_id="night001", date=night(1))
 

@@ -149,7 +149,7 @@ def _hostile() -> Run:
 
 @pytest.mark.parametrize("run", [read(Run, GOLDEN / "run" / "run.json"), _hostile()], ids=["golden", "hostile"])
 def test_reporters_find_what_they_need(tmp_path: Path, run: Run) -> None:
-    """What three reporters read without asking whether it is there: see the head of model/junit.py."""
+    """What three reporters read without asking whether it is there: see the head of collect/report.py."""
     write_run_report(run, tmp_path / "report.xml")
     root = ElementTree.parse(tmp_path / "report.xml").getroot()  # noqa: S314 (our own file)
     assert root.tag == "testsuites"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ootci.model.predicted import Predicted
+from ootci.model.compat import Predicted
 
 from ..looks import PageMaker
 from ..publish import File

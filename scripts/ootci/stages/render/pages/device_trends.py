@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from ootci.model.build import StageName
-from ootci.model.duration import duration
+from ootci.model.durations import duration
 
 from ..chart import SMALL, Chart, from_lowest
 from ..links import TRENDS, device_path

@@ -9,11 +9,11 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 
 from ootci.history.not_passing import ABSENT, FAILED, FLAKY, PASSED, NotPassing
+from ootci.model.cluster import Spell
 from ootci.model.device import KnownFailure
 from ootci.model.outcome import FAILURES, OutcomeName, file_of
 from ootci.model.plan import Plan
 from ootci.model.record import Record
-from ootci.model.spell import Spell
 from ootci.model.verdict import Change, DeviceVerdict, KnownFailureState
 
 from ..changes import spell_of

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ootci.history.nightly_build import build_of_nightly
+from ootci.history.nights import build_of_nightly
 from ootci.history.reader import Withdrawn
 from ootci.model.device import RegisteredDevice, Tier
 from ootci.model.outcome import PassRate

@@ -9,8 +9,7 @@ from types import MappingProxyType
 
 from markupsafe import Markup
 
-from ootci.history.operators import SUITE, Column, OperatorsOfRun, Tested
-from ootci.model.operator import OperatorState
+from ootci.history.operators import SUITE, Column, OperatorsOfRun, OperatorState, Tested
 from ootci.model.record import Record
 from ootci.model.run import Run
 

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from ootci.history.parity import ParityNight, rows_of
+from ootci.history.parity import Parity, ParityNight, rows_of
 from ootci.history.stored import StoredRun
 from ootci.model.outcome import AS_THEY_SHOULD, OutcomeName, file_of
-from ootci.model.parity import Parity
 from ootci.model.plan import Plan
 from ootci.model.record import Record
 

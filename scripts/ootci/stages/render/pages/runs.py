@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from ootci.history.base import as_planned, base_of, concerns
-from ootci.history.compare import changes_between
+from ootci.history.baseline import as_planned, base_of, concerns
+from ootci.history.difference import changes_between
 from ootci.history.gc import TEXTS_NIGHTS
 from ootci.history.reader import HistoryReader, Withdrawn
 from ootci.history.stored import StoredRun

@@ -9,9 +9,9 @@ from datetime import datetime
 from ootci.history.nights import DeviceNight, Seen, spell_of
 from ootci.history.not_passing import ABSENT, FAILED, FLAKY, PASSED, PASSES, SILENT, NotPassing
 from ootci.history.tables import TestTable
+from ootci.model.cluster import Spell
 from ootci.model.outcome import OutcomeName
 from ootci.model.plan import Plan
-from ootci.model.spell import Spell
 
 from ..nights import Look, NightGrid, NightsOf, cells_of, night_grid
 from ..places import Places

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ootci.model.duration import duration
+from ootci.model.durations import duration
 from ootci.model.outcome import PassRate
 
 from ..chart import TINY, Axis, Chart, Series

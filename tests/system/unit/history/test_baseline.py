@@ -6,7 +6,7 @@ from pathlib import Path
 
 from simulator.world import World
 
-from ootci.history.base import as_planned, concerns
+from ootci.history.baseline import as_planned, concerns
 from ootci.history.store import History
 from ootci.history.stored import StoredRun, stored
 from ootci.history.tables import TestTable

@@ -16,7 +16,7 @@ from .card import bisect_command, pytorch_issue
 from .facts import TorchView, torch_view
 from .links import folder_name
 from .nights import NightGrid, NightsOf, last_nightlies, night_grid, with_marks
-from .status import GATE, NIGHTS, SEVERITY, VERDICTS, Status
+from .status import GATE, VERDICTS, Status, VerdictStatus, urgency
 from .text import one_line
 from .words import day
 
@@ -45,14 +45,9 @@ class DeviceRow:
     predicted: DevicePrediction | None
 
     @property
-    def status(self) -> Status:
+    def status(self) -> VerdictStatus:
         """How its verdict is shown."""
         return VERDICTS[self.verdict.verdict]
-
-    @property
-    def look(self) -> str:
-        """The CSS class that colours its verdict, as in the grid."""
-        return NIGHTS[self.verdict.verdict][0]
 
     @property
     def is_predicted_to_break(self) -> bool:
@@ -230,12 +225,7 @@ def _unjudged(device: str) -> DeviceVerdict:
 
 def in_order(registry: Sequence[RegisteredDevice], judged: Mapping[str, DeviceVerdict]) -> tuple[RegisteredDevice, ...]:
     """Registered devices by tier, then by severity, then as in the registry."""
-    tiers = list(Tier)
-
-    def rank(item: RegisteredDevice) -> tuple[int, int]:
-        return tiers.index(item.device.tier), SEVERITY.index(judged[item.device.name].verdict)
-
-    return tuple(sorted(registry, key=rank))
+    return tuple(sorted(registry, key=lambda item: urgency(item.device.tier, judged[item.device.name].verdict)))
 
 
 def _rows(

@@ -15,19 +15,21 @@ from markupsafe import Markup, escape
 
 from ootci.adapters.terminal import clean
 from ootci.model.cluster import Cluster
-from ootci.model.device import RegisteredDevice
+from ootci.model.device import RegisteredDevice, bad_range
 from ootci.model.duration import duration
-from ootci.model.outcome import FAILURES
+from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.record import utc_text
 from ootci.model.verdict import KnownFailureState, Verdicts
 
 from .changes import spell_of
 from .claims import claim_note, known_note
+from .facts import contacts, device_facts, run_facts, run_files, torch_view
 from .front import verdict_of_each
 from .links import cluster_path, folder_name, pytorch_commit, torch_issue, web_address
 from .listed import Alike, DeviceNames
+from .nights import before_words, in_words
 from .permalinks import canonical
-from .status import KNOWN, shown, works
+from .status import CHANGES, KNOWN, outcomes, shown, works
 from .text import excerpt, one_line
 from .words import age, ago, changed, day, many, moment, short_day
 
@@ -137,6 +139,14 @@ def templates(folder: Path, registry: Iterable[RegisteredDevice] = ()) -> Enviro
         sentence=sentence,
         shown=shown,
         works=works,
+        before_words=before_words,
+        contacts=contacts,
+        device_facts=device_facts,
+        run_facts=run_facts,
+        nights_in_words=in_words,
+        run_files=run_files,
+        outcomes=outcomes,
+        others=lambda counts: outcomes(counts, OutcomeName.PASSED),
         known_note=known_note,
         claim_note=claim_note,
         folder=folder_name,
@@ -156,6 +166,9 @@ def templates(folder: Path, registry: Iterable[RegisteredDevice] = ()) -> Enviro
         failures=FAILURES,
         known_failure=KNOWN[KnownFailureState.COVERS],
         spell_of=spell_of,
+        torch_view=torch_view,
+        bad_range=bad_range,
+        change_status={name.value: status for name, status in CHANGES.items()},
         number=number,
         named=DeviceNames(registry),
         once=lru_cache(_REMEMBERED, typed=True)(_shown),

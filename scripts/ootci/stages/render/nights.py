@@ -15,7 +15,7 @@ from ootci.model.plan import Plan
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import AS_EXPECTED, BROKEN, Before, DeviceVerdict, Night, Verdicts
 
-from .status import NIGHTS, SEVERITY, VERDICTS, Status
+from .status import VERDICTS
 from .text import one_line
 from .words import day, many, moment, short_day
 
@@ -159,14 +159,14 @@ class NightGrid:
         return Cell(x, "gap", "gap", withdrawn is not None, href if withdrawn else None, withdrawn or "")
 
     def _cell(self, x: int, night: Night, href: str | None, ranges: Sequence[BadRange]) -> Cell:
-        look, glyph = NIGHTS[night.verdict]
-        words = [f"{night.date:%a} {short_day(night.date)}: {VERDICTS[night.verdict].word}"]
+        status = VERDICTS[night.verdict]
+        words = [f"{night.date:%a} {short_day(night.date)}: {status.word}"]
         words += [self.builds[night.plan_id]] if night.plan_id in self.builds else []
         words += ["not counted: another torch stood in for the nightly"] if night.fallback else []
         words += [before_words(night.before)] if night.before is not None else []
         bad = bad_range(ranges, night.date)
         words += [f"not counted: {one_line(bad.reason, 120)}"] if bad is not None else []
-        return Cell(x, look, glyph, bad is not None or night.fallback, href, " · ".join(words))
+        return Cell(x, status.look, status.mark, bad is not None or night.fallback, href, " · ".join(words))
 
 
 def night_grid(nights: Iterable[tuple[str, datetime]], builds: Mapping[str, TorchBuild] | None = None) -> NightGrid:
@@ -258,12 +258,12 @@ class Bar:
 
 def stacked(grid: NightGrid, devices: Sequence[DeviceVerdict]) -> tuple[Bar, ...]:
     """The verdicts of each night as a column of the grid, worst on top; a device is a unit of its height."""
-    looks = tuple(dict.fromkeys(NIGHTS[verdict][0] for verdict in SEVERITY))
+    looks = tuple(dict.fromkeys(status.look for status in VERDICTS.values()))
     found: dict[str, Counter[str]] = {plan_id: Counter() for plan_id in grid.columns}
     for device in devices:
         for night in device.history:
             if night.plan_id in found:
-                found[night.plan_id][NIGHTS[night.verdict][0]] += 1
+                found[night.plan_id][VERDICTS[night.verdict].look] += 1
     bars: list[Bar] = []
     for plan_id, counts in found.items():
         y = len(devices) - counts.total()
@@ -277,19 +277,6 @@ def stacked(grid: NightGrid, devices: Sequence[DeviceVerdict]) -> tuple[Bar, ...
 def _build_text(build: TorchBuild) -> str:
     commit = f" ({build.git_version[:7]})" if build.git_version else ""
     return f"torch {one_line(build.version, 60)}{commit}"
-
-
-@dataclass(frozen=True)
-class NightRow:
-    """One night in the list of a device's page; a hatched one says nothing, and ``before`` is for a late report."""
-
-    plan_id: str
-    date: str
-    short_date: str
-    status: Status
-    href: str | None
-    hatched: bool
-    before: str | None
 
 
 def before_words(before: Before) -> str:
@@ -321,21 +308,3 @@ def in_words(nights: Sequence[Night], ranges: Sequence[BadRange] = ()) -> str:
             text, reasons = f"{text} (not counted{why})", reasons + 1
         parts.append(text)
     return ", then ".join(parts)
-
-
-def night_rows(
-    device: DeviceVerdict, pages: Mapping[str, str], ranges: Sequence[BadRange] = ()
-) -> tuple[NightRow, ...]:
-    """Every night of a device, newest first; ``pages`` has the address of each nightly's page, where there is one."""
-    return tuple(
-        NightRow(
-            plan_id=night.plan_id,
-            date=day(night.date),
-            short_date=f"{night.date:%d %b}",
-            status=VERDICTS[night.verdict],
-            href=pages.get(night.plan_id),
-            hatched=bad_range(ranges, night.date) is not None,
-            before=before_words(night.before) if night.before is not None else None,
-        )
-        for night in reversed(device.history)
-    )

@@ -7,7 +7,6 @@ from ootci.model.verdict import Verdicts
 
 from .front import DeviceRow, front_page
 from .markdown import Sheet, marked, safe
-from .status import WHERE
 from .words import day, many, moment, new_failures, spoken
 
 LIMIT_BYTES = 256 * 1024
@@ -49,7 +48,7 @@ def _cells(row: DeviceRow) -> tuple[str, ...]:
         marked(row.status),
         safe(row.device.display_name, 60),
         row.device.tier.value,
-        WHERE.get(verdict.verdict, "-"),
+        row.status.where or "-",
         safe(verdict.reason, 160),
         new_failures(verdict.new_failures, is_first=verdict.is_first),
         str(verdict.counts.pass_rate),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -11,7 +11,7 @@ from pydantic import Field
 
 from ootci.history.nightly_build import build_of_nightly
 from ootci.history.reader import Withdrawn
-from ootci.model.device import RegisteredDevice, Tier
+from ootci.model.device import RegisteredDevice
 from ootci.model.outcome import PassRate
 from ootci.model.plan import Plan, PlannedRun
 from ootci.model.record import Record, Time
@@ -24,7 +24,7 @@ from ..links import folder_name, pytorch_commit, web_address
 from ..looks import PageMaker
 from ..nights import before_words
 from ..publish import File
-from ..status import SEVERITY, VERDICTS, Status, shown
+from ..status import VERDICTS, Status, shown, urgency
 from ..text import one_line
 from .board import NIGHTS_LISTED, Board
 from .published import Compact, api_file
@@ -277,8 +277,9 @@ def _nightly(
         _row(run, judged.get(run.device), tonight.get(run.device), registered=run.device in devices)
         for run in plan.runs
     ]
-    rows.sort(key=_rank(devices))
-    counts = Counter(row.verdict for row in sorted(rows, key=_severity))
+    tiers = {name: item.device.tier for name, item in devices.items()}
+    rows.sort(key=lambda row: urgency(tiers.get(row.device), row.verdict))
+    counts = Counter(row.verdict for row in sorted(rows, key=lambda row: urgency(None, row.verdict)))
     return NightlyFile(
         plan_id=plan.id,
         planned_at=plan.created_at,
@@ -355,18 +356,3 @@ def _left_out(plan: Plan, devices: Mapping[str, RegisteredDevice]) -> tuple[Nigh
     ]
     rows += [(name, False, "the plan of this nightly does not name it") for name in devices if name not in named]
     return tuple(NightlyLeftOut(device=name, paused=paused, reason=reason) for name, paused, reason in rows)
-
-
-def _rank(devices: Mapping[str, RegisteredDevice]) -> Callable[[NightlyDevice], tuple[int, int]]:
-    """By tier, then what needs a person first; the sorting keeps the order of the registry otherwise."""
-    tiers = list(Tier)
-
-    def rank(row: NightlyDevice) -> tuple[int, int]:
-        item = devices.get(row.device)
-        return tiers.index(item.device.tier) if item is not None else len(tiers), _severity(row)
-
-    return rank
-
-
-def _severity(row: NightlyDevice) -> int:
-    return SEVERITY.index(row.verdict) if row.verdict is not None else len(SEVERITY)

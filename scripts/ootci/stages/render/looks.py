@@ -6,6 +6,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -25,8 +26,7 @@ from .changes import spell_of
 from .claims import claim_note, known_note
 from .facts import contacts, device_facts, run_facts, run_files, torch_view
 from .front import verdict_of_each
-from .links import cluster_path, folder_name, pytorch_commit, torch_issue, web_address
-from .listed import Alike, DeviceNames
+from .links import cluster_path, device_path, folder_name, github_handle, pytorch_commit, torch_issue, web_address
 from .nights import before_words, in_words
 from .permalinks import canonical
 from .status import CHANGES, KNOWN, outcomes, shown, works
@@ -44,6 +44,37 @@ _CODE = re.compile(r"`([^`]{1,200})`")
 CODE_PIECES = 8
 """Pieces of code in one sentence; markup must not make a text much longer."""
 _ERROR_LINE = re.compile(r"^E( |$)|\b(?:error|FAILED):")
+
+
+@dataclass(frozen=True)
+class NamedDevice:
+    """A device in a list; ``page`` is its folder's address from the top, None where it is not registered."""
+
+    name: str
+    display_name: str
+    page: str | None
+    tier: str = "not registered"
+    gates: bool = False
+
+
+class DeviceNames:
+    """The names of all registered devices."""
+
+    def __init__(self, registry: Iterable[RegisteredDevice]) -> None:
+        self._found = {
+            item.device.name: NamedDevice(
+                item.device.name,
+                one_line(item.device.display_name, 60),
+                device_path(item.device.name),
+                item.device.tier.value,
+                item.device.gates,
+            )
+            for item in registry
+        }
+
+    def __call__(self, name: str) -> NamedDevice:
+        """A device; the file of one that is not registered may be gone, and its pages with it."""
+        return self._found.get(name) or NamedDevice(one_line(name, 60), one_line(name, 60), None)
 
 
 class PageMaker:
@@ -79,7 +110,7 @@ class PageMaker:
     def know(
         self,
         place: Callable[[str], str | None],
-        alike: Mapping[str, Alike],
+        alike: Mapping[str, tuple[int, str | None]],
         is_first_run: Callable[[Cluster], bool],
         control: Callable[[Cluster], str | None],
     ) -> None:
@@ -87,7 +118,7 @@ class PageMaker:
 
         Args:
             place: where the nights of a test are shown, as an address from the top.
-            alike: what fails alike, by the signature's id.
+            alike: by a signature's id, how many other devices fail so, and the cluster's page.
             is_first_run: whether a cluster is from first runs only.
             control: what the reference device says to a cluster.
 
@@ -156,6 +187,7 @@ def templates(folder: Path, registry: Iterable[RegisteredDevice] = ()) -> Enviro
         cluster_page=cluster_path,
         changed=changed,
         commit_page=pytorch_commit,
+        handle_page=github_handle,
         top=from_top,
     )
     # A table's thousand cells show few different things.

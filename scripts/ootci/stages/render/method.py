@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from ootci.history.flakiness import LATELY, SAMPLE, TURNS
@@ -15,38 +14,10 @@ from ootci.model.outcome import OutcomeName
 from ootci.model.verdict import ChangeName, GateRecord, VerdictName
 
 from .feed import ENTRIES
-from .status import CHANGES, OUTCOMES, VERDICTS, Status
+from .looks import PageMaker
+from .publish import File
+from .status import CHANGES, OUTCOMES, VERDICTS
 from .trend_series import DAYS, RESIZED
-
-
-@dataclass(frozen=True)
-class Meaning:
-    """A word and what it means."""
-
-    status: Status
-    meaning: str
-
-
-@dataclass(frozen=True)
-class MethodPage:
-    """Everything that the method page lists."""
-
-    gate: GateRecord
-    verdicts: tuple[Meaning, ...]
-    outcomes: tuple[Meaning, ...]
-    changes: tuple[Meaning, ...]
-    feed_entries: int = ENTRIES
-    lately: int = LATELY
-    turns: int = TURNS
-    sample: int = SAMPLE
-    trend_days: int = DAYS
-    resized: str = f"{RESIZED:.0%}"
-    texts_nights: int = TEXTS_NIGHTS
-    measures_runs: int = MEASURES_RUNS
-    longest_range: int = LONGEST_RANGE.days
-    test_nights: int = NIGHTS
-    kept_names: int = KEPT
-
 
 VERDICT_MEANINGS: Mapping[VerdictName, str] = MappingProxyType(
     {
@@ -118,11 +89,24 @@ CHANGE_MEANINGS: Mapping[ChangeName, str] = MappingProxyType(
 )
 
 
-def method_page(gate: GateRecord) -> MethodPage:
-    """Every word in the order in which it is shown elsewhere, and how right the gate was."""
-    return MethodPage(
+def method_page(maker: PageMaker, gate: GateRecord) -> File:
+    """Every word in the order in which it is shown elsewhere, how right the gate was, and the numbers of the rules."""
+    return maker.show(
+        "method/index.html",
+        "method.html",
         gate=gate,
-        verdicts=tuple(Meaning(VERDICTS[name], VERDICT_MEANINGS[name]) for name in VerdictName),
-        outcomes=tuple(Meaning(OUTCOMES[name], OUTCOME_MEANINGS[name]) for name in OutcomeName),
-        changes=tuple(Meaning(status, CHANGE_MEANINGS[name]) for name, status in CHANGES.items()),
+        verdict_meanings=[(VERDICTS[name], meaning) for name, meaning in VERDICT_MEANINGS.items()],
+        outcome_meanings=[(OUTCOMES[name], meaning) for name, meaning in OUTCOME_MEANINGS.items()],
+        change_meanings=[(status, CHANGE_MEANINGS[name]) for name, status in CHANGES.items()],
+        feed_entries=ENTRIES,
+        lately=LATELY,
+        turns=TURNS,
+        sample=SAMPLE,
+        trend_days=DAYS,
+        resized=f"{RESIZED:.0%}",
+        texts_nights=TEXTS_NIGHTS,
+        measures_runs=MEASURES_RUNS,
+        longest_range=LONGEST_RANGE.days,
+        test_nights=NIGHTS,
+        kept_names=KEPT,
     )

@@ -23,14 +23,14 @@ from .device_view import RunPage, by_nightly, device_page, judged_page, last_rep
 from .documentation import documentation_files, require_documentation
 from .facts import age_when_taken
 from .front import front_page, main_clusters, verdict_of_each
-from .links import device_path
+from .links import cluster_path, device_path
 from .looks import PageMaker, with_style
 from .machines import machine_files
 from .method import method_page
 from .pages.add import add_page
 from .pages.board import board
 from .pages.capabilities import capabilities_page
-from .pages.clusters import Clusters, Reported
+from .pages.clusters import FRONT, Clusters
 from .pages.compat import compat_page
 from .pages.device_trends import trend_page
 from .pages.diff import NewestRuns, diff_page, newest_runs
@@ -144,7 +144,6 @@ class _Pages:
         self._coverage: dict[str, DeviceCoverage] = {}
         self._reports_of: dict[str, Mapping[str, NightReport]] = {}
         self._reports_withdrawn: dict[str, Mapping[str, NightReport]] = {}
-        self._reported: dict[str, Reported] = {}
         self._trends: dict[str, TrendRow] = {}
         self._parity: dict[str, DeviceFound] = {}
 
@@ -206,7 +205,7 @@ class _Pages:
             self._pages.canonical(""),
             found.of(name) if found else None,
         )
-        self._reported[name] = self._clusters.reported(shown, self._paths[name])
+        self._clusters.read(shown)
         tested = operators_of(run.outcomes) if run is not None else None
         coverage = self._coverage[name] = device_coverage(run, tested)
         lately = (
@@ -263,9 +262,9 @@ class _Pages:
     def _failures(self, lives: Lives) -> Iterator[File]:
         builds = dict(builds_of(self._plans, self._reports_of))
         names = Names(self._named, tuple(self._plans.values()), self._clusters.names, builds)
-        yield from self._clusters.pages(self._pages, self._reported, names)
-        for gone in names.pages():
-            yield self._pages.show(gone.page, "gone.html", page=gone)
+        yield from self._clusters.pages(self._pages, self._paths, names)
+        for name, nights in names.pages():
+            yield self._pages.show(cluster_path(name), "gone.html", page=nights)
         devices = (item.device for item in self._registry)
         found = (Entry("device", f"{item.display_name} ({item.name})", device_path(item.name)) for item in devices)
         yield (
@@ -281,13 +280,13 @@ class _Pages:
         front = front_page(
             self._registry,
             self._verdicts,
-            together.rows,
+            together,
             pages=self._paths,
             builds=builds,
             ages=self._ages,
             address=self._pages.canonical(""),
         )
-        yield self._pages.show("index.html", "front.html", page=front, together=together)
+        yield self._pages.show("index.html", "front.html", page=front, together=together, shown_clusters=FRONT)
         trends = trends_page((self._trends[row.device.name] for row in front.rows), self._verdicts.planned_at)
         yield self._pages.show("trends/index.html", "trends.html", page=trends)
         order = [row.device.name for row in front.rows]
@@ -300,8 +299,8 @@ class _Pages:
         yield add_page(self._pages)
         rows = [row.device for row in front.rows]
         yield self._pages.show("badge/index.html", "badges.html", rows=rows, parity=self._parity)
-        yield self._pages.show("diff/index.html", "diff.html", page=diff_page(self._newest))
-        yield self._pages.show("method/index.html", "method.html", page=method_page(self._verdicts.gate_record))
+        yield diff_page(self._pages, self._newest)
+        yield method_page(self._pages, self._verdicts.gate_record)
         made = (self._pages, self._registry, self._verdicts)
         yield from health_page(*made, tuple(self._plans.values()), self._reports, self._paths)
         yield self._pages.show("404.html", "404.html", **with_style(self._looks / STATIC / "style.css"))

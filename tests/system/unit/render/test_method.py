@@ -10,9 +10,9 @@ from unit.render.pages import read
 from ootci.model.build import StageStatus
 from ootci.model.outcome import OutcomeName
 from ootci.model.run import ReportState
-from ootci.model.verdict import AS_EXPECTED, BROKEN, ChangeName, GateRecord, VerdictName
+from ootci.model.verdict import AS_EXPECTED, BROKEN, ChangeName, VerdictName
 from ootci.stages.judge import STALE_AFTER
-from ootci.stages.render.method import CHANGE_MEANINGS, OUTCOME_MEANINGS, VERDICT_MEANINGS, method_page
+from ootci.stages.render.method import CHANGE_MEANINGS, OUTCOME_MEANINGS, VERDICT_MEANINGS
 from ootci.stages.render.status import CHANGES, OUTCOMES, REPORTS, STAGES, VERDICTS
 
 
@@ -39,4 +39,3 @@ def test_the_page_names_the_thresholds_that_the_judge_uses() -> None:
 def test_verdicts_stand_in_their_order_of_precedence(site: Path) -> None:
     words = [item.text for item in read(site / "method" / "index.html").one("dl", id="verdicts").find("dt")]
     assert words == [name.value.replace("_", " ") for name in VerdictName]
-    assert len(method_page(GateRecord()).changes) == len(ChangeName)

@@ -65,21 +65,12 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Line:
-    """A series as it is drawn."""
-
-    name: str
-    look: str
-    path: str
-
-
-@dataclass(frozen=True)
 class Chart:
     """One picture and the same in words.
 
     Attributes:
         width: its width, which may be stretched, as may its height.
-        lines: what is drawn.
+        lines: of each series the CSS class and the path.
         hatching: lines over the days that say nothing.
         marks: where the size of the suites changed.
         top: what the upper edge stands for.
@@ -91,7 +82,7 @@ class Chart:
 
     width: int
     height: int
-    lines: tuple[Line, ...]
+    lines: tuple[tuple[str, str], ...]
     hatching: str
     marks: tuple[int, ...]
     top: str
@@ -134,7 +125,7 @@ def chart(
     return Chart(
         width=size.day * len(days),
         height=size.height,
-        lines=tuple(Line(item.name, item.look, steps(item.values, axis, size)) for item in series),
+        lines=tuple((item.look, steps(item.values, axis, size)) for item in series),
         hatching="".join(_hatching(first, last, size) for first, last in _rows(sorted(hatched))),
         marks=tuple(size.day * place for place in marks),
         top=words(axis.high),

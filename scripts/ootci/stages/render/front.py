@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from ootci.model.cluster import Cluster
-from ootci.model.device import Device, RegisteredDevice, Tier
+from ootci.model.device import Device, RegisteredDevice
 from ootci.model.predicted import DevicePrediction
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, VerdictName, Verdicts
 
 from .card import bisect_command, pytorch_issue
 from .facts import TorchView, torch_view
-from .links import folder_name
 from .nights import NightGrid, NightsOf, last_nightlies, night_grid, with_marks
-from .status import GATE, VERDICTS, Status, VerdictStatus, urgency
+from .publish import File
+from .status import GATE, VERDICTS, VerdictStatus, urgency
 from .text import one_line
 from .words import day
+
+if TYPE_CHECKING:
+    from .looks import PageMaker
+
+
+SHOWN_CLUSTERS = 3
 
 
 @dataclass(frozen=True)
@@ -90,86 +97,38 @@ class Group:
         return tuple(row for run in self.runs for row in run)
 
 
-@dataclass(frozen=True)
-class Banner:
-    """A fallback that several devices may share."""
-
-    text: str
-    devices: tuple[DeviceRow, ...]
-
-
-@dataclass(frozen=True)
-class FrontPage:
-    """Everything that the front page shows.
-
-    Attributes:
-        gate: may one merge?
-        evidence: the cluster that says most about it; None where nothing is newly broken.
-        last_good: the last night before on which its tests passed.
-        bisect: the command that finds the first bad nightly; None where no test of ours shows it.
-        issue: an address that opens an issue at PyTorch with the text filled in; None where PyTorch is not suspected.
-        grid: the columns of the nights.
-        rows: every device, by tier, then by severity.
-        groups: the same in groups; what needs a person first.
-        controls: the reference devices.
-        fallbacks: what was tested on another torch than the nightly.
-
-    """
-
-    gate: Status
-    evidence: Cluster | None
-    last_good: datetime | None
-    bisect: str | None
-    issue: str | None
-    grid: NightGrid
-    rows: tuple[DeviceRow, ...]
-    groups: tuple[Group, ...]
-    controls: tuple[DeviceRow, ...]
-    fallbacks: tuple[Banner, ...]
-
-
 def front_page(
-    registry: Sequence[RegisteredDevice],
-    verdicts: Verdicts,
-    evidence: Sequence[Cluster] = (),
-    *,
-    pages: Mapping[str, Mapping[str, str]] | None = None,
-    builds: Mapping[str, TorchBuild] | None = None,
-    ages: Mapping[str, str] | None = None,
-    address: str | None = None,
-) -> FrontPage:
+    maker: PageMaker, rows: Sequence[DeviceRow], grid: NightGrid, verdicts: Verdicts, clusters: Sequence[Cluster]
+) -> File:
     """The front page.
 
     Args:
-        registry: every registered device, in registry order.
-        verdicts: what the judge found; a device that it does not know yet is shown as never having run.
-        evidence: the clusters that are shown first.
-        pages: the page of each run, from the top, by device and nightly.
-        builds: the build of PyTorch of each nightly, where it is known.
-        ages: how old each report from elsewhere was when it was taken in, by device.
-        address: where the site is published, if that is known.
+        rows: every device, as :func:`front_rows` has them.
+        grid: the columns of their nights.
+        clusters: those that are new or that upstream owes an answer, what is probably upstream first.
 
     """
-    judged = verdict_of_each(registry, verdicts)
-    nightlies = last_nightlies(verdicts)
-    of_nightly = {plan_id: f"n/{folder_name(plan_id)}/index.html" for plan_id, _ in nightlies}
-    grid = with_marks(night_grid(nightlies, builds), verdicts.devices, of_nightly)
-    rows = tuple(_rows(registry, judged, verdicts, grid, of_nightly, pages or {}, ages or {}))
-    first = evidence[0] if evidence else None
-    return FrontPage(
+    first = clusters[0] if clusters else None
+    passed = [part.last_passed.date for part in first.devices if part.last_passed] if first else []
+    return maker.show(
+        "index.html",
+        "front.html",
         gate=GATE[verdicts.gate.answer],
-        evidence=first,
-        last_good=max((part.last_passed.date for part in first.devices if part.last_passed), default=None)
-        if first
-        else None,
+        clusters=clusters,
+        shown_clusters=SHOWN_CLUSTERS,
+        last_good=max(passed, default=None),
         bisect=bisect_command(first.devices) if first else None,
-        issue=pytorch_issue(first, address) if first else None,
+        issue=pytorch_issue(first, maker.canonical("")) if first else None,
         grid=grid,
         rows=rows,
         groups=_groups(rows),
-        controls=tuple(row for row in rows if row.device.tier is Tier.REFERENCE),
-        fallbacks=_banners(rows),
+        fallbacks=fallbacks(rows),
     )
+
+
+def front_grid(verdicts: Verdicts, builds: Mapping[str, TorchBuild]) -> NightGrid:
+    """The columns of the nights; ``builds`` has the build of PyTorch of each nightly, where it is known."""
+    return with_marks(night_grid(last_nightlies(verdicts), builds), verdicts.devices)
 
 
 def main_clusters(verdicts: Verdicts) -> dict[str, Cluster]:
@@ -228,32 +187,41 @@ def in_order(registry: Sequence[RegisteredDevice], judged: Mapping[str, DeviceVe
     return tuple(sorted(registry, key=lambda item: urgency(item.device.tier, judged[item.device.name].verdict)))
 
 
-def _rows(
+def front_rows(
     registry: Sequence[RegisteredDevice],
-    judged: Mapping[str, DeviceVerdict],
     verdicts: Verdicts,
     grid: NightGrid,
-    of_nightly: Mapping[str, str],
-    pages: Mapping[str, Mapping[str, str]],
-    ages: Mapping[str, str],
-) -> Iterator[DeviceRow]:
-    clusters = main_clusters(verdicts)
-    for device in (item.device for item in in_order(registry, judged)):
-        verdict = judged[device.name]
-        yield DeviceRow(
+    pages: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+    ages: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[DeviceRow, ...]:
+    """Every device, by tier, then by severity; one that the judge does not know yet is shown as never having run.
+
+    Args:
+        grid: the columns of the nights.
+        pages: the page of each run, from the top, by device and nightly.
+        ages: how old each report from elsewhere was when it was taken in, by device.
+
+    """
+    judged, clusters = verdict_of_each(registry, verdicts), main_clusters(verdicts)
+    found = ((item.device, judged[item.device.name]) for item in in_order(registry, judged))
+    return tuple(
+        DeviceRow(
             device=device,
             verdict=verdict,
             torch=torch_view(verdict.torch_request, verdict.torch) if verdict.torch_request else None,
             cluster=clusters.get(device.name) if verdict.verdict in BROKEN else None,
-            nights=grid.row(verdict, {**of_nightly, **pages.get(device.name, {})}, device.bad_ranges),
+            nights=grid.row(verdict, grid.linked(pages.get(device.name, {})), device.bad_ranges),
             age=ages.get(device.name),
             predicted=verdicts.predicted.of(device.name) if verdicts.predicted else None,
         )
+        for device, verdict in found
+    )
 
 
-def _banners(rows: Sequence[DeviceRow]) -> tuple[Banner, ...]:
-    by_text: dict[str, list[DeviceRow]] = {}
+def fallbacks(rows: Iterable[DeviceRow]) -> dict[str, list[DeviceRow]]:
+    """What was tested on another torch than the nightly: a sentence, and the devices that share it."""
+    found: dict[str, list[DeviceRow]] = {}
     for row in rows:
         if row.torch is not None and row.torch.fallback is not None:
-            by_text.setdefault(one_line(row.torch.fallback), []).append(row)
-    return tuple(Banner(text, tuple(devices)) for text, devices in by_text.items())
+            found.setdefault(one_line(row.torch.fallback), []).append(row)
+    return found

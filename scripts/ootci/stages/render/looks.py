@@ -102,9 +102,10 @@ class PageMaker:
     ) -> None:
         self._address = address
         self._environment = templates(folder, registry)
-        judged = verdict_of_each(registry, verdicts)
+        self.judged = verdict_of_each(registry, verdicts)
+        """What the judge found of every registered device, by name and in the order of the registry."""
         self._environment.globals.update(
-            verdicts=verdicts, judged=judged, address=address, preview_of=preview_of, docs=has_docs
+            verdicts=verdicts, judged=self.judged, address=address, preview_of=preview_of, docs=has_docs
         )
 
     def know(

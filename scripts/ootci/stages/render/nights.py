@@ -15,6 +15,7 @@ from ootci.model.plan import Plan
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import AS_EXPECTED, BROKEN, Before, DeviceVerdict, Night, Verdicts
 
+from .links import nightly_path
 from .status import VERDICTS
 from .text import one_line
 from .words import day, many, moment, short_day
@@ -155,6 +156,10 @@ class NightGrid:
         )
         return NightsOf(self.width, cells, in_words(known, ranges))
 
+    def linked(self, pages: Mapping[str, str]) -> dict[str, str]:
+        """The page of each night, from the top: the one that is given, else its nightly's."""
+        return {plan_id: pages.get(plan_id) or nightly_path(plan_id) for plan_id in self.columns}
+
     def _gap(self, x: int, withdrawn: str | None, href: str | None) -> Cell:
         return Cell(x, "gap", "gap", withdrawn is not None, href if withdrawn else None, withdrawn or "")
 
@@ -225,15 +230,8 @@ def broken_streaks(history: Iterable[Night]) -> Iterator[tuple[Night, Night]]:
             first = None
 
 
-def with_marks(grid: NightGrid, devices: Iterable[DeviceVerdict], pages: Mapping[str, str]) -> NightGrid:
-    """A grid with marks above the nights on which at least :data:`MANY` devices broke.
-
-    Args:
-        grid: the columns.
-        devices: what the judge found.
-        pages: the page of each nightly, from the top.
-
-    """
+def with_marks(grid: NightGrid, devices: Iterable[DeviceVerdict]) -> NightGrid:
+    """A grid with marks above the nights on which at least :data:`MANY` devices broke."""
     broke: Counter[str] = Counter()
     for device in devices:
         broke.update(first.plan_id for night, first in broken_streaks(device.history) if night is first)
@@ -242,7 +240,7 @@ def with_marks(grid: NightGrid, devices: Iterable[DeviceVerdict], pages: Mapping
         if broke[plan_id] >= MANY:
             # The number stands left of the mark, where there is room for it.
             text = str(broke[plan_id]) if not marks or x - marks[-1].x > 2 * CELL_WIDTH else ""
-            marks.append(Label(x, text, f"{broke[plan_id]} devices broke on this night", pages.get(plan_id)))
+            marks.append(Label(x, text, f"{broke[plan_id]} devices broke on this night", nightly_path(plan_id)))
     return replace(grid, marks=tuple(marks))
 
 

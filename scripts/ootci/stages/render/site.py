@@ -22,7 +22,7 @@ from ootci.resources import dashboard_folder
 from .device_view import RunPage, by_nightly, device_page, judged_page, last_report, run_pages
 from .documentation import documentation_files, require_documentation
 from .facts import age_when_taken
-from .front import front_page, main_clusters, verdict_of_each
+from .front import front_grid, front_page, front_rows, main_clusters
 from .links import cluster_path, device_path
 from .looks import PageMaker, with_style
 from .machines import machine_files
@@ -30,9 +30,8 @@ from .method import method_page
 from .pages.add import add_page
 from .pages.board import board
 from .pages.capabilities import capabilities_page
-from .pages.clusters import FRONT, Clusters
+from .pages.clusters import Clusters
 from .pages.compat import compat_page
-from .pages.device_trends import trend_page
 from .pages.diff import NewestRuns, diff_page, newest_runs
 from .pages.findings import findings_file
 from .pages.flaky import FlakyFile, flaky_of_device, flaky_page
@@ -56,18 +55,17 @@ from .pages.operators import (
     operators_page,
 )
 from .pages.parity import DeviceFound, ParityNights, device_parity, parity_page
-from .pages.published import API
 from .pages.registry import registry_page
-from .pages.run_files import RUNS, runs_file
+from .pages.run_files import runs_file
 from .pages.runs import RunPages
 from .pages.symbols import symbols_page
 from .pages.test_nights import recent_failures
-from .pages.trends import TrendRow, trend_row, trends_page
+from .pages.trends import device_trends_page, trends_page
 from .permalinks import site_address, with_sitemap
 from .places import Places
 from .publish import File, publish
 from .search import Entry, search_index
-from .trend_series import trend
+from .trend_series import TrendDay, trend
 
 STATIC = "static"
 VENDOR = "vendor"
@@ -144,14 +142,13 @@ class _Pages:
         self._coverage: dict[str, DeviceCoverage] = {}
         self._reports_of: dict[str, Mapping[str, NightReport]] = {}
         self._reports_withdrawn: dict[str, Mapping[str, NightReport]] = {}
-        self._trends: dict[str, TrendRow] = {}
+        self._trends: dict[str, list[TrendDay]] = {}
         self._parity: dict[str, DeviceFound] = {}
 
     def files(self) -> Iterator[File]:
         """Every file of the site."""
-        judged = verdict_of_each(self._registry, self._verdicts)
         for item in self._registry:
-            yield from self._device(item.device, judged[item.device.name])
+            yield from self._device(item.device, self._pages.judged[item.device.name])
         plans = tuple(self._plans.values())
         nightlies = nightly_files(self._registry, self._verdicts, plans, self._reports_of)
         gone = tuple(self._withdrawn.values())
@@ -220,8 +217,8 @@ class _Pages:
         operators = device_operators_file(name, coverage, tested, judged.path if judged is not None else None)
         yield from device_operators_page(self._pages, operators, coverage)
         findings = shown.run.findings if shown.run is not None else ()
-        yield f"{API}/findings/{name}.json", findings_file(name, verdict.run_id, findings)
-        yield f"{API}/{RUNS}/{name}.json", runs_file(name, pages, self._plans)
+        yield findings_file(name, verdict.run_id, findings)
+        yield runs_file(name, pages, self._plans)
         yield from self._trend(device, verdict, counting)
         of_runs = RunPages(self._pages, self._history, device, pages, self._plans, shown)
         yield from of_runs.files()
@@ -256,8 +253,8 @@ class _Pages:
         runs = {plan_id: page.run for plan_id, page in counting.items()}
         plans, paths = tuple(self._plans.values()), self._paths[device.name]
         days = trend(device, verdict, plans, runs, paths, self._verdicts.planned_at)
-        self._trends[device.name] = trend_row(device.name, days)
-        yield from trend_page(self._pages, device.name, days)
+        self._trends[device.name] = days
+        yield from device_trends_page(self._pages, device.name, days)
 
     def _failures(self, lives: Lives) -> Iterator[File]:
         builds = dict(builds_of(self._plans, self._reports_of))
@@ -275,21 +272,12 @@ class _Pages:
         yield known_page(self._pages, self._registry, self._verdicts, lives.of_entry)
 
     def _others(self) -> Iterator[File]:
-        together = self._clusters.together
         builds = dict(builds_of(self._plans, self._reports_of))
-        front = front_page(
-            self._registry,
-            self._verdicts,
-            together,
-            pages=self._paths,
-            builds=builds,
-            ages=self._ages,
-            address=self._pages.canonical(""),
-        )
-        yield self._pages.show("index.html", "front.html", page=front, together=together, shown_clusters=FRONT)
-        trends = trends_page((self._trends[row.device.name] for row in front.rows), self._verdicts.planned_at)
-        yield self._pages.show("trends/index.html", "trends.html", page=trends)
-        order = [row.device.name for row in front.rows]
+        grid = front_grid(self._verdicts, builds)
+        rows = front_rows(self._registry, self._verdicts, grid, self._paths, self._ages)
+        yield front_page(self._pages, rows, grid, self._verdicts, self._clusters.together)
+        order = [row.device.name for row in rows]
+        yield trends_page(self._pages, {name: self._trends[name] for name in order}, self._verdicts.planned_at)
         yield from capabilities_page(self._pages, order, self._capabilities)
         yield from operators_page(self._pages, order, self._coverage)
         yield from parity_page(self._pages, order, self._parity, self._places)
@@ -297,8 +285,7 @@ class _Pages:
         yield from symbols_page(self._pages, self._registry, self._history, tuple(self._plans.values()))
         yield from registry_page(self._pages, self._registry, next(reversed(self._plans.values()), None))
         yield add_page(self._pages)
-        rows = [row.device for row in front.rows]
-        yield self._pages.show("badge/index.html", "badges.html", rows=rows, parity=self._parity)
+        yield self._pages.show("badge/index.html", "badges.html", names=order, parity=self._parity)
         yield diff_page(self._pages, self._newest)
         yield method_page(self._pages, self._verdicts.gate_record)
         made = (self._pages, self._registry, self._verdicts)

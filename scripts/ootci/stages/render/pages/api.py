@@ -12,7 +12,6 @@ from ootci.model.verdict import Verdicts
 from .capabilities import CapabilitiesFile
 from .clusters import ClustersFile
 from .compat import CompatFile
-from .device_trends import TrendFile
 from .findings import FindingsFile
 from .flaky import FlakyFile
 from .health import HealthFile
@@ -24,6 +23,7 @@ from .published import DevicesFile, GateFile, IndexFile, NightsFile
 from .registry import RegistryFile
 from .run_files import RunFile, RunsFile, TestsFile
 from .symbols import SymbolsFile
+from .trends import TrendFile
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from ootci.model.device import RegisteredDevice
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import Verdicts
 
-from ..links import folder_name
 from ..nights import Bar, NightGrid, NightsOf, last_nightlies, night_grid, stacked, with_marks
 from ..text import one_line
 from ..words import short_day
@@ -58,12 +57,11 @@ def board(
     nightlies = [*last_nightlies(verdicts, NIGHTS_LISTED)]
     nightlies += [(plan_id, item.plan.created_at) for plan_id, item in past.items()]
     nightlies = sorted(nightlies, key=itemgetter(1))[-NIGHTS_LISTED:]
-    of_nightly = {plan_id: f"n/{folder_name(plan_id)}/index.html" for plan_id, _ in nightlies}
-    grid = with_marks(night_grid(nightlies, builds), verdicts.devices, of_nightly)
-    grid = replace(grid, withdrawn={plan_id: _why(item) for plan_id, item in past.items() if plan_id in of_nightly})
+    grid = with_marks(night_grid(nightlies, builds), verdicts.devices)
+    grid = replace(grid, withdrawn={plan_id: _why(item) for plan_id, item in past.items() if plan_id in grid.columns})
     judged = {item.device: item for item in verdicts.devices}
     rows = tuple(
-        (device.name, grid.row(judged[device.name], {**of_nightly, **pages.get(device.name, {})}, device.bad_ranges))
+        (device.name, grid.row(judged[device.name], grid.linked(pages.get(device.name, {})), device.bad_ranges))
         for device in (item.device for item in registry)
         if device.name in judged
     )

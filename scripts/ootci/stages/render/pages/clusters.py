@@ -27,7 +27,6 @@ from .published import Published, api_file
 
 SHOWN = 200
 """Clusters that have a row and a page; a night on which nothing works may have one for every test."""
-FRONT = 3
 LOG_LIMIT = 4_000
 
 

@@ -16,7 +16,7 @@ from ootci.model.record import Record, Time
 from ootci.model.verdict import DeviceVerdict, VerdictName, Verdicts
 
 from ..facts import Fact
-from ..front import in_order, verdict_of_each
+from ..front import in_order
 from ..links import web_address
 from ..looks import PageMaker
 from ..publish import File
@@ -103,7 +103,7 @@ def health_page(
         pages: by device and nightly, where the page of the run lies.
 
     """
-    judged = verdict_of_each(registry, verdicts)
+    judged = maker.judged
     newest = next((plan for plan in reversed(plans) if plan.id == verdicts.plan_id), None)
     file = HealthFile(
         judged_at=verdicts.judged_at,

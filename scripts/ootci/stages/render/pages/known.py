@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import date
 
 from ootci.model.device import KnownFailure, RegisteredDevice
-from ootci.model.verdict import ClaimReview, KnownFailureReview, Verdicts
+from ootci.model.verdict import Verdicts
 
 from ..looks import PageMaker
 from ..publish import File
@@ -29,7 +29,13 @@ def known_page(
         place: where the nights of an entry's tests are shown, as an address from the top.
 
     """
-    known, claims = known_entries(registry, verdicts)
+    found = {item.device: item for item in verdicts.devices}
+    judged = [found[item.device.name] for item in registry if item.device.name in found]
+    # First what asks for a change, then what expires first.
+    known = [(verdict.device, review) for verdict in judged for review in verdict.known_failures]
+    known.sort(key=lambda item: (rank(item[1].state), item[1].entry.expires))
+    claims = [(verdict.device, claim) for verdict in judged for claim in verdict.unsupported]
+    claims.sort(key=lambda item: rank(item[1].state))
     return maker.show(
         "known/index.html",
         "known.html",
@@ -41,18 +47,6 @@ def known_page(
         today=verdicts.judged_at.date(),
         left=left,
     )
-
-
-def known_entries(
-    registry: Sequence[RegisteredDevice], verdicts: Verdicts
-) -> tuple[list[tuple[str, KnownFailureReview]], list[tuple[str, ClaimReview]]]:
-    """Every entry and every claim with the name of its device: what asks for a change, then what expires first."""
-    found = {item.device: item for item in verdicts.devices}
-    judged = [found[item.device.name] for item in registry if item.device.name in found]
-    known = [(verdict.device, review) for verdict in judged for review in verdict.known_failures]
-    known.sort(key=lambda item: (rank(item[1].state), item[1].entry.expires))
-    claims = [(verdict.device, claim) for verdict in judged for claim in verdict.unsupported]
-    return known, sorted(claims, key=lambda item: rank(item[1].state))
 
 
 def left(expires: date, today: date) -> str:

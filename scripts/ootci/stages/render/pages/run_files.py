@@ -6,7 +6,7 @@ file does not change, nothing is written twice, and two runs can be compared row
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from ootci.history.claims import known_ids
@@ -22,7 +22,8 @@ from ootci.model.torch_build import TorchBuild, TorchRequest
 
 from ..device_view import RunPage
 from ..links import folder_name
-from .published import Compact, Published
+from ..publish import File
+from .published import Compact, Published, api_file
 
 RUNS = "runs"
 TESTS = "tests"
@@ -160,7 +161,7 @@ def run_path(run: Run) -> str:
     return f"{RUNS}/{run.device}/{folder_name(run.plan_id)}.{run.attempt}.json"
 
 
-def run_file(run: StoredRun, plan: Plan | None) -> bytes:
+def run_file(run: StoredRun, plan: Plan | None) -> File:
     """The file of an attempt.
 
     Args:
@@ -189,7 +190,7 @@ def run_file(run: StoredRun, plan: Plan | None) -> bytes:
         tests=f"../../{TESTS}/",
         tests_each=TESTS_EACH,
     )
-    return file.to_json().encode("utf-8")
+    return api_file(run_path(head), file)
 
 
 def by_age(pages: Iterable[RunPage], plans: Mapping[str, Plan]) -> list[RunPage]:
@@ -202,7 +203,7 @@ def by_age(pages: Iterable[RunPage], plans: Mapping[str, Plan]) -> list[RunPage]
     return sorted(pages, key=age)
 
 
-def runs_file(device: str, pages: Sequence[RunPage], plans: Mapping[str, Plan]) -> bytes:
+def runs_file(device: str, pages: Sequence[RunPage], plans: Mapping[str, Plan]) -> File:
     """The list of a device's attempts, oldest nightly first."""
     entries = (
         RunEntry(
@@ -216,17 +217,12 @@ def runs_file(device: str, pages: Sequence[RunPage], plans: Mapping[str, Plan]) 
         )
         for page in by_age(pages, plans)
     )
-    return RunsFile(device=device, runs=tuple(entries)).to_json().encode("utf-8")
+    return api_file(f"{RUNS}/{device}.json", RunsFile(device=device, runs=tuple(entries)))
 
 
-def tests_paths(table: TestTable) -> list[str]:
-    """Where the tables of tests lie, from the API's folder."""
-    return [f"{TESTS}/{first // TESTS_EACH}.json" for first in range(0, len(table), TESTS_EACH)]
-
-
-def tests_file(table: TestTable, number: int) -> bytes:
-    """One of them."""
-    first = number * TESTS_EACH
-    tests = table.tests[first : first + TESTS_EACH]
-    entries = (TestEntry(id=test.id, suite=test.suite, capability=test.capability) for test in tests)
-    return TestsFile(first=first, tests=tuple(entries)).to_json().encode("utf-8")
+def tests_files(table: TestTable) -> Iterator[File]:
+    """The tables of tests."""
+    for first in range(0, len(table), TESTS_EACH):
+        tests = table.tests[first : first + TESTS_EACH]
+        entries = (TestEntry(id=test.id, suite=test.suite, capability=test.capability) for test in tests)
+        yield api_file(f"{TESTS}/{first // TESTS_EACH}.json", TestsFile(first=first, tests=tuple(entries)))

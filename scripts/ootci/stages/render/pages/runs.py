@@ -70,7 +70,7 @@ class RunPages:
         base, last = None, last_report(self._pages)
         for page in by_age(self._pages, self._plans):
             plan = self._plans.get(page.run.plan_id)
-            yield f"{API}/{run_path(page.run)}", run_file(page.stored, plan)
+            yield run_file(page.stored, plan)
             if page is last or not self._is_old(plan):
                 yield from self._page(page, plan, base, is_last=page is last)
             else:
@@ -84,7 +84,7 @@ class RunPages:
         """A page and a file of every attempt on a nightly that does not count any more: their addresses stay."""
         for page in pages:
             night = nights[page.run.plan_id]
-            yield f"{API}/{run_path(page.run)}", run_file(page.stored, night.plan)
+            yield run_file(page.stored, night.plan)
             run = self._history.whole(page.stored, passed_of=())
             values = self._values(page, run, night.plan, ())
             yield self._maker.show(page.path, "run.html", **{**values, "withdrawn": night}, latest=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +15,6 @@ from jinja2.runtime import Macro
 from markupsafe import Markup, escape
 
 from ootci.adapters.terminal import clean
-from ootci.model.cluster import Cluster
 from ootci.model.device import RegisteredDevice, bad_range
 from ootci.model.duration import duration
 from ootci.model.outcome import FAILURES, OutcomeName
@@ -23,7 +22,6 @@ from ootci.model.record import utc_text
 from ootci.model.verdict import KnownFailureState, Verdicts
 
 from .changes import spell_of
-from .claims import claim_note, known_note
 from .facts import contacts, device_facts, run_facts, run_files, torch_view
 from .front import verdict_of_each
 from .links import cluster_path, device_path, folder_name, github_handle, pytorch_commit, torch_issue, web_address
@@ -31,7 +29,7 @@ from .nights import before_words, in_words
 from .permalinks import canonical
 from .status import CHANGES, KNOWN, outcomes, shown, works
 from .text import excerpt, one_line
-from .words import age, ago, changed, day, many, moment, short_day
+from .words import age, ago, changed, claim_note, day, known_note, many, moment, short_day
 
 TEXT_LIMIT = 8_000
 """No text that a template prints is longer than this."""
@@ -85,8 +83,7 @@ class PageMaker:
         registry: every registered device.
         verdicts: what the judge found.
         address: where the site is published, if that is known.
-        preview_of: the device file that the pages only show a preview of.
-        has_docs: whether there is a documentation beside the pages.
+        known: what every template may ask for besides, by name.
 
     """
 
@@ -96,35 +93,13 @@ class PageMaker:
         registry: Sequence[RegisteredDevice],
         verdicts: Verdicts,
         address: str | None,
-        preview_of: str | None,
-        *,
-        has_docs: bool,
+        **known: object,
     ) -> None:
         self._address = address
         self._environment = templates(folder, registry)
         self.judged = verdict_of_each(registry, verdicts)
         """What the judge found of every registered device, by name and in the order of the registry."""
-        self._environment.globals.update(
-            verdicts=verdicts, judged=self.judged, address=address, preview_of=preview_of, docs=has_docs
-        )
-
-    def know(
-        self,
-        place: Callable[[str], str | None],
-        alike: Mapping[str, tuple[int, str | None]],
-        is_first_run: Callable[[Cluster], bool],
-        control: Callable[[Cluster], str | None],
-    ) -> None:
-        """Tell every template what it asks about tests and clusters.
-
-        Args:
-            place: where the nights of a test are shown, as an address from the top.
-            alike: by a signature's id, how many other devices fail so, and the cluster's page.
-            is_first_run: whether a cluster is from first runs only.
-            control: what the reference device says to a cluster.
-
-        """
-        self._environment.globals.update(place=place, alike=alike, control=control, is_first_run=is_first_run)
+        self._environment.globals.update(verdicts=verdicts, judged=self.judged, address=address, **known)
 
     def show(self, path: str, template: str, /, **values: object) -> tuple[str, bytes]:
         """A page: its path from the top, and its content."""

@@ -16,11 +16,11 @@ from ootci.history.parity import parity_nights
 from ootci.history.store import History
 from ootci.model.device import Device, RegisteredDevice
 from ootci.model.run import CapabilityCounts
+from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import DeviceVerdict, Verdicts
 from ootci.resources import dashboard_folder
 
 from .device_view import RunPage, by_nightly, device_page, judged_page, last_report, run_pages
-from .documentation import documentation_files, require_documentation
 from .facts import age_when_taken
 from .front import front_grid, front_page, front_rows, main_clusters
 from .links import cluster_path, device_path
@@ -31,7 +31,7 @@ from .pages.add import add_page
 from .pages.board import board
 from .pages.capabilities import capabilities_page
 from .pages.clusters import Clusters
-from .pages.compat import compat_page
+from .pages.compat import compat_page, symbols_page
 from .pages.diff import NewestRuns, diff_page, newest_runs
 from .pages.findings import findings_file
 from .pages.flaky import FlakyFile, flaky_of_device, flaky_page
@@ -58,12 +58,11 @@ from .pages.parity import DeviceFound, ParityNights, device_parity, parity_page
 from .pages.registry import registry_page
 from .pages.run_files import runs_file
 from .pages.runs import RunPages
-from .pages.symbols import symbols_page
 from .pages.test_nights import recent_failures
 from .pages.trends import device_trends_page, trends_page
 from .permalinks import site_address, with_sitemap
 from .places import Places
-from .publish import File, publish
+from .publish import File, documentation_files, publish, require_documentation
 from .search import Entry, search_index
 from .trend_series import TrendDay, trend
 
@@ -101,9 +100,7 @@ def render(
     address = site_address(address) if address else None
     if docs is not None:
         require_documentation(docs)
-    looks = dashboard_folder()
-    maker = PageMaker(looks / "templates", registry, verdicts, address, preview_of, has_docs=docs is not None)
-    pages = _Pages(registry, history, verdicts, looks, maker)
+    pages = _Pages(registry, history, verdicts, address, preview_of=preview_of, docs=docs is not None)
     beside = documentation_files(docs) if docs is not None else ()
     publish(chain(with_sitemap(pages.files(), address), beside), site)
 
@@ -116,21 +113,21 @@ class _Pages:
         registry: tuple[RegisteredDevice, ...],
         history: History,
         verdicts: Verdicts,
-        looks: Path,
-        maker: PageMaker,
+        address: str | None,
+        **known: object,
     ) -> None:
         self._registry = registry
         self._history = history
         self._verdicts = verdicts
-        self._looks = looks
-        self._pages = maker
+        self._looks = dashboard_folder()
         self._plans = {plan.id: plan for plan in history.plans()}
         self._withdrawn = {item.plan.id: item for item in history.withdrawn()}
         self._places = Places(history.tests)
-        self._clusters = Clusters(registry, verdicts)
+        self._clusters = found = Clusters(registry, verdicts)
         self._main = main_clusters(verdicts)
-        found = self._clusters
-        maker.know(self._places.of, found.alike, found.is_first_run, found.control)
+        known |= {"place": self._places.of, "alike": found.alike, "control": found.control}
+        known["is_first_run"] = found.is_first_run
+        self._pages = PageMaker(self._looks / "templates", registry, verdicts, address, **known)
         self._ages: dict[str, str] = {}
         self._flaky: list[FlakyFile] = []
         self._lives: list[DeviceLives] = []
@@ -144,17 +141,18 @@ class _Pages:
         self._reports_withdrawn: dict[str, Mapping[str, NightReport]] = {}
         self._trends: dict[str, list[TrendDay]] = {}
         self._parity: dict[str, DeviceFound] = {}
+        self._builds: dict[str, TorchBuild] = {}
 
     def files(self) -> Iterator[File]:
         """Every file of the site."""
         for item in self._registry:
             yield from self._device(item.device, self._pages.judged[item.device.name])
         plans = tuple(self._plans.values())
-        nightlies = nightly_files(self._registry, self._verdicts, plans, self._reports_of)
+        self._builds = builds_of(self._plans, self._reports_of)
+        nightlies = nightly_files(self._registry, self._verdicts, plans, self._reports_of, self._builds)
         gone = tuple(self._withdrawn.values())
         withdrawn = tuple(withdrawn_nightlies(self._registry, gone, self._reports_withdrawn))
-        builds = dict(builds_of(self._plans, self._reports_of))
-        drawn = board(self._registry, self._verdicts, builds, self._paths, gone)
+        drawn = board(self._registry, self._verdicts, self._builds, self._paths, gone)
         yield from nightly_pages(self._pages, nightlies, plans, drawn, withdrawn)
         lives = Lives(self._places, self._lives, plans, self._paths)
         yield from lives.pages(self._pages)
@@ -206,9 +204,7 @@ class _Pages:
         tested = operators_of(run.outcomes) if run is not None else None
         coverage = self._coverage[name] = device_coverage(run, tested)
         lately = (
-            recent_failures(
-                self._lives[-1].found, plans, self._paths[name], self._history.tests, self._places, _never_held(nights)
-            )
+            recent_failures(self._lives[-1].found, plans, self._paths[name], self._history.tests, _never_held(nights))
             if pages
             else None
         )
@@ -257,8 +253,7 @@ class _Pages:
         yield from device_trends_page(self._pages, device.name, days)
 
     def _failures(self, lives: Lives) -> Iterator[File]:
-        builds = dict(builds_of(self._plans, self._reports_of))
-        names = Names(self._named, tuple(self._plans.values()), self._clusters.names, builds)
+        names = Names(self._named, tuple(self._plans.values()), self._clusters.names, self._builds)
         yield from self._clusters.pages(self._pages, self._paths, names)
         for name, nights in names.pages():
             yield self._pages.show(cluster_path(name), "gone.html", page=nights)
@@ -272,8 +267,7 @@ class _Pages:
         yield known_page(self._pages, self._registry, self._verdicts, lives.of_entry)
 
     def _others(self) -> Iterator[File]:
-        builds = dict(builds_of(self._plans, self._reports_of))
-        grid = front_grid(self._verdicts, builds)
+        grid = front_grid(self._verdicts, self._builds)
         rows = front_rows(self._registry, self._verdicts, grid, self._paths, self._ages)
         yield front_page(self._pages, rows, grid, self._verdicts, self._clusters.together)
         order = [row.device.name for row in rows]

@@ -16,7 +16,7 @@ from ootci.model.outcome import Outcome, OutcomeName
 from ootci.model.verdict import VerdictName
 from ootci.stages.render import render
 from ootci.stages.render.pages.lives import DEVICES, in_words
-from ootci.stages.render.stretches import signs, stretches
+from ootci.stages.render.stretches import SIGNS, stretches
 
 VIEWS = Path("t/integration/test_views/index.html")
 
@@ -137,13 +137,10 @@ def test_nights_in_words(nights: str, words: str) -> None:
 
 def test_a_picture_has_one_mark_for_each_night_whatever_came() -> None:
     for letter in {*LETTERS.values(), FLAKY, SILENT, ABSENT}:
-        drawn = stretches(30 * letter)
-        assert drawn.width == 328
-        if letter == ABSENT:
-            assert drawn.stretches == ()
-        else:
-            assert [item.path.partition("h")[2] for item in drawn.stretches] == ["328"]
-    shapes = [sign.picture.stretches[0].kind for sign in signs()]
+        width, paths = stretches(30 * letter)
+        assert width == 328
+        assert [path.partition("h")[2] for _, path in paths] == ([] if letter == ABSENT else ["328"])
+    shapes = [stretches(letter)[1][0][0] for letter in SIGNS]
     assert len({shape.partition(" ")[2] if "off" not in shape else shape for shape in shapes}) == len(shapes)
 
 

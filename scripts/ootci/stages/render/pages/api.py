@@ -11,7 +11,7 @@ from ootci.model.verdict import Verdicts
 
 from .capabilities import CapabilitiesFile
 from .clusters import ClustersFile
-from .compat import CompatFile
+from .compat import CompatFile, SymbolsFile
 from .findings import FindingsFile
 from .flaky import FlakyFile
 from .health import HealthFile
@@ -22,7 +22,6 @@ from .parity import DeviceParityFile, ParityFile
 from .published import DevicesFile, GateFile, IndexFile, NightsFile
 from .registry import RegistryFile
 from .run_files import RunFile, RunsFile, TestsFile
-from .symbols import SymbolsFile
 from .trends import TrendFile
 
 

@@ -22,7 +22,7 @@ from ..places import Places, TestFile, anchor
 from ..publish import File
 from ..search import Entry
 from ..status import OUTCOMES, Status
-from ..stretches import signs, stretches
+from ..stretches import SIGNS, stretches
 from ..text import one_line
 from ..words import many
 from .published import Published, api_file
@@ -190,7 +190,7 @@ class Lives:
         self._values = {
             "plans": {plan.id: plan for plan in plans},
             "runs": runs,
-            "signs": signs(),
+            "signs": SIGNS,
             "now": NOW,
             "picture": stretches,
             "in_words": in_words,

@@ -170,15 +170,15 @@ def night_reports(device: str, pages: Sequence[RunPage], plans: Mapping[str, Pla
     return found
 
 
-def builds_of(
-    plans: Iterable[str], reported: Mapping[str, Mapping[str, NightReport]]
-) -> Iterator[tuple[str, TorchBuild]]:
+def builds_of(plans: Iterable[str], reported: Mapping[str, Mapping[str, NightReport]]) -> dict[str, TorchBuild]:
     """The build of PyTorch that each nightly was about, where its devices said it."""
+    found = {}
     for plan_id in plans:
         tonight = (reports[plan_id] for reports in reported.values() if plan_id in reports)
         build = build_of_nightly((item.request, item.torch) for item in tonight)
         if build is not None:
-            yield plan_id, build
+            found[plan_id] = build
+    return found
 
 
 def nightly_pages(
@@ -227,6 +227,7 @@ def nightly_files(
     verdicts: Verdicts,
     plans: Sequence[Plan],
     reported: Mapping[str, Mapping[str, NightReport]],
+    builds: Mapping[str, TorchBuild],
 ) -> Iterator[NightlyFile]:
     """What became of every device on every nightly, oldest first, made one by one.
 
@@ -243,9 +244,8 @@ def nightly_files(
     devices = {item.device.name: item for item in registry}
     known: tuple[Plan, TorchBuild] | None = None
     for plan in plans:
-        tonight = {name: reports[plan.id] for name, reports in reported.items() if plan.id in reports}
-        build = build_of_nightly((item.request, item.torch) for item in tonight.values())
-        found = _nightly(plan, build, devices, tonight, judged.get(plan.id, {}))
+        build = builds.get(plan.id)
+        found = _nightly(plan, build, devices, reported, judged.get(plan.id, {}))
         yield found.model_copy(update={"since": _since(build, known)})
         known = (plan, build) if build is not None else known
 
@@ -257,11 +257,10 @@ def withdrawn_nightlies(
 ) -> Iterator[NightlyFile]:
     """What was reported on nightlies that do not count any more, oldest first; as :func:`nightly_files`."""
     devices = {item.device.name: item for item in registry}
+    builds = builds_of([item.plan.id for item in withdrawn], reported)
     for item in withdrawn:
-        tonight = {name: reports[item.plan.id] for name, reports in reported.items() if item.plan.id in reports}
-        build = build_of_nightly((one.request, one.torch) for one in tonight.values())
         note = WithdrawnNight(at=item.at, reason=one_line(item.reason))
-        found = _nightly(item.plan, build, devices, tonight, {})
+        found = _nightly(item.plan, builds.get(item.plan.id), devices, reported, {})
         yield found.model_copy(update={"verdicts": (), "withdrawn": note})
 
 
@@ -269,12 +268,12 @@ def _nightly(
     plan: Plan,
     build: TorchBuild | None,
     devices: Mapping[str, RegisteredDevice],
-    tonight: Mapping[str, NightReport],
+    reported: Mapping[str, Mapping[str, NightReport]],
     judged: Mapping[str, Night],
 ) -> NightlyFile:
     """What became of every device on a nightly; what was new in its PyTorch is left open."""
     rows = [
-        _row(run, judged.get(run.device), tonight.get(run.device), registered=run.device in devices)
+        _row(run, judged.get(run.device), reported.get(run.device, {}).get(plan.id), registered=run.device in devices)
         for run in plan.runs
     ]
     tiers = {name: item.device.tier for name, item in devices.items()}

@@ -22,12 +22,7 @@ from ootci.model.workspace import Workspace
 
 @dataclass(frozen=True)
 class Folders:
-    """Where things lie; every path but that of the device files absolute.
-
-    Attributes:
-        devices: the device files.
-
-    """
+    """Where things lie; every path but that of the device files absolute."""
 
     devices: Path
     work: Path

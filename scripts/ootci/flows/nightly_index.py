@@ -49,7 +49,6 @@ class NightlyIndex:
         """The nightly of that version, with or without its local part, or of that date, such as 20261121.
 
         Args:
-            text: what was asked for.
             option: the option that names another.
 
         Raises:

@@ -37,8 +37,6 @@ class Step:
     """One step of the guide.
 
     Attributes:
-        name: what is set up.
-        state: how far it is.
         detail: what was found, or what to do.
         page: the page of GitHub on which it is set; empty where there is none.
 
@@ -57,8 +55,6 @@ def steps(
 
     Args:
         name: ``owner/name``.
-        repository: what GitHub says of it.
-        settings: reads its settings.
         devices: those that are not paused.
         server: address of GitHub's pages.
 

@@ -219,12 +219,7 @@ class AlertTexts:
 
 
 class DeepTestTexts:
-    """Writes the texts of the issue for this repository's own deep tests.
-
-    Args:
-        run_url: the run of the workflow.
-
-    """
+    """Writes the texts of the issue for this repository's own deep tests."""
 
     def __init__(self, run_url: str | None = None) -> None:
         self._run_url = web_address(run_url)

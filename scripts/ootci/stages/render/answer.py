@@ -35,8 +35,6 @@ def nightly_answer(gate: Gate, registry: Sequence[RegisteredDevice], address: st
     """May one merge, as the newest nightly says: every device that blocks, why, and what fails on it anew.
 
     Args:
-        gate: what the judge decided.
-        registry: every registered device, for its name and tier.
         address: where the site is published, with a slash at its end; devices are then links to their pages.
 
     """
@@ -63,8 +61,6 @@ def pull_request_answer(gate: PullRequestGate, registry: Sequence[RegisteredDevi
     """May one merge a pull request: what it does to every device that was tested, and what fails on it anew.
 
     Args:
-        gate: what the judge decided.
-        registry: every registered device, for its name and tier.
         address: where the site is published, with a slash at its end; devices are then links to their pages.
 
     """

@@ -48,7 +48,6 @@ class Card:
     """What a person has to know of a broken device before anything else.
 
     Attributes:
-        headline: what broke.
         again: what came of the new failures when they were run again; None where none was.
         cluster: the failures that it is a part of; None where nothing tells.
         first_bad: the first night of those failures.
@@ -81,8 +80,6 @@ def card(
     """The card of a device; None where it is not broken.
 
     Args:
-        device: the device.
-        verdict: what the judge found.
         run: the run that the verdict was derived from.
         cluster: the failures that most of it is part of.
         address: where the site is published, if that is known.
@@ -117,9 +114,7 @@ def cluster_card(
     """The card of failures that are alike.
 
     Args:
-        cluster: the failures.
         part: those of the device that is easiest to have.
-        device: that device.
         request: the torch that was wanted for it.
         plugin: its plugin that was tested.
         address: where the site is published, if that is known.

@@ -48,7 +48,6 @@ class Series:
     """Values of one kind.
 
     Attributes:
-        name: what they are.
         look: a CSS class that draws their line apart from others.
         values: a value for each day, or none.
 
@@ -75,7 +74,6 @@ class Chart:
         marks: where the size of the suites changed.
         top: what the upper edge stands for.
         bottom: what the lower edge stands for.
-        newest: the newest value that there is.
         words: the same in words.
 
     """
@@ -114,12 +112,9 @@ def chart(
 
     Args:
         series: the values; the first series is the one that ``newest`` is about.
-        axis: what the edges stand for.
         words: how a value is written.
-        days: every day as text.
         hatched: places of the days that say nothing.
         marks: places of the days on which the size of the suites changed.
-        size: how large it is.
 
     """
     return Chart(

@@ -64,7 +64,6 @@ class DevicePage:
         run: the run that the verdict was derived from; None where there is none, as is ``page``.
         hrefs: by nightly, the page of its run, relative to the device's.
         window: the last ``NIGHTS`` nights that concerned the device.
-        changes: tests that differ from the run before.
         bad_ranges: those of its ranges in which there was a nightly.
         last_report: the page of the newest report, where the verdict is derived from none.
 
@@ -123,7 +122,6 @@ def device_page(
     """A device's page.
 
     Args:
-        pages: every page of its runs.
         run: the run that the verdict was derived from; tests that passed may be left out of it.
         plan: the nightly of that run.
         cluster: the failures that most of what is wrong with it is part of.

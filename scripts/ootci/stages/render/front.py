@@ -33,13 +33,8 @@ class DeviceRow:
     """One device.
 
     Attributes:
-        device: the device.
-        verdict: what the judge found.
-        torch: the torch that was wanted and got.
         cluster: what it is a part of, where it is broken; None where nothing tells.
-        nights: its past nights.
         age: how old the report was when it was taken in, where the device is run elsewhere.
-        predicted: what is predicted of it, if anything.
 
     """
 
@@ -79,7 +74,6 @@ class Group:
     """Devices that need the same attention.
 
     Attributes:
-        title: what they have in common.
         look: the CSS class that colours it, as in the grid.
         is_folded: whether only their names are shown until somebody opens it.
         runs: the devices; those that fail alike are together.
@@ -104,7 +98,6 @@ def front_page(
 
     Args:
         rows: every device, as :func:`front_rows` has them.
-        grid: the columns of their nights.
         clusters: those that are new or that upstream owes an answer, what is probably upstream first.
 
     """
@@ -197,7 +190,6 @@ def front_rows(
     """Every device, by tier, then by severity; one that the judge does not know yet is shown as never having run.
 
     Args:
-        grid: the columns of the nights.
         pages: the page of each run, from the top, by device and nightly.
         ages: how old each report from elsewhere was when it was taken in, by device.
 

@@ -80,8 +80,6 @@ class PageMaker:
 
     Args:
         folder: the templates.
-        registry: every registered device.
-        verdicts: what the judge found.
         address: where the site is published, if that is known.
         known: what every template may ask for besides, by name.
 

@@ -46,7 +46,6 @@ class Cell:
         hatched: whether it says nothing: within one of the device's ``bad_ranges``, or on a torch that stood in for the
             nightly.
         href: the page that shows it, from the top; None where there is none.
-        words: the same as text.
 
     """
 
@@ -90,7 +89,6 @@ def cells_of(
     Args:
         nights: nightlies, oldest first, each with the letter of its outcome (:mod:`ootci.history.not_passing`); those
             without a column only tell whether it failed before.
-        grid: the columns.
         looks: how each letter is shown.
         pages: the page of each nightly that has one, from the top.
 
@@ -141,7 +139,6 @@ class NightGrid:
         """The nights of a device; a nightly that did not concern it leaves a gap.
 
         Args:
-            device: what the judge found of it.
             pages: the page of each of its nights, from the top, by nightly.
             ranges: its ``bad_ranges``; nights within them keep their verdict and are hatched.
 

@@ -24,8 +24,6 @@ class RunView:
     Attributes:
         run: the run, without tests that are not held against the device.
         reported: whether any test did.
-        findings: what to fix first.
-        failures_total: failing tests.
         failures_known: tests that the vendor knew to fail.
         unsettled: failing tests that are not held against the device.
         failures: rows of the first failing tests.

@@ -30,8 +30,6 @@ class Kind:
     """A kind of file of the API.
 
     Attributes:
-        name: the name of its schema.
-        record: what it is.
         about: what it has, one sentence, for the index; None where another file leads to it.
         folder: where there is one for each device, which ``about`` then names.
 

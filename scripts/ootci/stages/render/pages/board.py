@@ -24,7 +24,6 @@ class Board:
     """The devices of the list's nightlies, night by night.
 
     Attributes:
-        grid: the columns.
         bars: the verdicts of each night, stacked.
         rows: each device with its nights, in registry order.
 
@@ -45,8 +44,6 @@ def board(
     """The nights of all devices.
 
     Args:
-        registry: every registered device, in registry order.
-        verdicts: what the judge found.
         builds: the build of PyTorch of each nightly, where it is known.
         pages: the page of each run, from the top, by device and nightly.
         withdrawn: nightlies that do not count any more; each has a hatched column.

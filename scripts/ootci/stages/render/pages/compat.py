@@ -70,8 +70,6 @@ def symbols_page(
     """The page and its file.
 
     Args:
-        maker: makes pages.
-        registry: every registered device.
         history: has what was predicted, and what plugins need.
         plans: every nightly, oldest first.
 

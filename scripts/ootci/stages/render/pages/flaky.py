@@ -70,7 +70,6 @@ def flaky_of_device(
     """What of a device belongs into the ranking, over the newest nights that say something of it.
 
     Args:
-        pages: the pages of all its runs.
         plans: every nightly, oldest first, by id.
         place: where the nights of a test are shown, as an address from the top.
 

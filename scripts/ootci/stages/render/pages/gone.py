@@ -52,7 +52,6 @@ class NameNights:
 
     Attributes:
         text: what fails so says.
-        grid: the columns.
         first: the first night with this error, of those that are looked at.
         is_open: whether earlier nights, which are not looked at, may have it, too.
         last: the last one.

@@ -171,7 +171,6 @@ class Lives:
     """The pages of all files, made of what was gathered from each device.
 
     Args:
-        places: where each test's place is.
         plans: every nightly, oldest first.
         runs: by device and nightly, where the page of the run lies, from the top.
 

@@ -191,9 +191,7 @@ def nightly_pages(
     """A page for every nightly and the list of all, each with its file.
 
     Args:
-        maker: makes pages.
         nightlies: the nightlies, oldest first.
-        plans: the plan of each.
         drawn: the nights of all devices, for the list.
         withdrawn: those that do not count any more, whose addresses stay.
 

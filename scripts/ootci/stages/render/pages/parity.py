@@ -141,7 +141,6 @@ class DeviceFound:
     """What a device's page shows besides its file.
 
     Attributes:
-        file: the file.
         chart: how many tests passed, night by night; None where there is one night only.
 
     """
@@ -172,7 +171,6 @@ def device_parity(device: str, nights: ParityNights) -> DeviceFound | None:
     """What a device's nights say of PyTorch's own tests; None where it does not run them.
 
     Args:
-        device: its name.
         nights: what each of its nights says, oldest first.
 
     """

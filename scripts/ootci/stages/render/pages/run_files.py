@@ -165,7 +165,6 @@ def run_file(run: StoredRun, plan: Plan | None) -> File:
     """The file of an attempt.
 
     Args:
-        run: the attempt.
         plan: its nightly, with what the vendor said beforehand.
 
     """

@@ -35,9 +35,7 @@ class RunPages:
     """Makes the files of a device's runs.
 
     Args:
-        pages: the pages of all its runs.
         plans: every nightly, oldest first, by id.
-        shown: the device's page.
 
     """
 

@@ -106,13 +106,9 @@ def gate(
         raise BadOption(
             "a pull request is of one torch", where="--torch", fix="leave it out: the runs that are judged name theirs"
         )
-    if only and pull_request:
-        raise BadOption(
-            "a pull request is not asked for single devices", where="--device", fix="plan it with the devices you want"
-        )
     folders, only = folders.among(only)
     decision, verdicts = (
-        (_of_runs(folders, wanted), {})
+        (_of_runs(folders, only, wanted), {})
         if pull_request
         else _of_nightly(folders, only, wanted, torch, cancelled=cancelled)
     )
@@ -187,12 +183,15 @@ def _of_nightly(
     return gate, found
 
 
-def _of_runs(folders: Folders, overrides: dict[str, str]) -> PullRequestGate:
+def _of_runs(folders: Folders, only: tuple[str, ...], overrides: dict[str, str]) -> PullRequestGate:
     plan = read(Plan, folders.workspace.plan)
+    for name in only:
+        plan.run_of(name)  # an error where the plan has no such device
     runs = reported_runs(folders.workspace, plan, note)
     # Who names one file asks for its device, whatever its tier is.
     one = folders.devices.is_file()
-    return judge_pull_request(folders.registry(), plan, runs, History(folders.history), overrides, any_tier=one)
+    history = History(folders.history)
+    return judge_pull_request(folders.registry(), plan, runs, history, overrides, only=only, any_tier=one)
 
 
 def _gate_lines(gate: Gate) -> list[str]:

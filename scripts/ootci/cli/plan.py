@@ -133,18 +133,20 @@ def _table(result: Plan) -> str:
 
 
 def _outputs(result: Plan, registry: tuple[RegisteredDevice, ...]) -> str:
-    include = [_job(find_device(registry, run.device).device) for run in result.runs if run.external is None]
+    change = result.trigger.proposal is not None
+    include = [_job(find_device(registry, run.device).device, change) for run in result.runs if run.external is None]
     text = f"matrix={json.dumps({'include': include})}\nplan-id={result.id}\ncount={len(include)}\n"
     if len(include) == 1:
         text += f"device={include[0]['device']}\njob={json.dumps(include[0])}\n"
     return text
 
 
-def _job(device: Device) -> dict[str, object]:
+def _job(device: Device, change: bool) -> dict[str, object]:
     """What a workflow has to know of a device's job before it begins."""
     runner = device.runner
     return {
         "device": device.name,
+        "change": change,  # whether a pull request or a push is tested instead of a nightly
         "runner": _runs_on(runner),
         "python": "system" if runner.system_python else device.python or "",
         "timeout-minutes": device.limits.job_minutes,

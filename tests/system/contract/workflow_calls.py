@@ -13,11 +13,12 @@ _TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "number": (int, float),
 
 
 _ALWAYS_OF_WHAT_IT_PLANNED = (
-    r"always\(\)( && inputs\.job == '' && needs\.plan\.outputs\.count != '0'"
-    r"| && needs\.publish\.outputs\.received != 'no' && needs\.publish\.outputs\.home != 'no')?"
+    r"always\(\)( && needs\.plan\.result != 'skipped' && needs\.plan\.outputs\.count != '0'"
+    r"| && needs\.publish\.outputs\.received != 'no' && needs\.publish\.outputs\.home != 'no'"
+    r"| && needs\.plan\.result != 'skipped')?"
 )
-"""A reusable workflow leaves the gate to the caller who planned, and where nobody takes part, or nothing was received,
-there is none."""
+"""A reusable workflow leaves the gate to the caller who planned, and where nobody takes part, nothing was received, or
+the event was refused, there is none."""
 _ALWAYS_OF_ITS_SHARES = r"always\(\)( && matrix\.share\.count (==|>) 1)?"
 """One share is a run; of several each is a part of one."""
 
@@ -94,7 +95,8 @@ def reports_in_every_case(files: Files) -> Iterator[str]:
             after_devices = any(_tests_a_device(files, file.jobs.get(needed, {})) for needed in _needs(job))
             if after_devices and not re.search(r"always\(\)|!cancelled\(\)", str(job.get("if", ""))):
                 yield f"{file.path}: job {name} is skipped when a device's job fails"
-            if _runs(job, "gate") and not re.fullmatch(_ALWAYS_OF_WHAT_IT_PLANNED, str(job.get("if"))):
+            is_gate = _runs(job, "gate") and not _runs(job, "test")
+            if is_gate and not re.fullmatch(_ALWAYS_OF_WHAT_IT_PLANNED, str(job.get("if"))):
                 yield f"{file.path}: job {name} is the gate and may be skipped"
             if _runs(job, "test"):
                 yield from (

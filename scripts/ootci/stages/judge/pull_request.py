@@ -15,6 +15,7 @@ from ootci.history.stored import StoredRun, stored
 from ootci.model.device import RegisteredDevice, Tier
 from ootci.model.plan import Plan
 from ootci.model.pull_request import WITHOUT_RESULT, Effect, EffectName, PullRequestGate
+from ootci.model.relay import Conclusion, concluded_of_change
 from ootci.model.run import Run
 from ootci.model.verdict import VerdictName
 
@@ -38,6 +39,7 @@ def judge_pull_request(
     history: History,
     overrides: Mapping[str, str],
     *,
+    only: Sequence[str] = (),
     any_tier: bool = False,
 ) -> PullRequestGate:
     """Hold the runs of a pull request against each device's newest nightly.
@@ -48,13 +50,15 @@ def judge_pull_request(
         runs: what was reported, by device.
         history: past nightlies.
         overrides: why a device shall not block, by name.
+        only: ask these devices alone, whatever their tier is, and as the relay is told: without a nightly to hold it
+            against, the run itself says it, and one that was broken before is no reason to test again.
         any_tier: ask every device of the plan, whatever its tier is.
 
     Raises:
         HistoryCorrupt: a record of the history cannot be read back.
 
     """
-    gating = {item.device.name for item in registry if any_tier or item.device.gates}
+    gating = set(only) or {item.device.name for item in registry if any_tier or item.device.gates}
     ranges = {item.device.name: item.device.bad_ranges for item in registry}
     effects = tuple(
         _effect(
@@ -65,13 +69,21 @@ def judge_pull_request(
             planned.device in gating,
         )
         for planned in plan.runs
+        if not only or planned.device in only
     )
     asked = [item for item in effects if item.gates]
     wanted = [item for item in asked if item.effect is not EffectName.NOT_WORSE]
     overridden = {item.device: overrides[item.device] for item in wanted if item.device in overrides}
     asked = [item for item in asked if item.device not in overridden]
-    silent = {item.device: item.reason for item in asked if item.effect in WITHOUT_RESULT}
-    blocking = [item for item in asked if item.effect is EffectName.NEWLY_BROKEN]
+    if only:
+        concluded = {item.device: concluded_of_change(item) for item in asked}
+        unknown = {name for name, end in concluded.items() if end is Conclusion.NEUTRAL}
+        unknown -= {item.device for item in asked if item.effect is EffectName.BROKEN_BEFORE}
+        blocking = [item for item in asked if concluded[item.device] is Conclusion.FAILURE]
+    else:
+        unknown = {item.device for item in asked if item.effect in WITHOUT_RESULT}
+        blocking = [item for item in asked if item.effect is EffectName.NEWLY_BROKEN]
+    silent = {item.device: item.reason for item in asked if item.device in unknown}
     references = [item.device.name for item in registry if item.device.tier is Tier.REFERENCE]
     missing = next((name for name in references if name in silent), None)
     # Only gating devices block: a pull request in which none takes part may be merged.

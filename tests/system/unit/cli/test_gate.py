@@ -87,6 +87,40 @@ def test_an_old_nightly_that_was_run_again_is_not_the_newest(ootci: Tool, folder
     assert "held against night002-dev" in out
 
 
+def test_a_device_that_is_asked_alone_is_asked_whatever_its_tier_is(ootci: Tool, folder: Path) -> None:
+    _report(folder, run(9, "two", integration={**USUAL, "good": "failed"}))
+    _report(folder, run(9, "three", integration={**USUAL, "good": "failed"}))
+    (folder / ".ootci" / "runs" / "dev" / "run.json").unlink()
+    said = {name: _ask(ootci, folder, "--device", name)[:2] for name in NAMES}
+    assert {name: code for name, (code, _) in said.items()} == {"dev": 3, "two": 1, "three": 1}
+    assert said["dev"][1].startswith("may one merge: cannot say (none of 1 gating device has a result")
+    assert said["three"][1].splitlines()[1].startswith("- three: newly broken, 1 failing as before: 1 test newly")
+
+
+@pytest.mark.parametrize(("outcome", "code"), [("passed", 0), ("failed", 1)])
+def test_a_device_without_a_nightly_that_is_asked_alone_is_judged_by_its_run(
+    ootci: Tool, folder: Path, outcome: str, code: int
+) -> None:
+    register(folder, "stranger")
+    write(plan(9, ("stranger",)), folder / ".ootci" / "plan.json")
+    _report(folder, run(9, "stranger", integration={"good": outcome}))
+    assert _ask(ootci, folder, "--device", "stranger")[0] == code
+    assert _ask(ootci, folder)[0] == 0  # nobody who gates takes part
+
+
+def test_a_device_that_was_broken_before_is_no_reason_to_test_again(ootci: Tool, folder: Path) -> None:
+    broken = run(3, "two", smoke={"t": "failed"})
+    stored(folder / "data", plan(3, NAMES), broken)
+    _report(folder, run(9, "two", smoke={"t": "failed"}))
+    code, out, _ = _ask(ootci, folder, "--device", "two")
+    assert (code, "- two: broken before" in out) == (0, True), out
+
+
+def test_a_device_that_the_plan_does_not_have_is_an_error(ootci: Tool, folder: Path) -> None:
+    code, _, err = _ask(ootci, folder, "--device", "four")
+    assert code == 2, err
+
+
 def test_an_advisory_device_never_closes_it(ootci: Tool, folder: Path) -> None:
     _report(folder, run(9, "three", smoke={"one": "failed"}, integration=USUAL))
     code, out, _ = _ask(ootci, folder)
@@ -274,7 +308,6 @@ def test_a_device_that_is_asked_for_decides_alone_whatever_its_tier_is(ootci: To
     told = [(folder / f"{name}.txt").read_text(encoding="utf-8") for name in ("two", "three")]
     assert told == ["answer=yes\nverdict=OK\n", "answer=no\nverdict=REGRESSED\n"]
     assert ootci("gate", "--device", "nobody", cwd=folder).code == 2
-    assert ootci("gate", "--device", "two", "--pull-request", cwd=folder).code == 2
 
 
 def test_of_a_device_that_the_judge_did_not_know_nobody_can_say(ootci: Tool, folder: Path) -> None:

@@ -16,12 +16,7 @@ from ootci.model.device import Device
 
 @dataclass(frozen=True)
 class NightlyIndex:
-    """The nightlies of a package index.
-
-    Attributes:
-        versions: what it has, oldest first.
-
-    """
+    """The nightlies of a package index, oldest first."""
 
     address: str
     versions: tuple[Version, ...]

@@ -38,9 +38,7 @@ def take_in(
 ) -> tuple[list[str], list[OotciError]]:
     """Put a run.json into the work folder for every planned device that is run elsewhere and has reported.
 
-    Returns:
-        The devices whose reports were taken in, and why those of others were not.
-
+    Returned are the devices whose reports were taken in, and why those of others were not.
     """
     taken: list[str] = []
     refused: list[OotciError] = []

@@ -34,9 +34,7 @@ class _NewFailures:
 def nightly_answer(gate: Gate, registry: Sequence[RegisteredDevice], address: str | None = None) -> str:
     """May one merge, as the newest nightly says: every device that blocks, why, and what fails on it anew.
 
-    Args:
-        address: where the site is published, with a slash at its end; devices are then links to their pages.
-
+    ``address`` is where the site is published, with a slash at its end; devices are then links to their pages.
     """
     about = _About(registry, address)
     sheet = _sheet(gate.answer, gate.reason)
@@ -60,9 +58,7 @@ def nightly_answer(gate: Gate, registry: Sequence[RegisteredDevice], address: st
 def pull_request_answer(gate: PullRequestGate, registry: Sequence[RegisteredDevice], address: str | None = None) -> str:
     """May one merge a pull request: what it does to every device that was tested, and what fails on it anew.
 
-    Args:
-        address: where the site is published, with a slash at its end; devices are then links to their pages.
-
+    ``address`` is where the site is published, with a slash at its end; devices are then links to their pages.
     """
     about = _About(registry, address)
     sheet = _sheet(gate.answer, gate.reason)

@@ -45,13 +45,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Series:
-    """Values of one kind.
-
-    Attributes:
-        look: a CSS class that draws their line apart from others.
-        values: a value for each day, or none.
-
-    """
+    """A value, or none, for each day; ``look`` is a CSS class that draws their line apart from others."""
 
     name: str
     look: str

@@ -121,11 +121,8 @@ def cluster_entries(
 ) -> Iterator[Entry]:
     """Each night on which failures began that still fail alike; those that somebody expects are left out.
 
-    Only what fails on the newest nightly has a cluster, so that an entry goes when its failures do.
-
-    Args:
-        shown: ids of the signatures that have a page, which stays when the failures go.
-
+    Only what fails on the newest nightly has a cluster, so that an entry goes when its failures do. The signatures
+    whose ids are ``shown`` have a page, which stays when the failures go.
     """
     for cluster in clusters:
         name = cluster.signature.id

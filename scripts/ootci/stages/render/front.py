@@ -30,13 +30,7 @@ SHOWN_CLUSTERS = 3
 
 @dataclass(frozen=True)
 class DeviceRow:
-    """One device.
-
-    Attributes:
-        cluster: what it is a part of, where it is broken; None where nothing tells.
-        age: how old the report was when it was taken in, where the device is run elsewhere.
-
-    """
+    """One device; ``age`` is how old the report was when it was taken in, where the device is run elsewhere."""
 
     device: Device
     verdict: DeviceVerdict
@@ -94,13 +88,7 @@ class Group:
 def front_page(
     maker: PageMaker, rows: Sequence[DeviceRow], grid: NightGrid, verdicts: Verdicts, clusters: Sequence[Cluster]
 ) -> File:
-    """The front page.
-
-    Args:
-        rows: every device, as :func:`front_rows` has them.
-        clusters: those that are new or that upstream owes an answer, what is probably upstream first.
-
-    """
+    """The front page; ``clusters`` are new, or upstream owes an answer, what is probably upstream first."""
     first = clusters[0] if clusters else None
     passed = [part.last_passed.date for part in first.devices if part.last_passed] if first else []
     return maker.show(

@@ -136,12 +136,10 @@ class NightGrid:
     withdrawn: Mapping[str, str] = field(default_factory=dict)
 
     def row(self, device: DeviceVerdict, pages: Mapping[str, str], ranges: Sequence[BadRange] = ()) -> NightsOf:
-        """The nights of a device; a nightly that did not concern it leaves a gap.
+        """The nights of a device; ``pages`` are from the top, by nightly.
 
-        Args:
-            pages: the page of each of its nights, from the top, by nightly.
-            ranges: its ``bad_ranges``; nights within them keep their verdict and are hatched.
-
+        A nightly that did not concern it leaves a gap; nights within its ``bad_ranges`` keep their verdict and are
+        hatched.
         """
         by_id = {night.plan_id: night for night in device.history}
         known = [by_id[plan_id] for plan_id in self.columns if plan_id in by_id]
@@ -172,13 +170,7 @@ class NightGrid:
 
 
 def night_grid(nights: Iterable[tuple[str, datetime]], builds: Mapping[str, TorchBuild] | None = None) -> NightGrid:
-    """The columns of a grid.
-
-    Args:
-        nights: id and date of each nightly, oldest first.
-        builds: the build of PyTorch of each nightly, where it is known.
-
-    """
+    """The columns of a grid, for the ids and dates of nightlies, oldest first, and the builds that are known."""
     x = 0
     places: dict[str, int] = {}
     weeks: list[Label] = []

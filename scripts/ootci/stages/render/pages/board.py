@@ -21,13 +21,7 @@ NIGHTS_LISTED = 90
 
 @dataclass(frozen=True)
 class Board:
-    """The devices of the list's nightlies, night by night.
-
-    Attributes:
-        bars: the verdicts of each night, stacked.
-        rows: each device with its nights, in registry order.
-
-    """
+    """The devices of the list's nightlies, in registry order; ``bars`` are the verdicts of each night, stacked."""
 
     grid: NightGrid
     bars: tuple[Bar, ...]

@@ -58,13 +58,7 @@ class CapabilitiesFile(Compact):
 def capabilities_page(
     maker: PageMaker, devices: Sequence[str], counts: Mapping[str, Sequence[CapabilityCounts]]
 ) -> Iterator[File]:
-    """The matrix and its file.
-
-    Args:
-        devices: the names of all devices, in the order of the front page.
-        counts: by device, the tests of the run that its verdict is about.
-
-    """
+    """The matrix and its file; ``devices`` are in the order of the front page."""
     found = {
         name: {one_line(item.capability, 60): item for item in run if item.capability} for name, run in counts.items()
     }

@@ -126,13 +126,7 @@ class Clusters:
                     texts[stage.name] = Excerpt(one_line(stage.reason))
 
     def pages(self, maker: PageMaker, runs: Mapping[str, Mapping[str, str]], gone: Names) -> Iterator[File]:
-        """The list, its file, and a page for each cluster that is listed.
-
-        Args:
-            runs: by device and nightly, the page of the run, from the top.
-            gone: the nights of every name.
-
-        """
+        """The list, its file, and a page for each listed cluster; ``runs`` are the pages of runs, from the top."""
         verdicts = self._verdicts
         file = ClustersFile(
             judged_at=verdicts.judged_at,

@@ -58,7 +58,7 @@ class SymbolsFile(Compact):
 
 
 def compat_page(maker: PageMaker, predicted: Predicted | None) -> Iterator[File]:
-    """The page and its file."""
+    """The page of predicted breaks, and its file."""
     file = CompatFile(page=f"{_TOP}compat/index.html", predicted=predicted)
     yield maker.show("compat/index.html", "compat.html", page=file)
     yield api_file("compat.json", file)
@@ -67,13 +67,7 @@ def compat_page(maker: PageMaker, predicted: Predicted | None) -> Iterator[File]
 def symbols_page(
     maker: PageMaker, registry: Sequence[RegisteredDevice], history: History, plans: Sequence[Plan]
 ) -> Iterator[File]:
-    """The page and its file.
-
-    Args:
-        history: has what was predicted, and what plugins need.
-        plans: every nightly, oldest first.
-
-    """
+    """The page of what plugins need, and its file; ``plans`` are oldest first."""
     found = ((plan, history.compat(plan.id)) for plan in plans[-NIGHTS:])
     file = _file([(plan, compat) for plan, compat in found if compat is not None], history, registry)
     yield maker.show("symbols/index.html", "symbols.html", page=file, parts=file.parts[:ROWS])

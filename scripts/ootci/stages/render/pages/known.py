@@ -23,12 +23,7 @@ def known_page(
     verdicts: Verdicts,
     place: Callable[[KnownFailure], str | None],
 ) -> File:
-    """The page.
-
-    Args:
-        place: where the nights of an entry's tests are shown, as an address from the top.
-
-    """
+    """The page; ``place`` has where the nights of an entry's tests are shown, as an address from the top."""
     found = {item.device: item for item in verdicts.devices}
     judged = [found[item.device.name] for item in registry if item.device.name in found]
     # First what asks for a change, then what expires first.

@@ -139,13 +139,7 @@ class LivesFile(Published):
 
 @dataclass(frozen=True)
 class DeviceLives:
-    """What the pages need of one device.
-
-    Attributes:
-        found: its tests that were ever not passing.
-        flaky: ids of its flaky tests.
-
-    """
+    """What the pages need of one device: its tests that were ever not passing, and the ids of its flaky ones."""
 
     name: str
     found: NotPassing
@@ -168,13 +162,7 @@ class DeviceLives:
 
 
 class Lives:
-    """The pages of all files, made of what was gathered from each device.
-
-    Args:
-        plans: every nightly, oldest first.
-        runs: by device and nightly, where the page of the run lies, from the top.
-
-    """
+    """The pages of all files, made of what was gathered from each device; ``runs`` are pages, from the top."""
 
     def __init__(
         self,

@@ -162,12 +162,7 @@ def run_path(run: Run) -> str:
 
 
 def run_file(run: StoredRun, plan: Plan | None) -> File:
-    """The file of an attempt.
-
-    Args:
-        plan: its nightly, with what the vendor said beforehand.
-
-    """
+    """The file of an attempt; ``plan`` is its nightly, with what the vendor said beforehand."""
     head, known = run.head, known_ids(plan, run)
     file = RunFile(
         id=head.id,

@@ -32,12 +32,7 @@ Full pages of all runs would be more than GitHub Pages takes in a few years."""
 
 
 class RunPages:
-    """Makes the files of a device's runs.
-
-    Args:
-        plans: every nightly, oldest first, by id.
-
-    """
+    """Makes the files of a device's runs."""
 
     def __init__(
         self,

@@ -49,13 +49,7 @@ class Spark:
 
 
 def trends_page(maker: PageMaker, devices: Mapping[str, Sequence[TrendDay]], planned: datetime | None) -> File:
-    """The page of all devices.
-
-    Args:
-        devices: the last days of each, in the order in which they are shown.
-        planned: when the newest nightly was planned; None when there has been none.
-
-    """
+    """The page of all devices, in this order; ``planned`` is when the newest nightly was, None before the first."""
     return maker.show(
         "trends/index.html",
         "trends.html",

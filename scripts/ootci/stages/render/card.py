@@ -26,6 +26,7 @@ from .words import day, many
 
 NEW_ISSUE = "https://github.com/pytorch/pytorch/issues/new"
 TITLE_LIMIT = 120
+UPSTREAM = (Cause.UPSTREAM, Cause.SUSPECTED_UPSTREAM)
 ISSUE_DEVICES = 10
 """Devices that the text of a new issue names: it travels in an address, and servers refuse long ones."""
 _ISSUES = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/issues/?")
@@ -50,9 +51,8 @@ class Card:
     Attributes:
         again: what came of the new failures when they were run again; None where none was.
         cluster: the failures that it is a part of; None where nothing tells.
+        part: those of the device that reproduces it.
         first_bad: the first night of those failures.
-        last_good: the last night before; None where none is known.
-        plugin_changed: whether the plugin changed in between; None where that cannot be told.
         plugin: its commits or versions; None where they are not known.
         commands: what reproduces it, in a checkout of this repository.
         bisect: the command that finds the first bad nightly; None where no test of ours shows it.
@@ -64,9 +64,8 @@ class Card:
     headline: str
     again: str | None
     cluster: Cluster | None
+    part: ClusterDevice | None
     first_bad: Mark | None
-    last_good: Mark | None
-    plugin_changed: bool | None
     plugin: Range | None
     commands: tuple[str, ...]
     bisect: str | None
@@ -92,14 +91,13 @@ def card(
         headline=_headline(verdict),
         again=_again(run) if run else None,
         cluster=cluster,
+        part=part,
         first_bad=part.since if part else None,
-        last_good=part.last_passed if part else None,
-        plugin_changed=part.plugin_changed if part else None,
         plugin=_plugin(device, part) if part else None,
         commands=_commands(device, verdict.torch_request, run.plugin if run else None, part),
         bisect=bisect_command((part,)) if part else None,
         issue=_issue(device, cluster, address) if cluster else None,
-        where="PyTorch" if cluster is None or cluster.cause in _UPSTREAM else "the vendor",
+        where="PyTorch" if cluster is None or cluster.cause in UPSTREAM else "the vendor",
     )
 
 
@@ -120,19 +118,17 @@ def cluster_card(
         address: where the site is published, if that is known.
 
     """
-    alone = len(cluster.devices) == 1
     return Card(
         headline=f"{many(cluster.tests, 'failure')} on {many(len(cluster.devices), 'device')}",
         again=None,
         cluster=cluster,
+        part=part,
         first_bad=cluster.since,
-        last_good=part.last_passed if part.since.plan_id == cluster.since.plan_id else None,
-        plugin_changed=part.plugin_changed if alone else None,
-        plugin=_plugin(device, part) if alone else None,
+        plugin=_plugin(device, part),
         commands=_commands(device, request, plugin, part),
         bisect=bisect_command((part,)),
         issue=_issue(device, cluster, address),
-        where="PyTorch" if cluster.cause in _UPSTREAM else "the vendor",
+        where="PyTorch" if cluster.cause in UPSTREAM else "the vendor",
     )
 
 
@@ -147,15 +143,12 @@ def bisect_command(parts: Iterable[ClusterDevice]) -> str | None:
 
 def pytorch_issue(cluster: Cluster, address: str | None) -> str | None:
     """The address that opens an issue at PyTorch with the text filled in; None where PyTorch is not suspected."""
-    return f"{NEW_ISSUE}?{_text_of_issue(cluster, address)}" if cluster.cause in _UPSTREAM else None
-
-
-_UPSTREAM = (Cause.UPSTREAM, Cause.SUSPECTED_UPSTREAM)
+    return f"{NEW_ISSUE}?{_text_of_issue(cluster, address)}" if cluster.cause in UPSTREAM else None
 
 
 def _issue(device: Device, cluster: Cluster, address: str | None) -> str | None:
     """Where an issue is opened: at PyTorch, or where the vendor takes them; the text is filled in on GitHub."""
-    if cluster.cause in _UPSTREAM:
+    if cluster.cause in UPSTREAM:
         return pytorch_issue(cluster, address)
     place = web_address(device.links.issues)
     if place is not None and _ISSUES.fullmatch(place):

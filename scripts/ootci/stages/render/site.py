@@ -120,7 +120,8 @@ class _Pages:
         self._history = history
         self._verdicts = verdicts
         self._looks = dashboard_folder()
-        self._plans = {plan.id: plan for plan in history.plans()}
+        self._nightlies = history.plans()
+        self._plans = {plan.id: plan for plan in self._nightlies}
         self._withdrawn = {item.plan.id: item for item in history.withdrawn()}
         self._places = Places(history.tests)
         self._clusters = found = Clusters(registry, verdicts)
@@ -147,7 +148,7 @@ class _Pages:
         """Every file of the site."""
         for item in self._registry:
             yield from self._device(item.device, self._pages.judged[item.device.name])
-        plans = tuple(self._plans.values())
+        plans = self._nightlies
         self._builds = builds_of(self._plans, self._reports_of)
         nightlies = nightly_files(self._registry, self._verdicts, plans, self._reports_of, self._builds)
         gone = tuple(self._withdrawn.values())
@@ -166,7 +167,6 @@ class _Pages:
 
     def _device(self, device: Device, verdict: DeviceVerdict) -> Iterator[File]:
         name = device.name
-        plans = tuple(self._plans.values())
         pages, nights = self._runs(device)
         counting = by_nightly(pages)
         if own_tests := device_parity(name, nights):
@@ -204,7 +204,9 @@ class _Pages:
         tested = operators_of(run.outcomes) if run is not None else None
         coverage = self._coverage[name] = device_coverage(run, tested)
         lately = (
-            recent_failures(self._lives[-1].found, plans, self._paths[name], self._history.tests, _never_held(nights))
+            recent_failures(
+                self._lives[-1].found, self._nightlies, self._paths[name], self._history.tests, _never_held(nights)
+            )
             if pages
             else None
         )
@@ -215,7 +217,10 @@ class _Pages:
         findings = shown.run.findings if shown.run is not None else ()
         yield findings_file(name, verdict.run_id, findings)
         yield runs_file(name, pages, self._plans)
-        yield from self._trend(device, verdict, counting)
+        runs = {plan_id: page.run for plan_id, page in counting.items()}
+        days = trend(device, verdict, self._nightlies, runs, self._paths[name], self._verdicts.planned_at)
+        self._trends[name] = days
+        yield from device_trends_page(self._pages, name, days)
         of_runs = RunPages(self._pages, self._history, device, pages, self._plans, shown)
         yield from of_runs.files()
         if self._withdrawn:
@@ -228,14 +233,14 @@ class _Pages:
         """The page of each of a device's runs, and what each night says of PyTorch's own tests."""
         pages = run_pages(self._history.stored_runs(device.name))
         counting = by_nightly(pages)
-        told = ((plan, counting[plan.id].stored) for plan in self._plans.values() if plan.id in counting)
+        told = ((plan, counting[plan.id].stored) for plan in self._nightlies if plan.id in counting)
         nights = tuple(parity_nights(told, device.bad_ranges))
         unsettled = {plan.id: night.unsettled for plan, _, night in nights}
         return tuple(replace(page, unsettled_rows=unsettled.get(page.run.plan_id, ())) for page in pages), nights
 
     def _gather(self, device: Device, verdict: DeviceVerdict, pages: Sequence[RunPage]) -> None:
         """Keep the little of a device's runs that the pages of tests and of names need."""
-        plans = tuple(self._plans.values())
+        plans = self._nightlies
         counting = {plan_id: page.stored for plan_id, page in by_nightly(pages).items()}
         found = not_passing(device.name, plans, [page.stored for page in pages], counting.get, self._history.tests)
         flaky = frozenset(test.id for test in self._flaky[-1].tests)
@@ -245,15 +250,8 @@ class _Pages:
         names = named_failures(plans, held.get)
         self._named.append(DeviceFailures(device, names, paths))
 
-    def _trend(self, device: Device, verdict: DeviceVerdict, counting: Mapping[str, RunPage]) -> Iterator[File]:
-        runs = {plan_id: page.run for plan_id, page in counting.items()}
-        plans, paths = tuple(self._plans.values()), self._paths[device.name]
-        days = trend(device, verdict, plans, runs, paths, self._verdicts.planned_at)
-        self._trends[device.name] = days
-        yield from device_trends_page(self._pages, device.name, days)
-
     def _failures(self, lives: Lives) -> Iterator[File]:
-        names = Names(self._named, tuple(self._plans.values()), self._clusters.names, self._builds)
+        names = Names(self._named, self._nightlies, self._clusters.names, self._builds)
         yield from self._clusters.pages(self._pages, self._paths, names)
         for name, nights in names.pages():
             yield self._pages.show(cluster_path(name), "gone.html", page=nights)
@@ -276,14 +274,14 @@ class _Pages:
         yield from operators_page(self._pages, order, self._coverage)
         yield from parity_page(self._pages, order, self._parity, self._places)
         yield from compat_page(self._pages, self._verdicts.predicted)
-        yield from symbols_page(self._pages, self._registry, self._history, tuple(self._plans.values()))
-        yield from registry_page(self._pages, self._registry, next(reversed(self._plans.values()), None))
+        yield from symbols_page(self._pages, self._registry, self._history, self._nightlies)
+        yield from registry_page(self._pages, self._registry, self._nightlies[-1] if self._nightlies else None)
         yield add_page(self._pages)
         yield self._pages.show("badge/index.html", "badges.html", names=order, parity=self._parity)
         yield diff_page(self._pages, self._newest)
         yield method_page(self._pages, self._verdicts.gate_record)
         made = (self._pages, self._registry, self._verdicts)
-        yield from health_page(*made, tuple(self._plans.values()), self._reports, self._paths)
+        yield from health_page(*made, self._nightlies, self._reports, self._paths)
         yield self._pages.show("404.html", "404.html", **with_style(self._looks / STATIC / "style.css"))
 
 

@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from unit.render.pages import Element, read
-from unit.render.sample import DEVICES, Sample
+from unit.render.sample import DEVICES
 from unit.render.sample_runs import FIRST_NIGHT, NIGHTS, plan_id
 
-from ootci.history.store import History
-from ootci.stages.render import render
 from ootci.stages.render.chart import LARGE, TINY, Axis, Series, Size, chart, from_lowest, from_zero, steps
 from ootci.stages.render.pages.trends import sparks
 from ootci.stages.render.trend_series import DAYS, TrendDay, number
@@ -151,14 +149,6 @@ def test_no_ratio_without_its_two_numbers(site: Path) -> None:
     assert "%" not in "".join(cell for row in tables(read(site / "trends" / "index.html")) for cell in row)
     for picture in read(site / "trends" / "index.html").find("svg", class_="spark"):
         assert "%" not in str(picture.one("title").children)
-
-
-def test_before_the_first_nightly_the_page_says_so(sampled: Sample, tmp_path: Path) -> None:
-    verdicts = sampled.verdicts.model_copy(update={"planned_at": None})
-    render(sampled.registry, History(tmp_path / "none"), verdicts, tmp_path / "site")
-    page = read(tmp_path / "site" / "trends" / "index.html")
-    assert "There has been no nightly yet." in page.text
-    assert tables(page)[0][1:] == ["no value"] * 5
 
 
 def test_a_device_with_nothing_but_gaps_has_no_values() -> None:

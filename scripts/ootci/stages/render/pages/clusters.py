@@ -14,7 +14,7 @@ from ootci.model.device import RegisteredDevice, Tier
 from ootci.model.record import Time
 from ootci.model.verdict import Verdicts
 
-from ..card import Card, cluster_card
+from ..card import UPSTREAM, Card, cluster_card
 from ..device_view import DevicePage
 from ..links import cluster_path, device_path
 from ..looks import PageMaker
@@ -68,7 +68,7 @@ class Clusters:
     @property
     def together(self) -> list[Cluster]:
         """What is new and what upstream still owes an answer, what is probably upstream first."""
-        chosen = [item for item in self._shown if item.is_new or item.cause in _UPSTREAM]
+        chosen = [item for item in self._shown if item.is_new or item.cause in UPSTREAM]
         return sorted(chosen, key=lambda item: item.cause is not Cause.UPSTREAM)
 
     @cached_property
@@ -162,6 +162,3 @@ class Clusters:
             return None
         request, plugin = self._requests.get(part.device), self._plugins.get(part.device)
         return cluster_card(cluster, part, self._devices[part.device], request, plugin, address)
-
-
-_UPSTREAM = (Cause.UPSTREAM, Cause.SUSPECTED_UPSTREAM)

@@ -128,6 +128,9 @@ class RunFile(Compact):
     """How many rows each of those files has."""
 
 
+_OF_THE_RUN = RunFile.model_fields.keys() & Run.model_fields.keys() - {"schema_version", "stages", "outcomes"}
+
+
 class TestEntry(Record):
     """A test, whichever devices it ran on."""
 
@@ -165,18 +168,8 @@ def run_file(run: StoredRun, plan: Plan | None) -> File:
     """The file of an attempt; ``plan`` is its nightly, with what the vendor said beforehand."""
     head, known = run.head, known_ids(plan, run)
     file = RunFile(
-        id=head.id,
-        device=head.device,
-        plan_id=head.plan_id,
-        attempt=head.attempt,
-        started_at=head.started_at,
-        finished_at=head.finished_at,
-        torch_request=head.torch_request,
-        torch=head.torch,
-        plugin=head.plugin,
-        environment=head.environment,
+        **{name: getattr(head, name) for name in _OF_THE_RUN},
         stages=tuple(RunStage(**stage.model_dump(include=set(RunStage.model_fields))) for stage in head.stages),
-        suites=head.suites,
         counts=run.counts(),
         outcomes=tuple(OutcomeRows(outcome=outcome, rows=rows) for outcome, rows in painted(run.states)),
         flaky=row_text(sorted(item.row for item in run.failures if item.is_flaky)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import itemgetter
 
 from ootci.history.reader import Withdrawn
@@ -11,21 +11,12 @@ from ootci.model.device import RegisteredDevice
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import Verdicts
 
-from ..nights import Bar, NightGrid, NightsOf, last_nightlies, night_grid, stacked, with_marks
+from ..nights import last_nightlies, night_grid, stacked, with_marks
 from ..text import one_line
 from ..words import short_day
 
 NIGHTS_LISTED = 90
 """So many of the newest nightlies are on the list; every nightly has a page."""
-
-
-@dataclass(frozen=True)
-class Board:
-    """The devices of the list's nightlies, in registry order; ``bars`` are the verdicts of each night, stacked."""
-
-    grid: NightGrid
-    bars: tuple[Bar, ...]
-    rows: tuple[tuple[str, NightsOf], ...]
 
 
 def board(
@@ -34,8 +25,8 @@ def board(
     builds: Mapping[str, TorchBuild],
     pages: Mapping[str, Mapping[str, str]],
     withdrawn: Sequence[Withdrawn] = (),
-) -> Board:
-    """The nights of all devices.
+) -> dict[str, object]:
+    """What the list of nightlies draws of all devices, in registry order.
 
     Args:
         builds: the build of PyTorch of each nightly, where it is known.
@@ -51,12 +42,12 @@ def board(
     grid = with_marks(night_grid(nightlies, builds), verdicts.devices)
     grid = replace(grid, withdrawn={plan_id: _why(item) for plan_id, item in past.items() if plan_id in grid.columns})
     judged = {item.device: item for item in verdicts.devices}
-    rows = tuple(
+    rows = [
         (device.name, grid.row(judged[device.name], grid.linked(pages.get(device.name, {})), device.bad_ranges))
         for device in (item.device for item in registry)
         if device.name in judged
-    )
-    return Board(grid, stacked(grid, verdicts.devices), rows)
+    ]
+    return {"grid": grid, "bars": stacked(grid, verdicts.devices), "drawn": rows}
 
 
 def _why(item: Withdrawn) -> str:

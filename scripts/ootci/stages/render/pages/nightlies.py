@@ -26,7 +26,7 @@ from ..nights import before_words
 from ..publish import File
 from ..status import VERDICTS, Status, shown, urgency
 from ..text import one_line
-from .board import NIGHTS_LISTED, Board
+from .board import NIGHTS_LISTED
 from .published import Compact, api_file
 
 LEFT_OUT = Status("left out", "off", "never")
@@ -185,7 +185,7 @@ def nightly_pages(
     maker: PageMaker,
     nightlies: Iterator[NightlyFile],
     plans: Sequence[Plan],
-    drawn: Board,
+    drawn: Mapping[str, object],
     withdrawn: Sequence[NightlyFile] = (),
 ) -> Iterator[File]:
     """A page for every nightly and the list of all, each with its file.
@@ -215,7 +215,7 @@ def nightly_pages(
         newest.appendleft(night)
     for night in withdrawn:
         yield from files_of(night, None, None)
-    listed = {"nights": tuple(newest), "total": len(plans), "board": drawn, "withdrawn": withdrawn[::-1]}
+    listed = {"nights": tuple(newest), "total": len(plans), "withdrawn": withdrawn[::-1], **drawn}
     yield maker.show("n/index.html", "nightlies.html", **listed, **words)
     yield api_file("nightlies.json", NightliesFile(page=f"{_TOP}n/index.html", nightlies=tuple(entries)))
 

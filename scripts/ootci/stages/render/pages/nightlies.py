@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field
@@ -20,18 +20,17 @@ from ootci.model.verdict import Night, VerdictName, Verdicts
 
 from ..device_view import RunPage, by_nightly
 from ..facts import Fact, torch_view
-from ..links import folder_name, pytorch_commit, web_address
+from ..links import folder_name, nightly_path, pytorch_commit, web_address
 from ..looks import PageMaker
 from ..nights import before_words
 from ..publish import File
-from ..status import VERDICTS, Status, shown, urgency
+from ..status import VERDICTS, Status, urgency
 from ..text import one_line
 from .board import NIGHTS_LISTED
 from .published import Compact, api_file
 
 LEFT_OUT = Status("left out", "off", "never")
 
-_EVENTS = {"schedule": "by the schedule", "workflow_dispatch": "by hand", "local": "on a person's own machine"}
 _TOP = "../../"
 
 
@@ -196,27 +195,28 @@ def nightly_pages(
         withdrawn: those that do not count any more, whose addresses stay.
 
     """
-    words = {"tally": _tally, "facts_of": nightly_facts}
     entries: list[NightlyEntry] = []
     newest: deque[NightlyFile] = deque(maxlen=NIGHTS_LISTED)
     ids = [None, *(plan.id for plan in plans), None]
 
     def files_of(night: NightlyFile, before: str | None, after: str | None) -> Iterator[File]:
         folder = folder_name(night.plan_id)
-        values = {"before": before, "after": after, "events": _EVENTS, "left_out": _left_out_looks}
-        yield maker.show(f"n/{folder}/index.html", "nightly.html", page=night, **values, **words)
+        values = {"before": before, "after": after, "left_out": _left_out_looks, "facts_of": nightly_facts}
+        yield maker.show(nightly_path(night.plan_id), "nightly.html", page=night, **values)
         yield api_file(f"nightlies/{folder}.json", night)
 
     for number, night in enumerate(nightlies, 1):
         yield from files_of(night, ids[number - 1], ids[number + 1])
         folder = folder_name(night.plan_id)
         head = {name: getattr(night, name) for name in NightlyHead.model_fields}
-        entries.append(NightlyEntry(**head, path=f"nightlies/{folder}.json", page=f"{_TOP}n/{folder}/index.html"))
+        entries.append(
+            NightlyEntry(**head, path=f"nightlies/{folder}.json", page=f"{_TOP}{nightly_path(night.plan_id)}")
+        )
         newest.appendleft(night)
     for night in withdrawn:
         yield from files_of(night, None, None)
     listed = {"nights": tuple(newest), "total": len(plans), "withdrawn": withdrawn[::-1], **drawn}
-    yield maker.show("n/index.html", "nightlies.html", **listed, **words)
+    yield maker.show("n/index.html", "nightlies.html", **listed)
     yield api_file("nightlies.json", NightliesFile(page=f"{_TOP}n/index.html", nightlies=tuple(entries)))
 
 
@@ -285,7 +285,7 @@ def _nightly(
         torch=one_line(build.version, 60) if build else None,
         commit=build.git_version if build else None,
         verdicts=tuple(VerdictCount(verdict=verdict, devices=count) for verdict, count in counts.items()),
-        page=f"../{_TOP}n/{folder_name(plan.id)}/index.html",
+        page=f"../{_TOP}{nightly_path(plan.id)}",
         since=None,
         devices=tuple(rows),
         left_out=_left_out(plan, devices),
@@ -308,12 +308,6 @@ def nightly_facts(night: NightlyFile) -> tuple[Fact, ...]:
     before = one_line(since.plan_id, 60)
     span = f"{since.commit[:7]}...{commit[:7]}" if since.address else "none"
     return (*facts, Fact("new commits", f"{span} since nightly {before}", since.address))
-
-
-def _tally(count: VerdictCount) -> Status:
-    """How many devices have a verdict, in words."""
-    status = shown(count.verdict)
-    return replace(status, word=f"{count.devices} {status.word}")
 
 
 def _left_out_looks(row: NightlyLeftOut) -> Status:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from ootci.errors import BadOption
@@ -18,6 +18,9 @@ from ootci.model.device import (
     load_registry,
 )
 from ootci.model.workspace import Workspace
+
+CLOCKS = timedelta(hours=1)
+"""How much the clocks of two machines may differ."""
 
 
 @dataclass(frozen=True)

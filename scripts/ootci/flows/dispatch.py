@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
 
 from ootci.adapters.annotation import show_warning
 from ootci.adapters.github_runs import GithubRuns
 from ootci.errors import OotciError
+from ootci.flows.context import CLOCKS
 from ootci.model.plan import Plan
 
 DEVICE_RUN = "device-run.yml"
-CLOCKS = timedelta(hours=1)
-"""How much GitHub's clock and that of the machine that planned may differ."""
 
 
 def title_of(plan_id: str, device: str) -> str:

@@ -24,8 +24,8 @@ from ootci.adapters.github_artifacts import (
 from ootci.adapters.github_rest import GithubRest
 from ootci.adapters.github_runs import GithubRuns, WorkflowRun
 from ootci.errors import GithubRefused, InputError, OotciError
-from ootci.flows.context import Folders, attempt_number
-from ootci.flows.dispatch import CLOCKS, DEVICE_RUN, title_of
+from ootci.flows.context import CLOCKS, Folders, attempt_number
+from ootci.flows.dispatch import DEVICE_RUN, title_of
 from ootci.flows.reports import append_workspace, take_in
 from ootci.history.store import History
 from ootci.model.compat import Compat

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
 from urllib.parse import urlsplit
@@ -279,14 +279,13 @@ def _runner(repository: GithubRepository, settings: GithubSettings, labels: tupl
 
 
 def _has(runner: dict[str, object], labels: tuple[str, ...]) -> bool:
-    return {label.lower() for label in labels} <= set(_labels(runner))
-
-
-def _labels(runner: dict[str, object]) -> Iterator[str]:
     found = runner.get("labels")
-    for label in found if isinstance(found, list) else []:
-        if isinstance(label, dict):
-            yield str(label.get("name")).lower()
+    names = (
+        [str(label.get("name")).lower() for label in found if isinstance(label, dict)]
+        if isinstance(found, list)
+        else []
+    )
+    return {label.lower() for label in labels} <= set(names)
 
 
 def _relay(settings: GithubSettings) -> Step:

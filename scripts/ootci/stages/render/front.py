@@ -151,16 +151,12 @@ def _groups(rows: Sequence[DeviceRow]) -> tuple[Group, ...]:
 def verdict_of_each(registry: Sequence[RegisteredDevice], verdicts: Verdicts) -> dict[str, DeviceVerdict]:
     """What the judge found of every registered device, by name and in the order of the registry."""
     found = {item.device: item for item in verdicts.devices}
-    return {item.device.name: found.get(item.device.name) or _unjudged(item.device.name) for item in registry}
-
-
-def _unjudged(device: str) -> DeviceVerdict:
-    """What stands for a device whose file is newer than the verdicts: silence, and no invention."""
-    return DeviceVerdict(
-        device=device,
-        verdict=VerdictName.NEVER_RAN,
-        reason="registered after these verdicts were made; the next nightly judges it",
-    )
+    # What stands for a device whose file is newer than the verdicts: silence, and no invention.
+    reason = "registered after these verdicts were made; the next nightly judges it"
+    return {
+        name: found.get(name) or DeviceVerdict(device=name, verdict=VerdictName.NEVER_RAN, reason=reason)
+        for name in (item.device.name for item in registry)
+    }
 
 
 def in_order(registry: Sequence[RegisteredDevice], judged: Mapping[str, DeviceVerdict]) -> tuple[RegisteredDevice, ...]:

@@ -24,12 +24,10 @@ from ..links import folder_name, nightly_path, pytorch_commit, web_address
 from ..looks import PageMaker
 from ..nights import before_words
 from ..publish import File
-from ..status import VERDICTS, Status, urgency
+from ..status import VERDICTS, urgency
 from ..text import one_line
 from .board import NIGHTS_LISTED
 from .published import Compact, api_file
-
-LEFT_OUT = Status("left out", "off", "never")
 
 _TOP = "../../"
 
@@ -201,7 +199,7 @@ def nightly_pages(
 
     def files_of(night: NightlyFile, before: str | None, after: str | None) -> Iterator[File]:
         folder = folder_name(night.plan_id)
-        values = {"before": before, "after": after, "left_out": _left_out_looks, "facts_of": nightly_facts}
+        values = {"before": before, "after": after, "paused": VERDICTS[VerdictName.PAUSED], "facts_of": nightly_facts}
         yield maker.show(nightly_path(night.plan_id), "nightly.html", page=night, **values)
         yield api_file(f"nightlies/{folder}.json", night)
 
@@ -308,10 +306,6 @@ def nightly_facts(night: NightlyFile) -> tuple[Fact, ...]:
     before = one_line(since.plan_id, 60)
     span = f"{since.commit[:7]}...{commit[:7]}" if since.address else "none"
     return (*facts, Fact("new commits", f"{span} since nightly {before}", since.address))
-
-
-def _left_out_looks(row: NightlyLeftOut) -> Status:
-    return VERDICTS[VerdictName.PAUSED] if row.paused else LEFT_OUT
 
 
 def _since(build: TorchBuild | None, known: tuple[Plan, TorchBuild] | None) -> CommitsSince | None:

@@ -64,10 +64,12 @@ class RunPages:
         for page in by_age(self._pages, self._plans):
             plan = self._plans.get(page.run.plan_id)
             yield run_file(page.stored, plan)
-            if page is last or not self._is_old(plan):
+            is_old = plan is not None and self._first is not None and plan.created_at < self._first
+            if page is last or not is_old:
                 yield from self._page(page, plan, base, is_last=page is last)
             else:
-                yield self._old_page(page)
+                old = {"nights": PAGE_NIGHTS, "file": f"{API}/{run_path(page.run)}"}
+                yield self._maker.show(page.path, "old_run.html", device=self._device, page=page, **old)
             # Attempts are in order, and the one that counts is the last of its nightly.
             counts = page.latest and plan is not None and concerns(plan, self._device.name)
             if plan is not None and counts and page.run.channel is not None:
@@ -119,16 +121,3 @@ class RunPages:
             "before": self._before.get(page.run.id),
             "after": self._after.get(page.run.id),
         }
-
-    def _old_page(self, page: RunPage) -> File:
-        return self._maker.show(
-            page.path,
-            "old_run.html",
-            device=self._device,
-            page=page,
-            nights=PAGE_NIGHTS,
-            file=f"{API}/{run_path(page.run)}",
-        )
-
-    def _is_old(self, plan: Plan | None) -> bool:
-        return plan is not None and self._first is not None and plan.created_at < self._first

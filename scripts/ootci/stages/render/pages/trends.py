@@ -81,16 +81,12 @@ def _rate(trend: TrendSeries, days: Sequence[TrendDay]) -> Spark | None:
     """Passed of executed; no ratio is told without its two numbers, so that the chart's own words do not do."""
     series = trend.of_tests("Passed", lambda tests: tests.passed / tests.executed)
     rates = [PassRate(passed=item.tests.passed, executed=item.tests.executed) for item in days if item.tests]
-    drawn = trend.chart(series, words=str, axis=_rates, size=TINY)
+    drawn = trend.chart(series, words=str, axis=lambda values: Axis(min(LOWEST_RATE, *values), 1.0), size=TINY)
     if drawn is None:
         return None
     newest, lowest = str(rates[-1]), str(min(rates, key=lambda rate: rate.passed / rate.executed))
     words = f"Passed: newest {newest}, lowest {lowest}; {many(len(rates), 'day')} with a value."
     return Spark(drawn, words, newest, f"lowest {lowest}")
-
-
-def _rates(values: Sequence[float]) -> Axis:
-    return Axis(min(LOWEST_RATE, *values), 1.0)
 
 
 def _spark(trend: TrendSeries, series: Series, words: Callable[[float], str]) -> Spark | None:

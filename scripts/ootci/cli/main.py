@@ -64,7 +64,7 @@ HISTORY = {
     "gc": "history:gc",
     "withdraw": "history:withdraw",
 }
-RELAY = {"report": "relay:report"}
+RELAY = {"readiness": "relay:readiness_command", "report": "relay:report"}
 DEVICE = {
     "list": "device:list_command",
     "show": "device:show_command",

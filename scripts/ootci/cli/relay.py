@@ -1,4 +1,4 @@
-"""``ootci relay report``."""
+"""``ootci relay``: reports to PyTorch's CI relay, and how near a device is to its level L3."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from pydantic import ValidationError
 from ootci.adapters.annotation import show_warning
 from ootci.adapters.crcr import Relay
 from ootci.cli.options import folder_options, format_option, payload_option
-from ootci.cli.show import note, one_line, show, show_text
+from ootci.cli.show import note, one_line, show, show_text, table
 from ootci.errors import BadOption, OotciError
 from ootci.flows.context import Folders, attempt_number, run_url
 from ootci.flows.proposal import delivered
 from ootci.flows.relay import hand_in, reports_of_change, reports_of_nightly
+from ootci.history.readiness import Readiness, readiness
 from ootci.history.store import History
+from ootci.model.device import find_device
 from ootci.model.plan import Plan
 from ootci.model.record import read
 from ootci.model.relay import RelayReport, Status
@@ -174,3 +176,34 @@ def _unfit(error: ValidationError) -> BadOption:
         where="--workflow, --run-id, --url, --check-run-id",
         fix="give values as GitHub Actions has them",
     )
+
+
+@click.command("readiness", short_help="Check the criteria for level L3.")
+@click.argument("devices_chosen", nargs=-1, metavar="[DEVICE]...")
+@format_option
+@folder_options("devices", "work", "history")
+def readiness_command(devices_chosen: tuple[str, ...], output_format: str, folders: Folders) -> None:
+    """Hold the nightlies of all devices, or of the DEVICEs named, against the relay's criteria for level L3.
+
+    The last 14 days count. A criterion is met, not met, or there is not enough data. Needs verdicts.json.
+    """
+    folders, chosen = folders.among(devices_chosen)
+    for name in chosen:
+        find_device(folders.registry(), name)
+    history = History(folders.history)
+    found = [
+        readiness(item, {run.head.plan_id: run.head for run, *_ in history.attempts_by_nightly(item.device)})
+        for item in read(Verdicts, folders.workspace.verdicts).devices
+        if not chosen or item.device in chosen
+    ]
+    show([item.model_dump(mode="json") for item in found], output_format, lambda markdown: _tables(found, markdown))
+
+
+def _tables(found: Sequence[Readiness], markdown: bool) -> str:
+    parts = []
+    for item in found:
+        dates = f", {item.first:%Y-%m-%d} to {item.last:%Y-%m-%d}" if item.first and item.last else ""
+        parts.append(f"{item.device}: {item.nights} {'nightly' if item.nights == 1 else 'nightlies'}{dates}")
+        rows = [(one.name, one.value or "-", one.goal, one.word) for one in item.criteria]
+        parts.append(table(("criterion", "value", "goal", ""), rows, markdown=markdown) + "\n")
+    return "\n".join(parts)

@@ -13,8 +13,9 @@ from ootci.history.not_passing import NIGHTS, not_passing
 from ootci.history.operators import SUITE as OPERATORS_SUITE
 from ootci.history.operators import operators_of
 from ootci.history.parity import parity_nights
+from ootci.history.readiness import readiness
 from ootci.history.store import History
-from ootci.model.device import Device, RegisteredDevice
+from ootci.model.device import Device, PullRequests, RegisteredDevice
 from ootci.model.run import CapabilityCounts
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import DeviceVerdict, Verdicts
@@ -210,7 +211,9 @@ class _Pages:
             if pages
             else None
         )
-        values = {"coverage": coverage, "lately": lately, "parity": own_tests}
+        heads = {plan_id: page.run for plan_id, page in counting.items()}
+        ready = readiness(verdict, heads) if device.pull_requests is not PullRequests.NEVER else None
+        values = {"coverage": coverage, "lately": lately, "parity": own_tests, "readiness": ready}
         yield self._pages.show(device_path(name), "device.html", page=shown, **values)
         operators = device_operators_file(name, coverage, tested, judged.path if judged is not None else None)
         yield from device_operators_page(self._pages, operators, coverage)

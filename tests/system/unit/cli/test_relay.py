@@ -353,3 +353,16 @@ def test_an_event_file_can_be_anything(report: Report, tmp_path: Path, text: byt
 def test_a_device_that_is_not_planned_is_not_reported(report: Report) -> None:
     ran = report("nobody", "--status", "in_progress")
     assert (ran.code, "error DEV-008" in ran.err) == (2, True)
+
+
+def test_readiness_is_a_table_for_each_device(ootci: Tool, judged: Path) -> None:
+    ran = ootci("relay", "readiness", "dev", cwd=judged)
+    assert ran.code == 0, ran.err
+    first, headings, *rows = ran.out.splitlines()
+    assert first == "dev: 2 nightlies, 2026-11-01 to 2026-11-10"
+    assert headings.split() == ["criterion", "value", "goal"]
+    assert rows[-1].startswith("successful results")
+    assert rows[-1].endswith("not enough data")
+    (found,) = json.loads(ootci("relay", "readiness", "dev", "--format", "json", cwd=judged).out)
+    assert {one["met"] for one in found["criteria"]} == {False, None}
+    assert ootci("relay", "readiness", "nobody", cwd=judged).code == 2

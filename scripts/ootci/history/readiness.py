@@ -1,0 +1,131 @@
+"""Whether a device meets the criteria of PyTorch's CI relay for level L3, from its nightlies.
+
+Pull requests are in no history, so nightlies stand for them: the same jobs on the same machines. The relay's
+maintainers count its reports, not these. Source of the criteria: PyTorch's cross-repository CI relay, from L2 to L3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from statistics import fmean, median
+
+from ootci.model.duration import duration
+from ootci.model.record import Record, Time
+from ootci.model.relay import Conclusion, concluded
+from ootci.model.run import Run
+from ootci.model.verdict import DeviceVerdict, Night, VerdictName
+
+DAYS = 14
+"""So many days are looked at, until the newest nightly."""
+LONGEST = 3 * 3600.0
+"""Seconds from plan to result."""
+LONGEST_QUEUE = 30 * 60.0
+"""Seconds of waiting for a machine."""
+FEWEST_DAYS = 30
+_NOT_ASKED = (VerdictName.PAUSED, VerdictName.NEVER_RAN)
+
+
+class Criterion(Record):
+    """One criterion."""
+
+    name: str
+    """What is measured."""
+    goal: str
+    """What it has to be."""
+    value: str
+    """What it is; empty where nothing was measured."""
+    met: bool | None = None
+    """Whether the goal is met; null where there is not enough data."""
+
+    @property
+    def word(self) -> str:
+        """The same in words."""
+        return "not enough data" if self.met is None else "met" if self.met else "not met"
+
+
+class Readiness(Record):
+    """How near a device is to level L3."""
+
+    device: str
+    """Name of the device."""
+    nights: int
+    """Nightlies of the last 14 days on which it was tested, or should have been."""
+    first: Time | None = None
+    """The first of them."""
+    last: Time | None = None
+    """The newest of them."""
+    criteria: tuple[Criterion, ...]
+    """Each criterion, in the relay's order."""
+
+
+def readiness(verdict: DeviceVerdict, runs: Mapping[str, Run]) -> Readiness:
+    """Hold a device's nightlies against the criteria.
+
+    Args:
+        verdict: of the device, with its nights.
+        runs: of each nightly the run that counts, by the nightly's id; its tests are not looked at.
+
+    """
+    asked = [night for night in verdict.history if night.verdict not in _NOT_ASKED]
+    lately = _lately(asked)
+    reported = [runs[night.plan_id] for night in lately if night.plan_id in runs]
+    timed = [run for run in reported if run.queued_at is not None]
+    total = [(run.finished_at - run.queued_at).total_seconds() for run in timed if run.queued_at]
+    queue = [waited for run in timed if (waited := run.queue_duration) is not None]
+    slow = sum(seconds > LONGEST for seconds in total)
+    silent = len(lately) - len(reported)
+    ends = [concluded(night.verdict) for night in lately if night.plan_id in runs]
+    passed, failed = ends.count(Conclusion.SUCCESS), ends.count(Conclusion.FAILURE)
+    enough = len(lately) > 1 and lately[-1].date - lately[0].date >= timedelta(days=DAYS - 1)
+    age = asked[-1].date - asked[0].date if asked else timedelta()
+    middle = median(total) if total else 0.0
+    waited = fmean(queue) if queue else 0.0
+    return Readiness(
+        device=verdict.device,
+        nights=len(lately),
+        first=lately[0].date if lately else None,
+        last=lately[-1].date if lately else None,
+        criteria=(
+            Criterion(
+                name="results for",
+                goal=f"at least {FEWEST_DAYS} days, at level L2",
+                value=f"{age.days} days",
+                met=age >= timedelta(days=FEWEST_DAYS),
+            ),
+            _criterion(
+                "time from plan to result, median", "below 3 h", duration(middle), middle < LONGEST, enough, total
+            ),
+            _criterion("runs over 3 h", "below 1 %", _share(slow, total), _few(slow, total), enough, total),
+            _criterion(
+                "time in the queue, mean", "below 30 min", duration(waited), waited < LONGEST_QUEUE, enough, queue
+            ),
+            _criterion("no report", "below 1 %", _share(silent, lately), _few(silent, lately), enough, lately),
+            _criterion(
+                "successful results",
+                "at least 90 %",
+                f"{passed} of {passed + failed}",
+                10 * passed >= 9 * (passed + failed),
+                enough,
+                range(passed + failed),
+            ),
+        ),
+    )
+
+
+def _lately(nights: Sequence[Night]) -> list[Night]:
+    return [night for night in nights if nights[-1].date - night.date < timedelta(days=DAYS)]
+
+
+def _criterion(name: str, goal: str, value: str, met: bool, enough: bool, measured: Sequence[object]) -> Criterion:
+    if not measured:
+        return Criterion(name=name, goal=goal, value="")
+    return Criterion(name=name, goal=goal, value=value, met=met if enough else None)
+
+
+def _share(count: int, of: Sequence[object]) -> str:
+    return f"{count} of {len(of)}"
+
+
+def _few(count: int, of: Sequence[object]) -> bool:
+    return 100 * count < len(of)

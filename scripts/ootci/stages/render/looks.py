@@ -167,6 +167,9 @@ def templates(folder: Path, registry: Iterable[RegisteredDevice] = ()) -> Enviro
     # A table's thousand cells show few different things.
     environment.globals.update(
         preview_of=None,
+        scripts=(),
+        styles=(),
+        has_controls=False,
         docs=False,
         judged={},
         failures=FAILURES,

@@ -20,10 +20,7 @@ from ootci.flows.held_plugin import with_plugin
 from ootci.flows.nightly import Night, exit_code, run_in_environment, run_night
 from ootci.flows.reports import reported_runs, take_in
 from ootci.model.build import StageResult
-from ootci.model.device import (
-    RegisteredDevice,
-    find_device,
-)
+from ootci.model.device import find_device
 from ootci.model.duration import duration
 from ootci.model.plan import Plan
 from ootci.model.record import read
@@ -110,8 +107,14 @@ def _run(
     registry = folders.registry()
     if plugin:
         registry = tuple(with_plugin(item, plugin) if item.device.name == names[0] else item for item in registry)
+    progress = Progress()
+
+    def say_stages(stages: Sequence[StageResult]) -> None:
+        for line in stage_lines(stages):
+            progress.say(f"  {line}")
+
+    night = Night(registry, names, torch, suites, folders, progress, say_stages)
     with locked(folders.work):
-        night = _night(registry, names, torch, suites, folders)
         if python is None:
             planned, verdicts = run_night(night)
         else:
@@ -137,18 +140,6 @@ def external(strict: bool, output_format: str, folders: Folders) -> None:
     show({"taken": taken}, output_format, "\n".join(map(one_line, lines)))
     if strict and refused:
         raise refused[0]
-
-
-def _night(
-    registry: tuple[RegisteredDevice, ...], chosen: Sequence[str], torch: str | None, suites: Path, folders: Folders
-) -> Night:
-    progress = Progress()
-
-    def say_stages(stages: Sequence[StageResult]) -> None:
-        for line in stage_lines(stages):
-            progress.say(f"  {line}")
-
-    return Night(registry, chosen, torch, suites, folders, progress, say_stages)
 
 
 def _report(planned: Plan, verdicts: Verdicts, folders: Folders, output_format: str) -> None:

@@ -37,14 +37,6 @@ _NIGHT = re.compile(r"\.dev(\d{4})(\d{2})(\d{2})")
 
 
 @dataclass(frozen=True)
-class Range:
-    """What changed between two nights: a few words, and the page that lists it where there is one."""
-
-    text: str
-    href: str | None
-
-
-@dataclass(frozen=True)
 class Card:
     """What a person has to know of a broken device before anything else.
 
@@ -53,7 +45,7 @@ class Card:
         cluster: the failures that it is a part of; None where nothing tells.
         part: those of the device that reproduces it.
         first_bad: the first night of those failures.
-        plugin: its commits or versions; None where they are not known.
+        plugin: its commits or versions, and the page that lists them; None where they are not known.
         commands: what reproduces it, in a checkout of this repository.
         bisect: the command that finds the first bad nightly; None where no test of ours shows it.
         issue: an address that opens an issue with the text filled in; None where nobody is named.
@@ -66,7 +58,7 @@ class Card:
     cluster: Cluster | None
     part: ClusterDevice | None
     first_bad: Mark | None
-    plugin: Range | None
+    plugin: tuple[str, str | None] | None
     commands: tuple[str, ...]
     bisect: str | None
     issue: str | None
@@ -188,7 +180,7 @@ def _again(run: Run) -> str | None:
     return f"{failed} of {len(tried)} failed again when run alone"
 
 
-def _plugin(device: Device, part: ClusterDevice) -> Range | None:
+def _plugin(device: Device, part: ClusterDevice) -> tuple[str, str | None] | None:
     """The plugin's commits, or its versions, between the last good night and the first bad one."""
     before, after = part.last_passed, part.since
     if before is None or not part.plugin_changed:
@@ -197,9 +189,9 @@ def _plugin(device: Device, part: ClusterDevice) -> Range | None:
         ends = [one_line(commit, 60) for commit in (before.plugin_commit, after.plugin_commit)]
         source = _SOURCE.fullmatch(device.plugin.git.url) if device.plugin.git else None
         href = web_address(f"{source[1]}/compare/{ends[0]}...{ends[1]}") if source else None
-        return Range("...".join(end[:7] for end in ends), href)
+        return "...".join(end[:7] for end in ends), href
     if before.plugin_version and after.plugin_version and before.plugin_version != after.plugin_version:
-        return Range(f"{one_line(before.plugin_version, 40)} to {one_line(after.plugin_version, 40)}", None)
+        return f"{one_line(before.plugin_version, 40)} to {one_line(after.plugin_version, 40)}", None
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -55,24 +55,19 @@ class NamedDevice:
     gates: bool = False
 
 
-class DeviceNames:
-    """The names of all registered devices."""
-
-    def __init__(self, registry: Iterable[RegisteredDevice]) -> None:
-        self._found = {
-            item.device.name: NamedDevice(
-                item.device.name,
-                one_line(item.device.display_name, 60),
-                device_path(item.device.name),
-                item.device.tier.value,
-                item.device.gates,
-            )
-            for item in registry
-        }
-
-    def __call__(self, name: str) -> NamedDevice:
-        """A device; the file of one that is not registered may be gone, and its pages with it."""
-        return self._found.get(name) or NamedDevice(one_line(name, 60), one_line(name, 60), None)
+def device_names(registry: Iterable[RegisteredDevice]) -> Callable[[str], NamedDevice]:
+    """Names the devices; the file of one that is not registered may be gone, and its pages with it."""
+    found = {
+        device.name: NamedDevice(
+            device.name,
+            one_line(device.display_name, 60),
+            device_path(device.name),
+            device.tier.value,
+            device.gates,
+        )
+        for device in (item.device for item in registry)
+    }
+    return lambda name: found.get(name) or NamedDevice(one_line(name, 60), one_line(name, 60), None)
 
 
 class PageMaker:
@@ -179,7 +174,7 @@ def templates(folder: Path, registry: Iterable[RegisteredDevice] = ()) -> Enviro
         bad_range=bad_range,
         change_status={name.value: status for name, status in CHANGES.items()},
         number=number,
-        named=DeviceNames(registry),
+        named=device_names(registry),
         once=lru_cache(_REMEMBERED, typed=True)(_shown),
     )
     return environment

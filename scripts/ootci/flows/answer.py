@@ -30,9 +30,7 @@ class Reviewed:
 
     Attributes:
         repository: whose pull request it is.
-        run: number of the workflow run.
         fork: the repository that the pull request comes from.
-        url: page of the workflow run.
 
     """
 

@@ -46,10 +46,7 @@ def nightly_answer(gate: Gate, registry: Sequence[RegisteredDevice], address: st
 
 
 def pull_request_answer(gate: PullRequestGate, registry: Sequence[RegisteredDevice], address: str | None = None) -> str:
-    """May one merge a pull request: what it does to every device that was tested, and what fails on it anew.
-
-    ``address`` is where the site is published, with a slash at its end; devices are then links to their pages.
-    """
+    """May one merge a pull request: what it does to every device that was tested, and what fails on it anew."""
     about = _About(registry, address)
     failures = [_NewFailures(item.device, item.newly_failing, item.first) for item in gate.devices]
     headings = ("Effect", "Device", "Tier", "Reason", "New failures", "As before", "Known", "Flaky", "Held against")

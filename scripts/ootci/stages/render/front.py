@@ -85,16 +85,14 @@ class Group:
         return tuple(row for run in self.runs for row in run)
 
 
-def front_page(
-    maker: PageMaker, rows: Sequence[DeviceRow], grid: NightGrid, verdicts: Verdicts, clusters: Sequence[Cluster]
-) -> File:
+def front_page(maker: PageMaker, rows: Sequence[DeviceRow], grid: NightGrid, clusters: Sequence[Cluster]) -> File:
     """The front page; ``clusters`` are new, or upstream owes an answer, what is probably upstream first."""
     first = clusters[0] if clusters else None
     passed = [part.last_passed.date for part in first.devices if part.last_passed] if first else []
     return maker.show(
         "index.html",
         "front.html",
-        gate=GATE[verdicts.gate.answer],
+        gate=GATE[maker.verdicts.gate.answer],
         clusters=clusters,
         shown_clusters=SHOWN_CLUSTERS,
         last_good=max(passed, default=None),

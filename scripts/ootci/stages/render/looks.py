@@ -89,6 +89,10 @@ class PageMaker:
         **known: object,
     ) -> None:
         self._address = address
+        self.registry = registry
+        self.verdicts = verdicts
+        self.runs: dict[str, dict[str, str]] = {}
+        """By device and nightly, the page of the run, from the top; there is more of it with each device."""
         self._environment = templates(folder, registry)
         self.judged = verdict_of_each(registry, verdicts)
         """What the judge found of every registered device, by name and in the order of the registry."""

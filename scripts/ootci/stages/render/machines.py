@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 
 from ootci.history.tables import TestTable
 from ootci.model.compat import Forecast
-from ootci.model.device import Device, RegisteredDevice
+from ootci.model.device import Device
 from ootci.model.parity import Parity
 from ootci.model.verdict import DeviceVerdict, Verdicts
 
@@ -32,28 +32,21 @@ from .pages.run_files import tests_files
 from .publish import File
 
 _UP = "../../"
-_Pages = Mapping[str, Mapping[str, str]]
 
 
 def machine_files(
-    maker: PageMaker,
-    registry: Sequence[RegisteredDevice],
-    verdicts: Verdicts,
-    pages: _Pages,
-    tests: TestTable,
-    clusters: Container[str],
-    parity: Mapping[str, Parity],
+    maker: PageMaker, tests: TestTable, clusters: Container[str], parity: Mapping[str, Parity]
 ) -> Iterator[File]:
     """Every file that is made for programs.
 
     Args:
-        pages: by device and nightly, where the page of the run lies, from the top.
         tests: the tests of all devices; which of them ran where stands in the files of runs, made with their pages.
         clusters: ids of the signatures that have a page.
         parity: how many of PyTorch's own tests pass, by device that runs them.
 
     """
-    devices = {item.device.name: item.device for item in registry}
+    verdicts, pages = maker.verdicts, maker.runs
+    devices = {item.device.name: item.device for item in maker.registry}
     entries = [*cluster_entries(verdicts.clusters, devices, clusters), *predicted_entries(verdicts.predicted, devices)]
     for name, device in devices.items():
         badges = {name: badge(device, maker.judged[name])}
@@ -74,19 +67,14 @@ def machine_files(
     # Those who poll it find it at the top, too.
     yield "gate.json", gate
     tables = dict(tests_files(tests))
-    yield from _api(devices, maker.judged, verdicts, pages, [path.removeprefix(f"{API}/") for path in tables])
+    yield from _api(maker, devices, [path.removeprefix(f"{API}/") for path in tables])
     yield from tables.items()
     for kind, schema in api_schemas().items():
         yield f"{API}/schema/{kind}.json", schema.encode("utf-8")
 
 
-def _api(
-    devices: Mapping[str, Device],
-    judged: Mapping[str, DeviceVerdict],
-    verdicts: Verdicts,
-    pages: _Pages,
-    tests: Sequence[str],
-) -> Iterator[File]:
+def _api(maker: PageMaker, devices: Mapping[str, Device], tests: Sequence[str]) -> Iterator[File]:
+    verdicts, judged, pages = maker.verdicts, maker.judged, maker.runs
     predicted = verdicts.predicted.devices if verdicts.predicted else ()
     forecasts = {item.device: item.nightly.forecast for item in predicted}
     listed = DevicesFile(

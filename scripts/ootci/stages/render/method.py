@@ -7,7 +7,6 @@ from ootci.history.gc import MEASURES_RUNS, TEXTS_NIGHTS
 from ootci.history.named import KEPT
 from ootci.history.not_passing import NIGHTS
 from ootci.model.device import LONGEST_RANGE
-from ootci.model.verdict import GateRecord
 
 from .feed import ENTRIES
 from .looks import PageMaker
@@ -16,12 +15,12 @@ from .status import OUTCOMES, VERDICTS
 from .trend_series import DAYS, RESIZED
 
 
-def method_page(maker: PageMaker, gate: GateRecord) -> File:
+def method_page(maker: PageMaker) -> File:
     """How each word is shown, how right the gate was, and the numbers of the rules."""
     return maker.show(
         "method/index.html",
         "method.html",
-        gate=gate,
+        gate=maker.verdicts.gate_record,
         verdict_looks={name.value: status for name, status in VERDICTS.items()},
         outcome_looks={name.value: status for name, status in OUTCOMES.items()},
         feed_entries=ENTRIES,

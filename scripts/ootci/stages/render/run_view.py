@@ -28,8 +28,6 @@ class RunView:
         unsettled: failing tests that are not held against the device.
         failures: rows of the first failing tests.
         other_failures: the failing tests without a row.
-        known_failures: what has come of the vendor's list of known failures.
-        unsupported: what has come of capabilities that are declared unsupported.
 
     """
 

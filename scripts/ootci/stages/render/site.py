@@ -85,7 +85,6 @@ def render(
 
     Args:
         registry: every registered device, in registry order; each gets a row and a page.
-        history: past runs, for the pages of runs.
         verdicts: what the judge found; nothing is judged here.
         site: the folder to write; it is replaced as a whole.
         address: where the site is published, if that is known; pages then name their own address, and the sitemap all.
@@ -136,7 +135,6 @@ class _Pages:
         self._named: list[DeviceFailures] = []
         self._newest: list[NewestRuns] = []
         self._reports: dict[str, tuple[datetime, str]] = {}
-        self._paths: dict[str, dict[str, str]] = {}
         self._capabilities: dict[str, tuple[CapabilityCounts, ...]] = {}
         self._coverage: dict[str, DeviceCoverage] = {}
         self._reports_of: dict[str, Mapping[str, NightReport]] = {}
@@ -154,15 +152,14 @@ class _Pages:
         nightlies = nightly_files(self._registry, self._verdicts, plans, self._reports_of, self._builds)
         gone = tuple(self._withdrawn.values())
         withdrawn = tuple(withdrawn_nightlies(self._registry, gone, self._reports_withdrawn))
-        drawn = board(self._registry, self._verdicts, self._builds, self._paths, gone)
+        drawn = board(self._pages, self._builds, gone)
         yield from nightly_pages(self._pages, nightlies, plans, drawn, withdrawn)
-        lives = Lives(self._places, self._lives, plans, self._paths)
+        lives = Lives(self._places, self._lives, plans, self._pages.runs)
         yield from lives.pages(self._pages)
         yield from self._failures(lives)
         yield from self._others()
-        made = (self._pages, self._registry, self._verdicts, self._paths)
         parity = {name: found.newest for name, found in self._parity.items()}
-        yield from machine_files(*made, self._history.tests, self._clusters.names, parity)
+        yield from machine_files(self._pages, self._history.tests, self._clusters.names, parity)
         for path in sorted([*(self._looks / STATIC).iterdir(), *(self._looks / VENDOR).glob("*.js")]):
             yield f"{STATIC}/{path.name}", path.read_bytes()
 
@@ -180,7 +177,7 @@ class _Pages:
         newest = newest_runs(device, pages, self._plans)
         if newest is not None:
             self._newest.append(newest)
-        self._paths[name] = {plan_id: page.path for plan_id, page in counting.items()}
+        self._pages.runs[name] = {plan_id: page.path for plan_id, page in counting.items()}
         if pages:
             self._gather(device, verdict, pages)
         judged = judged_page(pages, verdict)
@@ -206,7 +203,7 @@ class _Pages:
         coverage = self._coverage[name] = device_coverage(run, tested)
         lately = (
             recent_failures(
-                self._lives[-1].found, self._nightlies, self._paths[name], self._history.tests, _never_held(nights)
+                self._lives[-1].found, self._nightlies, self._pages.runs[name], self._history.tests, _never_held(nights)
             )
             if pages
             else None
@@ -221,7 +218,7 @@ class _Pages:
         yield findings_file(name, verdict.run_id, findings)
         yield runs_file(name, pages, self._plans)
         runs = {plan_id: page.run for plan_id, page in counting.items()}
-        days = trend(device, verdict, self._nightlies, runs, self._paths[name], self._verdicts.planned_at)
+        days = trend(device, verdict, self._nightlies, runs, self._pages.runs[name], self._verdicts.planned_at)
         self._trends[name] = days
         yield from device_trends_page(self._pages, name, days)
         of_runs = RunPages(self._pages, self._history, device, pages, self._plans, shown)
@@ -247,7 +244,7 @@ class _Pages:
         counting = {plan_id: page.stored for plan_id, page in by_nightly(pages).items()}
         found = not_passing(device.name, plans, [page.stored for page in pages], counting.get, self._history.tests)
         flaky = frozenset(test.id for test in self._flaky[-1].tests)
-        paths = self._paths[device.name]
+        paths = self._pages.runs[device.name]
         self._lives.append(DeviceLives(device.name, found, verdict, flaky))
         held = {plan_id: page.stored.without(page.unsettled_rows) for plan_id, page in by_nightly(pages).items()}
         names = named_failures(plans, held.get)
@@ -255,7 +252,7 @@ class _Pages:
 
     def _failures(self, lives: Lives) -> Iterator[File]:
         names = Names(self._named, self._nightlies, self._clusters.names, self._builds)
-        yield from self._clusters.pages(self._pages, self._paths, names)
+        yield from self._clusters.pages(self._pages, names)
         for name, nights in names.pages():
             yield self._pages.show(cluster_path(name), "gone.html", page=nights)
         devices = (item.device for item in self._registry)
@@ -265,26 +262,25 @@ class _Pages:
             search_index(chain(found, self._clusters.found(), names.found(), lives.found())),
         )
         yield from flaky_page(self._pages, self._flaky)
-        yield known_page(self._pages, self._registry, self._verdicts, lives.of_entry)
+        yield known_page(self._pages, lives.of_entry)
 
     def _others(self) -> Iterator[File]:
         grid = front_grid(self._verdicts, self._builds)
-        rows = front_rows(self._registry, self._verdicts, grid, self._paths, self._ages)
-        yield front_page(self._pages, rows, grid, self._verdicts, self._clusters.together)
+        rows = front_rows(self._registry, self._verdicts, grid, self._pages.runs, self._ages)
+        yield front_page(self._pages, rows, grid, self._clusters.together)
         order = [row.device.name for row in rows]
-        yield trends_page(self._pages, {name: self._trends[name] for name in order}, self._verdicts.planned_at)
+        yield trends_page(self._pages, {name: self._trends[name] for name in order})
         yield from capabilities_page(self._pages, order, self._capabilities)
         yield from operators_page(self._pages, order, self._coverage)
         yield from parity_page(self._pages, order, self._parity, self._places)
-        yield from compat_page(self._pages, self._verdicts.predicted)
-        yield from symbols_page(self._pages, self._registry, self._history, self._nightlies)
-        yield from registry_page(self._pages, self._registry, self._nightlies[-1] if self._nightlies else None)
+        yield from compat_page(self._pages)
+        yield from symbols_page(self._pages, self._history, self._nightlies)
+        yield from registry_page(self._pages, self._nightlies[-1] if self._nightlies else None)
         yield add_page(self._pages)
         yield self._pages.show("badge/index.html", "badges.html", names=order, parity=self._parity)
         yield diff_page(self._pages, self._newest)
-        yield method_page(self._pages, self._verdicts.gate_record)
-        made = (self._pages, self._registry, self._verdicts)
-        yield from health_page(*made, self._nightlies, self._reports, self._paths)
+        yield method_page(self._pages)
+        yield from health_page(self._pages, self._nightlies, self._reports)
         yield self._pages.show("404.html", "404.html", **with_style(self._looks / STATIC / "style.css"))
 
 

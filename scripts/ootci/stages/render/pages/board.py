@@ -7,10 +7,9 @@ from dataclasses import replace
 from operator import itemgetter
 
 from ootci.history.reader import Withdrawn
-from ootci.model.device import RegisteredDevice
 from ootci.model.torch_build import TorchBuild
-from ootci.model.verdict import Verdicts
 
+from ..looks import PageMaker
 from ..nights import last_nightlies, night_grid, stacked, with_marks
 from ..text import one_line
 from ..words import short_day
@@ -19,21 +18,15 @@ NIGHTS_LISTED = 90
 """So many of the newest nightlies are on the list; every nightly has a page."""
 
 
-def board(
-    registry: Sequence[RegisteredDevice],
-    verdicts: Verdicts,
-    builds: Mapping[str, TorchBuild],
-    pages: Mapping[str, Mapping[str, str]],
-    withdrawn: Sequence[Withdrawn] = (),
-) -> dict[str, object]:
+def board(maker: PageMaker, builds: Mapping[str, TorchBuild], withdrawn: Sequence[Withdrawn] = ()) -> dict[str, object]:
     """What the list of nightlies draws of all devices, in registry order.
 
     Args:
         builds: the build of PyTorch of each nightly, where it is known.
-        pages: the page of each run, from the top, by device and nightly.
         withdrawn: nightlies that do not count any more; each has a hatched column.
 
     """
+    verdicts = maker.verdicts
     # One that was planned for a day to come would be the newest for as long.
     past = {item.plan.id: item for item in withdrawn if item.plan.created_at <= verdicts.judged_at}
     nightlies = [*last_nightlies(verdicts, NIGHTS_LISTED)]
@@ -43,8 +36,8 @@ def board(
     grid = replace(grid, withdrawn={plan_id: _why(item) for plan_id, item in past.items() if plan_id in grid.columns})
     judged = {item.device: item for item in verdicts.devices}
     rows = [
-        (device.name, grid.row(judged[device.name], grid.linked(pages.get(device.name, {})), device.bad_ranges))
-        for device in (item.device for item in registry)
+        (device.name, grid.row(judged[device.name], grid.linked(maker.runs.get(device.name, {})), device.bad_ranges))
+        for device in (item.device for item in maker.registry)
         if device.name in judged
     ]
     return {"grid": grid, "bars": stacked(grid, verdicts.devices), "drawn": rows}

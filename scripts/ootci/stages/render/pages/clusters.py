@@ -125,8 +125,8 @@ class Clusters:
                 elif stage.reason:
                     texts[stage.name] = Excerpt(one_line(stage.reason))
 
-    def pages(self, maker: PageMaker, runs: Mapping[str, Mapping[str, str]], gone: Names) -> Iterator[File]:
-        """The list, its file, and a page for each listed cluster; ``runs`` are the pages of runs, from the top."""
+    def pages(self, maker: PageMaker, gone: Names) -> Iterator[File]:
+        """The list, its file, and a page for each listed cluster."""
         verdicts = self._verdicts
         file = ClustersFile(
             judged_at=verdicts.judged_at,
@@ -146,7 +146,7 @@ class Clusters:
             values = {
                 "page": cluster,
                 "places": self._places,
-                "runs": runs,
+                "runs": maker.runs,
                 "evidence": next(said, None),
                 "found": self._card(cluster, maker.canonical("")),
                 "nights": gone.nights(cluster.signature.id),

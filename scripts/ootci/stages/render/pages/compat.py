@@ -57,19 +57,17 @@ class SymbolsFile(Compact):
     """What most devices need comes first."""
 
 
-def compat_page(maker: PageMaker, predicted: Predicted | None) -> Iterator[File]:
+def compat_page(maker: PageMaker) -> Iterator[File]:
     """The page of predicted breaks, and its file."""
-    file = CompatFile(page=f"{_TOP}compat/index.html", predicted=predicted)
+    file = CompatFile(page=f"{_TOP}compat/index.html", predicted=maker.verdicts.predicted)
     yield maker.show("compat/index.html", "compat.html", page=file)
     yield api_file("compat.json", file)
 
 
-def symbols_page(
-    maker: PageMaker, registry: Sequence[RegisteredDevice], history: History, plans: Sequence[Plan]
-) -> Iterator[File]:
+def symbols_page(maker: PageMaker, history: History, plans: Sequence[Plan]) -> Iterator[File]:
     """The page of what plugins need, and its file; ``plans`` are oldest first."""
     found = ((plan, history.compat(plan.id)) for plan in plans[-NIGHTS:])
-    file = _file([(plan, compat) for plan, compat in found if compat is not None], history, registry)
+    file = _file([(plan, compat) for plan, compat in found if compat is not None], history, maker.registry)
     yield maker.show("symbols/index.html", "symbols.html", page=file, parts=file.parts[:ROWS])
     yield api_file("symbols.json", file)
 

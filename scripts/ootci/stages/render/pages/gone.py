@@ -54,7 +54,6 @@ class NameNights:
         text: what fails so says.
         first: the first night with this error, of those that are looked at.
         is_open: whether earlier nights, which are not looked at, may have it, too.
-        last: the last one.
         rows: the devices, latest failure first.
         devices: how many there are in all.
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import date
 
-from ootci.model.device import KnownFailure, RegisteredDevice
-from ootci.model.verdict import Verdicts
+from ootci.model.device import KnownFailure
 
 from ..looks import PageMaker
 from ..publish import File
@@ -17,15 +16,10 @@ LISTED = 200
 """Entries on the page, and as many claims; the others are counted."""
 
 
-def known_page(
-    maker: PageMaker,
-    registry: Sequence[RegisteredDevice],
-    verdicts: Verdicts,
-    place: Callable[[KnownFailure], str | None],
-) -> File:
+def known_page(maker: PageMaker, place: Callable[[KnownFailure], str | None]) -> File:
     """The page; ``place`` has where the nights of an entry's tests are shown, as an address from the top."""
-    found = {item.device: item for item in verdicts.devices}
-    judged = [found[item.device.name] for item in registry if item.device.name in found]
+    found = {item.device: item for item in maker.verdicts.devices}
+    judged = [found[item.device.name] for item in maker.registry if item.device.name in found]
     # First what asks for a change, then what expires first.
     known = [(verdict.device, review) for verdict in judged for review in verdict.known_failures]
     known.sort(key=lambda item: (rank(item[1].state), item[1].entry.expires))
@@ -37,9 +31,9 @@ def known_page(
         known=known,
         claims=claims,
         listed=LISTED,
-        maintainers={item.device.name: item.device.maintainers for item in registry},
+        maintainers={item.device.name: item.device.maintainers for item in maker.registry},
         place=place,
-        today=verdicts.judged_at.date(),
+        today=maker.verdicts.judged_at.date(),
         left=left,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 
 from ootci.model.build import StageName
 from ootci.model.duration import duration
@@ -48,8 +48,9 @@ class Spark:
     range: str
 
 
-def trends_page(maker: PageMaker, devices: Mapping[str, Sequence[TrendDay]], planned: datetime | None) -> File:
-    """The page of all devices, in this order; ``planned`` is when the newest nightly was, None before the first."""
+def trends_page(maker: PageMaker, devices: Mapping[str, Sequence[TrendDay]]) -> File:
+    """The page of all devices, in this order."""
+    planned = maker.verdicts.planned_at
     return maker.show(
         "trends/index.html",
         "trends.html",

@@ -15,9 +15,9 @@ from ootci.cli.options import exit_zero_option, folder_options, format_option
 from ootci.cli.show import one_line, show
 from ootci.errors import EXIT_FINE, BadOption, TorchNotBuilt
 from ootci.flows.context import Folders, clock
+from ootci.flows.nightly import enter_torch
 from ootci.model.plan import Plan
-from ootci.model.record import read, write
-from ootci.stages.plan import with_built
+from ootci.model.record import read
 from ootci.stages.torch_source import Wanted, build_torch
 
 
@@ -53,14 +53,14 @@ def torch_build(
             built = build_torch(wanted, folders.workspace, seconds=minutes * 60, clock=clock, progress=Progress())
     except TorchNotBuilt as error:
         if plan is not None:
-            write(with_built(plan, None, error.what.splitlines()[0]), folders.workspace.plan)
+            enter_torch(plan, folders, None, error.what.splitlines()[0])
         if not exit_zero:
             raise
         show_error(error)
         sys.exit(EXIT_FINE)
     wheel = folders.workspace.torch_wheels / built.wheel
     if plan is not None:
-        write(with_built(plan, wheel, None), folders.workspace.plan)
+        enter_torch(plan, folders, wheel, None)
     facts = {"path": str(wheel), **built.model_dump(mode="json")}
     show(facts, output_format, one_line(f"{wheel}: torch {built.version}, {built}"))
 

@@ -28,15 +28,12 @@ def start(
     artifact: str,
     say: Callable[[str], None],
 ) -> list[str]:
-    """Start the run of each device that has none yet; what fails for one keeps no other out.
+    """Start the run of each device that has none yet, and return those; what fails for one keeps no other out.
 
     Args:
         jobs: the entries of the matrix that ``ootci plan`` wrote.
         run_id: number of the workflow run that has the plan.
         artifact: name of the artifact with the plan.
-
-    Returns:
-        The devices whose runs were started.
 
     Raises:
         GithubUnreachable, GithubRefused: a run could not be started.

@@ -27,7 +27,7 @@ from ootci.stages import render
 from ootci.stages.build import GivenEnvironment, NewEnvironment, build, suite_requirements
 from ootci.stages.collect import collect
 from ootci.stages.judge import judge
-from ootci.stages.plan import Proposed, due, plan
+from ootci.stages.plan import Proposed, due, plan, with_built
 from ootci.stages.test import suite_options, test
 
 
@@ -205,6 +205,11 @@ def _scheduled_before(kept: Path, folders: Folders) -> Plan | None:
     except OotciError as error:
         show_warning("the nightly may start twice", error)
     return max(plans, key=lambda plan: plan.created_at, default=None)
+
+
+def enter_torch(planned: Plan, folders: Folders, wheel: Path | None, problem: str | None) -> None:
+    """Enter the wheel of torch that was built for a plan, or why there is none, for every device."""
+    write(with_built(planned, wheel, problem), folders.workspace.plan)
 
 
 def _github_trigger() -> tuple[Trigger, str | None]:

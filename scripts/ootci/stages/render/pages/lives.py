@@ -162,21 +162,19 @@ class DeviceLives:
 
 
 class Lives:
-    """The pages of all files, made of what was gathered from each device; ``runs`` are pages, from the top."""
+    """The pages of all files, made of what was gathered from each device; ``plans`` are oldest first."""
 
     def __init__(
         self,
         places: Places,
         devices: Sequence[DeviceLives],
         plans: Sequence[Plan],
-        runs: Mapping[str, Mapping[str, str]],
     ) -> None:
         self._places = places
         self._devices = devices
         self._plans = plans
         self._values = {
             "plans": {plan.id: plan for plan in plans},
-            "runs": runs,
             "signs": SIGNS,
             "now": NOW,
             "picture": stretches,
@@ -213,7 +211,15 @@ class Lives:
                 life = self._life_file(file)
                 passing = {test.id: self._passing(file.tests[test.id]) for test in life.tests}
                 yield api_file(entries[file.page].path, life)
-                yield maker.show(file.page, "life.html", page=life, of=len(file.tests), passing=passing, **self._values)
+                yield maker.show(
+                    file.page,
+                    "life.html",
+                    page=life,
+                    of=len(file.tests),
+                    passing=passing,
+                    runs=maker.runs,
+                    **self._values,
+                )
 
     def found(self) -> Iterator[Entry]:
         """Every test that was ever not passing and has a page, for the search; what failed last comes first."""

@@ -9,7 +9,7 @@ import click
 from ootci.adapters.github_issues import ACTIONS_BOT, GithubIssues
 from ootci.adapters.github_rest import GithubRest
 from ootci.cli.home import decided, named_repository, token_to_write
-from ootci.cli.options import folder_options, format_option
+from ootci.cli.options import folder_options, format_option, github_output_option
 from ootci.cli.show import append, note, one_line, show, show_text
 from ootci.errors import EXIT_INFRASTRUCTURE, NightlyStale
 from ootci.flows import alert as flow
@@ -112,9 +112,7 @@ class _Said:
 
 
 @click.command("watch", short_help="Check whether the nightly still runs.")
-@click.option(
-    "--github-output", type=click.Path(path_type=Path), help="Append `nightly=fresh`, `stale` or `never` to this file."
-)
+@github_output_option("Append `nightly=fresh`, `stale` or `never` to this file.")
 @click.option("--exit-zero", is_flag=True, help="Exit 0 even if the nightly is stale.")
 @format_option
 @folder_options("work")
@@ -127,8 +125,7 @@ def watch(github_output: Path | None, exit_zero: bool, output_format: str, folde
     """
     verdicts = read(Verdicts, folders.workspace.verdicts)
     state = "never" if verdicts.plan_id is None else "stale" if verdicts.stale_reason else "fresh"
-    if github_output is not None:
-        append(f"nightly={state}\n", github_output)
+    append(f"nightly={state}\n", github_output)
     reason = verdicts.stale_reason if state == "stale" else None
     text = {
         "never": "there has been no nightly yet: the history holds none",

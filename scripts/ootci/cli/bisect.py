@@ -13,7 +13,7 @@ import click
 from ootci.adapters.folder_lock import locked
 from ootci.adapters.terminal import Progress
 from ootci.cli.options import folder_options, format_option, suites_option
-from ootci.cli.show import one_line, shortened, show, table
+from ootci.cli.show import code, one_line, shortened, show, table
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, OotciError
 from ootci.flows.bisect import begin, resume
 from ootci.flows.context import Folders
@@ -145,7 +145,7 @@ def _row(number: int, step: Step, markdown: bool) -> tuple[str, ...]:
         step.result.value,
         ", ".join(outcome.value for outcome in step.outcomes) or "none",
         duration(step.duration),
-        "`" + reason.replace("`", "'") + "`" if markdown and reason else reason,
+        code(reason, markdown=markdown) if reason else "",
     )
 
 

@@ -12,7 +12,7 @@ import click
 from ootci import __version__
 from ootci.adapters.folder_lock import locked
 from ootci.adapters.terminal import Progress
-from ootci.cli.options import exit_zero_option, folder_options, format_option, suites_option
+from ootci.cli.options import exit_zero_option, folder_options, format_option, github_output_option, suites_option
 from ootci.cli.show import append, note, show_stages
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, BadOption
 from ootci.flows.context import Folders, clock
@@ -43,7 +43,7 @@ from ootci.stages.build import NewEnvironment, TakenOver, build, hand_over
 @click.option(
     "--checksum", metavar="SHA256", help="With --take-over: the checksum of handover.json that --hand-over printed."
 )
-@click.option("--github-output", type=click.Path(path_type=Path), help="Append `handover=CHECKSUM` to this file.")
+@github_output_option("Append `handover=CHECKSUM` to this file.")
 @suites_option
 @format_option
 @folder_options("devices", "work")
@@ -75,8 +75,7 @@ def build_command(
         if handed_to is not None:
             told = hand_over(result, workspace, handed_to, _provenance(plan))
             note(f"{device}: handed over, {told}")
-            if github_output is not None:
-                append(f"handover={told}\n", github_output)
+            append(f"handover={told}\n", github_output)
     show_stages(result.stages, output_format)
     sys.exit(EXIT_FINE if exit_zero else _exit_code(result))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ootci.cli.options import folder_options, format_option
+from ootci.cli.options import file_option, folder_options, format_option
 from ootci.cli.show import note, show_table
 from ootci.flows.context import Folders, attempt_number, clock, run_url
 from ootci.flows.shares import locked_run, remembered, take_shares
@@ -26,11 +26,8 @@ from ootci.stages.collect import NOT_KNOWN, collect
     metavar="DIR",
     help="Folder with the artifacts of shares from other machines; the newest attempt of each counts.",
 )
-@click.option(
-    "--durations-to",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write the tests' durations, averaged with the plan's, for `ootci plan --durations-from`.",
+@file_option(
+    "--durations-to", text="Write the tests' durations, averaged with the plan's, for `ootci plan --durations-from`."
 )
 @format_option
 @folder_options("devices", "work")

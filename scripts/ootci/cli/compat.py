@@ -11,8 +11,8 @@ import click
 from ootci.adapters.annotation import show_error, show_warning
 from ootci.adapters.folder_lock import locked
 from ootci.adapters.terminal import Progress
-from ootci.cli.options import folder_options, format_option
-from ootci.cli.show import append, one_line, shortened, show, table
+from ootci.cli.options import file_option, folder_options, format_option
+from ootci.cli.show import append, code, one_line, shortened, show, table
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, BadOption, OotciError
 from ootci.flows.compat import Question, compat, of_plan, targets_of
 from ootci.flows.context import Folders
@@ -62,12 +62,7 @@ _NEED = {
     help="Every device on the torch of plan.json: a nightly's, for the history, or what a pull request's removes from "
     "the newest nightly. What cannot be had is a warning, and nothing fails.",
 )
-@click.option(
-    "--summary",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Append the predictions as Markdown to FILE, such as a step summary.",
-)
+@file_option("--summary", text="Append the predictions as Markdown to FILE, such as a step summary.")
 @click.option("--all-findings", is_flag=True, help="Print every finding, not the first 10 of each plugin.")
 @click.option("--exit-zero", is_flag=True, help="Exit 0 even if a break is predicted.")
 @format_option
@@ -146,8 +141,7 @@ def _tell(found: Compat, output_format: str, limit: int, summary: Path | None, *
     def text(markdown: bool) -> str:
         return "\n".join(_text(found, limit, is_comparison=is_comparison, markdown=markdown))
 
-    if summary is not None:
-        append(f"### Predicted breaks\n\n{text(True)}\n", summary)
+    append(f"### Predicted breaks\n\n{text(True)}\n", summary)
     show(found, output_format, text)
 
 
@@ -234,5 +228,4 @@ def _finding(finding: Finding, *, markdown: bool) -> str:
 
 
 def _code(text: str, *, markdown: bool) -> str:
-    text = shortened(text, WIDTH)
-    return f"`{text.replace('`', chr(39))}`" if markdown else text
+    return code(shortened(text, WIDTH), markdown=markdown)

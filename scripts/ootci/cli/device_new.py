@@ -12,7 +12,8 @@ from typing import Any
 import click
 from pydantic import TypeAdapter, ValidationError
 
-from ootci.adapters.python_env import program
+from ootci.adapters.interpreter import program
+from ootci.cli.options import file_option
 from ootci.cli.show import note, show_text
 from ootci.errors import BadOption
 from ootci.model.device import DEFAULT_FOLDER, load_device
@@ -76,11 +77,8 @@ def _count(text: str) -> str:
     metavar="PYTHON",
     help="Python with the plugin installed; names and device count are read from it.",
 )
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="File to write. Default: NAME.yaml in devices/, or in this folder if there is no devices/.",
+@file_option(
+    "--output", text="File to write. Default: NAME.yaml in devices/, or in this folder if there is no devices/."
 )
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def new(

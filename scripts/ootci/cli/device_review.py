@@ -10,8 +10,8 @@ import click
 
 from ootci.adapters.github_pulls import GithubPulls
 from ootci.adapters.github_rest import GithubRest
-from ootci.cli.home import decided, named_repository, token_to_write
-from ootci.cli.options import folder_options, format_option
+from ootci.cli.home import decided, named_repository, required_repository, token_to_write
+from ootci.cli.options import file_option, folder_options, format_option
 from ootci.cli.show import append, one_line, show
 from ootci.errors import EXIT_FINE, EXIT_INPUT, BadOption, OotciError
 from ootci.flows.answer import MARKER, Reviewed, answers
@@ -33,13 +33,7 @@ from ootci.stages.render import review_answer, review_lines
     metavar="DIR",
     help="Folder for the pages: new, empty, or an earlier preview.",
 )
-@click.option(
-    "--run",
-    "run_file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="A run.json to show as the newest nightly.",
-)
+@file_option("--run", "run_file", text="A run.json to show as the newest nightly.")
 @format_option
 @folder_options("history")
 def preview(file: Path, output: Path, run_file: Path | None, output_format: str, folders: Folders) -> None:
@@ -66,9 +60,7 @@ def preview(file: Path, output: Path, run_file: Path | None, output_format: str,
     help="Folder for review.json and the previews.",
 )
 @click.option("--online", is_flag=True, help="Also check links, and maintainers on GitHub.")
-@click.option(
-    "--summary", type=click.Path(path_type=Path), metavar="FILE", help="Append the review as Markdown to FILE."
-)
+@file_option("--summary", text="Append the review as Markdown to FILE.")
 @format_option
 def review(folder: Path, output: Path, online: bool, summary: Path | None, output_format: str) -> None:
     """Review the changes in devices/ of a pull request, checked out in FOLDER. Exit code 2 if a check failed.
@@ -90,8 +82,7 @@ def review(folder: Path, output: Path, online: bool, summary: Path | None, outpu
 
 def _tell(found: Review, output: Path, summary: Path | None, output_format: str) -> None:
     write(found, output / Review.FILE)
-    if summary is not None:
-        append(review_answer(found), summary)
+    append(review_answer(found), summary)
     show(found, output_format, lambda markdown: review_answer(found) if markdown else "\n".join(review_lines(found)))
 
 
@@ -132,12 +123,10 @@ def answer(
     The comment mentions the maintainers in this checkout's device files, and for a new device the pull request's
     author. By default, it is only written on the default branch, and in no fork.
     """
-    name = named_repository(repository)
+    name = required_repository(repository)
     fork = named_repository(head_repository, "--head-repository")
     if not re.fullmatch(r"[0-9a-f]{40}", commit):
         raise BadOption("it is no full commit", where="--commit", fix="give its 40 hexadecimal digits")
-    if not name:
-        raise BadOption("no repository is named", where="--repository", fix="name one: --repository owner/name")
     really, why = decided(wanted, name)
     rest = GithubRest(token_to_write(really, name, "comments"))
     pulls, reviewed = GithubPulls(rest, name), Reviewed(name, run_id, attempt, fork, head_branch, commit, url)

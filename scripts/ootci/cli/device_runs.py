@@ -13,7 +13,7 @@ from ootci.adapters.folder_lock import locked
 from ootci.adapters.github_rest import GithubRest
 from ootci.adapters.github_runs import GithubRuns
 from ootci.cli.home import TOKEN_VARIABLE, named_repository
-from ootci.cli.options import folder_options, format_option
+from ootci.cli.options import folder_options, format_option, github_output_option
 from ootci.cli.show import append, note, one_line, show
 from ootci.errors import BadOption
 from ootci.flows.context import Folders, attempt_number, clock
@@ -87,10 +87,8 @@ def _jobs(text: str) -> list[Mapping[str, object]]:
 
 @click.command("receive", short_help="Add the reports of nightlies from their workflow runs.")
 @click.option("--always", is_flag=True, help="Say that pages are to be published even if nothing was added.")
-@click.option(
-    "--github-output",
-    type=click.Path(path_type=Path),
-    help="Append `received` and `publish`, each yes or no, and `devices`, those to report to the relay, to this file.",
+@github_output_option(
+    "Append `received` and `publish`, each yes or no, and `devices`, those to report to the relay, to this file.",
 )
 @repository_option
 @branch_option
@@ -125,10 +123,9 @@ def receive_command(
             note("the newest nightly left no documentation")
     newest = next((plan.id for plan in reversed(History(folders.history).plans())), None)
     relayed = [device for one in found if one.plan.id == newest for device in _relayed(one)]
-    if github_output is not None:
-        answers = {"received": received, "publish": publish}
-        lines = [f"{key}={'yes' if value else 'no'}\n" for key, value in answers.items()]
-        append("".join([*lines, f"devices={' '.join(relayed)}\n"]), github_output)
+    answers = {"received": received, "publish": publish}
+    lines = [f"{key}={'yes' if value else 'no'}\n" for key, value in answers.items()]
+    append("".join([*lines, f"devices={' '.join(relayed)}\n"]), github_output)
     texts = [f"{one.plan.id}: {', '.join(one.devices) or 'no device'}" for one in found]
     facts = [{"nightly": one.plan.id, "devices": list(one.devices)} for one in found]
     show({"received": facts, "publish": publish}, output_format, "\n".join(map(one_line, texts)) or "nothing new")

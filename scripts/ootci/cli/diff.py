@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import click
 
 from ootci.cli.options import folder_options, format_option
-from ootci.cli.show import one_line, shortened, show, table
+from ootci.cli.show import code, shortened, show, table
 from ootci.errors import EXIT_DEVICE, EXIT_FINE
 from ootci.flows.context import Folders
 from ootci.history.claims import known_ids
@@ -72,9 +72,7 @@ class _Style:
         return f"{'  ' * depth}- {text}" if self.markdown else f"{'  ' * depth}  {text}"
 
     def foreign(self, text: str) -> str:
-        """Text of a device run on one line; in markdown as code, in which nothing of it means anything."""
-        flat = one_line(text)
-        return "`" + flat.replace("`", "'") + "`" if self.markdown else flat
+        return code(text, markdown=self.markdown)
 
 
 def _text(difference: Difference, style: _Style) -> str:

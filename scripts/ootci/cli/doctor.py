@@ -28,7 +28,6 @@ class Finding:
     """One thing that was looked at.
 
     Attributes:
-        name: what.
         state: ``found``, ``missing``, or ``optional`` when it is missing and nothing depends on it.
         detail: a version, or how to get it.
 

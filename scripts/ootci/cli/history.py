@@ -34,11 +34,7 @@ remote_option = click.option(
 branch_option = click.option("--branch", default="data", show_default=True, help="Name of the data branch.")
 
 
-def _data_branch(folders: Folders, remote: str | None, branch: str) -> DataBranch:
-    return DataBranch(folders.history, _remote(remote), branch, unfinished=UNFINISHED)
-
-
-def _remote(given: str | None) -> str:
+def _data_branch(folders: Folders, given: str | None, branch: str) -> DataBranch:
     # Git works in the history folder, where a path would lead somewhere else.
     is_path = given is not None and not re.match(r"[^/]*:", given)
     remote = str(Path(given).absolute()) if given and is_path else given or origin()
@@ -48,7 +44,7 @@ def _remote(given: str | None) -> str:
             where="--remote",
             fix="name a repository, or run this in a checkout that has an origin",
         )
-    return remote
+    return DataBranch(folders.history, remote, branch, unfinished=UNFINISHED)
 
 
 @click.command(short_help="Add the work folder's plan and runs.")

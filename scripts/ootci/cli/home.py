@@ -25,6 +25,19 @@ def named_repository(given: str | None, where: str = "--repository") -> str:
     return name
 
 
+def required_repository(given: str | None) -> str:
+    """The same; an error where there is none.
+
+    Raises:
+        BadOption: none is given, or it is no repository's name.
+
+    """
+    name = named_repository(given)
+    if not name:
+        raise BadOption("no repository is named", where="--repository", fix="name one: --repository owner/name")
+    return name
+
+
 def decided(wanted: bool | None, name: str) -> tuple[bool, str]:
     """Whether to write, and why: as it was asked for, else whether this is the default branch of no fork.
 
@@ -57,8 +70,8 @@ def token_to_write(really: bool, name: str, what: str) -> str | None:
         BadOption: there is no token, or no repository to write to.
 
     """
-    if really and not name:
-        raise BadOption("no repository is named", where="--repository", fix="name one: --repository owner/name")
+    if really:
+        required_repository(name)
     token = os.environ.get(TOKEN_VARIABLE) or None
     if really and token is None:
         raise BadOption(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ootci.cli.options import folder_options, format_option
+from ootci.cli.options import file_option, folder_options, format_option, github_output_option
 from ootci.cli.show import append, note, one_line, show, table
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, BadOption
 from ootci.flows.context import Folders, clock
@@ -61,17 +61,8 @@ def _verdicts_text(verdicts: Verdicts, markdown: bool) -> str:
     metavar="DEVICE=REASON",
     help="Leave this device out; the answer shows the reason. Repeatable.",
 )
-@click.option(
-    "--summary",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Append the answer as Markdown to FILE, such as a step summary.",
-)
-@click.option(
-    "--github-output",
-    type=click.Path(path_type=Path),
-    help="Append `answer` and, with --device, `verdict` to this file.",
-)
+@file_option("--summary", text="Append the answer as Markdown to FILE, such as a step summary.")
+@github_output_option("Append `answer` and, with --device, `verdict` to this file.")
 @click.option(
     "--address", metavar="URL", help="Address of the published site, for links to devices' pages in Markdown."
 )
@@ -121,10 +112,8 @@ def gate(
         if pull_request
         else _of_nightly(folders, only, wanted, torch, cancelled=cancelled)
     )
-    if github_output is not None:
-        outputs = [f"answer={decision.answer}\n"]
-        outputs += [f"verdict={verdicts.get(name, '')}\n" for name in only[:1]]
-        append("".join(outputs), github_output)
+    outputs = [f"answer={decision.answer}\n", *(f"verdict={verdicts.get(name, '')}\n" for name in only[:1])]
+    append("".join(outputs), github_output)
     for name in sorted(set(wanted) - set(decision.overridden)):
         note(f"--override {name}: it has a result and does not block, so there is nothing to override")
     if summary is not None:

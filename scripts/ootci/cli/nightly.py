@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from ootci.adapters.folder_lock import locked
-from ootci.adapters.python_env import program
+from ootci.adapters.interpreter import program
 from ootci.adapters.terminal import Progress
 from ootci.cli.options import folder_options, format_option, suites_option, torch_option
 from ootci.cli.show import one_line, show, show_table, show_text, stage_lines
@@ -20,11 +20,8 @@ from ootci.flows.held_plugin import with_plugin
 from ootci.flows.nightly import Night, exit_code, run_in_environment, run_night
 from ootci.flows.reports import reported_runs, take_in
 from ootci.model.build import StageResult
-from ootci.model.device import (
-    RegisteredDevice,
-    find_device,
-)
-from ootci.model.durations import duration
+from ootci.model.device import find_device
+from ootci.model.duration import duration
 from ootci.model.plan import Plan
 from ootci.model.record import read
 from ootci.model.run import Run
@@ -110,8 +107,14 @@ def _run(
     registry = folders.registry()
     if plugin:
         registry = tuple(with_plugin(item, plugin) if item.device.name == names[0] else item for item in registry)
+    progress = Progress()
+
+    def say_stages(stages: Sequence[StageResult]) -> None:
+        for line in stage_lines(stages):
+            progress.say(f"  {line}")
+
+    night = Night(registry, names, torch, suites, folders, progress, say_stages)
     with locked(folders.work):
-        night = _night(registry, names, torch, suites, folders)
         if python is None:
             planned, verdicts = run_night(night)
         else:
@@ -137,18 +140,6 @@ def external(strict: bool, output_format: str, folders: Folders) -> None:
     show({"taken": taken}, output_format, "\n".join(map(one_line, lines)))
     if strict and refused:
         raise refused[0]
-
-
-def _night(
-    registry: tuple[RegisteredDevice, ...], chosen: Sequence[str], torch: str | None, suites: Path, folders: Folders
-) -> Night:
-    progress = Progress()
-
-    def say_stages(stages: Sequence[StageResult]) -> None:
-        for line in stage_lines(stages):
-            progress.say(f"  {line}")
-
-    return Night(registry, chosen, torch, suites, folders, progress, say_stages)
 
 
 def _report(planned: Plan, verdicts: Verdicts, folders: Folders, output_format: str) -> None:

@@ -72,6 +72,16 @@ def _require_callers_file(path: Path) -> None:
         raise BadOption("there is no such file in your repository", where=f"device-file: {name}", fix=fix)
 
 
+def file_option(*names: str, text: str) -> Callable[[F], F]:
+    """The option for a file that the command reads or writes."""
+    return click.option(*names, type=click.Path(path_type=Path), metavar="FILE", help=text)
+
+
+def github_output_option(text: str) -> Callable[[F], F]:
+    """The option for the file in which GitHub Actions takes the outputs of a step."""
+    return click.option("--github-output", type=click.Path(path_type=Path), help=text)
+
+
 format_option = click.option(
     "--format",
     "output_format",

@@ -11,7 +11,14 @@ import click
 from ootci.adapters.annotation import show_notice
 from ootci.adapters.folder_lock import locked
 from ootci.adapters.terminal import Progress
-from ootci.cli.options import folder_options, format_option, payload_option, torch_option
+from ootci.cli.options import (
+    file_option,
+    folder_options,
+    format_option,
+    github_output_option,
+    payload_option,
+    torch_option,
+)
 from ootci.cli.show import append, note, one_line, show, table
 from ootci.errors import BadOption
 from ootci.flows.context import Folders
@@ -43,20 +50,15 @@ from ootci.stages.plan import NotDue
 )
 @payload_option
 @click.option("--plan-suffix", metavar="TEXT", help="Makes the plan's id unique within a day; GITHUB_RUN_ID or time.")
-@click.option(
-    "--durations-from",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="A durations.json of `ootci collect --durations-to`, for devices without a history here.",
+@file_option(
+    "--durations-from", text="A durations.json of `ootci collect --durations-to`, for devices without a history here."
 )
-@click.option(
+@file_option(
     "--if-due",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Plan only when there is a new nightly since the plan in FILE, or after 14:00 UTC where none was planned that "
+    text="Plan only when there is a new nightly since the plan in FILE, or after 14:00 UTC where none was planned that "
     "day; writes the plan to FILE, too.",
 )
-@click.option("--github-output", type=click.Path(path_type=Path), help="Append what a workflow needs to this file.")
+@github_output_option("Append what a workflow needs to this file.")
 @format_option
 @folder_options("devices", "work", "history")
 def plan_command(
@@ -101,8 +103,7 @@ def plan_command(
             )
         except NotDue as reason:
             note(f"not planned: {reason}")
-            if github_output is not None:
-                append("due=no\ncount=0\n", github_output)
+            append("due=no\ncount=0\n", github_output)
             return
         past, known = History(folders.history), remembered(durations_from)
         seconds = {
@@ -110,8 +111,7 @@ def plan_command(
             for run in result.runs
         }
         write(Durations(devices=seconds), folders.workspace.durations)
-    if github_output is not None:
-        append(("due=yes\n" if if_due else "") + _outputs(result, registry), github_output)
+    append(("due=yes\n" if if_due else "") + _outputs(result, registry), github_output)
     show(result, output_format, lambda markdown: _table(result) if markdown else _lines(result))
 
 

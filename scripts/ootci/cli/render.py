@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ootci.adapters.annotation import show_warning
-from ootci.cli.options import folder_options, format_option
+from ootci.cli.options import file_option, folder_options, format_option
 from ootci.cli.show import append, one_line, show
 from ootci.errors import BadOption
 from ootci.flows.context import Folders
@@ -19,12 +19,7 @@ from ootci.stages.render import render, require_documentation, step_summary
 
 
 @click.command("render", short_help="Render the dashboard.")
-@click.option(
-    "--summary",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Append the nightly's summary as Markdown to FILE.",
-)
+@file_option("--summary", text="Append the nightly's summary as Markdown to FILE.")
 @click.option(
     "--address",
     metavar="URL",

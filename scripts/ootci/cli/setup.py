@@ -9,11 +9,11 @@ from pathlib import Path
 
 import click
 
-from ootci.adapters.github_repository import GithubSettings
 from ootci.adapters.github_repository import repository as asked_repository
 from ootci.adapters.github_rest import GithubRest
-from ootci.cli.home import TOKEN_VARIABLE, decided, named_repository
-from ootci.cli.options import folder_options, format_option
+from ootci.adapters.github_settings import GithubSettings
+from ootci.cli.home import TOKEN_VARIABLE, decided, named_repository, required_repository
+from ootci.cli.options import folder_options, format_option, github_output_option
 from ootci.cli.show import append, show, show_table, table
 from ootci.errors import EXIT_FINE, EXIT_INFRASTRUCTURE, BadOption
 from ootci.flows.context import Folders
@@ -22,11 +22,7 @@ from ootci.model.device import load_registry
 
 
 @click.command("home", short_help="Say whether this workflow run publishes.")
-@click.option(
-    "--github-output",
-    type=click.Path(path_type=Path),
-    help="Append `home`: yes or no, to this file.",
-)
+@github_output_option("Append `home`: yes or no, to this file.")
 @click.option("--summary", type=click.Path(path_type=Path), help="Append the reason, where it is no, to this file.")
 @format_option
 def home_command(github_output: Path | None, summary: Path | None, output_format: str) -> None:
@@ -38,9 +34,8 @@ def home_command(github_output: Path | None, summary: Path | None, output_format
     publishes, why = decided(None, named_repository(None))
     why = why.partition(";")[0]
     text = f"{'this run publishes' if publishes else 'this run publishes nothing'}: {why}"
-    if github_output is not None:
-        append(f"home={'yes' if publishes else 'no'}\n", github_output)
-    if summary is not None and not publishes:
+    append(f"home={'yes' if publishes else 'no'}\n", github_output)
+    if not publishes:
         append(f"{text[0].upper()}{text[1:]}.\n\n", summary)
     show({"home": publishes, "reason": why}, output_format, text)
 
@@ -56,9 +51,7 @@ def setup_command(check: bool, repository: str | None, output_format: str, folde
     Reads the settings with GITHUB_TOKEN, a token of an administrator; `gh auth token` prints one. What the token may
     not read is "cannot tell". Exit code 0 if every step is done or off, else 3.
     """
-    name = named_repository(repository)
-    if not name:
-        raise BadOption("no repository is named", where="--repository", fix="name one: --repository owner/name")
+    name = required_repository(repository)
     token = os.environ.get(TOKEN_VARIABLE)
     if not token:
         raise BadOption(

@@ -60,8 +60,10 @@ def note(text: str) -> None:
     echo(one_line(text), err=True)
 
 
-def append(text: str, file: Path) -> None:
-    """Append to a file that GitHub Actions reads, such as a step's summary or its outputs."""
+def append(text: str, file: Path | None) -> None:
+    """Append to a file that GitHub Actions reads, such as a step's summary or its outputs, where one is named."""
+    if file is None:
+        return
     with file.open("a", encoding="utf-8") as stream:
         stream.write(text)
 
@@ -99,3 +101,9 @@ def shortened(text: str, length: int) -> str:
     """The same on at most so many characters."""
     flat = one_line(text)
     return flat if len(flat) <= length else flat[: length - 2] + " …"
+
+
+def code(text: str, *, markdown: bool) -> str:
+    """Foreign text on one line; in markdown as code, in which nothing of it means anything."""
+    flat = one_line(text)
+    return "`" + flat.replace("`", "'") + "`" if markdown else flat

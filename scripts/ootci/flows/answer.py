@@ -30,10 +30,7 @@ class Reviewed:
 
     Attributes:
         repository: whose pull request it is.
-        run: number of the workflow run.
         fork: the repository that the pull request comes from.
-        commit: the commit that was reviewed.
-        url: page of the workflow run.
 
     """
 

@@ -69,10 +69,7 @@ class Search:
             shutil.rmtree(self.folder / name, ignore_errors=True)
 
     def step(self, nightly: str) -> tuple[Step, PluginBuild | None]:
-        """Test one nightly.
-
-        Returns:
-            The step, and the plugin that all steps test; None as long as it could not be built.
+        """Test one nightly; the step, and the plugin that all steps test, None as long as it could not be built.
 
         Raises:
             BisectionChanged: the plugin's sources are not those of the steps before.

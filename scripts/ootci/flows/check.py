@@ -13,12 +13,7 @@ from ootci.stages.onboard import Checked, check_file, check_online, failed_by, r
 
 
 def checked(path: Path, rest: GithubRest | None) -> tuple[FileReview, Checked | None]:
-    """Check one file below devices/, online where there is a client to ask GitHub with.
-
-    Returns:
-        The result, and for a device file its content.
-
-    """
+    """Check one file below devices/, online where there is a client; the result, and what is in a device file."""
     name = path.as_posix()[-500:]
     if path.parts[-2:] == BAD_RANGES.parts:
         return FileReview(path=name, checks=(_bad_ranges(path),)), None

@@ -51,7 +51,6 @@ class Question:
     """Plugins and torches to hold against each other.
 
     Attributes:
-        targets: the plugins.
         torches: paths of wheels, versions or ``nightly``, or what a plan has decided.
         releases: torches to check besides, where they can be had.
         baseline: the torch that counts as the one that every plugin was made for; None asks their metadata.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from ootci.errors import BadOption
@@ -19,15 +19,13 @@ from ootci.model.device import (
 )
 from ootci.model.workspace import Workspace
 
+CLOCKS = timedelta(hours=1)
+"""How much the clocks of two machines may differ."""
+
 
 @dataclass(frozen=True)
 class Folders:
-    """Where things lie; every path but that of the device files absolute.
-
-    Attributes:
-        devices: the device files.
-
-    """
+    """Where things lie; every path but that of the device files absolute."""
 
     devices: Path
     work: Path

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
 
 from ootci.adapters.annotation import show_warning
 from ootci.adapters.github_runs import GithubRuns
 from ootci.errors import OotciError
+from ootci.flows.context import CLOCKS
 from ootci.model.plan import Plan
 
 DEVICE_RUN = "device-run.yml"
-CLOCKS = timedelta(hours=1)
-"""How much GitHub's clock and that of the machine that planned may differ."""
 
 
 def title_of(plan_id: str, device: str) -> str:
@@ -30,15 +28,12 @@ def start(
     artifact: str,
     say: Callable[[str], None],
 ) -> list[str]:
-    """Start the run of each device that has none yet; what fails for one keeps no other out.
+    """Start the run of each device that has none yet, and return those; what fails for one keeps no other out.
 
     Args:
         jobs: the entries of the matrix that ``ootci plan`` wrote.
         run_id: number of the workflow run that has the plan.
         artifact: name of the artifact with the plan.
-
-    Returns:
-        The devices whose runs were started.
 
     Raises:
         GithubUnreachable, GithubRefused: a run could not be started.

@@ -26,7 +26,6 @@ def with_plugin(item: RegisteredDevice, version: str) -> RegisteredDevice:
     """The device with another version of its plugin than its file says.
 
     Args:
-        item: the device.
         version: a commit, tag or branch of the plugin's repository, or the version of its package.
 
     Raises:

@@ -37,7 +37,6 @@ class Night:
     Attributes:
         chosen: names of the devices to run; empty means all that are due.
         torch: what was asked for; None leaves it to the device files.
-        folders: the work folder, the history and the site.
         say_stages: called with the results of the stages of each device.
         installed: the torch of an environment that is there already, in place of ``torch``.
 
@@ -163,12 +162,7 @@ def make_plan(
     """Decide which devices run on which torch; writes plan.json.
 
     Args:
-        registry: every registered device.
-        folders: the work folder and the history.
-        progress: shows the current step.
-        chosen: names of the devices to run; empty means all that are due.
-        torch: what was asked for; None leaves it to the device files.
-        installed: the torch of an environment that is there already, in place of ``torch``.
+        chosen, torch, installed: as in :class:`Night`.
         proposed: gives what is tested instead of a nightly.
         suffix: makes the plan's id unique within a day.
         if_due: the plan of the last scheduled nightly, or where it will be; None plans whatever was before.

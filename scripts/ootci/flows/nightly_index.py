@@ -16,12 +16,7 @@ from ootci.model.device import Device
 
 @dataclass(frozen=True)
 class NightlyIndex:
-    """The nightlies of a package index.
-
-    Attributes:
-        versions: what it has, oldest first.
-
-    """
+    """The nightlies of a package index, oldest first."""
 
     address: str
     versions: tuple[Version, ...]
@@ -49,7 +44,6 @@ class NightlyIndex:
         """The nightly of that version, with or without its local part, or of that date, such as 20261121.
 
         Args:
-            text: what was asked for.
             option: the option that names another.
 
         Raises:

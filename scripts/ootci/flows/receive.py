@@ -24,8 +24,8 @@ from ootci.adapters.github_artifacts import (
 from ootci.adapters.github_rest import GithubRest
 from ootci.adapters.github_runs import GithubRuns, WorkflowRun
 from ootci.errors import GithubRefused, InputError, OotciError
-from ootci.flows.context import Folders, attempt_number
-from ootci.flows.dispatch import CLOCKS, DEVICE_RUN, title_of
+from ootci.flows.context import CLOCKS, Folders, attempt_number
+from ootci.flows.dispatch import DEVICE_RUN, title_of
 from ootci.flows.reports import append_workspace, take_in
 from ootci.history.store import History
 from ootci.model.compat import Compat
@@ -50,13 +50,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Hub:
-    """GitHub, as far as it concerns nightlies.
-
-    Attributes:
-        repository: ``owner/name``.
-        runs: the workflow runs of its default branch.
-
-    """
+    """GitHub, as far as it concerns nightlies: a repository ``owner/name``, and the runs of its default branch."""
 
     rest: GithubRest
     repository: str
@@ -78,13 +72,7 @@ class Hub:
 
 @dataclass(frozen=True)
 class Received:
-    """What was added of a nightly.
-
-    Attributes:
-        devices: those of which a run was added.
-        is_new: whether the nightly was, too.
-
-    """
+    """What was added of a nightly: runs of these devices, and whether the nightly was new, too."""
 
     plan: Plan
     devices: tuple[str, ...]
@@ -121,9 +109,7 @@ def receive(
     """Add what was reported of nightlies, the oldest first; cancel runs that have waited too long for their runner.
 
     A nightly that is not over keeps back the later ones, because the history takes nightlies in their order only.
-
-    Returns:
-        The nightlies of which something was added.
+    Returned are those of which something was added.
 
     Raises:
         GithubUnreachable, GithubRefused: see the client.

@@ -83,12 +83,7 @@ def reports_of_nightly(
 
 
 def hand_in(report: RelayReport, to: Relay) -> str:
-    """Send a report, and first that the run is in progress where the relay does not know.
-
-    Returns:
-        What the relay answered.
-
-    """
+    """Send a report, and first that the run is in progress where the relay does not know; what the relay answered."""
     try:
         return to.report(report.model_dump_json().encode())
     except RelayOutOfOrder:

@@ -6,14 +6,14 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from ootci.adapters.annotation import show_warning
 from ootci.adapters.download import DownloadProblem
 from ootci.adapters.download import read as download
 from ootci.adapters.folder_lock import held
 from ootci.errors import ExternalUnreachable, OotciError, PlanMisdated
-from ootci.flows.context import Folders, attempt_number, clock
+from ootci.flows.context import CLOCKS, Folders, attempt_number, clock
 from ootci.history.store import History
 from ootci.model.compat import Compat
 from ootci.model.device import RegisteredDevice, find_device
@@ -29,8 +29,6 @@ MAX_BYTES = 32 * 1024 * 1024
 SECONDS = 120.0
 PATIENCE = 60.0
 """Seconds that appending waits for another command to have ended."""
-CLOCKS = timedelta(hours=1)
-"""How much the clocks of two machines may differ."""
 
 
 def take_in(
@@ -38,9 +36,7 @@ def take_in(
 ) -> tuple[list[str], list[OotciError]]:
     """Put a run.json into the work folder for every planned device that is run elsewhere and has reported.
 
-    Returns:
-        The devices whose reports were taken in, and why those of others were not.
-
+    Returned are the devices whose reports were taken in, and why those of others were not.
     """
     taken: list[str] = []
     refused: list[OotciError] = []

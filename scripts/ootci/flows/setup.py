@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
 from urllib.parse import urlsplit
@@ -36,8 +36,6 @@ class Step:
     """One step of the guide.
 
     Attributes:
-        name: what is set up.
-        state: how far it is.
         detail: what was found, or what to do.
         page: the page of GitHub on which it is set; empty where there is none.
 
@@ -56,8 +54,6 @@ def steps(
 
     Args:
         name: ``owner/name``.
-        repository: what GitHub says of it.
-        settings: reads its settings.
         devices: those that are not paused.
         server: address of GitHub's pages.
 
@@ -282,14 +278,13 @@ def _runner(repository: GithubRepository, settings: GithubSettings, labels: tupl
 
 
 def _has(runner: dict[str, object], labels: tuple[str, ...]) -> bool:
-    return {label.lower() for label in labels} <= set(_labels(runner))
-
-
-def _labels(runner: dict[str, object]) -> Iterator[str]:
     found = runner.get("labels")
-    for label in found if isinstance(found, list) else []:
-        if isinstance(label, dict):
-            yield str(label.get("name")).lower()
+    names = (
+        [str(label.get("name")).lower() for label in found if isinstance(label, dict)]
+        if isinstance(found, list)
+        else []
+    )
+    return {label.lower() for label in labels} <= set(names)
 
 
 def _relay(settings: GithubSettings) -> Step:

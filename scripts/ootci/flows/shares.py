@@ -83,7 +83,7 @@ KEPT = ("build.json", "env.json", "events.jsonl")
 
 
 def take_shares(downloaded: Path, workspace: Workspace, device: str) -> tuple[Shard, ...]:
-    """Put the shares that other machines ran where `collect` looks for them.
+    """Put the shares that other machines ran where `collect` looks for them, and return those that were found.
 
     Each is an artifact, in a folder whose name ends with the share and the attempt, such as ``share-dev=2-of-3-1``; of
     each share the newest attempt is taken. The run's build is that of the first share whose build did not pass, because
@@ -92,9 +92,6 @@ def take_shares(downloaded: Path, workspace: Workspace, device: str) -> tuple[Sh
     Args:
         downloaded: folder of the artifacts. They come from jobs that ran vendor code, so only plain files whose names
             are known are copied.
-
-    Returns:
-        The shares that were found.
 
     """
     newest: dict[Shard, tuple[int, Path]] = {}

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from .alert import AlertTexts, DeepTestTexts
 from .answer import nightly_answer, pull_request_answer
-from .documentation import require_documentation
 from .permalinks import site_address
+from .publish import require_documentation
 from .review import review_answer, review_lines
 from .summary import step_summary
 from .words import spoken

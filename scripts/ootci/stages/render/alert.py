@@ -8,7 +8,7 @@ from types import MappingProxyType
 from ootci.model.alert import Alert, Condition, Standing
 from ootci.model.cluster import Cause, Cluster
 from ootci.model.device import RegisteredDevice
-from ootci.model.verdict import NEW_FAILURES, Change, DeviceVerdict, Verdicts
+from ootci.model.verdict import NEW_FAILURES, DeviceVerdict, Verdicts
 
 from .failures import reproduce
 from .links import web_address
@@ -164,7 +164,7 @@ class AlertTexts:
 
     def _new_failures(self, sheet: Sheet, alert: Alert) -> None:
         item = self._judged.get(alert.subject) if alert.condition is Condition.BROKEN else None
-        new = [one for one in item.changes if _is_new(one)] if item else []
+        new = [one for one in item.changes if one.change in NEW_FAILURES and not one.known] if item else []
         if not item or not new:
             return
         sheet.add(
@@ -219,12 +219,7 @@ class AlertTexts:
 
 
 class DeepTestTexts:
-    """Writes the texts of the issue for this repository's own deep tests.
-
-    Args:
-        run_url: the run of the workflow.
-
-    """
+    """Writes the texts of the issue for this repository's own deep tests."""
 
     def __init__(self, run_url: str | None = None) -> None:
         self._run_url = web_address(run_url)
@@ -257,7 +252,3 @@ class DeepTestTexts:
             sheet.add(f"{safe(alert.reason[:1].upper() + alert.reason[1:])}.", "")
         run = f" [The run]({self._run_url})." if self._run_url else ""
         sheet.add(f"Seen {moment(alert.date)}.{run}")
-
-
-def _is_new(change: Change) -> bool:
-    return change.change in NEW_FAILURES and not change.known

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ootci.model.device import RegisteredDevice
 from ootci.model.pull_request import Effect, PullRequestGate
-from ootci.model.verdict import Answer, Blocker, Gate
+from ootci.model.verdict import Blocker, Gate
 
 from .failures import reproduce
 from .markdown import MARKS, Sheet, marked, safe
@@ -34,51 +34,23 @@ class _NewFailures:
 def nightly_answer(gate: Gate, registry: Sequence[RegisteredDevice], address: str | None = None) -> str:
     """May one merge, as the newest nightly says: every device that blocks, why, and what fails on it anew.
 
-    Args:
-        gate: what the judge decided.
-        registry: every registered device, for its name and tier.
-        address: where the site is published, with a slash at its end; devices are then links to their pages.
-
+    ``address`` is where the site is published, with a slash at its end; devices are then links to their pages.
     """
     about = _About(registry, address)
-    sheet = _sheet(gate.answer, gate.reason)
-    if gate.blockers:
-        sheet.table(
-            ("Verdict", "Device", "Tier", "Reason", "New failures", "Since"),
-            (_blocker(item, about) for item in gate.blockers),
-            "device",
-        )
-    _named(
-        sheet,
-        [
-            _NewFailures(item.device, item.new_failures, item.first, item.cause_reason, item.is_first)
-            for item in gate.blockers
-        ],
-    )
-    _overridden(sheet, gate.overridden)
-    return sheet.text()
+    failures = [
+        _NewFailures(item.device, item.new_failures, item.first, item.cause_reason, item.is_first)
+        for item in gate.blockers
+    ]
+    headings = ("Verdict", "Device", "Tier", "Reason", "New failures", "Since")
+    return _answer(gate, headings, [_blocker(item, about) for item in gate.blockers], failures)
 
 
 def pull_request_answer(gate: PullRequestGate, registry: Sequence[RegisteredDevice], address: str | None = None) -> str:
-    """May one merge a pull request: what it does to every device that was tested, and what fails on it anew.
-
-    Args:
-        gate: what the judge decided.
-        registry: every registered device, for its name and tier.
-        address: where the site is published, with a slash at its end; devices are then links to their pages.
-
-    """
+    """May one merge a pull request: what it does to every device that was tested, and what fails on it anew."""
     about = _About(registry, address)
-    sheet = _sheet(gate.answer, gate.reason)
-    if gate.devices:
-        sheet.table(
-            ("Effect", "Device", "Tier", "Reason", "New failures", "As before", "Known", "Flaky", "Held against"),
-            (_effect(item, about) for item in gate.devices),
-            "device",
-        )
-    _named(sheet, [_NewFailures(item.device, item.newly_failing, item.first) for item in gate.devices])
-    _overridden(sheet, gate.overridden)
-    return sheet.text()
+    failures = [_NewFailures(item.device, item.newly_failing, item.first) for item in gate.devices]
+    headings = ("Effect", "Device", "Tier", "Reason", "New failures", "As before", "Known", "Flaky", "Held against")
+    return _answer(gate, headings, [_effect(item, about) for item in gate.devices], failures)
 
 
 class _About:
@@ -98,10 +70,24 @@ class _About:
         return known.tier.value if known else "-"
 
 
-def _sheet(answer: Answer, reason: str) -> Sheet:
+def _answer(
+    gate: Gate | PullRequestGate,
+    headings: Sequence[str],
+    rows: Sequence[tuple[str, ...]],
+    failures: Sequence[_NewFailures],
+) -> str:
     sheet = Sheet(LIMIT_BYTES)
-    sheet.add(f"### {MARKS[GATE[answer].tone]} May one merge: {spoken(answer)}", "", safe(reason), "")
-    return sheet
+    answer = f"May one merge: {spoken(gate.answer)}"
+    sheet.add(f"### {MARKS[GATE[gate.answer].tone]} {answer}", "", safe(gate.reason), "")
+    if rows:
+        sheet.table(headings, rows, "device")
+    named = (tuple(_details(item)) for item in failures if item.first)
+    sheet.groups(named, "device with new failures", "devices with new failures")
+    overridden = gate.overridden.items()
+    sheet.groups(
+        ([f"\n{safe(name)} is not asked, overridden: {safe(reason)}"] for name, reason in overridden), "device"
+    )
+    return sheet.text()
 
 
 def _blocker(item: Blocker, about: _About) -> tuple[str, ...]:
@@ -129,14 +115,6 @@ def _effect(item: Effect, about: _About) -> tuple[str, ...]:
     )
 
 
-def _named(sheet: Sheet, failures: Sequence[_NewFailures]) -> None:
-    sheet.groups(
-        (tuple(_details(item)) for item in failures if item.first),
-        "device with new failures",
-        "devices with new failures",
-    )
-
-
 def _details(item: _NewFailures) -> Iterator[str]:
     first = many(item.total, "failure in its first run", "failures in its first run")
     told = first if item.is_first else many(item.total, "new failure")
@@ -149,10 +127,3 @@ def _details(item: _NewFailures) -> Iterator[str]:
     if again := reproduce(item.first[0], item.device):
         yield f"\nThe first one again, in a checkout: <code>{safe(again, 2 * _ID_LIMIT)}</code>"
     yield "\n</details>"
-
-
-def _overridden(sheet: Sheet, overridden: Mapping[str, str]) -> None:
-    sheet.groups(
-        ([f"\n{safe(name)} is not asked, overridden: {safe(reason)}"] for name, reason in overridden.items()),
-        "device",
-    )

@@ -35,10 +35,7 @@ class Badge:
     Attributes:
         label: the left half: the PyTorch that is tested.
         message: the right half: the verdict, and the date that it is about, so that an old badge shows its age.
-        title: the whole in words.
         colour: six hexadecimal digits; grey when nothing is known.
-        label_width: pixels of the left half.
-        message_width: pixels of the right half.
 
     """
 

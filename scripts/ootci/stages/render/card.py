@@ -24,6 +24,7 @@ from .words import day, many
 
 NEW_ISSUE = "https://github.com/pytorch/pytorch/issues/new"
 TITLE_LIMIT = 120
+UPSTREAM = (Cause.UPSTREAM, Cause.SUSPECTED_UPSTREAM)
 ISSUE_DEVICES = 10
 """Devices that the text of a new issue names: it travels in an address, and servers refuse long ones."""
 _ISSUES = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/issues/?")
@@ -34,25 +35,15 @@ _NIGHT = re.compile(r"\.dev(\d{4})(\d{2})(\d{2})")
 
 
 @dataclass(frozen=True)
-class Range:
-    """What changed between two nights: a few words, and the page that lists it where there is one."""
-
-    text: str
-    href: str | None
-
-
-@dataclass(frozen=True)
 class Card:
     """What a person has to know of a broken device before anything else.
 
     Attributes:
-        headline: what broke.
         again: what came of the new failures when they were run again; None where none was.
         cluster: the failures that it is a part of; None where nothing tells.
+        part: those of the device that reproduces it.
         first_bad: the first night of those failures.
-        last_good: the last night before; None where none is known.
-        plugin_changed: whether the plugin changed in between; None where that cannot be told.
-        plugin: its commits or versions; None where they are not known.
+        plugin: its commits or versions, and the page that lists them; None where they are not known.
         commands: what reproduces it, in a checkout of this repository.
         bisect: the command that finds the first bad nightly; None where no test of ours shows it.
         issue: an address that opens an issue with the text filled in; None where nobody is named.
@@ -63,10 +54,9 @@ class Card:
     headline: str
     again: str | None
     cluster: Cluster | None
+    part: ClusterDevice | None
     first_bad: Mark | None
-    last_good: Mark | None
-    plugin_changed: bool | None
-    plugin: Range | None
+    plugin: tuple[str, str | None] | None
     commands: tuple[str, ...]
     bisect: str | None
     issue: str | None
@@ -79,8 +69,6 @@ def card(
     """The card of a device; None where it is not broken.
 
     Args:
-        device: the device.
-        verdict: what the judge found.
         run: the run that the verdict was derived from.
         cluster: the failures that most of it is part of.
         address: where the site is published, if that is known.
@@ -93,14 +81,13 @@ def card(
         headline=_headline(verdict),
         again=_again(run) if run else None,
         cluster=cluster,
+        part=part,
         first_bad=part.since if part else None,
-        last_good=part.last_passed if part else None,
-        plugin_changed=part.plugin_changed if part else None,
         plugin=_plugin(device, part) if part else None,
         commands=_commands(device, verdict.torch_request, run.plugin if run else None, part),
         bisect=bisect_command((part,)) if part else None,
         issue=_issue(device, cluster, address) if cluster else None,
-        where="PyTorch" if cluster is None or cluster.cause in _UPSTREAM else "the vendor",
+        where="PyTorch" if cluster is None or cluster.cause in UPSTREAM else "the vendor",
     )
 
 
@@ -115,27 +102,23 @@ def cluster_card(
     """The card of failures that are alike.
 
     Args:
-        cluster: the failures.
         part: those of the device that is easiest to have.
-        device: that device.
         request: the torch that was wanted for it.
         plugin: its plugin that was tested.
         address: where the site is published, if that is known.
 
     """
-    alone = len(cluster.devices) == 1
     return Card(
         headline=f"{many(cluster.tests, 'failure')} on {many(len(cluster.devices), 'device')}",
         again=None,
         cluster=cluster,
+        part=part,
         first_bad=cluster.since,
-        last_good=part.last_passed if part.since.plan_id == cluster.since.plan_id else None,
-        plugin_changed=part.plugin_changed if alone else None,
-        plugin=_plugin(device, part) if alone else None,
+        plugin=_plugin(device, part),
         commands=_commands(device, request, plugin, part),
         bisect=bisect_command((part,)),
         issue=_issue(device, cluster, address),
-        where="PyTorch" if cluster.cause in _UPSTREAM else "the vendor",
+        where="PyTorch" if cluster.cause in UPSTREAM else "the vendor",
     )
 
 
@@ -150,15 +133,12 @@ def bisect_command(parts: Iterable[ClusterDevice]) -> str | None:
 
 def pytorch_issue(cluster: Cluster, address: str | None) -> str | None:
     """The address that opens an issue at PyTorch with the text filled in; None where PyTorch is not suspected."""
-    return f"{NEW_ISSUE}?{_text_of_issue(cluster, address)}" if cluster.cause in _UPSTREAM else None
-
-
-_UPSTREAM = (Cause.UPSTREAM, Cause.SUSPECTED_UPSTREAM)
+    return f"{NEW_ISSUE}?{_text_of_issue(cluster, address)}" if cluster.cause in UPSTREAM else None
 
 
 def _issue(device: Device, cluster: Cluster, address: str | None) -> str | None:
     """Where an issue is opened: at PyTorch, or where the vendor takes them; the text is filled in on GitHub."""
-    if cluster.cause in _UPSTREAM:
+    if cluster.cause in UPSTREAM:
         return pytorch_issue(cluster, address)
     place = web_address(device.links.issues)
     if place is not None and _ISSUES.fullmatch(place):
@@ -198,7 +178,7 @@ def _again(run: Run) -> str | None:
     return f"{failed} of {len(tried)} failed again when run alone"
 
 
-def _plugin(device: Device, part: ClusterDevice) -> Range | None:
+def _plugin(device: Device, part: ClusterDevice) -> tuple[str, str | None] | None:
     """The plugin's commits, or its versions, between the last good night and the first bad one."""
     before, after = part.last_passed, part.since
     if before is None or not part.plugin_changed:
@@ -207,9 +187,9 @@ def _plugin(device: Device, part: ClusterDevice) -> Range | None:
         ends = [one_line(commit, 60) for commit in (before.plugin_commit, after.plugin_commit)]
         source = _SOURCE.fullmatch(device.plugin.git.url) if device.plugin.git else None
         href = web_address(f"{source[1]}/compare/{ends[0]}...{ends[1]}") if source else None
-        return Range("...".join(end[:7] for end in ends), href)
+        return "...".join(end[:7] for end in ends), href
     if before.plugin_version and after.plugin_version and before.plugin_version != after.plugin_version:
-        return Range(f"{one_line(before.plugin_version, 40)} to {one_line(after.plugin_version, 40)}", None)
+        return f"{one_line(before.plugin_version, 40)} to {one_line(after.plugin_version, 40)}", None
     return None
 
 

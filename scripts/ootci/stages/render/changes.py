@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ootci.history.stored import StoredRun
-from ootci.model.cluster import Spell
-from ootci.model.verdict import Change, ChangeName
+from ootci.model.spell import Spell
+from ootci.model.verdict import Change
 
 from .status import CHANGES, Status
-from .text import one_line
 
 NAMED = 120
 """Tests that are named in all groups together; the others are counted."""
@@ -28,37 +26,6 @@ class ChangeGroup:
     def more(self) -> int:
         """Tests that are not named."""
         return self.total - len(self.shown)
-
-
-@dataclass(frozen=True)
-class Against:
-    """What differs from the run before.
-
-    Attributes:
-        plan_id: the nightly of the run before.
-        page: its page, as an address from the top; None where there is none.
-        comparable: false where no test reported.
-        groups: the tests that differ.
-
-    """
-
-    plan_id: str
-    page: str | None
-    comparable: bool
-    groups: tuple[ChangeGroup, ...]
-
-
-def against(
-    before: StoredRun,
-    page: str | None,
-    changes: Sequence[Change],
-    *,
-    comparable: bool,
-) -> Against:
-    """What differs from the run before; a test that goes on failing stands among the failures already."""
-    news = tuple(change for change in changes if change.change is not ChangeName.STILL_FAILING)
-    groups = change_groups(news) if comparable else ()
-    return Against(one_line(before.head.plan_id, 60), page, comparable, groups)
 
 
 def change_groups(changes: Sequence[Change]) -> tuple[ChangeGroup, ...]:

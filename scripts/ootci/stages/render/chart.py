@@ -45,14 +45,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Series:
-    """Values of one kind.
-
-    Attributes:
-        name: what they are.
-        look: a CSS class that draws their line apart from others.
-        values: a value for each day, or none.
-
-    """
+    """A value, or none, for each day; ``look`` is a CSS class that draws their line apart from others."""
 
     name: str
     look: str
@@ -65,33 +58,23 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Line:
-    """A series as it is drawn."""
-
-    name: str
-    look: str
-    path: str
-
-
-@dataclass(frozen=True)
 class Chart:
     """One picture and the same in words.
 
     Attributes:
         width: its width, which may be stretched, as may its height.
-        lines: what is drawn.
+        lines: of each series the CSS class and the path.
         hatching: lines over the days that say nothing.
         marks: where the size of the suites changed.
         top: what the upper edge stands for.
         bottom: what the lower edge stands for.
-        newest: the newest value that there is.
         words: the same in words.
 
     """
 
     width: int
     height: int
-    lines: tuple[Line, ...]
+    lines: tuple[tuple[str, str], ...]
     hatching: str
     marks: tuple[int, ...]
     top: str
@@ -123,18 +106,15 @@ def chart(
 
     Args:
         series: the values; the first series is the one that ``newest`` is about.
-        axis: what the edges stand for.
         words: how a value is written.
-        days: every day as text.
         hatched: places of the days that say nothing.
         marks: places of the days on which the size of the suites changed.
-        size: how large it is.
 
     """
     return Chart(
         width=size.day * len(days),
         height=size.height,
-        lines=tuple(Line(item.name, item.look, steps(item.values, axis, size)) for item in series),
+        lines=tuple((item.look, steps(item.values, axis, size)) for item in series),
         hatching="".join(_hatching(first, last, size) for first, last in _rows(sorted(hatched))),
         marks=tuple(size.day * place for place in marks),
         top=words(axis.high),

@@ -12,20 +12,15 @@ from ootci.model.compat import DevicePrediction
 from ootci.model.device import BadRange, Device, bad_range
 from ootci.model.plan import Plan
 from ootci.model.run import Run
-from ootci.model.verdict import ChangeName, DeviceVerdict, KnownFailureState
+from ootci.model.verdict import DeviceVerdict
 
 from .card import Card, card
 from .changes import ChangeGroup, change_groups
-from .facts import Fact, TorchView, contacts, device_facts, torch_view
 from .links import device_path, folder_name
-from .nights import NightRow, NightsOf, in_words, night_grid, night_rows
+from .nights import NightsOf, night_grid
 from .run_view import RunView, run_view
-from .status import CHANGES, KNOWN, VERDICTS, WHERE, Status
-from .words import changed, day, many
 
 NIGHTS = 30
-
-_FLAKY = Status("flaky", "warn", "wave")
 
 
 @dataclass(frozen=True)
@@ -62,55 +57,29 @@ class RunPage:
 
 
 @dataclass(frozen=True)
-class Tally:
-    """How many tests are something; ``href`` leads to them."""
-
-    status: Status
-    href: str | None
-
-
-@dataclass(frozen=True)
-class Glance:
-    """The top of a device's page.
+class DevicePage:
+    """What a device's page shows besides its device file and its verdict.
 
     Attributes:
-        passed: passed tests of executed ones, of the required suites; None where nothing was executed.
-        tallies: new, known, flaky and fixed tests; none where there is no run.
-        nights: the last ``NIGHTS`` nights that concerned the device; None before the first.
+        run: the run that the verdict was derived from; None where there is none, as is ``page``.
+        hrefs: by nightly, the page of its run, relative to the device's.
+        window: the last ``NIGHTS`` nights that concerned the device.
+        bad_ranges: those of its ranges in which there was a nightly.
+        last_report: the page of the newest report, where the verdict is derived from none.
 
     """
 
-    passed: str | None
-    tallies: tuple[Tally, ...]
-    nights: NightsOf | None
-
-
-@dataclass(frozen=True)
-class DevicePage:
-    """Everything that a device's page shows."""
-
     device: Device
     verdict: DeviceVerdict
-    status: Status
-    where: str | None
-    since: str | None
-    nights_in_a_row: str | None
-    torch: TorchView | None
     run: RunView | None
-    glance: Glance
+    page: RunPage | None
+    hrefs: Mapping[str, str]
+    window: NightsOf
     card: Card | None
-    run_href: str | None
     changes: tuple[ChangeGroup, ...]
-    has_run_before: bool
-    torch_changed: str
-    plugin_changed: str
-    nights: tuple[NightRow, ...]
-    nights_words: str
     bad_ranges: tuple[BadRange, ...]
     earlier_attempts: tuple[RunPage, ...]
     last_report: RunPage | None
-    facts: tuple[Fact, ...]
-    contacts: tuple[Fact, ...]
     predicted: DevicePrediction | None
 
 
@@ -153,91 +122,31 @@ def device_page(
     """A device's page.
 
     Args:
-        device: the device.
-        verdict: what the judge found.
-        pages: every page of its runs.
         run: the run that the verdict was derived from; tests that passed may be left out of it.
         plan: the nightly of that run.
         cluster: the failures that most of what is wrong with it is part of.
         address: where the site is published, if that is known.
-        predicted: what is predicted of the device, if anything.
 
     """
     page = judged_page(pages, verdict)
     ranges = (bad_range(device.bad_ranges, night.date) for night in verdict.history)
     # Without anything before it, no test of a run is new or changed.
-    changed_tests = () if verdict.is_first else verdict.changes
-    changes = change_groups(changed_tests)
-    view = run_view(run, page.stored, plan, changed_tests, page.unsettled) if run and page else None
+    changed = () if verdict.is_first else verdict.changes
     hrefs = {plan_id: f"{counting.folder}/index.html" for plan_id, counting in by_nightly(pages).items()}
+    grid = night_grid((night.plan_id, night.date) for night in verdict.history[-NIGHTS:])
     return DevicePage(
         device=device,
         verdict=verdict,
-        status=VERDICTS[verdict.verdict],
-        where=WHERE.get(verdict.verdict),
-        since=day(verdict.since) if verdict.since else None,
-        nights_in_a_row=many(verdict.nights_since, "night") if verdict.nights_since else None,
-        torch=torch_view(verdict.torch_request, verdict.torch) if verdict.torch_request else None,
-        run=view,
-        glance=glance(verdict, view, device.bad_ranges, hrefs),
+        run=run_view(run, page.stored, plan, changed, page.unsettled) if run and page else None,
+        page=page,
+        hrefs=hrefs,
+        window=grid.row(verdict, hrefs, device.bad_ranges),
         card=card(device, verdict, run, cluster, address),
-        run_href=f"{page.folder}/index.html" if page else None,
-        changes=changes,
-        has_run_before=len(hrefs) > 1,
-        torch_changed=changed(verdict.torch_changed),
-        plugin_changed=changed(verdict.plugin_changed),
-        nights=night_rows(verdict, hrefs, device.bad_ranges),
-        nights_words=in_words(verdict.history, device.bad_ranges),
+        changes=change_groups(changed),
         bad_ranges=tuple(dict.fromkeys(filter(None, ranges))),
         earlier_attempts=tuple(
             other for other in pages if page and other.run.plan_id == page.run.plan_id and not other.latest
         ),
         last_report=last_report(pages) if page is None else None,
-        facts=device_facts(device),
-        contacts=contacts(device),
         predicted=predicted,
     )
-
-
-def glance(verdict: DeviceVerdict, run: RunView | None, ranges: Sequence[BadRange], pages: Mapping[str, str]) -> Glance:
-    """The top of a device's page.
-
-    Args:
-        verdict: what the judge found.
-        run: the run that the verdict was derived from, as the page shows it.
-        ranges: nights of the device that say nothing.
-        pages: the page of each of its nights, by nightly.
-
-    """
-    grid = night_grid((night.plan_id, night.date) for night in verdict.history[-NIGHTS:])
-    return Glance(
-        passed=str(verdict.counts.pass_rate) if run is not None and verdict.counts.executed else None,
-        tallies=_tallies(verdict, run) if run is not None else (),
-        nights=grid.row(verdict, pages, ranges) if verdict.history else None,
-    )
-
-
-def _tallies(verdict: DeviceVerdict, run: RunView) -> tuple[Tally, ...]:
-    fixed = sum(change.change is ChangeName.FIXED for change in verdict.changes)
-    return (
-        _tally(
-            verdict.new_failures,
-            "failing since the first run" if verdict.is_first and verdict.new_failures else "new",
-            CHANGES[ChangeName.REGRESSION],
-            "#failures" if run.failures_total else None,
-        ),
-        _tally(
-            verdict.known,
-            "known",
-            KNOWN[KnownFailureState.COVERS],
-            "#known-failures" if run.known_failures else None,
-        ),
-        _tally(verdict.counts.flaky, "flaky", _FLAKY, "../../flaky/index.html"),
-        _tally(fixed, "fixed", CHANGES[ChangeName.FIXED], "#changes" if verdict.changes else None),
-    )
-
-
-def _tally(count: int, word: str, look: Status, href: str | None) -> Tally:
-    if not count:
-        return Tally(Status(f"0 {word}", "off", "never"), None)
-    return Tally(Status(f"{count} {word}", look.tone, look.glyph), href)

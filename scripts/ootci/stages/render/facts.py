@@ -27,7 +27,6 @@ class Fact:
     """One labelled value.
 
     Attributes:
-        label: what it is.
         href: where it leads, an http(s) address.
         code: whether it is an identifier and not prose.
         whole: the value in full, where ``value`` is shortened.
@@ -47,7 +46,6 @@ class TorchView:
 
     Attributes:
         version: the version that is installed, or else the one that was going to be; null when there is neither.
-        channel: where it came from.
         marker: a few words when it is not the torch that was wanted; null when it is.
         fallback: the same as a sentence, with the reason.
         unavailable: why there was no torch at all; null when there was one.

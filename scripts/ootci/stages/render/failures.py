@@ -33,8 +33,6 @@ class FailureRow:
 
     Attributes:
         limit: so many characters of its text are shown.
-        change: how it differs from the run before.
-        known: whether the vendor knows of it.
         repeated: of each later attempt, whether it said what the first one did, which is not shown again.
         command: runs it again; None for a test of a suite that the vendor brings.
         alike: the first of the others.

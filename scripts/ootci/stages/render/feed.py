@@ -41,8 +41,6 @@ class Entry:
     Attributes:
         id: a tag URI.
         updated: when it happened, as far as the verdicts say.
-        title: one line.
-        text: a sentence or two.
         href: the page about it, relative to the site.
         devices: whose feeds have it.
 
@@ -123,13 +121,8 @@ def cluster_entries(
 ) -> Iterator[Entry]:
     """Each night on which failures began that still fail alike; those that somebody expects are left out.
 
-    Only what fails on the newest nightly has a cluster, so that an entry goes when its failures do.
-
-    Args:
-        clusters: what fails alike.
-        devices: every registered device, by name.
-        shown: ids of the signatures that have a page, which stays when the failures go.
-
+    Only what fails on the newest nightly has a cluster, so that an entry goes when its failures do. The signatures
+    whose ids are ``shown`` have a page, which stays when the failures go.
     """
     for cluster in clusters:
         name = cluster.signature.id
@@ -152,13 +145,7 @@ def cluster_entries(
 
 
 def predicted_entries(predicted: Predicted | None, devices: Mapping[str, Device]) -> Iterator[Entry]:
-    """Each predicted break that still is; as with failures, an entry goes when its break does.
-
-    Args:
-        predicted: what is predicted for the newest nightly.
-        devices: every registered device, by name.
-
-    """
+    """Each predicted break that still is; as with failures, an entry goes when its break does."""
     for item in predicted.breaks if predicted is not None else ():
         names = [name for name in item.devices if name in devices]
         if not names:

@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from ootci.model.cluster import Cluster
-from ootci.model.compat import DevicePrediction
-from ootci.model.device import Device, RegisteredDevice, Tier
+from ootci.model.device import Device, RegisteredDevice
+from ootci.model.predicted import DevicePrediction
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, VerdictName, Verdicts
 
 from .card import bisect_command, pytorch_issue
 from .facts import TorchView, torch_view
-from .links import folder_name
 from .nights import NightGrid, NightsOf, last_nightlies, night_grid, with_marks
-from .status import GATE, NIGHTS, SEVERITY, VERDICTS, Status
+from .publish import File
+from .status import GATE, VERDICTS, VerdictStatus, urgency
 from .text import one_line
 from .words import day
+
+if TYPE_CHECKING:
+    from .looks import PageMaker
+
+
+SHOWN_CLUSTERS = 3
 
 
 @dataclass(frozen=True)
 class DeviceRow:
-    """One device.
-
-    Attributes:
-        device: the device.
-        verdict: what the judge found.
-        torch: the torch that was wanted and got.
-        cluster: what it is a part of, where it is broken; None where nothing tells.
-        nights: its past nights.
-        age: how old the report was when it was taken in, where the device is run elsewhere.
-        predicted: what is predicted of it, if anything.
-
-    """
+    """One device; ``age`` is how old the report was when it was taken in, where the device is run elsewhere."""
 
     device: Device
     verdict: DeviceVerdict
@@ -45,14 +41,9 @@ class DeviceRow:
     predicted: DevicePrediction | None
 
     @property
-    def status(self) -> Status:
+    def status(self) -> VerdictStatus:
         """How its verdict is shown."""
         return VERDICTS[self.verdict.verdict]
-
-    @property
-    def look(self) -> str:
-        """The CSS class that colours its verdict, as in the grid."""
-        return NIGHTS[self.verdict.verdict][0]
 
     @property
     def is_predicted_to_break(self) -> bool:
@@ -77,7 +68,6 @@ class Group:
     """Devices that need the same attention.
 
     Attributes:
-        title: what they have in common.
         look: the CSS class that colours it, as in the grid.
         is_folded: whether only their names are shown until somebody opens it.
         runs: the devices; those that fail alike are together.
@@ -95,86 +85,29 @@ class Group:
         return tuple(row for run in self.runs for row in run)
 
 
-@dataclass(frozen=True)
-class Banner:
-    """A fallback that several devices may share."""
-
-    text: str
-    devices: tuple[DeviceRow, ...]
-
-
-@dataclass(frozen=True)
-class FrontPage:
-    """Everything that the front page shows.
-
-    Attributes:
-        gate: may one merge?
-        evidence: the cluster that says most about it; None where nothing is newly broken.
-        last_good: the last night before on which its tests passed.
-        bisect: the command that finds the first bad nightly; None where no test of ours shows it.
-        issue: an address that opens an issue at PyTorch with the text filled in; None where PyTorch is not suspected.
-        grid: the columns of the nights.
-        rows: every device, by tier, then by severity.
-        groups: the same in groups; what needs a person first.
-        controls: the reference devices.
-        fallbacks: what was tested on another torch than the nightly.
-
-    """
-
-    gate: Status
-    evidence: Cluster | None
-    last_good: datetime | None
-    bisect: str | None
-    issue: str | None
-    grid: NightGrid
-    rows: tuple[DeviceRow, ...]
-    groups: tuple[Group, ...]
-    controls: tuple[DeviceRow, ...]
-    fallbacks: tuple[Banner, ...]
-
-
-def front_page(
-    registry: Sequence[RegisteredDevice],
-    verdicts: Verdicts,
-    evidence: Sequence[Cluster] = (),
-    *,
-    pages: Mapping[str, Mapping[str, str]] | None = None,
-    builds: Mapping[str, TorchBuild] | None = None,
-    ages: Mapping[str, str] | None = None,
-    address: str | None = None,
-) -> FrontPage:
-    """The front page.
-
-    Args:
-        registry: every registered device, in registry order.
-        verdicts: what the judge found; a device that it does not know yet is shown as never having run.
-        evidence: the clusters that are shown first.
-        pages: the page of each run, from the top, by device and nightly.
-        builds: the build of PyTorch of each nightly, where it is known.
-        ages: how old each report from elsewhere was when it was taken in, by device.
-        address: where the site is published, if that is known.
-
-    """
-    judged = verdict_of_each(registry, verdicts)
-    nightlies = last_nightlies(verdicts)
-    of_nightly = {plan_id: f"n/{folder_name(plan_id)}/index.html" for plan_id, _ in nightlies}
-    grid = with_marks(night_grid(nightlies, builds), verdicts.devices, of_nightly)
-    rows = tuple(_rows(registry, judged, verdicts, grid, of_nightly, pages or {}, ages or {}))
-    first = evidence[0] if evidence else None
-    return FrontPage(
-        gate=GATE[verdicts.gate.answer],
-        evidence=first,
-        last_good=max((part.last_passed.date for part in first.devices if part.last_passed), default=None)
-        if first
-        else None,
+def front_page(maker: PageMaker, rows: Sequence[DeviceRow], grid: NightGrid, clusters: Sequence[Cluster]) -> File:
+    """The front page; ``clusters`` are new, or upstream owes an answer, what is probably upstream first."""
+    first = clusters[0] if clusters else None
+    passed = [part.last_passed.date for part in first.devices if part.last_passed] if first else []
+    return maker.show(
+        "index.html",
+        "front.html",
+        gate=GATE[maker.verdicts.gate.answer],
+        clusters=clusters,
+        shown_clusters=SHOWN_CLUSTERS,
+        last_good=max(passed, default=None),
         bisect=bisect_command(first.devices) if first else None,
-        issue=pytorch_issue(first, address) if first else None,
+        issue=pytorch_issue(first, maker.canonical("")) if first else None,
         grid=grid,
         rows=rows,
         groups=_groups(rows),
-        controls=tuple(row for row in rows if row.device.tier is Tier.REFERENCE),
-        fallbacks=_banners(rows),
+        fallbacks=fallbacks(rows),
     )
+
+
+def front_grid(verdicts: Verdicts, builds: Mapping[str, TorchBuild]) -> NightGrid:
+    """The columns of the nights; ``builds`` has the build of PyTorch of each nightly, where it is known."""
+    return with_marks(night_grid(last_nightlies(verdicts), builds), verdicts.devices)
 
 
 def main_clusters(verdicts: Verdicts) -> dict[str, Cluster]:
@@ -216,54 +149,53 @@ def _groups(rows: Sequence[DeviceRow]) -> tuple[Group, ...]:
 def verdict_of_each(registry: Sequence[RegisteredDevice], verdicts: Verdicts) -> dict[str, DeviceVerdict]:
     """What the judge found of every registered device, by name and in the order of the registry."""
     found = {item.device: item for item in verdicts.devices}
-    return {item.device.name: found.get(item.device.name) or _unjudged(item.device.name) for item in registry}
-
-
-def _unjudged(device: str) -> DeviceVerdict:
-    """What stands for a device whose file is newer than the verdicts: silence, and no invention."""
-    return DeviceVerdict(
-        device=device,
-        verdict=VerdictName.NEVER_RAN,
-        reason="registered after these verdicts were made; the next nightly judges it",
-    )
+    # What stands for a device whose file is newer than the verdicts: silence, and no invention.
+    reason = "registered after these verdicts were made; the next nightly judges it"
+    return {
+        name: found.get(name) or DeviceVerdict(device=name, verdict=VerdictName.NEVER_RAN, reason=reason)
+        for name in (item.device.name for item in registry)
+    }
 
 
 def in_order(registry: Sequence[RegisteredDevice], judged: Mapping[str, DeviceVerdict]) -> tuple[RegisteredDevice, ...]:
     """Registered devices by tier, then by severity, then as in the registry."""
-    tiers = list(Tier)
-
-    def rank(item: RegisteredDevice) -> tuple[int, int]:
-        return tiers.index(item.device.tier), SEVERITY.index(judged[item.device.name].verdict)
-
-    return tuple(sorted(registry, key=rank))
+    return tuple(sorted(registry, key=lambda item: urgency(item.device.tier, judged[item.device.name].verdict)))
 
 
-def _rows(
+def front_rows(
     registry: Sequence[RegisteredDevice],
-    judged: Mapping[str, DeviceVerdict],
     verdicts: Verdicts,
     grid: NightGrid,
-    of_nightly: Mapping[str, str],
-    pages: Mapping[str, Mapping[str, str]],
-    ages: Mapping[str, str],
-) -> Iterator[DeviceRow]:
-    clusters = main_clusters(verdicts)
-    for device in (item.device for item in in_order(registry, judged)):
-        verdict = judged[device.name]
-        yield DeviceRow(
+    pages: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+    ages: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[DeviceRow, ...]:
+    """Every device, by tier, then by severity; one that the judge does not know yet is shown as never having run.
+
+    Args:
+        pages: the page of each run, from the top, by device and nightly.
+        ages: how old each report from elsewhere was when it was taken in, by device.
+
+    """
+    judged, clusters = verdict_of_each(registry, verdicts), main_clusters(verdicts)
+    found = ((item.device, judged[item.device.name]) for item in in_order(registry, judged))
+    return tuple(
+        DeviceRow(
             device=device,
             verdict=verdict,
             torch=torch_view(verdict.torch_request, verdict.torch) if verdict.torch_request else None,
             cluster=clusters.get(device.name) if verdict.verdict in BROKEN else None,
-            nights=grid.row(verdict, {**of_nightly, **pages.get(device.name, {})}, device.bad_ranges),
+            nights=grid.row(verdict, grid.linked(pages.get(device.name, {})), device.bad_ranges),
             age=ages.get(device.name),
             predicted=verdicts.predicted.of(device.name) if verdicts.predicted else None,
         )
+        for device, verdict in found
+    )
 
 
-def _banners(rows: Sequence[DeviceRow]) -> tuple[Banner, ...]:
-    by_text: dict[str, list[DeviceRow]] = {}
+def fallbacks(rows: Iterable[DeviceRow]) -> dict[str, list[DeviceRow]]:
+    """What was tested on another torch than the nightly: a sentence, and the devices that share it."""
+    found: dict[str, list[DeviceRow]] = {}
     for row in rows:
         if row.torch is not None and row.torch.fallback is not None:
-            by_text.setdefault(one_line(row.torch.fallback), []).append(row)
-    return tuple(Banner(text, tuple(devices)) for text, devices in by_text.items())
+            found.setdefault(one_line(row.torch.fallback), []).append(row)
+    return found

@@ -67,6 +67,11 @@ def cluster_path(signature_id: str) -> str:
     return f"c/{folder_name(signature_id)}/index.html"
 
 
+def nightly_path(plan_id: str) -> str:
+    """Where the page of a nightly lies, from the top."""
+    return f"n/{folder_name(plan_id)}/index.html"
+
+
 def folder_name(plan_id: str) -> str:
     """A folder for a nightly's pages: its id, or a digest where the id could not be a folder."""
     if _FOLDER.fullmatch(plan_id) and plan_id not in (LATEST, TRENDS):

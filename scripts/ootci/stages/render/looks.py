@@ -6,6 +6,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,22 +15,21 @@ from jinja2.runtime import Macro
 from markupsafe import Markup, escape
 
 from ootci.adapters.terminal import clean
-from ootci.model.cluster import Cluster
-from ootci.model.device import RegisteredDevice
-from ootci.model.durations import duration
-from ootci.model.outcome import FAILURES
+from ootci.model.device import RegisteredDevice, bad_range
+from ootci.model.duration import duration
+from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.record import utc_text
 from ootci.model.verdict import KnownFailureState, Verdicts
 
 from .changes import spell_of
-from .claims import claim_note, known_note
+from .facts import contacts, device_facts, run_facts, run_files, torch_view
 from .front import verdict_of_each
-from .links import cluster_path, folder_name, pytorch_commit, torch_issue, web_address
-from .listed import Alike, DeviceNames
+from .links import cluster_path, device_path, folder_name, github_handle, pytorch_commit, torch_issue, web_address
+from .nights import before_words, in_words
 from .permalinks import canonical
-from .status import KNOWN, shown, works
+from .status import CHANGES, KNOWN, outcomes, shown, works
 from .text import excerpt, one_line
-from .words import age, ago, changed, day, many, moment, short_day
+from .words import age, ago, changed, claim_note, day, known_note, many, moment, short_day
 
 TEXT_LIMIT = 8_000
 """No text that a template prints is longer than this."""
@@ -44,16 +44,39 @@ CODE_PIECES = 8
 _ERROR_LINE = re.compile(r"^E( |$)|\b(?:error|FAILED):")
 
 
+@dataclass(frozen=True)
+class NamedDevice:
+    """A device in a list; ``page`` is its folder's address from the top, None where it is not registered."""
+
+    name: str
+    display_name: str
+    page: str | None
+    tier: str = "not registered"
+    gates: bool = False
+
+
+def device_names(registry: Iterable[RegisteredDevice]) -> Callable[[str], NamedDevice]:
+    """Names the devices; the file of one that is not registered may be gone, and its pages with it."""
+    found = {
+        device.name: NamedDevice(
+            device.name,
+            one_line(device.display_name, 60),
+            device_path(device.name),
+            device.tier.value,
+            device.gates,
+        )
+        for device in (item.device for item in registry)
+    }
+    return lambda name: found.get(name) or NamedDevice(one_line(name, 60), one_line(name, 60), None)
+
+
 class PageMaker:
     """Makes pages, each of which knows its own address.
 
     Args:
         folder: the templates.
-        registry: every registered device.
-        verdicts: what the judge found.
         address: where the site is published, if that is known.
-        preview_of: the device file that the pages only show a preview of.
-        has_docs: whether there is a documentation beside the pages.
+        known: what every template may ask for besides, by name.
 
     """
 
@@ -63,34 +86,17 @@ class PageMaker:
         registry: Sequence[RegisteredDevice],
         verdicts: Verdicts,
         address: str | None,
-        preview_of: str | None,
-        *,
-        has_docs: bool,
+        **known: object,
     ) -> None:
         self._address = address
+        self.registry = registry
+        self.verdicts = verdicts
+        self.runs: dict[str, dict[str, str]] = {}
+        """By device and nightly, the page of the run, from the top; there is more of it with each device."""
         self._environment = templates(folder, registry)
-        judged = verdict_of_each(registry, verdicts)
-        self._environment.globals.update(
-            verdicts=verdicts, judged=judged, address=address, preview_of=preview_of, docs=has_docs
-        )
-
-    def know(
-        self,
-        place: Callable[[str], str | None],
-        alike: Mapping[str, Alike],
-        is_first_run: Callable[[Cluster], bool],
-        control: Callable[[Cluster], str | None],
-    ) -> None:
-        """Tell every template what it asks about tests and clusters.
-
-        Args:
-            place: where the nights of a test are shown, as an address from the top.
-            alike: what fails alike, by the signature's id.
-            is_first_run: whether a cluster is from first runs only.
-            control: what the reference device says to a cluster.
-
-        """
-        self._environment.globals.update(place=place, alike=alike, control=control, is_first_run=is_first_run)
+        self.judged = verdict_of_each(registry, verdicts)
+        """What the judge found of every registered device, by name and in the order of the registry."""
+        self._environment.globals.update(verdicts=verdicts, judged=self.judged, address=address, **known)
 
     def show(self, path: str, template: str, /, **values: object) -> tuple[str, bytes]:
         """A page: its path from the top, and its content."""
@@ -137,6 +143,14 @@ def templates(folder: Path, registry: Iterable[RegisteredDevice] = ()) -> Enviro
         sentence=sentence,
         shown=shown,
         works=works,
+        before_words=before_words,
+        contacts=contacts,
+        device_facts=device_facts,
+        run_facts=run_facts,
+        nights_in_words=in_words,
+        run_files=run_files,
+        outcomes=outcomes,
+        others=lambda counts: outcomes(counts, OutcomeName.PASSED),
         known_note=known_note,
         claim_note=claim_note,
         folder=folder_name,
@@ -146,18 +160,25 @@ def templates(folder: Path, registry: Iterable[RegisteredDevice] = ()) -> Enviro
         cluster_page=cluster_path,
         changed=changed,
         commit_page=pytorch_commit,
+        handle_page=github_handle,
         top=from_top,
     )
     # A table's thousand cells show few different things.
     environment.globals.update(
         preview_of=None,
+        scripts=(),
+        styles=(),
+        has_controls=False,
         docs=False,
         judged={},
         failures=FAILURES,
         known_failure=KNOWN[KnownFailureState.COVERS],
         spell_of=spell_of,
+        torch_view=torch_view,
+        bad_range=bad_range,
+        change_status={name.value: status for name, status in CHANGES.items()},
         number=number,
-        named=DeviceNames(registry),
+        named=device_names(registry),
         once=lru_cache(_REMEMBERED, typed=True)(_shown),
     )
     return environment

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 
-from ootci.history.parity import Parity
 from ootci.history.tables import TestTable
 from ootci.model.compat import Forecast
-from ootci.model.device import Device, RegisteredDevice
+from ootci.model.device import Device
+from ootci.model.parity import Parity
 from ootci.model.verdict import DeviceVerdict, Verdicts
 
 from .badge import badge, parity_badge, predicted_badge
 from .feed import Feed, cluster_entries, feed, predicted_entries, verdict_entries
-from .front import verdict_of_each
 from .links import device_path
 from .looks import PageMaker
 from .pages.api import KINDS, api_schemas
@@ -27,37 +26,30 @@ from .pages.published import (
     IndexFile,
     NightEntry,
     NightsFile,
+    api_file,
 )
-from .pages.run_files import tests_file, tests_paths
+from .pages.run_files import tests_files
 from .publish import File
 
 _UP = "../../"
-_Pages = Mapping[str, Mapping[str, str]]
 
 
 def machine_files(
-    maker: PageMaker,
-    registry: Sequence[RegisteredDevice],
-    verdicts: Verdicts,
-    pages: _Pages,
-    tests: TestTable,
-    clusters: Container[str],
-    parity: Mapping[str, Parity],
+    maker: PageMaker, tests: TestTable, clusters: Container[str], parity: Mapping[str, Parity]
 ) -> Iterator[File]:
     """Every file that is made for programs.
 
     Args:
-        pages: by device and nightly, where the page of the run lies, from the top.
         tests: the tests of all devices; which of them ran where stands in the files of runs, made with their pages.
         clusters: ids of the signatures that have a page.
         parity: how many of PyTorch's own tests pass, by device that runs them.
 
     """
-    judged = verdict_of_each(registry, verdicts)
-    devices = {item.device.name: item.device for item in registry}
+    verdicts, pages = maker.verdicts, maker.runs
+    devices = {item.device.name: item.device for item in maker.registry}
     entries = [*cluster_entries(verdicts.clusters, devices, clusters), *predicted_entries(verdicts.predicted, devices)]
     for name, device in devices.items():
-        badges = {name: badge(device, judged[name])}
+        badges = {name: badge(device, maker.judged[name])}
         forecast = verdicts.predicted.of(name) if verdicts.predicted is not None else None
         if forecast is not None:
             badges[f"{name}-predicted"] = predicted_badge(device, forecast)
@@ -66,27 +58,23 @@ def machine_files(
         for file, shown in badges.items():
             yield maker.show(f"badge/{file}.svg", "badge.svg", badge=shown)
             yield f"badge/{file}.json", shown.endpoint()
-        entries += verdict_entries(device, judged[name], pages[name])
+        entries += verdict_entries(device, maker.judged[name], pages[name])
         yield _feed(maker, f"d/{name}/feed.xml", feed(device, entries, verdicts.judged_at))
     yield _feed(maker, "feed.xml", feed(None, entries, verdicts.judged_at))
-    yield f"{API}/verdicts.json", verdicts.to_json().encode()
-    gate = _gate(verdicts)
+    yield f"{API}/verdicts.json", verdicts.to_bytes()
+    path, gate = api_file("gate.json", _gate(verdicts))
+    yield path, gate
+    # Those who poll it find it at the top, too.
     yield "gate.json", gate
-    yield f"{API}/gate.json", gate
-    yield from _api(devices, judged, verdicts, pages, tests_paths(tests))
-    for number, path in enumerate(tests_paths(tests)):
-        yield f"{API}/{path}", tests_file(tests, number)
+    tables = dict(tests_files(tests))
+    yield from _api(maker, devices, [path.removeprefix(f"{API}/") for path in tables])
+    yield from tables.items()
     for kind, schema in api_schemas().items():
         yield f"{API}/schema/{kind}.json", schema.encode("utf-8")
 
 
-def _api(
-    devices: Mapping[str, Device],
-    judged: Mapping[str, DeviceVerdict],
-    verdicts: Verdicts,
-    pages: _Pages,
-    tests: Sequence[str],
-) -> Iterator[File]:
+def _api(maker: PageMaker, devices: Mapping[str, Device], tests: Sequence[str]) -> Iterator[File]:
+    verdicts, judged, pages = maker.verdicts, maker.judged, maker.runs
     predicted = verdicts.predicted.devices if verdicts.predicted else ()
     forecasts = {item.device: item.nightly.forecast for item in predicted}
     listed = DevicesFile(
@@ -106,10 +94,10 @@ def _api(
             files.append(_listed(f"{kind.name}.json", kind.name, kind.about))
     files += [_listed(path, "tests", "Which tests the rows are that files of runs name.") for path in tests]
     index = IndexFile(api_version=API_VERSION, judged_at=verdicts.judged_at, files=tuple(files))
-    yield f"{API}/index.json", index.to_json().encode("utf-8")
-    yield f"{API}/devices.json", listed.to_json().encode("utf-8")
+    yield api_file("index.json", index)
+    yield api_file("devices.json", listed)
     for name, verdict in judged.items():
-        yield f"{API}/nights/{name}.json", _nights(verdict, pages[name]).to_json().encode("utf-8")
+        yield api_file(f"nights/{name}.json", _nights(verdict, pages[name]))
 
 
 def _listed(path: str, kind: str, about: str) -> IndexEntry:
@@ -149,9 +137,8 @@ def _nights(verdict: DeviceVerdict, pages: Mapping[str, str]) -> NightsFile:
     return NightsFile(device=verdict.device, nights=nights)
 
 
-def _gate(verdicts: Verdicts) -> bytes:
-    """May one merge, on its own, for those who poll it."""
-    answer = GateFile(
+def _gate(verdicts: Verdicts) -> GateFile:
+    return GateFile(
         schema_version=verdicts.schema_version,
         judged_at=verdicts.judged_at,
         plan_id=verdicts.plan_id,
@@ -159,7 +146,6 @@ def _gate(verdicts: Verdicts) -> bytes:
         stale_reason=verdicts.stale_reason,
         **verdicts.gate.model_dump(),
     )
-    return answer.to_json().encode("utf-8")
 
 
 def _feed(maker: PageMaker, path: str, made: Feed) -> File:

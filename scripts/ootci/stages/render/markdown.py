@@ -32,13 +32,7 @@ def marked(status: Status) -> str:
 
 
 class Sheet:
-    """Markdown that grows line by line up to a size.
-
-    Args:
-        limit: bytes of the whole.
-        foot: what stands at its end, however much is cut.
-
-    """
+    """Markdown that grows line by line up to a size in bytes; ``foot`` stands at its end, however much is cut."""
 
     def __init__(self, limit: int, foot: str = "") -> None:
         self._foot = foot

@@ -15,7 +15,8 @@ from ootci.model.plan import Plan
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import AS_EXPECTED, BROKEN, Before, DeviceVerdict, Night, Verdicts
 
-from .status import NIGHTS, SEVERITY, VERDICTS, Status
+from .links import nightly_path
+from .status import VERDICTS
 from .text import one_line
 from .words import day, many, moment, short_day
 
@@ -45,7 +46,6 @@ class Cell:
         hatched: whether it says nothing: within one of the device's ``bad_ranges``, or on a torch that stood in for the
             nightly.
         href: the page that shows it, from the top; None where there is none.
-        words: the same as text.
 
     """
 
@@ -89,7 +89,6 @@ def cells_of(
     Args:
         nights: nightlies, oldest first, each with the letter of its outcome (:mod:`ootci.history.not_passing`); those
             without a column only tell whether it failed before.
-        grid: the columns.
         looks: how each letter is shown.
         pages: the page of each nightly that has one, from the top.
 
@@ -137,13 +136,10 @@ class NightGrid:
     withdrawn: Mapping[str, str] = field(default_factory=dict)
 
     def row(self, device: DeviceVerdict, pages: Mapping[str, str], ranges: Sequence[BadRange] = ()) -> NightsOf:
-        """The nights of a device; a nightly that did not concern it leaves a gap.
+        """The nights of a device; ``pages`` are from the top, by nightly.
 
-        Args:
-            device: what the judge found of it.
-            pages: the page of each of its nights, from the top, by nightly.
-            ranges: its ``bad_ranges``; nights within them keep their verdict and are hatched.
-
+        A nightly that did not concern it leaves a gap; nights within its ``bad_ranges`` keep their verdict and are
+        hatched.
         """
         by_id = {night.plan_id: night for night in device.history}
         known = [by_id[plan_id] for plan_id in self.columns if plan_id in by_id]
@@ -155,28 +151,26 @@ class NightGrid:
         )
         return NightsOf(self.width, cells, in_words(known, ranges))
 
+    def linked(self, pages: Mapping[str, str]) -> dict[str, str]:
+        """The page of each night, from the top: the one that is given, else its nightly's."""
+        return {plan_id: pages.get(plan_id) or nightly_path(plan_id) for plan_id in self.columns}
+
     def _gap(self, x: int, withdrawn: str | None, href: str | None) -> Cell:
         return Cell(x, "gap", "gap", withdrawn is not None, href if withdrawn else None, withdrawn or "")
 
     def _cell(self, x: int, night: Night, href: str | None, ranges: Sequence[BadRange]) -> Cell:
-        look, glyph = NIGHTS[night.verdict]
-        words = [f"{night.date:%a} {short_day(night.date)}: {VERDICTS[night.verdict].word}"]
+        status = VERDICTS[night.verdict]
+        words = [f"{night.date:%a} {short_day(night.date)}: {status.word}"]
         words += [self.builds[night.plan_id]] if night.plan_id in self.builds else []
         words += ["not counted: another torch stood in for the nightly"] if night.fallback else []
         words += [before_words(night.before)] if night.before is not None else []
         bad = bad_range(ranges, night.date)
         words += [f"not counted: {one_line(bad.reason, 120)}"] if bad is not None else []
-        return Cell(x, look, glyph, bad is not None or night.fallback, href, " · ".join(words))
+        return Cell(x, status.look, status.mark, bad is not None or night.fallback, href, " · ".join(words))
 
 
 def night_grid(nights: Iterable[tuple[str, datetime]], builds: Mapping[str, TorchBuild] | None = None) -> NightGrid:
-    """The columns of a grid.
-
-    Args:
-        nights: id and date of each nightly, oldest first.
-        builds: the build of PyTorch of each nightly, where it is known.
-
-    """
+    """The columns of a grid, for the ids and dates of nightlies, oldest first, and the builds that are known."""
     x = 0
     places: dict[str, int] = {}
     weeks: list[Label] = []
@@ -225,15 +219,8 @@ def broken_streaks(history: Iterable[Night]) -> Iterator[tuple[Night, Night]]:
             first = None
 
 
-def with_marks(grid: NightGrid, devices: Iterable[DeviceVerdict], pages: Mapping[str, str]) -> NightGrid:
-    """A grid with marks above the nights on which at least :data:`MANY` devices broke.
-
-    Args:
-        grid: the columns.
-        devices: what the judge found.
-        pages: the page of each nightly, from the top.
-
-    """
+def with_marks(grid: NightGrid, devices: Iterable[DeviceVerdict]) -> NightGrid:
+    """A grid with marks above the nights on which at least :data:`MANY` devices broke."""
     broke: Counter[str] = Counter()
     for device in devices:
         broke.update(first.plan_id for night, first in broken_streaks(device.history) if night is first)
@@ -242,7 +229,7 @@ def with_marks(grid: NightGrid, devices: Iterable[DeviceVerdict], pages: Mapping
         if broke[plan_id] >= MANY:
             # The number stands left of the mark, where there is room for it.
             text = str(broke[plan_id]) if not marks or x - marks[-1].x > 2 * CELL_WIDTH else ""
-            marks.append(Label(x, text, f"{broke[plan_id]} devices broke on this night", pages.get(plan_id)))
+            marks.append(Label(x, text, f"{broke[plan_id]} devices broke on this night", nightly_path(plan_id)))
     return replace(grid, marks=tuple(marks))
 
 
@@ -258,12 +245,12 @@ class Bar:
 
 def stacked(grid: NightGrid, devices: Sequence[DeviceVerdict]) -> tuple[Bar, ...]:
     """The verdicts of each night as a column of the grid, worst on top; a device is a unit of its height."""
-    looks = tuple(dict.fromkeys(NIGHTS[verdict][0] for verdict in SEVERITY))
+    looks = tuple(dict.fromkeys(status.look for status in VERDICTS.values()))
     found: dict[str, Counter[str]] = {plan_id: Counter() for plan_id in grid.columns}
     for device in devices:
         for night in device.history:
             if night.plan_id in found:
-                found[night.plan_id][NIGHTS[night.verdict][0]] += 1
+                found[night.plan_id][VERDICTS[night.verdict].look] += 1
     bars: list[Bar] = []
     for plan_id, counts in found.items():
         y = len(devices) - counts.total()
@@ -277,19 +264,6 @@ def stacked(grid: NightGrid, devices: Sequence[DeviceVerdict]) -> tuple[Bar, ...
 def _build_text(build: TorchBuild) -> str:
     commit = f" ({build.git_version[:7]})" if build.git_version else ""
     return f"torch {one_line(build.version, 60)}{commit}"
-
-
-@dataclass(frozen=True)
-class NightRow:
-    """One night in the list of a device's page; a hatched one says nothing, and ``before`` is for a late report."""
-
-    plan_id: str
-    date: str
-    short_date: str
-    status: Status
-    href: str | None
-    hatched: bool
-    before: str | None
 
 
 def before_words(before: Before) -> str:
@@ -321,21 +295,3 @@ def in_words(nights: Sequence[Night], ranges: Sequence[BadRange] = ()) -> str:
             text, reasons = f"{text} (not counted{why})", reasons + 1
         parts.append(text)
     return ", then ".join(parts)
-
-
-def night_rows(
-    device: DeviceVerdict, pages: Mapping[str, str], ranges: Sequence[BadRange] = ()
-) -> tuple[NightRow, ...]:
-    """Every night of a device, newest first; ``pages`` has the address of each nightly's page, where there is one."""
-    return tuple(
-        NightRow(
-            plan_id=night.plan_id,
-            date=day(night.date),
-            short_date=f"{night.date:%d %b}",
-            status=VERDICTS[night.verdict],
-            href=pages.get(night.plan_id),
-            hatched=bad_range(ranges, night.date) is not None,
-            before=before_words(night.before) if night.before is not None else None,
-        )
-        for night in reversed(device.history)
-    )

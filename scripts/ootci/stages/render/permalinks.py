@@ -54,9 +54,5 @@ def with_sitemap(files: Iterable[File], address: str | None) -> Iterator[File]:
         return
     chosen = sorted(pages, key=lambda path: (path.count("/"), path))[:SITEMAP_PAGES]
     lines = (f"<url><loc>{escape(canonical(address, path) or '')}</loc></url>" for path in chosen)
-    yield SITEMAP, _document(lines).encode("utf-8")
-
-
-def _document(lines: Iterable[str]) -> str:
     head = '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
-    return "\n".join([head, *lines, "</urlset>", ""])
+    yield SITEMAP, "\n".join([head, *lines, "</urlset>", ""]).encode("utf-8")

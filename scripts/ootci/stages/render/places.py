@@ -43,12 +43,7 @@ class TestFile:
 
 
 class Places:
-    """The files that have a page, and the place of each of their tests.
-
-    Args:
-        table: every test of the history; tests are only ever added to it.
-
-    """
+    """The files that have a page, and the place of each of their tests; tests are only ever added to the table."""
 
     def __init__(self, table: TestTable) -> None:
         self._files: dict[tuple[str, str], TestFile] = {}

@@ -1,4 +1,4 @@
-"""Putting a whole site in place so that a reader never sees a half of it."""
+"""Putting a whole site in place so that a reader never sees a half of it, and the documentation beside the pages."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ootci.adapters.folder_lock import held
-from ootci.errors import Busy, HostFailure
+from ootci.errors import BadOption, Busy, HostFailure
 
 File = tuple[str, bytes]
 """A file of a site: its path from the top, with ``/`` between folders, and its content."""
@@ -86,3 +86,23 @@ def _remove_left(site: Path) -> None:
             continue
         with contextlib.suppress(Busy, OSError), held(path):
             shutil.rmtree(path)
+
+
+def require_documentation(folder: Path) -> None:
+    """See that a folder holds a documentation site.
+
+    Raises:
+        BadOption: it does not.
+
+    """
+    if not (folder / "index.html").is_file():
+        raise BadOption(
+            "the folder holds no documentation site", where=f"--docs {folder}", fix="build one with `make docs`"
+        )
+
+
+def documentation_files(folder: Path) -> Iterator[File]:
+    """Every file of a documentation site that was built before, by its place in the whole site."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.is_symlink():
+            yield f"docs/{path.relative_to(folder).as_posix()}", path.read_bytes()

@@ -27,12 +27,7 @@ class Entry:
 
 
 def search_index(entries: Iterable[Entry]) -> bytes:
-    """The script that brings the index, so that it works from `file://`, too.
-
-    Args:
-        entries: what comes first is kept when there is more than the index may hold.
-
-    """
+    """The script that brings the index, so that it works from `file://`, too; the first entries are kept."""
     lines: list[str] = []
     size = more = 0
     for entry in entries:

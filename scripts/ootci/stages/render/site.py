@@ -17,23 +17,22 @@ from ootci.history.readiness import readiness
 from ootci.history.store import History
 from ootci.model.device import Device, PullRequests, RegisteredDevice
 from ootci.model.run import CapabilityCounts
+from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import DeviceVerdict, Verdicts
 from ootci.resources import dashboard_folder
 
 from .device_view import RunPage, by_nightly, device_page, judged_page, last_report, run_pages
-from .documentation import documentation_files, require_documentation
 from .facts import age_when_taken
-from .front import front_page, main_clusters, verdict_of_each
-from .links import device_path
+from .front import front_grid, front_page, front_rows, main_clusters
+from .links import cluster_path, device_path
 from .looks import PageMaker, with_style
 from .machines import machine_files
 from .method import method_page
 from .pages.add import add_page
 from .pages.board import board
 from .pages.capabilities import capabilities_page
-from .pages.clusters import Clusters, Reported
-from .pages.compat import compat_page
-from .pages.device_trends import trend_page
+from .pages.clusters import Clusters
+from .pages.compat import compat_page, symbols_page
 from .pages.diff import NewestRuns, diff_page, newest_runs
 from .pages.findings import findings_file
 from .pages.flaky import FlakyFile, flaky_of_device, flaky_page
@@ -57,18 +56,16 @@ from .pages.operators import (
     operators_page,
 )
 from .pages.parity import DeviceFound, ParityNights, device_parity, parity_page
-from .pages.published import API
 from .pages.registry import registry_page
-from .pages.run_files import RUNS, runs_file
+from .pages.run_files import runs_file
 from .pages.runs import RunPages
-from .pages.symbols import symbols_page
 from .pages.test_nights import recent_failures
-from .pages.trends import TrendRow, trend_row, trends_page
+from .pages.trends import device_trends_page, trends_page
 from .permalinks import site_address, with_sitemap
 from .places import Places
-from .publish import File, publish
+from .publish import File, documentation_files, publish, require_documentation
 from .search import Entry, search_index
-from .trend_series import trend
+from .trend_series import TrendDay, trend
 
 STATIC = "static"
 VENDOR = "vendor"
@@ -88,7 +85,6 @@ def render(
 
     Args:
         registry: every registered device, in registry order; each gets a row and a page.
-        history: past runs, for the pages of runs.
         verdicts: what the judge found; nothing is judged here.
         site: the folder to write; it is replaced as a whole.
         address: where the site is published, if that is known; pages then name their own address, and the sitemap all.
@@ -104,9 +100,7 @@ def render(
     address = site_address(address) if address else None
     if docs is not None:
         require_documentation(docs)
-    looks = dashboard_folder()
-    maker = PageMaker(looks / "templates", registry, verdicts, address, preview_of, has_docs=docs is not None)
-    pages = _Pages(registry, history, verdicts, looks, maker)
+    pages = _Pages(registry, history, verdicts, address, preview_of=preview_of, docs=docs is not None)
     beside = documentation_files(docs) if docs is not None else ()
     publish(chain(with_sitemap(pages.files(), address), beside), site)
 
@@ -119,62 +113,59 @@ class _Pages:
         registry: tuple[RegisteredDevice, ...],
         history: History,
         verdicts: Verdicts,
-        looks: Path,
-        maker: PageMaker,
+        address: str | None,
+        **known: object,
     ) -> None:
         self._registry = registry
         self._history = history
         self._verdicts = verdicts
-        self._looks = looks
-        self._pages = maker
-        self._plans = {plan.id: plan for plan in history.plans()}
+        self._looks = dashboard_folder()
+        self._nightlies = history.plans()
+        self._plans = {plan.id: plan for plan in self._nightlies}
         self._withdrawn = {item.plan.id: item for item in history.withdrawn()}
         self._places = Places(history.tests)
-        self._clusters = Clusters(registry, verdicts)
+        self._clusters = found = Clusters(registry, verdicts)
         self._main = main_clusters(verdicts)
-        found = self._clusters
-        maker.know(self._places.of, found.alike, found.is_first_run, found.control)
+        known |= {"place": self._places.of, "alike": found.alike, "control": found.control}
+        known["is_first_run"] = found.is_first_run
+        self._pages = PageMaker(self._looks / "templates", registry, verdicts, address, **known)
         self._ages: dict[str, str] = {}
         self._flaky: list[FlakyFile] = []
         self._lives: list[DeviceLives] = []
         self._named: list[DeviceFailures] = []
         self._newest: list[NewestRuns] = []
         self._reports: dict[str, tuple[datetime, str]] = {}
-        self._paths: dict[str, dict[str, str]] = {}
         self._capabilities: dict[str, tuple[CapabilityCounts, ...]] = {}
         self._coverage: dict[str, DeviceCoverage] = {}
         self._reports_of: dict[str, Mapping[str, NightReport]] = {}
         self._reports_withdrawn: dict[str, Mapping[str, NightReport]] = {}
-        self._reported: dict[str, Reported] = {}
-        self._trends: dict[str, TrendRow] = {}
+        self._trends: dict[str, list[TrendDay]] = {}
         self._parity: dict[str, DeviceFound] = {}
+        self._builds: dict[str, TorchBuild] = {}
 
     def files(self) -> Iterator[File]:
         """Every file of the site."""
-        judged = verdict_of_each(self._registry, self._verdicts)
         for item in self._registry:
-            yield from self._device(item.device, judged[item.device.name])
-        plans = tuple(self._plans.values())
-        nightlies = nightly_files(self._registry, self._verdicts, plans, self._reports_of)
+            yield from self._device(item.device, self._pages.judged[item.device.name])
+        plans = self._nightlies
+        self._builds = builds_of(self._plans, self._reports_of)
+        nightlies = nightly_files(self._registry, self._verdicts, plans, self._reports_of, self._builds)
         gone = tuple(self._withdrawn.values())
         withdrawn = tuple(withdrawn_nightlies(self._registry, gone, self._reports_withdrawn))
-        builds = dict(builds_of(self._plans, self._reports_of))
-        drawn = board(self._registry, self._verdicts, builds, self._paths, gone)
+        drawn = board(self._pages, self._builds, gone)
         yield from nightly_pages(self._pages, nightlies, plans, drawn, withdrawn)
-        lives = Lives(self._places, self._lives, plans, self._paths)
+        lives = Lives(self._places, self._lives, plans)
         yield from lives.pages(self._pages)
         yield from self._failures(lives)
         yield from self._others()
-        made = (self._pages, self._registry, self._verdicts, self._paths)
         parity = {name: found.newest for name, found in self._parity.items()}
-        yield from machine_files(*made, self._history.tests, self._clusters.names, parity)
+        yield from machine_files(self._pages, self._history.tests, self._clusters.names, parity)
         vendored = (path for path in (self._looks / VENDOR).iterdir() if path.suffix in (".js", ".woff2"))
         for path in sorted([*(self._looks / STATIC).iterdir(), *vendored]):
             yield f"{STATIC}/{path.name}", path.read_bytes()
 
     def _device(self, device: Device, verdict: DeviceVerdict) -> Iterator[File]:
         name = device.name
-        plans = tuple(self._plans.values())
         pages, nights = self._runs(device)
         counting = by_nightly(pages)
         if own_tests := device_parity(name, nights):
@@ -187,7 +178,7 @@ class _Pages:
         newest = newest_runs(device, pages, self._plans)
         if newest is not None:
             self._newest.append(newest)
-        self._paths[name] = {plan_id: page.path for plan_id, page in counting.items()}
+        self._pages.runs[name] = {plan_id: page.path for plan_id, page in counting.items()}
         if pages:
             self._gather(device, verdict, pages)
         judged = judged_page(pages, verdict)
@@ -208,12 +199,12 @@ class _Pages:
             self._pages.canonical(""),
             found.of(name) if found else None,
         )
-        self._reported[name] = self._clusters.reported(shown, self._paths[name])
+        self._clusters.read(shown)
         tested = operators_of(run.outcomes) if run is not None else None
         coverage = self._coverage[name] = device_coverage(run, tested)
         lately = (
             recent_failures(
-                self._lives[-1].found, plans, self._paths[name], self._history.tests, self._places, _never_held(nights)
+                self._lives[-1].found, self._nightlies, self._pages.runs[name], self._history.tests, _never_held(nights)
             )
             if pages
             else None
@@ -225,9 +216,12 @@ class _Pages:
         operators = device_operators_file(name, coverage, tested, judged.path if judged is not None else None)
         yield from device_operators_page(self._pages, operators, coverage)
         findings = shown.run.findings if shown.run is not None else ()
-        yield f"{API}/findings/{name}.json", findings_file(name, verdict.run_id, findings)
-        yield f"{API}/{RUNS}/{name}.json", runs_file(name, pages, self._plans)
-        yield from self._trend(device, verdict, counting)
+        yield findings_file(name, verdict.run_id, findings)
+        yield runs_file(name, pages, self._plans)
+        runs = {plan_id: page.run for plan_id, page in counting.items()}
+        days = trend(device, verdict, self._nightlies, runs, self._pages.runs[name], self._verdicts.planned_at)
+        self._trends[name] = days
+        yield from device_trends_page(self._pages, name, days)
         of_runs = RunPages(self._pages, self._history, device, pages, self._plans, shown)
         yield from of_runs.files()
         if self._withdrawn:
@@ -240,36 +234,28 @@ class _Pages:
         """The page of each of a device's runs, and what each night says of PyTorch's own tests."""
         pages = run_pages(self._history.stored_runs(device.name))
         counting = by_nightly(pages)
-        told = ((plan, counting[plan.id].stored) for plan in self._plans.values() if plan.id in counting)
+        told = ((plan, counting[plan.id].stored) for plan in self._nightlies if plan.id in counting)
         nights = tuple(parity_nights(told, device.bad_ranges))
         unsettled = {plan.id: night.unsettled for plan, _, night in nights}
         return tuple(replace(page, unsettled_rows=unsettled.get(page.run.plan_id, ())) for page in pages), nights
 
     def _gather(self, device: Device, verdict: DeviceVerdict, pages: Sequence[RunPage]) -> None:
         """Keep the little of a device's runs that the pages of tests and of names need."""
-        plans = tuple(self._plans.values())
+        plans = self._nightlies
         counting = {plan_id: page.stored for plan_id, page in by_nightly(pages).items()}
         found = not_passing(device.name, plans, [page.stored for page in pages], counting.get, self._history.tests)
         flaky = frozenset(test.id for test in self._flaky[-1].tests)
-        paths = self._paths[device.name]
+        paths = self._pages.runs[device.name]
         self._lives.append(DeviceLives(device.name, found, verdict, flaky))
         held = {plan_id: page.stored.without(page.unsettled_rows) for plan_id, page in by_nightly(pages).items()}
         names = named_failures(plans, held.get)
         self._named.append(DeviceFailures(device, names, paths))
 
-    def _trend(self, device: Device, verdict: DeviceVerdict, counting: Mapping[str, RunPage]) -> Iterator[File]:
-        runs = {plan_id: page.run for plan_id, page in counting.items()}
-        plans, paths = tuple(self._plans.values()), self._paths[device.name]
-        days = trend(device, verdict, plans, runs, paths, self._verdicts.planned_at)
-        self._trends[device.name] = trend_row(device.name, days)
-        yield from trend_page(self._pages, device.name, days)
-
     def _failures(self, lives: Lives) -> Iterator[File]:
-        builds = dict(builds_of(self._plans, self._reports_of))
-        names = Names(self._named, tuple(self._plans.values()), self._clusters.names, builds)
-        yield from self._clusters.pages(self._pages, self._reported, names)
-        for gone in names.pages():
-            yield self._pages.show(gone.page, "gone.html", page=gone)
+        names = Names(self._named, self._nightlies, self._clusters.names, self._builds)
+        yield from self._clusters.pages(self._pages, names)
+        for name, nights in names.pages():
+            yield self._pages.show(cluster_path(name), "gone.html", page=nights)
         devices = (item.device for item in self._registry)
         found = (Entry("device", f"{item.display_name} ({item.name})", device_path(item.name)) for item in devices)
         yield (
@@ -277,37 +263,25 @@ class _Pages:
             search_index(chain(found, self._clusters.found(), names.found(), lives.found())),
         )
         yield from flaky_page(self._pages, self._flaky)
-        yield known_page(self._pages, self._registry, self._verdicts, lives.of_entry)
+        yield known_page(self._pages, lives.of_entry)
 
     def _others(self) -> Iterator[File]:
-        together = self._clusters.together
-        builds = dict(builds_of(self._plans, self._reports_of))
-        front = front_page(
-            self._registry,
-            self._verdicts,
-            together.rows,
-            pages=self._paths,
-            builds=builds,
-            ages=self._ages,
-            address=self._pages.canonical(""),
-        )
-        yield self._pages.show("index.html", "front.html", page=front, together=together)
-        trends = trends_page((self._trends[row.device.name] for row in front.rows), self._verdicts.planned_at)
-        yield self._pages.show("trends/index.html", "trends.html", page=trends)
-        order = [row.device.name for row in front.rows]
+        grid = front_grid(self._verdicts, self._builds)
+        rows = front_rows(self._registry, self._verdicts, grid, self._pages.runs, self._ages)
+        yield front_page(self._pages, rows, grid, self._clusters.together)
+        order = [row.device.name for row in rows]
+        yield trends_page(self._pages, {name: self._trends[name] for name in order})
         yield from capabilities_page(self._pages, order, self._capabilities)
         yield from operators_page(self._pages, order, self._coverage)
         yield from parity_page(self._pages, order, self._parity, self._places)
-        yield from compat_page(self._pages, self._verdicts.predicted)
-        yield from symbols_page(self._pages, self._registry, self._history, tuple(self._plans.values()))
-        yield from registry_page(self._pages, self._registry, next(reversed(self._plans.values()), None))
+        yield from compat_page(self._pages)
+        yield from symbols_page(self._pages, self._history, self._nightlies)
+        yield from registry_page(self._pages, self._nightlies[-1] if self._nightlies else None)
         yield add_page(self._pages)
-        rows = [row.device for row in front.rows]
-        yield self._pages.show("badge/index.html", "badges.html", rows=rows, parity=self._parity)
-        yield self._pages.show("diff/index.html", "diff.html", page=diff_page(self._newest))
-        yield self._pages.show("method/index.html", "method.html", page=method_page(self._verdicts.gate_record))
-        made = (self._pages, self._registry, self._verdicts)
-        yield from health_page(*made, tuple(self._plans.values()), self._reports, self._paths)
+        yield self._pages.show("badge/index.html", "badges.html", names=order, parity=self._parity)
+        yield diff_page(self._pages, self._newest)
+        yield method_page(self._pages)
+        yield from health_page(self._pages, self._nightlies, self._reports)
         yield self._pages.show("404.html", "404.html", **with_style(self._looks / STATIC / "style.css"))
 
 

@@ -11,9 +11,10 @@ from typing import Any
 from ootci.model.build import StageStatus
 from ootci.model.capability import CapabilityState
 from ootci.model.cluster import Cause
-from ootci.model.outcome import OutcomeName
+from ootci.model.device import Tier
+from ootci.model.outcome import Counts, OutcomeName
 from ootci.model.pull_request import EffectName
-from ootci.model.run import CapabilityCounts
+from ootci.model.run import CapabilityCounts, ReportState
 from ootci.model.verdict import Answer, ChangeName, ClaimState, KnownFailureState, VerdictName
 
 
@@ -33,42 +34,40 @@ class Status:
     glyph: str
 
 
-VERDICTS: Mapping[VerdictName, Status] = MappingProxyType(
-    {
-        VerdictName.PAUSED: Status("PAUSED", "off", "pause"),
-        VerdictName.NEVER_RAN: Status("NEVER RAN", "off", "never"),
-        VerdictName.NO_DATA: Status("NO DATA", "warn", "silent"),
-        VerdictName.INFRA: Status("INFRA", "warn", "alert"),
-        VerdictName.BUILD_BROKEN: Status("BUILD BROKEN", "bad", "cross"),
-        VerdictName.IMPORT_BROKEN: Status("IMPORT BROKEN", "bad", "cross"),
-        VerdictName.SMOKE_BROKEN: Status("SMOKE BROKEN", "bad", "cross"),
-        VerdictName.REGRESSED: Status("REGRESSED", "bad", "down"),
-        VerdictName.LOST_TESTS: Status("LOST TESTS", "bad", "minus"),
-        VerdictName.FAILING: Status("FAILING", "bad", "cross"),
-        VerdictName.UNSTABLE: Status("UNSTABLE", "warn", "wave"),
-        VerdictName.KNOWN: Status("KNOWN", "good", "known"),
-        VerdictName.OK: Status("OK", "good", "check"),
-    }
-)
+@dataclass(frozen=True)
+class VerdictStatus(Status):
+    """A verdict as it is shown.
 
-NIGHTS: Mapping[VerdictName, tuple[str, str | None]] = MappingProxyType(
+    Attributes:
+        look: the CSS class that colours a night with it in a grid.
+        mark: the glyph that tells that night from others without colour; None for a plain cell.
+        where: where it broke, in one word; None where nothing broke.
+
+    """
+
+    look: str
+    mark: str | None
+    where: str | None = None
+
+
+VERDICTS: Mapping[VerdictName, VerdictStatus] = MappingProxyType(
     {
-        VerdictName.PAUSED: ("idle", "pause"),
-        VerdictName.NEVER_RAN: ("idle", "never"),
-        VerdictName.NO_DATA: ("silent", "silent"),
-        VerdictName.INFRA: ("silent", "alert"),
-        VerdictName.BUILD_BROKEN: ("broken", "block"),
-        VerdictName.IMPORT_BROKEN: ("broken", "block"),
-        VerdictName.SMOKE_BROKEN: ("broken", "block"),
-        VerdictName.REGRESSED: ("new", "down"),
-        VerdictName.LOST_TESTS: ("lost", "minus"),
-        VerdictName.FAILING: ("failing", "cross"),
-        VerdictName.UNSTABLE: ("flaky", "wave"),
-        VerdictName.KNOWN: ("known", "known"),
-        VerdictName.OK: ("ok", None),
+        VerdictName.BUILD_BROKEN: VerdictStatus("BUILD BROKEN", "bad", "cross", "broken", "block", "BUILD"),
+        VerdictName.IMPORT_BROKEN: VerdictStatus("IMPORT BROKEN", "bad", "cross", "broken", "block", "IMPORT"),
+        VerdictName.SMOKE_BROKEN: VerdictStatus("SMOKE BROKEN", "bad", "cross", "broken", "block", "SMOKE"),
+        VerdictName.REGRESSED: VerdictStatus("REGRESSED", "bad", "down", "new", "down", "TESTS"),
+        VerdictName.LOST_TESTS: VerdictStatus("LOST TESTS", "bad", "minus", "lost", "minus", "TESTS"),
+        VerdictName.FAILING: VerdictStatus("FAILING", "bad", "cross", "failing", "cross", "TESTS"),
+        VerdictName.NO_DATA: VerdictStatus("NO DATA", "warn", "silent", "silent", "silent", "NO DATA"),
+        VerdictName.INFRA: VerdictStatus("INFRA", "warn", "alert", "silent", "alert", "INFRA"),
+        VerdictName.UNSTABLE: VerdictStatus("UNSTABLE", "warn", "wave", "flaky", "wave", "TESTS"),
+        VerdictName.NEVER_RAN: VerdictStatus("NEVER RAN", "off", "never", "idle", "never"),
+        VerdictName.KNOWN: VerdictStatus("KNOWN", "good", "known", "known", "known"),
+        VerdictName.OK: VerdictStatus("OK", "good", "check", "ok", None),
+        VerdictName.PAUSED: VerdictStatus("PAUSED", "off", "pause", "idle", "pause"),
     }
 )
-"""A night in a grid: the CSS class that colours it, and the glyph that tells it from the others without colour."""
+"""In the order of rows within a tier: what needs a person comes first."""
 
 GATE: Mapping[Answer, Status] = MappingProxyType(
     {
@@ -77,38 +76,6 @@ GATE: Mapping[Answer, Status] = MappingProxyType(
         "cannot_say": Status("Cannot say", "off", "never"),
     }
 )
-
-WHERE: Mapping[VerdictName, str] = MappingProxyType(
-    {
-        VerdictName.NO_DATA: "NO DATA",
-        VerdictName.INFRA: "INFRA",
-        VerdictName.BUILD_BROKEN: "BUILD",
-        VerdictName.IMPORT_BROKEN: "IMPORT",
-        VerdictName.SMOKE_BROKEN: "SMOKE",
-        VerdictName.REGRESSED: "TESTS",
-        VerdictName.LOST_TESTS: "TESTS",
-        VerdictName.FAILING: "TESTS",
-        VerdictName.UNSTABLE: "TESTS",
-    }
-)
-"""Where it broke, in one word; nothing broke where a verdict is not named."""
-
-SEVERITY: tuple[VerdictName, ...] = (
-    VerdictName.BUILD_BROKEN,
-    VerdictName.IMPORT_BROKEN,
-    VerdictName.SMOKE_BROKEN,
-    VerdictName.REGRESSED,
-    VerdictName.LOST_TESTS,
-    VerdictName.FAILING,
-    VerdictName.NO_DATA,
-    VerdictName.INFRA,
-    VerdictName.UNSTABLE,
-    VerdictName.NEVER_RAN,
-    VerdictName.KNOWN,
-    VerdictName.OK,
-    VerdictName.PAUSED,
-)
-"""The order of rows within a tier: what needs a person comes first."""
 
 OUTCOMES: Mapping[OutcomeName, Status] = MappingProxyType(
     {
@@ -157,6 +124,18 @@ STAGES: Mapping[StageStatus, Status] = MappingProxyType(
     }
 )
 
+REPORTS: Mapping[ReportState, Status] = MappingProxyType(
+    {
+        ReportState.COMPLETE: Status("complete", "good", "check"),
+        ReportState.TRUNCATED: Status("truncated", "bad", "minus"),
+        ReportState.EMPTY: Status("empty", "bad", "silent"),
+        ReportState.UNREADABLE: Status("unreadable", "bad", "silent"),
+        ReportState.MISSING: Status("missing", "bad", "silent"),
+        ReportState.NO_TESTS: Status("no tests", "bad", "silent"),
+        ReportState.NOT_EXPECTED: Status("not started", "off", "never"),
+    }
+)
+
 CHANGES: Mapping[ChangeName, Status] = MappingProxyType(
     {
         ChangeName.REGRESSION: Status("regression", "bad", "down"),
@@ -198,7 +177,7 @@ EFFECTS: Mapping[EffectName, Status] = MappingProxyType(
 NOT_KEPT = Status("not kept", "off", "gap")
 """Verdicts are kept for the newest nights only; what was reported before stands on the runs' pages."""
 
-_ALL: tuple[Mapping[Any, Status], ...] = (VERDICTS, OUTCOMES, KNOWN, CLAIMS, STAGES, CHANGES, CAUSES)
+_ALL: tuple[Mapping[Any, Status], ...] = (VERDICTS, OUTCOMES, KNOWN, CLAIMS, STAGES, REPORTS, CHANGES, CAUSES)
 _BY_TYPE = {type(next(iter(looks))): looks for looks in _ALL}
 
 
@@ -210,6 +189,18 @@ def shown(state: Enum | None) -> Status:
 def rank(state: Enum) -> int:
     """The place of a state in the order in which its kind is shown."""
     return list(_BY_TYPE[type(state)]).index(state)
+
+
+def urgency(tier: Tier | None, verdict: VerdictName | None) -> tuple[int, int]:
+    """The place of a device in a list: by tier, then what needs a person first; what is not known comes last."""
+    tiers = list(Tier)
+    return tiers.index(tier) if tier else len(tiers), rank(verdict) if verdict else len(VERDICTS)
+
+
+def outcomes(counts: Counts, *left_out: OutcomeName) -> str:
+    """How many tests came to which outcome: ``3 failed, 1 skipped``."""
+    found = [(OUTCOMES[name].word, getattr(counts, name.value)) for name in OutcomeName if name not in left_out]
+    return ", ".join(f"{count} {word}" for word, count in found if count)
 
 
 def works(item: CapabilityCounts) -> Status:

@@ -6,7 +6,6 @@ Every kind of night has a height and a pattern of its own besides its tone.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from types import MappingProxyType
@@ -17,29 +16,8 @@ GAP = 2
 """Between two nights."""
 
 
-@dataclass(frozen=True)
-class Stretch:
-    """All nights of one kind: the classes that draw them, and the path."""
-
-    kind: str
-    path: str
-
-
-@dataclass(frozen=True)
-class Stretches:
-    """A row of nights."""
-
-    width: int
-    stretches: tuple[Stretch, ...]
-
-
-@dataclass(frozen=True)
-class Sign:
-    """A kind of night, and the words that explain it."""
-
-    picture: Stretches
-    words: str
-
+Stretches = tuple[int, list[tuple[str, str]]]
+"""The width of a row of nights, and of each kind of night the classes that draw it, and the path."""
 
 _DRAWN: Mapping[str, tuple[str, int]] = MappingProxyType(
     {
@@ -55,7 +33,7 @@ _DRAWN: Mapping[str, tuple[str, int]] = MappingProxyType(
     }
 )
 """The classes of a kind of night, and how deep the middle of its line lies. What is absent is not drawn."""
-_WORDS: Mapping[str, str] = MappingProxyType(
+SIGNS: Mapping[str, str] = MappingProxyType(
     {
         "p": "passed",
         "f": "failed",
@@ -66,6 +44,7 @@ _WORDS: Mapping[str, str] = MappingProxyType(
         "_": "no report",
     }
 )
+"""The words that explain each kind of night."""
 
 
 @lru_cache(maxsize=2_000)
@@ -80,12 +59,4 @@ def stretches(nights: str) -> Stretches:
             line = f"M{start * CELL_WIDTH} {drawn[1]}h{count * CELL_WIDTH - GAP}"
             paths.setdefault(drawn, []).append(line)
         start += count
-    return Stretches(
-        max(0, start * CELL_WIDTH - GAP),
-        tuple(Stretch(kind, "".join(lines)) for (kind, _), lines in sorted(paths.items())),
-    )
-
-
-def signs() -> tuple[Sign, ...]:
-    """Every kind of night with its words."""
-    return tuple(Sign(stretches(letter), words) for letter, words in _WORDS.items())
+    return max(0, start * CELL_WIDTH - GAP), [(kind, "".join(lines)) for (kind, _), lines in sorted(paths.items())]

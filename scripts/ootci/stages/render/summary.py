@@ -5,9 +5,9 @@ from __future__ import annotations
 from ootci.model.device import RegisteredDevice
 from ootci.model.verdict import Verdicts
 
-from .front import DeviceRow, front_page
+from .front import DeviceRow, fallbacks, front_rows
 from .markdown import Sheet, marked, safe
-from .status import WHERE
+from .nights import night_grid
 from .words import day, many, moment, new_failures, spoken
 
 LIMIT_BYTES = 256 * 1024
@@ -22,7 +22,7 @@ def step_summary(verdicts: Verdicts, registry: tuple[RegisteredDevice, ...]) -> 
     Whatever comes from a run is escaped, mentions and links included. Never longer than ``LIMIT_BYTES``; rows that
     did not fit are counted.
     """
-    page = front_page(registry, verdicts)
+    rows = front_rows(registry, verdicts, night_grid(()))
     sheet = Sheet(LIMIT_BYTES, f"\nJudged {moment(verdicts.judged_at)}.")
     sheet.add(
         f"## {safe(verdicts.summary)}",
@@ -31,9 +31,9 @@ def step_summary(verdicts: Verdicts, registry: tuple[RegisteredDevice, ...]) -> 
         "",
         *([f"> ❌ **Not fresh:** {safe(verdicts.stale_reason)}\n"] if verdicts.stale_reason else []),
     )
-    for banner in page.fallbacks:
-        sheet.add(f"> ⚠️ {safe(banner.text)} ({', '.join(safe(row.device.name) for row in banner.devices)})\n")
-    sheet.table(_HEADINGS, map(_cells, page.rows), "device")
+    for text, devices in fallbacks(rows).items():
+        sheet.add(f"> ⚠️ {safe(text)} ({', '.join(safe(row.device.name) for row in devices)})\n")
+    sheet.table(_HEADINGS, map(_cells, rows), "device")
     return sheet.text()
 
 
@@ -49,7 +49,7 @@ def _cells(row: DeviceRow) -> tuple[str, ...]:
         marked(row.status),
         safe(row.device.display_name, 60),
         row.device.tier.value,
-        WHERE.get(verdict.verdict, "-"),
+        row.status.where or "-",
         safe(verdict.reason, 160),
         new_failures(verdict.new_failures, is_first=verdict.is_first),
         str(verdict.counts.pass_rate),

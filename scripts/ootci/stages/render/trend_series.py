@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, timezone
+from typing import Any
 
 from ootci.model.build import AnyStage, StageStatus
 from ootci.model.device import BadRange, Device, bad_range
@@ -143,13 +144,10 @@ def trend(
                 verdict=verdicts.get(plan.id),
                 page=f"{_TOP}{pages[plan.id]}" if plan.id in pages else None,
                 bad=BadNight(reason=bad.reason, link=web_address(bad.link)) if bad else None,
-                tests=None,
-                duration=None,
-                queued=None,
-                stages=(),
                 collected_before=None,
+                **_measured(run if bad is None else None, expected),
             )
-            days[day] = TrendDay(day, _measured(night, run, expected) if run and not bad else night, bad)
+            days[day] = TrendDay(day, night, bad)
     return _with_sizes(list(days.values()))
 
 
@@ -157,20 +155,21 @@ def _day(moment: datetime) -> date:
     return moment.astimezone(timezone.utc).date()
 
 
-def _measured(night: TrendNight, run: Run, expected: PlannedRun) -> TrendNight:
+def _measured(run: Run | None, expected: PlannedRun) -> dict[str, Any]:
+    """The values of a night; none without a run."""
+    if run is None:
+        return {"tests": None, "duration": None, "queued": None, "stages": ()}
     stages = {
         stage.name: max(0.0, stage.duration)
         for stage in run.stages
         if stage.status is not StageStatus.NOT_RUN and math.isfinite(stage.duration)
     }
-    return night.model_copy(
-        update={
-            "tests": _tests(run, expected),
-            "duration": max(0.0, run.duration),
-            "queued": max(0.0, run.queue_duration) if run.queue_duration is not None else None,
-            "stages": tuple(StageSeconds(name=name, seconds=took) for name, took in stages.items()),
-        }
-    )
+    return {
+        "tests": _tests(run, expected),
+        "duration": max(0.0, run.duration),
+        "queued": max(0.0, run.queue_duration) if run.queue_duration is not None else None,
+        "stages": tuple(StageSeconds(name=name, seconds=took) for name, took in stages.items()),
+    }
 
 
 def _tests(run: Run, expected: PlannedRun) -> TrendTests | None:

@@ -7,7 +7,7 @@ import pytest
 from ootci.model.capability import CapabilityState
 from ootci.model.outcome import Counts
 from ootci.model.run import CapabilityCounts
-from ootci.stages.render.pages.capabilities import outcomes as in_words
+from ootci.stages.render.status import outcomes as in_words
 from ootci.stages.render.status import works
 
 CASES = [

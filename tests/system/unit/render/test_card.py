@@ -98,12 +98,11 @@ def test_the_commands_ask_for_the_same_plugin(
 def test_the_plugin_s_commits_and_else_its_versions_are_named() -> None:
     versions = made(before={"plugin_version": "1.0"}, after={"plugin_version": "1.1"})
     assert versions is not None
-    assert versions.plugin is not None
-    assert (versions.plugin.text, versions.plugin.href) == ("1.0 to 1.1", None)
+    assert versions.plugin == ("1.0 to 1.1", None)
     commits = made(before={"plugin_commit": "a" * 40}, after={"plugin_commit": "b" * 40})
     assert commits is not None
     assert commits.plugin is not None
-    assert commits.plugin.text == "aaaaaaa...bbbbbbb"
+    assert commits.plugin[0] == "aaaaaaa...bbbbbbb"
     unknown = made()
     assert unknown is not None
     assert unknown.plugin is None

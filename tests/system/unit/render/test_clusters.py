@@ -13,7 +13,8 @@ from unit.render.sample_clusters import ALIKE, CLUSTERS, COMMITS_URL, cluster, p
 from ootci.history.store import History
 from ootci.model.cluster import Cause, Signature
 from ootci.stages.render import render
-from ootci.stages.render.pages.clusters import FRONT, SHOWN
+from ootci.stages.render.front import SHOWN_CLUSTERS
+from ootci.stages.render.pages.clusters import SHOWN
 from ootci.stages.render.text import one_line
 
 
@@ -64,7 +65,7 @@ def test_of_a_single_device_it_says_whether_its_plugin_changed(others: list[Elem
 
 
 def test_the_front_page_has_a_few_and_counts_the_rest(others: list[Element]) -> None:
-    assert len(others) == FRONT
+    assert len(others) == SHOWN_CLUSTERS
     assert others[-1].one("a").text == "1 more"
     assert not any("ninja" in item.text for item in others)
 

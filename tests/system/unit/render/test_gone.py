@@ -45,10 +45,12 @@ def names(count: int, failing: dict[str, dict[str, int]], current: tuple[str, ..
 
 
 def test_the_nights_of_all_devices_are_drawn_from_the_first_to_the_last() -> None:
-    (page,) = names(10, {"one": {"a": 0b0001_1000}, "two": {"a": 0b0110_1000}}).pages()
-    assert (page.page, page.nightly) == ("c/a/index.html", "night006")
-    two, one = page.nights.rows
-    assert [row.words for row in (one, two)] == [f"failed with this error on {count} of 4 nights" for count in (2, 3)]
+    ((name, page),) = names(10, {"one": {"a": 0b0001_1000}, "two": {"a": 0b0110_1000}}).pages()
+    assert (name, page.last.id) == ("a", "night006")
+    two, one = page.rows
+    assert [row.nights.words for row in (one, two)] == [
+        f"failed with this error on {count} of 4 nights" for count in (2, 3)
+    ]
     drawn = [[cell.look for cell in row.nights.cells] for row in (one, two)]
     assert drawn == [
         ["ok", "ok", "ok", "new", "failing", "ok", "ok"],
@@ -57,27 +59,27 @@ def test_the_nights_of_all_devices_are_drawn_from_the_first_to_the_last() -> Non
     assert [cell.href for cell in two.nights.cells if cell.href] == [
         f"d/two/night{number:03d}/index.html" for number in (3, 5, 6)
     ]
-    assert two.last_href == "d/two/night006/index.html#failures"
+    assert two.href == "d/two/night006/index.html#failures"
 
 
 def test_those_seen_last_come_first_then_those_of_most_devices() -> None:
     found = names(9, {"one": {"a": 1, "b": 4, "c": 4}, "two": {"c": 2}})
-    assert [page.text for page in found.pages()] == ["c", "b", "a"]
+    assert [name for name, _ in found.pages()] == ["c", "b", "a"]
 
 
 def test_what_has_a_page_as_a_cluster_has_no_second_one() -> None:
     found = names(9, {"one": {"a": 1, "b": 4}}, current=("b",))
-    assert [page.text for page in found.pages()] == ["a"]
+    assert [name for name, _ in found.pages()] == ["a"]
     nights = found.nights("b")
     assert nights is not None
-    assert nights.rows[0].words == "failed with this error on 1 of 7 nights"
+    assert nights.rows[0].nights.words == "failed with this error on 1 of 7 nights"
     assert found.nights("never seen") is None
 
 
 def test_the_list_has_what_went_lately_and_nothing_of_tonight() -> None:
     count = LATELY + 5
     found = names(count, {"one": {str(night): 1 << night for night in range(count)}})
-    assert [row.text for row in found.lately().rows] == [str(night) for night in reversed(range(4, count - 1))]
+    assert [row.text for _, row in found.lately()[0]] == [str(night) for night in reversed(range(4, count - 1))]
 
 
 def test_where_nights_are_not_looked_at_any_more_it_may_have_begun_before() -> None:
@@ -92,7 +94,8 @@ def test_names_without_end_are_cut_and_counted(monkeypatch: pytest.MonkeyPatch) 
     found = names(3, {"one": {f"{number:04d}": 1 for number in range(LISTED + 30)}})
     assert len(list(found.pages())) == LISTED + 10
     assert found.without_page == 20
-    assert (len(found.lately().rows), found.lately().more) == (LISTED, 10)
+    rows, more = found.lately()
+    assert (len(rows), more) == (LISTED, 10)
 
 
 @pytest.fixture

@@ -9,7 +9,9 @@ import pytest
 from unit.render.pages import Element, read
 from unit.render.sample import KNOWN_FAILURES, UNSUPPORTED, Sample
 
-from ootci.stages.render.pages.known import known_entries, left
+from ootci.history.store import History
+from ootci.stages.render import render
+from ootci.stages.render.pages.known import LISTED, left
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +55,17 @@ def test_the_last_day_counts(day: int, words: str) -> None:
     assert left(date(2027, 1, 31), date(2027, 1, day)) == words
 
 
-def test_a_list_without_end_is_cut_and_the_rest_is_counted(sampled: Sample) -> None:
+def test_a_list_without_end_is_cut_and_the_rest_is_counted(sampled: Sample, tmp_path: Path) -> None:
     devices = tuple(
         item.model_copy(update={"known_failures": 400 * item.known_failures, "unsupported": 400 * item.unsupported})
         for item in sampled.verdicts.devices
     )
-    page = known_entries(sampled.registry, sampled.verdicts.model_copy(update={"devices": devices}))
-    assert len(page.known) + page.more == 400 * len(KNOWN_FAILURES) > len(page.known) > 50
-    assert len(page.unsupported) + page.more_unsupported == 400 * len(UNSUPPORTED) > len(page.unsupported) > 50
+    verdicts = sampled.verdicts.model_copy(update={"devices": devices})
+    render(sampled.registry, History(tmp_path / "none"), verdicts, tmp_path / "site")
+    page = read(tmp_path / "site" / "known" / "index.html")
+    assert [len(table.find("tr")) for table in page.find("tbody")] == [LISTED, LISTED]
+    counted = [line.text for line in page.find("p", class_="cut")]
+    assert counted == [
+        f"{400 * len(KNOWN_FAILURES) - LISTED:,} more entries not named here",
+        f"{400 * len(UNSUPPORTED) - LISTED:,} more claims not named here",
+    ]

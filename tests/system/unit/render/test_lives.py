@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 from unit.render.pages import Element, read
 from unit.render.sample import Sample, registered
-from unit.render.sample_clusters import ALIKE, COMMITS_URL
+from unit.render.sample_clusters import ALIKE, COMMITS, COMMITS_URL
+from unit.render.sample_clusters import VIEWS as TESTS
 from unit.render.sample_runs import NIGHTS, plan_id, run
 
 from ootci.history.not_passing import ABSENT, FLAKY, LETTERS, SILENT
@@ -16,9 +20,10 @@ from ootci.model.outcome import Outcome, OutcomeName
 from ootci.model.verdict import VerdictName
 from ootci.stages.render import render
 from ootci.stages.render.pages.lives import DEVICES, in_words
-from ootci.stages.render.stretches import signs, stretches
+from ootci.stages.render.stretches import SIGNS, stretches
 
 VIEWS = Path("t/integration/test_views/index.html")
+FILES = "api/v1/lives.json"
 
 
 @pytest.fixture
@@ -137,13 +142,10 @@ def test_nights_in_words(nights: str, words: str) -> None:
 
 def test_a_picture_has_one_mark_for_each_night_whatever_came() -> None:
     for letter in {*LETTERS.values(), FLAKY, SILENT, ABSENT}:
-        drawn = stretches(30 * letter)
-        assert drawn.width == 328
-        if letter == ABSENT:
-            assert drawn.stretches == ()
-        else:
-            assert [item.path.partition("h")[2] for item in drawn.stretches] == ["328"]
-    shapes = [sign.picture.stretches[0].kind for sign in signs()]
+        width, paths = stretches(30 * letter)
+        assert width == 328
+        assert [path.partition("h")[2] for _, path in paths] == ([] if letter == ABSENT else ["328"])
+    shapes = [stretches(letter)[1][0][0] for letter in SIGNS]
     assert len({shape.partition(" ")[2] if "off" not in shape else shape for shape in shapes}) == len(shapes)
 
 
@@ -171,3 +173,43 @@ def test_tests_and_devices_without_end_are_cut_and_counted(sampled: Sample, tmp_
     assert "on 5 more devices" in shown[0].text
     assert f"{3_000 - len(shown):,} more tests of 3,000 not shown here" in page.text
     assert path.stat().st_size < 300 * 1024
+
+
+def content(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_the_list_leads_to_every_file_and_every_file_to_its_page(site: Path) -> None:
+    listed = content(site / FILES)["files"]
+    assert len(listed) == len(list((site / "t").glob("*/*/index.html"))) > 2
+    for item in listed:
+        assert 0 < item["ever"] <= item["tests"]
+        page = read(site / urljoin(FILES, item["page"]))
+        address = urljoin(FILES, item["path"])
+        life = content(site / address)
+        assert (life["suite"], life["file"]) == (item["suite"], item["file"])
+        assert len(life["tests"]) + life["more"] == item["ever"]
+        for test in life["tests"]:
+            path, _, anchor = urljoin(address, test["page"]).partition("#")
+            assert path == urljoin(FILES, item["page"])
+            assert page.find("section", id=anchor)
+
+
+def test_a_test_has_its_nights_and_what_the_judge_knows_of_it(site: Path) -> None:
+    life = content(site / "api/v1/lives/integration/test_views.json")
+    assert life["nights"] == [plan_id(number) for number in range(NIGHTS)]
+    transpose = next(test for test in life["tests"] if test["id"] == TESTS[1])
+    borealis = next(item for item in transpose["devices"] if item["device"] == "borealis")
+    assert borealis["nights"] == "p" * (NIGHTS - 1) + "f"
+    assert borealis["last"] == plan_id(NIGHTS - 1)
+    assert borealis["spell"]["commits"] == COMMITS
+    assert content(site / "api/v1/clusters.json")["clusters"][0]["signature"]["id"] == borealis["signature"]
+    assert (borealis["flaky"], borealis["known"]) == (False, None)
+    first = next(test for test in life["tests"] if test["id"] == TESTS[0])
+    assert [item["device"] for item in first["devices"] if item["flaky"]] == ["nimbus", "opal"]
+
+
+def test_a_known_failure_says_so(site: Path) -> None:
+    (test,) = content(site / "api/v1/lives/integration/test_serialization.json")["tests"]
+    lumen = next(item for item in test["devices"] if item["device"] == "lumen")
+    assert lumen["known"] == {"state": "covers", "issue": "https://github.com/example/torch-lumen/issues/31"}

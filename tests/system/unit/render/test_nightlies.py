@@ -17,7 +17,7 @@ from ootci.model.plan import Plan, Trigger
 from ootci.model.torch_build import TorchBuild
 from ootci.stages.judge import judge
 from ootci.stages.render import render
-from ootci.stages.render.pages.nightlies import NightReport, nightly_facts, nightly_files
+from ootci.stages.render.pages.nightlies import NightReport, builds_of, nightly_facts, nightly_files
 
 RUN_PAGE = "https://github.com/example/pytorch-integration-tests/actions/runs/7"
 
@@ -84,7 +84,8 @@ def test_commits_are_counted_from_the_last_nightly_that_says_its_commit(sampled:
     plans = sampled.history.plans()[:4]
     commits = ["1" * 40, None, "3" * 40, "3" * 40]
     told = {"openreg": {plan.id: _reported(plan, said) for plan, said in zip(plans, commits, strict=True)}}
-    nights = nightly_files(sampled.registry, sampled.verdicts, plans, told)
+    builds = builds_of([plan.id for plan in plans], told)
+    nights = nightly_files(sampled.registry, sampled.verdicts, plans, told, builds)
     facts = [nightly_facts(night)[-1] for night in nights]
     assert facts[0].value == "unknown: no earlier nightly says its commit"
     assert facts[1].value == "unknown: no device said the commit of a nightly build"

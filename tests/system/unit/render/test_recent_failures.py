@@ -9,20 +9,17 @@ from unit.render.test_places import table
 from unit.samples import plan
 
 from ootci.history.not_passing import NotPassing
-from ootci.stages.render.pages.test_nights import RecentFailures, recent_failures
-from ootci.stages.render.places import Places
+from ootci.stages.render.pages.test_nights import TestNights, recent_failures
 
 
-def shown(*nights: str) -> RecentFailures:
+def shown(*nights: str) -> list[TestNights]:
     """What is shown of tests ``t0``, ``t1`` ... with these letters."""
     width = len(nights[0])
     plans = [plan(at) for at in range(width)]
     tests = table(*(("smoke", f"smoke/test_x.py::t{number}") for number in range(len(nights))))
     rows = array("I", range(len(nights)))
     found = NotPassing(rows, rows, b"", width, "".join(nights).encode("ascii"))
-    recent = recent_failures(found, plans, {}, tests, Places(tests))
-    assert recent is not None
-    return recent
+    return recent_failures(found, plans, {}, tests)[0]
 
 
 @pytest.mark.parametrize(
@@ -41,13 +38,13 @@ def shown(*nights: str) -> RecentFailures:
     ],
 )
 def test_since_when_a_test_fails_is_what_every_other_page_says(nights: str, note: str) -> None:
-    (row,) = shown(nights).rows
+    (row,) = shown(nights)
     assert row.note == note
 
 
 def test_what_fails_now_stands_first_also_when_the_device_is_silent_tonight() -> None:
     recent = shown("ppffp", "ppf__", "ppppf")
-    assert [(row.name, row.note) for row in recent.rows] == [
+    assert [(row.id.partition("::")[2], row.note) for row in recent] == [
         ("t2", "tonight"),
         ("t1", "since 3 Nov"),
         ("t0", "last failed 4 Nov"),

@@ -34,12 +34,8 @@ _OUTCOMES = st.dictionaries(st.sampled_from(_NAMES), st.sampled_from([name.value
 def written(folder: Path, runs: list[StoredRun]) -> list[Path]:
     """The files of runs that share a table, in a folder of their own."""
     paths = []
-    files = [(run_files.run_path(item.head), run_files.run_file(item, None)) for item in runs]
-    tables = [
-        (path, run_files.tests_file(runs[0].tests, number))
-        for number, path in enumerate(run_files.tests_paths(runs[0].tests))
-    ]
-    for name, content in (*files, *tables):
+    files = [run_files.run_file(item, None) for item in runs]
+    for name, content in (*files, *run_files.tests_files(runs[0].tests)):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
@@ -175,5 +171,5 @@ def test_what_the_vendor_knew_is_told(tmp_path: Path) -> None:
         update={"runs": tuple(item.model_copy(update={"known_failures": (entry,)}) for item in night.runs)}
     )
     found = stored(run(0, smoke={"a": "failed", "b": "failed"}, integration={}))
-    (tmp_path / "run.json").write_bytes(run_files.run_file(found, night))
+    (tmp_path / "run.json").write_bytes(run_files.run_file(found, night)[1])
     assert json.loads((tmp_path / "run.json").read_text())["known"] == "0"

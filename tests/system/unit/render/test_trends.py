@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from unit.render.sample import DEVICES
 from unit.render.sample_runs import FIRST_NIGHT, NIGHTS, plan_id
 
 from ootci.stages.render.chart import LARGE, TINY, Axis, Series, Size, chart, from_lowest, from_zero, steps
-from ootci.stages.render.pages.trends import trend_row, trends_page
+from ootci.stages.render.pages.trends import sparks
 from ootci.stages.render.trend_series import DAYS, TrendDay, number
 
 SIZE = Size(10, 104)
@@ -151,15 +151,9 @@ def test_no_ratio_without_its_two_numbers(site: Path) -> None:
         assert "%" not in str(picture.one("title").children)
 
 
-def test_before_the_first_nightly_the_pages_say_so() -> None:
-    page = trends_page([trend_row("cobalt", [])], None)
-    assert (page.first, page.rows[0].sparks[0].chart) == ("", None)
-    assert trends_page([], datetime(2026, 11, 21)).first == "2026-08-24"
-
-
-def test_a_device_with_nothing_but_gaps_has_no_newest_value() -> None:
+def test_a_device_with_nothing_but_gaps_has_no_values() -> None:
     days = [TrendDay((FIRST_NIGHT + timedelta(days=number)).date()) for number in range(DAYS)]
-    assert trend_row("cobalt", days).newest is None
+    assert set(sparks(days)) == {None}
 
 
 def test_a_line_has_no_more_bytes_than_its_budget() -> None:

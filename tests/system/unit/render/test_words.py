@@ -52,7 +52,7 @@ def test_nights_on_which_many_devices_broke_are_marked_and_silence_ends_no_break
     ok, broke, silent = VerdictName.OK, VerdictName.REGRESSED, VerdictName.NO_DATA
     devices = [verdict(ok, broke, silent, broke)] * 2 + [verdict(ok, broke, ok, broke)]
     grid = night_grid([(f"night-{number}", FIRST_NIGHT + timedelta(days=number)) for number in range(4)])
-    marks = with_marks(grid, devices, {"night-1": "n/night-1/index.html"}).marks
+    marks = with_marks(grid, devices).marks
     assert [(mark.x, mark.text, mark.href) for mark in marks] == [(15, "3", "n/night-1/index.html")]
 
 

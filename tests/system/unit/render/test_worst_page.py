@@ -24,7 +24,6 @@ from ootci.model.run import CapabilityCounts, OperatorCount, ReportState, Run, S
 from ootci.model.verdict import Change, ChangeName, DeviceVerdict, Night, VerdictName
 from ootci.resources import dashboard_folder
 from ootci.stages.render.device_view import device_page, run_pages
-from ootci.stages.render.listed import Alike
 from ootci.stages.render.looks import page, templates
 from ootci.stages.render.pages.operators import device_coverage
 
@@ -147,7 +146,7 @@ def test_every_section_at_its_worst(sampled: Sample, text: str) -> None:
     runs = [*(replace(kept, head=head.model_copy(update={"id": head.plan_id})) for head in past), kept]
     pages = run_pages(runs)
     plan = worst_plan(sampled.history.plans()[-1], device.name, text)
-    alike: Mapping[str, Alike] = {"x": Alike(9, f"c/{'x' * 12}/index.html")}
+    alike: Mapping[str, tuple[int, str | None]] = {"x": (9, f"c/{'x' * 12}/index.html")}
     place = f"t/integration/{'x' * 80}/index.html#{'x' * 40}"
     judged = worst_verdict(verdict, evil, text)
     shown = device_page(device, judged, pages, evil, plan)

@@ -56,12 +56,7 @@ def add_page(maker: PageMaker) -> File:
 
 
 def device_keys(schema: str) -> tuple[DeviceKey, ...]:
-    """The keys of a device file, each group before its own.
-
-    Args:
-        schema: the JSON schema of a device file.
-
-    """
+    """The keys of a device file, each group before its own."""
     whole = json.loads(schema)
     return tuple(_keys(whole, whole["definitions"], ""))
 

@@ -11,8 +11,7 @@ from ootci.model.verdict import Verdicts
 
 from .capabilities import CapabilitiesFile
 from .clusters import ClustersFile
-from .compat import CompatFile
-from .device_trends import TrendFile
+from .compat import CompatFile, SymbolsFile
 from .findings import FindingsFile
 from .flaky import FlakyFile
 from .health import HealthFile
@@ -23,7 +22,7 @@ from .parity import DeviceParityFile, ParityFile
 from .published import DevicesFile, GateFile, IndexFile, NightsFile
 from .registry import RegistryFile
 from .run_files import RunFile, RunsFile, TestsFile
-from .symbols import SymbolsFile
+from .trends import TrendFile
 
 
 @dataclass(frozen=True)
@@ -31,8 +30,6 @@ class Kind:
     """A kind of file of the API.
 
     Attributes:
-        name: the name of its schema.
-        record: what it is.
         about: what it has, one sentence, for the index; None where another file leads to it.
         folder: where there is one for each device, which ``about`` then names.
 

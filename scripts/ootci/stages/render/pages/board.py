@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import itemgetter
 
 from ootci.history.reader import Withdrawn
-from ootci.model.device import RegisteredDevice
 from ootci.model.torch_build import TorchBuild
-from ootci.model.verdict import Verdicts
 
-from ..links import folder_name
-from ..nights import Bar, NightGrid, NightsOf, last_nightlies, night_grid, stacked, with_marks
+from ..looks import PageMaker
+from ..nights import last_nightlies, night_grid, stacked, with_marks
 from ..text import one_line
 from ..words import short_day
 
@@ -20,54 +18,29 @@ NIGHTS_LISTED = 90
 """So many of the newest nightlies are on the list; every nightly has a page."""
 
 
-@dataclass(frozen=True)
-class Board:
-    """The devices of the list's nightlies, night by night.
-
-    Attributes:
-        grid: the columns.
-        bars: the verdicts of each night, stacked.
-        rows: each device with its nights, in registry order.
-
-    """
-
-    grid: NightGrid
-    bars: tuple[Bar, ...]
-    rows: tuple[tuple[str, NightsOf], ...]
-
-
-def board(
-    registry: Sequence[RegisteredDevice],
-    verdicts: Verdicts,
-    builds: Mapping[str, TorchBuild],
-    pages: Mapping[str, Mapping[str, str]],
-    withdrawn: Sequence[Withdrawn] = (),
-) -> Board:
-    """The nights of all devices.
+def board(maker: PageMaker, builds: Mapping[str, TorchBuild], withdrawn: Sequence[Withdrawn] = ()) -> dict[str, object]:
+    """What the list of nightlies draws of all devices, in registry order.
 
     Args:
-        registry: every registered device, in registry order.
-        verdicts: what the judge found.
         builds: the build of PyTorch of each nightly, where it is known.
-        pages: the page of each run, from the top, by device and nightly.
         withdrawn: nightlies that do not count any more; each has a hatched column.
 
     """
+    verdicts = maker.verdicts
     # One that was planned for a day to come would be the newest for as long.
     past = {item.plan.id: item for item in withdrawn if item.plan.created_at <= verdicts.judged_at}
     nightlies = [*last_nightlies(verdicts, NIGHTS_LISTED)]
     nightlies += [(plan_id, item.plan.created_at) for plan_id, item in past.items()]
     nightlies = sorted(nightlies, key=itemgetter(1))[-NIGHTS_LISTED:]
-    of_nightly = {plan_id: f"n/{folder_name(plan_id)}/index.html" for plan_id, _ in nightlies}
-    grid = with_marks(night_grid(nightlies, builds), verdicts.devices, of_nightly)
-    grid = replace(grid, withdrawn={plan_id: _why(item) for plan_id, item in past.items() if plan_id in of_nightly})
+    grid = with_marks(night_grid(nightlies, builds), verdicts.devices)
+    grid = replace(grid, withdrawn={plan_id: _why(item) for plan_id, item in past.items() if plan_id in grid.columns})
     judged = {item.device: item for item in verdicts.devices}
-    rows = tuple(
-        (device.name, grid.row(judged[device.name], {**of_nightly, **pages.get(device.name, {})}, device.bad_ranges))
-        for device in (item.device for item in registry)
+    rows = [
+        (device.name, grid.row(judged[device.name], grid.linked(maker.runs.get(device.name, {})), device.bad_ranges))
+        for device in (item.device for item in maker.registry)
         if device.name in judged
-    )
-    return Board(grid, stacked(grid, verdicts.devices), rows)
+    ]
+    return {"grid": grid, "bars": stacked(grid, verdicts.devices), "drawn": rows}
 
 
 def _why(item: Withdrawn) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ootci.model.capability import CapabilityState
-from ootci.model.outcome import Counts, OutcomeName
+from ootci.model.outcome import Counts
 from ootci.model.record import Record
 from ootci.model.run import CapabilityCounts
 
@@ -58,13 +58,7 @@ class CapabilitiesFile(Compact):
 def capabilities_page(
     maker: PageMaker, devices: Sequence[str], counts: Mapping[str, Sequence[CapabilityCounts]]
 ) -> Iterator[File]:
-    """The matrix and its file.
-
-    Args:
-        devices: the names of all devices, in the order of the front page.
-        counts: by device, the tests of the run that its verdict is about.
-
-    """
+    """The matrix and its file; ``devices`` are in the order of the front page."""
     found = {
         name: {one_line(item.capability, 60): item for item in run if item.capability} for name, run in counts.items()
     }
@@ -75,7 +69,7 @@ def capabilities_page(
         more=len(names[COLUMNS_LIMIT:]),
         devices=tuple(_device(name, found.get(name, {}), names[:COLUMNS_LIMIT]) for name in devices),
     )
-    yield maker.show("capabilities/index.html", "capabilities.html", page=file, cells=found, outcomes=outcomes)
+    yield maker.show("capabilities/index.html", "capabilities.html", page=file, cells=found)
     yield api_file("capabilities.json", file)
 
 
@@ -86,9 +80,3 @@ def _device(name: str, cells: Mapping[str, CapabilityCounts], shown: Sequence[st
         if capability in cells
     )
     return DeviceCapabilities(device=name, page=f"{_TOP}{device_path(name)}", capabilities=tuple(entries))
-
-
-def outcomes(counts: Counts) -> str:
-    """How many tests came to which outcome."""
-    found = [(name.value.replace("_", " "), getattr(counts, name.value)) for name in OutcomeName]
-    return ", ".join(f"{count} {name}" for name, count in found if count)

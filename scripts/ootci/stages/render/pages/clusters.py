@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated
 
@@ -15,21 +14,19 @@ from ootci.model.device import RegisteredDevice, Tier
 from ootci.model.record import Time
 from ootci.model.verdict import Verdicts
 
-from ..card import Card, cluster_card
+from ..card import UPSTREAM, Card, cluster_card
 from ..device_view import DevicePage
 from ..links import cluster_path, device_path
-from ..listed import Alike
 from ..looks import PageMaker
 from ..publish import File
 from ..search import Entry
 from ..status import VERDICTS
 from ..text import Excerpt, excerpt, one_line
-from .gone import Names
+from .gone import LATELY, Names
 from .published import Published, api_file
 
 SHOWN = 200
 """Clusters that have a row and a page; a night on which nothing works may have one for every test."""
-FRONT = 3
 LOG_LIMIT = 4_000
 
 
@@ -46,39 +43,6 @@ class ClustersFile(Published):
     """How many there are besides; absent where there are none."""
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """What one device reported of one of a cluster's tests."""
-
-    device: str
-    test: str
-    text: Excerpt
-
-
-@dataclass(frozen=True)
-class Together:
-    """The clusters of the front page: a few, and how many more there are."""
-
-    rows: tuple[Cluster, ...]
-    more: int
-
-
-@dataclass(frozen=True)
-class Reported:
-    """Where one device's pages show what it reported, by the id of the test or the name of the stage.
-
-    Attributes:
-        places: addresses from the top.
-        texts: what was said, of those that a cluster names.
-        runs: addresses from the top of the pages of its runs, by nightly.
-
-    """
-
-    places: Mapping[str, str]
-    texts: Mapping[str, Excerpt]
-    runs: Mapping[str, str]
-
-
 class Clusters:
     """The clusters of the newest nightly as pages show them."""
 
@@ -93,24 +57,25 @@ class Clusters:
         self._devices = {item.device.name: item.device for item in registry}
         self._requests = {item.device: item.torch_request for item in verdicts.devices}
         self._plugins: dict[str, PluginBuild] = {}
+        # By device, and by test or stage: where its pages show what it reported, and the text.
+        self._places: dict[str, dict[str, str]] = {}
+        self._texts: dict[str, dict[str, Excerpt]] = {}
         self._shown = verdicts.clusters[:SHOWN]
         self._wanted = {one_line(name) for cluster in self._shown for part in cluster.devices for name in part.first}
         self.names = frozenset(name for cluster in self._shown for name in cluster.names)
         """The ids of the signatures that have a page."""
 
     @property
-    def together(self) -> Together:
+    def together(self) -> list[Cluster]:
         """What is new and what upstream still owes an answer, what is probably upstream first."""
-        chosen = [item for item in self._shown if item.is_new or item.cause in _UPSTREAM]
-        chosen.sort(key=lambda item: item.cause is not Cause.UPSTREAM)
-        rows = tuple(chosen[:FRONT])
-        return Together(rows, len(chosen) - len(rows))
+        chosen = [item for item in self._shown if item.is_new or item.cause in UPSTREAM]
+        return sorted(chosen, key=lambda item: item.cause is not Cause.UPSTREAM)
 
     @cached_property
-    def alike(self) -> Mapping[str, Alike]:
-        """Every cluster as one of its devices sees it, by the signature's id."""
+    def alike(self) -> Mapping[str, tuple[int, str | None]]:
+        """By the signature's id, how many other devices fail so, and the cluster's page, from the top."""
         return {
-            name: Alike(len(item.devices) - 1, cluster_path(name) if name in self.names else None)
+            name: (len(item.devices) - 1, cluster_path(name) if name in self.names else None)
             for item in self._verdicts.clusters
             for name in item.names
         }
@@ -134,36 +99,34 @@ class Clusters:
             return "same error"
         return f"not on the control, which is {', '.join(self._controls)}" if self._controls else None
 
-    def reported(self, page: DevicePage, runs: Mapping[str, str]) -> Reported:
-        """What a cluster's page takes from a device's page; ``runs`` has where its runs' pages lie, by nightly."""
-        path = device_path(page.device.name)
-        places: dict[str, str] = {}
-        texts: dict[str, Excerpt] = {}
-        if page.run is not None:
-            if page.run.run.plugin is not None:
-                self._plugins[page.device.name] = page.run.run.plugin
-            for number, row in enumerate(page.run.failures, 1):
-                test = row.outcome
-                for test_id in (one_line(other.id) for other in (test, *row.alike)):
-                    if test_id in self._wanted:
-                        places[test_id] = f"{path}#failure-{number}"
-                if one_line(test.id) in self._wanted and (test.text or test.message):
-                    said = excerpt(test.text, row.limit) if test.text else Excerpt(one_line(test.message or "", 200))
-                    texts[one_line(test.id)] = said
-            for stage in page.run.run.stages:
-                if stage.name in self._wanted:
-                    places[stage.name] = f"{path}#stages"
-                    if stage.excerpt or stage.reason:
-                        said = (
-                            excerpt(stage.excerpt, LOG_LIMIT)
-                            if stage.excerpt
-                            else Excerpt(one_line(stage.reason or ""))
-                        )
-                        texts[stage.name] = said
-        return Reported(places, texts, runs)
+    def read(self, page: DevicePage) -> None:
+        """Keep what a cluster's page takes from a device's page."""
+        name, run = page.device.name, page.run
+        path = device_path(name)
+        places = self._places[name] = {}
+        texts = self._texts[name] = {}
+        if run is None:
+            return
+        if run.run.plugin is not None:
+            self._plugins[name] = run.run.plugin
+        for number, row in enumerate(run.failures, 1):
+            test = row.outcome
+            for test_id in (one_line(other.id) for other in (test, *row.alike)):
+                if test_id in self._wanted:
+                    places[test_id] = f"{path}#failure-{number}"
+            if one_line(test.id) in self._wanted and (test.text or test.message):
+                said = excerpt(test.text, row.limit) if test.text else Excerpt(one_line(test.message or "", 200))
+                texts[one_line(test.id)] = said
+        for stage in run.run.stages:
+            if stage.name in self._wanted:
+                places[stage.name] = f"{path}#stages"
+                if stage.excerpt:
+                    texts[stage.name] = excerpt(stage.excerpt, LOG_LIMIT)
+                elif stage.reason:
+                    texts[stage.name] = Excerpt(one_line(stage.reason))
 
-    def pages(self, maker: PageMaker, reported: Mapping[str, Reported], gone: Names) -> Iterator[File]:
-        """The list, its file, and a page for each cluster that is listed; ``reported`` is by device."""
+    def pages(self, maker: PageMaker, gone: Names) -> Iterator[File]:
+        """The list, its file, and a page for each listed cluster."""
         verdicts = self._verdicts
         file = ClustersFile(
             judged_at=verdicts.judged_at,
@@ -171,30 +134,25 @@ class Clusters:
             clusters=verdicts.clusters,
             more=verdicts.more_clusters,
         )
-        yield maker.show(
-            "c/index.html", "clusters.html", page=file, shown_clusters=SHOWN, gone=gone.lately(), names=gone
-        )
+        yield maker.show("c/index.html", "clusters.html", page=file, shown_clusters=SHOWN, names=gone, lately=LATELY)
         yield api_file("clusters.json", file)
         for cluster in self._shown:
-            told = {part.device: reported.get(part.device, _NOTHING) for part in cluster.devices}
-            evidence = (
-                Evidence(part.device, test, told[part.device].texts[test])
+            said = (
+                (part.device, test, self._texts[part.device][test])
                 for part in cluster.devices
                 for test in map(one_line, part.first)
-                if test in told[part.device].texts
+                if test in self._texts.get(part.device, ())
             )
-            text = next(evidence, None)
-            found = self._card(cluster, maker.canonical(""))
+            values = {
+                "page": cluster,
+                "places": self._places,
+                "runs": maker.runs,
+                "evidence": next(said, None),
+                "found": self._card(cluster, maker.canonical("")),
+                "nights": gone.nights(cluster.signature.id),
+            }
             for name in sorted(cluster.names):
-                yield maker.show(
-                    cluster_path(name),
-                    "cluster.html",
-                    page=cluster,
-                    reported=told,
-                    evidence=text,
-                    found=found,
-                    nights=gone.nights(cluster.signature.id),
-                )
+                yield maker.show(cluster_path(name), "cluster.html", **values)
 
     def _card(self, cluster: Cluster, address: str | None) -> Card | None:
         """The card of a cluster; it reproduces the failure on the reference device where that has it, too."""
@@ -204,7 +162,3 @@ class Clusters:
             return None
         request, plugin = self._requests.get(part.device), self._plugins.get(part.device)
         return cluster_card(cluster, part, self._devices[part.device], request, plugin, address)
-
-
-_UPSTREAM = (Cause.UPSTREAM, Cause.SUSPECTED_UPSTREAM)
-_NOTHING = Reported({}, {}, {})

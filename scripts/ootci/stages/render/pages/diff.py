@@ -15,6 +15,8 @@ from ootci.model.plan import Plan
 from ootci.model.verdict import FAILING, NEW_FAILURES, ChangeName
 
 from ..device_view import RunPage
+from ..looks import PageMaker
+from ..publish import File
 from ..status import CHANGES, OUTCOMES, Status
 from ..text import one_line
 from .run_files import by_age
@@ -37,20 +39,10 @@ ABSENT = "absent"
 
 
 @dataclass(frozen=True)
-class Kind:
-    """Tests that differ in the same way."""
-
-    name: str
-    status: Status
-    meaning: str
-
-
-@dataclass(frozen=True)
 class NewestRuns:
     """The newest two nightlies of a device."""
 
     name: str
-    display_name: str
     newest: RunPage
     before: RunPage | None
 
@@ -60,55 +52,45 @@ class NewestRuns:
         return f"ootci diff {_name(self.before)} {_name(self.newest)}" if self.before else None
 
 
-@dataclass(frozen=True)
-class DiffPage:
-    """Everything that the page shows before a script has run."""
-
-    kinds: tuple[Kind, ...]
-    words: Mapping[str, Status]
-    devices: tuple[NewestRuns, ...]
-
-    @property
-    def rules(self) -> str:
-        """Everything that the script has to know of outcomes and changes, as JSON."""
-        changes: dict[str, dict[str, str | None]] = {}
-        for (before, after), change in CHANGE_OF.items():
-            changes.setdefault(before or ABSENT, {})[after or ABSENT] = change and change.value
-        return json.dumps(
-            {
-                "changes": changes,
-                "failing": _names(FAILING),
-                "new_failures": _names(NEW_FAILURES),
-                "executed": _names(set(OutcomeName) - NOT_EXECUTED),
-            }
-        )
-
-    @property
-    def first(self) -> str:
-        """The device that is compared with itself when nobody has chosen; empty when none has two nightlies."""
-        return next((device.name for device in self.devices if device.before), "")
-
-
 def newest_runs(device: Device, pages: Sequence[RunPage], plans: Mapping[str, Plan]) -> NewestRuns | None:
     """The newest two nightlies of a device that count; None when it has not reported."""
     counting = [page for page in by_age(pages, plans) if page.latest]
     if not counting:
         return None
-    return NewestRuns(device.name, device.display_name, counting[-1], counting[-2] if len(counting) > 1 else None)
+    return NewestRuns(device.name, counting[-1], counting[-2] if len(counting) > 1 else None)
 
 
-def diff_page(devices: Sequence[NewestRuns]) -> DiffPage:
-    """The page.
-
-    Args:
-        devices: those that have reported, in registry order.
-
-    """
-    kinds = (
-        Kind(change.value if change else "other", CHANGES[change] if change else OTHER, meaning)
-        for change, meaning in CLASSES
+def diff_page(maker: PageMaker, devices: Sequence[NewestRuns]) -> File:
+    """The page, as it is before a script has run; ``devices`` are those that have reported, in registry order."""
+    return maker.show(
+        "diff/index.html",
+        "diff.html",
+        # Each kind of change: its name, how it is shown, and what it means.
+        kinds=[
+            (change.value if change else "other", CHANGES[change] if change else OTHER, meaning)
+            for change, meaning in CLASSES
+        ],
+        words=WORDS,
+        devices=devices,
+        rules=_rules(),
+        # The device that is compared with itself when nobody has chosen; empty when none has two nightlies.
+        first=next((device.name for device in devices if device.before), ""),
     )
-    return DiffPage(tuple(kinds), WORDS, tuple(devices))
+
+
+def _rules() -> str:
+    """Everything that the script has to know of outcomes and changes, as JSON."""
+    changes: dict[str, dict[str, str | None]] = {}
+    for (before, after), change in CHANGE_OF.items():
+        changes.setdefault(before or ABSENT, {})[after or ABSENT] = change and change.value
+    return json.dumps(
+        {
+            "changes": changes,
+            "failing": _names(FAILING),
+            "new_failures": _names(NEW_FAILURES),
+            "executed": _names(set(OutcomeName) - NOT_EXECUTED),
+        }
+    )
 
 
 def _names(chosen: Iterable[ChangeName | OutcomeName]) -> list[str]:

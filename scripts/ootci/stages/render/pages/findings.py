@@ -13,8 +13,9 @@ from ootci.model.outcome import Outcome, OutcomeName
 from ootci.model.record import Record
 from ootci.model.run import Run
 
+from ..publish import File
 from ..text import one_line
-from .published import Published
+from .published import Published, api_file
 
 LIMIT = 10
 """Findings on a page; the lists of tests below have everything."""
@@ -80,9 +81,9 @@ def findings(run: Run, tests: int, expected: Container[str]) -> tuple[Finding, .
     return tuple(sorted([*missing, *others], key=_rank))
 
 
-def findings_file(device: str, run_id: str | None, found: tuple[Finding, ...]) -> bytes:
+def findings_file(device: str, run_id: str | None, found: tuple[Finding, ...]) -> File:
     """The same for programs."""
-    return FindingsFile(device=device, run_id=run_id, findings=found).to_json().encode("utf-8")
+    return api_file(f"findings/{device}.json", FindingsFile(device=device, run_id=run_id, findings=found))
 
 
 def _rank(item: Finding) -> tuple[int, str]:

@@ -69,11 +69,7 @@ def flaky_of_device(
 ) -> FlakyFile:
     """What of a device belongs into the ranking, over the newest nights that say something of it.
 
-    Args:
-        pages: the pages of all its runs.
-        plans: every nightly, oldest first, by id.
-        place: where the nights of a test are shown, as an address from the top.
-
+    ``place`` has where the nights of a test are shown, as an address from the top.
     """
     counting = by_nightly(pages)
     planned = [plan for plan in plans.values() if plan.expected(device.name) and plan.id in counting]

@@ -11,12 +11,11 @@ from ootci.model.device import Device
 from ootci.model.plan import Plan
 from ootci.model.torch_build import TorchBuild
 
-from ..links import cluster_path, device_path, folder_name
-from ..listed import NamedDevice
+from ..links import cluster_path
 from ..nights import FRONT_NIGHTS, Cell, Look, NightGrid, NightsOf, cells_of, night_grid
 from ..search import Entry
 from ..text import one_line
-from ..words import day, many
+from ..words import many
 
 PAGES = 3_000
 """So many names have a page, those seen last."""
@@ -38,22 +37,12 @@ class DeviceFailures:
 
 @dataclass(frozen=True)
 class NameRow:
-    """A name's nights on one device.
+    """A name's nights on one device; ``last`` is the last night with this error, and ``href`` where its text is."""
 
-    Attributes:
-        nights: its nights in the columns of the page.
-        words: the same in words, up to the date.
-        last: the last night with this error.
-        last_href: where its text is.
-        failure: the same in the history.
-
-    """
-
-    device: NamedDevice
+    device: str
     nights: NightsOf
-    words: str
-    last: str
-    last_href: str | None
+    last: Plan
+    href: str | None
     failure: NamedFailure
 
 
@@ -62,46 +51,21 @@ class NameNights:
     """All nights of a name.
 
     Attributes:
-        grid: the columns.
+        text: what fails so says.
         first: the first night with this error, of those that are looked at.
         is_open: whether earlier nights, which are not looked at, may have it, too.
-        last: the last one.
         rows: the devices, latest failure first.
         devices: how many there are in all.
 
     """
 
+    text: str
     grid: NightGrid
-    first: str
+    first: Plan
     is_open: bool
-    last: str
+    last: Plan
     rows: tuple[NameRow, ...]
     devices: int
-
-    @property
-    def more(self) -> int:
-        """Devices that are not shown."""
-        return self.devices - len(self.rows)
-
-
-@dataclass(frozen=True)
-class GonePage:
-    """The page of a name that is not among the clusters of the newest nightly, and its line on the list."""
-
-    page: str
-    text: str
-    nightly: str
-    nightly_href: str
-    nights: NameNights
-
-
-@dataclass(frozen=True)
-class GoneList:
-    """Names that went lately, how many more there are, and of how many nightlies."""
-
-    rows: tuple[GonePage, ...]
-    more: int
-    nightlies: int = LATELY
 
 
 class Names:
@@ -136,24 +100,27 @@ class Names:
         self.is_cut = any(item.named.is_cut for item in devices)
         """Whether a device had more names than are looked at."""
 
-    def pages(self) -> Iterator[GonePage]:
-        """The page of each name that is no cluster with a page, made one by one."""
-        return map(self._page, self._gone)
+    def pages(self) -> Iterator[tuple[str, NameNights]]:
+        """What the page of each name shows that is no cluster with a page, by the name's id, made one by one."""
+        return ((name, self._until_last(name)) for name in self._gone)
 
     def found(self) -> Iterator[Entry]:
         """Every error text that is gone and has a page, for the search; what was seen last comes first."""
         for name in self._gone:
-            yield Entry("error", one_line(self._by_name[name][0][1].signature.text, 200), cluster_path(name))
+            yield Entry("error", self._text(name), cluster_path(name))
 
-    def lately(self) -> GoneList:
-        """The names that were seen lately and not on the newest nightly."""
+    def lately(self) -> tuple[list[tuple[str, NameNights]], int]:
+        """The names that were seen lately and not on the newest nightly, by their ids, and how many more there are."""
         newest = len(self._plans)
         chosen = [name for name in self._gone if newest - LATELY <= self._nights(name).bit_length() < newest]
-        return GoneList(tuple(map(self._page, chosen[:LISTED])), len(chosen[LISTED:]))
+        return [(name, self._until_last(name)) for name in chosen[:LISTED]], len(chosen[LISTED:])
 
     def nights(self, name: str) -> NameNights | None:
         """The nights of a name up to the newest; None where none is known."""
         return self._name_nights(name, len(self._plans)) if name in self._by_name else None
+
+    def _text(self, name: str) -> str:
+        return one_line(self._by_name[name][0][1].signature.text, 200)
 
     def _nights(self, name: str) -> int:
         """The bits of the nights on which any device had this error."""
@@ -162,16 +129,8 @@ class Names:
             nights |= failure.nights
         return nights
 
-    def _page(self, name: str) -> GonePage:
-        end = self._nights(name).bit_length()
-        last = self._plans[end - 1]
-        return GonePage(
-            page=cluster_path(name),
-            text=one_line(self._by_name[name][0][1].signature.text, 200),
-            nightly=one_line(last.id, 60),
-            nightly_href=f"n/{folder_name(last.id)}/index.html",
-            nights=self._name_nights(name, end),
-        )
+    def _until_last(self, name: str) -> NameNights:
+        return self._name_nights(name, self._nights(name).bit_length())
 
     def _name_nights(self, name: str, end: int) -> NameNights:
         nights = self._nights(name)
@@ -181,26 +140,25 @@ class Names:
         window = range(max(0, min(start, end - FRONT_NIGHTS)), end)
         grid = night_grid(((plan.id, plan.created_at) for plan in self._plans[window.start : end]), self._builds)
         return NameNights(
+            text=self._text(name),
             grid=grid,
-            first=day(self._plans[start].created_at),
+            first=self._plans[start],
             is_open=self._has_earlier and start == 0,
-            last=day(self._plans[nights.bit_length() - 1].created_at),
+            last=self._plans[nights.bit_length() - 1],
             rows=tuple(self._row(item, failure, range(start, end), grid) for item, failure in found[:DEVICES]),
             devices=len(found),
         )
 
     def _row(self, item: DeviceFailures, failure: NamedFailure, since: range, grid: NightGrid) -> NameRow:
-        named = NamedDevice(item.device.name, one_line(item.device.display_name, 60), device_path(item.device.name))
         told = sum(item.named.reported >> night & 1 for night in since)
         words = f"failed with this error on {failure.nights.bit_count()} of {many(told, 'night')}"
         last = self._plans[failure.nights.bit_length() - 1]
         page = item.runs.get(last.id)
         return NameRow(
-            device=named,
+            device=item.device.name,
             nights=NightsOf(grid.width, tuple(self._cells(item, failure, grid)), words),
-            words=words,
-            last=day(last.created_at),
-            last_href=f"{page}#{failure.where}" if page and failure.where else page,
+            last=last,
+            href=f"{page}#{failure.where}" if page and failure.where else page,
             failure=failure,
         )
 

@@ -10,13 +10,13 @@ from pydantic import Field
 
 from ootci.history.gc import MEASURES_RUNS, TEXTS_NIGHTS
 from ootci.history.named import KEPT
-from ootci.model.device import Cadence, Device, RegisteredDevice, Tier
+from ootci.model.device import Cadence, Device, Tier
 from ootci.model.plan import SCHEDULE, Plan
 from ootci.model.record import Record, Time
-from ootci.model.verdict import DeviceVerdict, VerdictName, Verdicts
+from ootci.model.verdict import DeviceVerdict, VerdictName
 
 from ..facts import Fact
-from ..front import in_order, verdict_of_each
+from ..front import in_order
 from ..links import web_address
 from ..looks import PageMaker
 from ..publish import File
@@ -86,24 +86,15 @@ class HealthFile(Published):
     """What needs a person first, within a tier."""
 
 
-def health_page(
-    maker: PageMaker,
-    registry: Sequence[RegisteredDevice],
-    verdicts: Verdicts,
-    plans: Sequence[Plan],
-    reports: Mapping[str, tuple[datetime, str]],
-    pages: Mapping[str, Mapping[str, str]],
-) -> Iterator[File]:
+def health_page(maker: PageMaker, plans: Sequence[Plan], reports: Mapping[str, tuple[datetime, str]]) -> Iterator[File]:
     """The health page.
 
     Args:
-        verdicts: what the judge found; whether anything is too old was found by it, too.
         plans: every nightly, oldest first.
         reports: of each device that ever reported, when its newest run finished, and where its page lies.
-        pages: by device and nightly, where the page of the run lies.
 
     """
-    judged = verdict_of_each(registry, verdicts)
+    verdicts, judged = maker.verdicts, maker.judged
     newest = next((plan for plan in reversed(plans) if plan.id == verdicts.plan_id), None)
     file = HealthFile(
         judged_at=verdicts.judged_at,
@@ -111,10 +102,10 @@ def health_page(
         stale_reason=verdicts.stale_reason,
         stale_at=verdicts.stale_at,
         page=f"{_TOP}health/index.html",
-        nightly=_nightly(newest, plans, pages) if newest else None,
+        nightly=_nightly(newest, plans, maker.runs) if newest else None,
         devices=tuple(
             _device(item.device, judged[item.device.name], reports.get(item.device.name))
-            for item in in_order(registry, judged)
+            for item in in_order(maker.registry, judged)
         ),
     )
     yield maker.show(

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import date
 
-from ootci.model.device import KnownFailure, RegisteredDevice
-from ootci.model.verdict import ClaimReview, KnownFailureReview, Verdicts
+from ootci.model.device import KnownFailure
 
-from ..links import github_handle
 from ..looks import PageMaker
 from ..publish import File
 from ..status import rank
@@ -19,44 +16,26 @@ LISTED = 200
 """Entries on the page, and as many claims; the others are counted."""
 
 
-@dataclass(frozen=True)
-class KnownPage:
-    """Every entry and every claim, each with the name of its device, and how many are not named."""
-
-    known: tuple[tuple[str, KnownFailureReview], ...]
-    more: int
-    unsupported: tuple[tuple[str, ClaimReview], ...]
-    more_unsupported: int
-
-
-def known_page(
-    maker: PageMaker,
-    registry: Sequence[RegisteredDevice],
-    verdicts: Verdicts,
-    place: Callable[[KnownFailure], str | None],
-) -> File:
-    """The page.
-
-    Args:
-        place: where the nights of an entry's tests are shown, as an address from the top.
-
-    """
-    maintainers = {
-        item.device.name: [(handle, github_handle(handle)) for handle in item.device.maintainers] for item in registry
-    }
-    values = {"maintainers": maintainers, "place": place, "today": verdicts.judged_at.date(), "left": left}
-    return maker.show("known/index.html", "known.html", page=known_entries(registry, verdicts), **values)
-
-
-def known_entries(registry: Sequence[RegisteredDevice], verdicts: Verdicts) -> KnownPage:
-    """Every entry and every claim: first what asks for a change, then what expires first."""
-    found = {item.device: item for item in verdicts.devices}
-    judged = [found[item.device.name] for item in registry if item.device.name in found]
+def known_page(maker: PageMaker, place: Callable[[KnownFailure], str | None]) -> File:
+    """The page; ``place`` has where the nights of an entry's tests are shown, as an address from the top."""
+    found = {item.device: item for item in maker.verdicts.devices}
+    judged = [found[item.device.name] for item in maker.registry if item.device.name in found]
+    # First what asks for a change, then what expires first.
     known = [(verdict.device, review) for verdict in judged for review in verdict.known_failures]
     known.sort(key=lambda item: (rank(item[1].state), item[1].entry.expires))
     claims = [(verdict.device, claim) for verdict in judged for claim in verdict.unsupported]
     claims.sort(key=lambda item: rank(item[1].state))
-    return KnownPage(tuple(known[:LISTED]), len(known[LISTED:]), tuple(claims[:LISTED]), len(claims[LISTED:]))
+    return maker.show(
+        "known/index.html",
+        "known.html",
+        known=known,
+        claims=claims,
+        listed=LISTED,
+        maintainers={item.device.name: item.device.maintainers for item in maker.registry},
+        place=place,
+        today=maker.verdicts.judged_at.date(),
+        left=left,
+    )
 
 
 def left(expires: date, today: date) -> str:

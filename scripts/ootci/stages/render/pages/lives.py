@@ -22,7 +22,7 @@ from ..places import Places, TestFile, anchor
 from ..publish import File
 from ..search import Entry
 from ..status import OUTCOMES, Status
-from ..stretches import signs, stretches
+from ..stretches import SIGNS, stretches
 from ..text import one_line
 from ..words import many
 from .published import Published, api_file
@@ -139,13 +139,7 @@ class LivesFile(Published):
 
 @dataclass(frozen=True)
 class DeviceLives:
-    """What the pages need of one device.
-
-    Attributes:
-        found: its tests that were ever not passing.
-        flaky: ids of its flaky tests.
-
-    """
+    """What the pages need of one device: its tests that were ever not passing, and the ids of its flaky ones."""
 
     name: str
     found: NotPassing
@@ -168,29 +162,20 @@ class DeviceLives:
 
 
 class Lives:
-    """The pages of all files, made of what was gathered from each device.
-
-    Args:
-        places: where each test's place is.
-        plans: every nightly, oldest first.
-        runs: by device and nightly, where the page of the run lies, from the top.
-
-    """
+    """The pages of all files, made of what was gathered from each device; ``plans`` are oldest first."""
 
     def __init__(
         self,
         places: Places,
         devices: Sequence[DeviceLives],
         plans: Sequence[Plan],
-        runs: Mapping[str, Mapping[str, str]],
     ) -> None:
         self._places = places
         self._devices = devices
         self._plans = plans
         self._values = {
             "plans": {plan.id: plan for plan in plans},
-            "runs": runs,
-            "signs": signs(),
+            "signs": SIGNS,
             "now": NOW,
             "picture": stretches,
             "in_words": in_words,
@@ -226,7 +211,15 @@ class Lives:
                 life = self._life_file(file)
                 passing = {test.id: self._passing(file.tests[test.id]) for test in life.tests}
                 yield api_file(entries[file.page].path, life)
-                yield maker.show(file.page, "life.html", page=life, of=len(file.tests), passing=passing, **self._values)
+                yield maker.show(
+                    file.page,
+                    "life.html",
+                    page=life,
+                    of=len(file.tests),
+                    passing=passing,
+                    runs=maker.runs,
+                    **self._values,
+                )
 
     def found(self) -> Iterator[Entry]:
         """Every test that was ever not passing and has a page, for the search; what failed last comes first."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field
 
 from ootci.history.nights import build_of_nightly
 from ootci.history.reader import Withdrawn
-from ootci.model.device import RegisteredDevice, Tier
+from ootci.model.device import RegisteredDevice
 from ootci.model.outcome import PassRate
 from ootci.model.plan import Plan, PlannedRun
 from ootci.model.record import Record, Time
@@ -20,18 +20,15 @@ from ootci.model.verdict import Night, VerdictName, Verdicts
 
 from ..device_view import RunPage, by_nightly
 from ..facts import Fact, torch_view
-from ..links import folder_name, pytorch_commit, web_address
+from ..links import folder_name, nightly_path, pytorch_commit, web_address
 from ..looks import PageMaker
 from ..nights import before_words
 from ..publish import File
-from ..status import SEVERITY, VERDICTS, Status, shown
+from ..status import VERDICTS, urgency
 from ..text import one_line
-from .board import NIGHTS_LISTED, Board
+from .board import NIGHTS_LISTED
 from .published import Compact, api_file
 
-LEFT_OUT = Status("left out", "off", "never")
-
-_EVENTS = {"schedule": "by the schedule", "workflow_dispatch": "by hand", "local": "on a person's own machine"}
 _TOP = "../../"
 
 
@@ -170,55 +167,54 @@ def night_reports(device: str, pages: Sequence[RunPage], plans: Mapping[str, Pla
     return found
 
 
-def builds_of(
-    plans: Iterable[str], reported: Mapping[str, Mapping[str, NightReport]]
-) -> Iterator[tuple[str, TorchBuild]]:
+def builds_of(plans: Iterable[str], reported: Mapping[str, Mapping[str, NightReport]]) -> dict[str, TorchBuild]:
     """The build of PyTorch that each nightly was about, where its devices said it."""
+    found = {}
     for plan_id in plans:
         tonight = (reports[plan_id] for reports in reported.values() if plan_id in reports)
         build = build_of_nightly((item.request, item.torch) for item in tonight)
         if build is not None:
-            yield plan_id, build
+            found[plan_id] = build
+    return found
 
 
 def nightly_pages(
     maker: PageMaker,
     nightlies: Iterator[NightlyFile],
     plans: Sequence[Plan],
-    drawn: Board,
+    drawn: Mapping[str, object],
     withdrawn: Sequence[NightlyFile] = (),
 ) -> Iterator[File]:
     """A page for every nightly and the list of all, each with its file.
 
     Args:
-        maker: makes pages.
         nightlies: the nightlies, oldest first.
-        plans: the plan of each.
         drawn: the nights of all devices, for the list.
         withdrawn: those that do not count any more, whose addresses stay.
 
     """
-    words = {"tally": _tally, "facts_of": nightly_facts}
     entries: list[NightlyEntry] = []
     newest: deque[NightlyFile] = deque(maxlen=NIGHTS_LISTED)
     ids = [None, *(plan.id for plan in plans), None]
 
     def files_of(night: NightlyFile, before: str | None, after: str | None) -> Iterator[File]:
         folder = folder_name(night.plan_id)
-        values = {"before": before, "after": after, "events": _EVENTS, "left_out": _left_out_looks}
-        yield maker.show(f"n/{folder}/index.html", "nightly.html", page=night, **values, **words)
+        values = {"before": before, "after": after, "paused": VERDICTS[VerdictName.PAUSED], "facts_of": nightly_facts}
+        yield maker.show(nightly_path(night.plan_id), "nightly.html", page=night, **values)
         yield api_file(f"nightlies/{folder}.json", night)
 
     for number, night in enumerate(nightlies, 1):
         yield from files_of(night, ids[number - 1], ids[number + 1])
         folder = folder_name(night.plan_id)
         head = {name: getattr(night, name) for name in NightlyHead.model_fields}
-        entries.append(NightlyEntry(**head, path=f"nightlies/{folder}.json", page=f"{_TOP}n/{folder}/index.html"))
+        entries.append(
+            NightlyEntry(**head, path=f"nightlies/{folder}.json", page=f"{_TOP}{nightly_path(night.plan_id)}")
+        )
         newest.appendleft(night)
     for night in withdrawn:
         yield from files_of(night, None, None)
-    listed = {"nights": tuple(newest), "total": len(plans), "board": drawn, "withdrawn": withdrawn[::-1]}
-    yield maker.show("n/index.html", "nightlies.html", **listed, **words)
+    listed = {"nights": tuple(newest), "total": len(plans), "withdrawn": withdrawn[::-1], **drawn}
+    yield maker.show("n/index.html", "nightlies.html", **listed)
     yield api_file("nightlies.json", NightliesFile(page=f"{_TOP}n/index.html", nightlies=tuple(entries)))
 
 
@@ -227,6 +223,7 @@ def nightly_files(
     verdicts: Verdicts,
     plans: Sequence[Plan],
     reported: Mapping[str, Mapping[str, NightReport]],
+    builds: Mapping[str, TorchBuild],
 ) -> Iterator[NightlyFile]:
     """What became of every device on every nightly, oldest first, made one by one.
 
@@ -243,9 +240,8 @@ def nightly_files(
     devices = {item.device.name: item for item in registry}
     known: tuple[Plan, TorchBuild] | None = None
     for plan in plans:
-        tonight = {name: reports[plan.id] for name, reports in reported.items() if plan.id in reports}
-        build = build_of_nightly((item.request, item.torch) for item in tonight.values())
-        found = _nightly(plan, build, devices, tonight, judged.get(plan.id, {}))
+        build = builds.get(plan.id)
+        found = _nightly(plan, build, devices, reported, judged.get(plan.id, {}))
         yield found.model_copy(update={"since": _since(build, known)})
         known = (plan, build) if build is not None else known
 
@@ -257,11 +253,10 @@ def withdrawn_nightlies(
 ) -> Iterator[NightlyFile]:
     """What was reported on nightlies that do not count any more, oldest first; as :func:`nightly_files`."""
     devices = {item.device.name: item for item in registry}
+    builds = builds_of([item.plan.id for item in withdrawn], reported)
     for item in withdrawn:
-        tonight = {name: reports[item.plan.id] for name, reports in reported.items() if item.plan.id in reports}
-        build = build_of_nightly((one.request, one.torch) for one in tonight.values())
         note = WithdrawnNight(at=item.at, reason=one_line(item.reason))
-        found = _nightly(item.plan, build, devices, tonight, {})
+        found = _nightly(item.plan, builds.get(item.plan.id), devices, reported, {})
         yield found.model_copy(update={"verdicts": (), "withdrawn": note})
 
 
@@ -269,16 +264,17 @@ def _nightly(
     plan: Plan,
     build: TorchBuild | None,
     devices: Mapping[str, RegisteredDevice],
-    tonight: Mapping[str, NightReport],
+    reported: Mapping[str, Mapping[str, NightReport]],
     judged: Mapping[str, Night],
 ) -> NightlyFile:
     """What became of every device on a nightly; what was new in its PyTorch is left open."""
     rows = [
-        _row(run, judged.get(run.device), tonight.get(run.device), registered=run.device in devices)
+        _row(run, judged.get(run.device), reported.get(run.device, {}).get(plan.id), registered=run.device in devices)
         for run in plan.runs
     ]
-    rows.sort(key=_rank(devices))
-    counts = Counter(row.verdict for row in sorted(rows, key=_severity))
+    tiers = {name: item.device.tier for name, item in devices.items()}
+    rows.sort(key=lambda row: urgency(tiers.get(row.device), row.verdict))
+    counts = Counter(row.verdict for row in sorted(rows, key=lambda row: urgency(None, row.verdict)))
     return NightlyFile(
         plan_id=plan.id,
         planned_at=plan.created_at,
@@ -287,7 +283,7 @@ def _nightly(
         torch=one_line(build.version, 60) if build else None,
         commit=build.git_version if build else None,
         verdicts=tuple(VerdictCount(verdict=verdict, devices=count) for verdict, count in counts.items()),
-        page=f"../{_TOP}n/{folder_name(plan.id)}/index.html",
+        page=f"../{_TOP}{nightly_path(plan.id)}",
         since=None,
         devices=tuple(rows),
         left_out=_left_out(plan, devices),
@@ -310,16 +306,6 @@ def nightly_facts(night: NightlyFile) -> tuple[Fact, ...]:
     before = one_line(since.plan_id, 60)
     span = f"{since.commit[:7]}...{commit[:7]}" if since.address else "none"
     return (*facts, Fact("new commits", f"{span} since nightly {before}", since.address))
-
-
-def _tally(count: VerdictCount) -> Status:
-    """How many devices have a verdict, in words."""
-    status = shown(count.verdict)
-    return replace(status, word=f"{count.devices} {status.word}")
-
-
-def _left_out_looks(row: NightlyLeftOut) -> Status:
-    return VERDICTS[VerdictName.PAUSED] if row.paused else LEFT_OUT
 
 
 def _since(build: TorchBuild | None, known: tuple[Plan, TorchBuild] | None) -> CommitsSince | None:
@@ -355,18 +341,3 @@ def _left_out(plan: Plan, devices: Mapping[str, RegisteredDevice]) -> tuple[Nigh
     ]
     rows += [(name, False, "the plan of this nightly does not name it") for name in devices if name not in named]
     return tuple(NightlyLeftOut(device=name, paused=paused, reason=reason) for name, paused, reason in rows)
-
-
-def _rank(devices: Mapping[str, RegisteredDevice]) -> Callable[[NightlyDevice], tuple[int, int]]:
-    """By tier, then what needs a person first; the sorting keeps the order of the registry otherwise."""
-    tiers = list(Tier)
-
-    def rank(row: NightlyDevice) -> tuple[int, int]:
-        item = devices.get(row.device)
-        return tiers.index(item.device.tier) if item is not None else len(tiers), _severity(row)
-
-    return rank
-
-
-def _severity(row: NightlyDevice) -> int:
-    return SEVERITY.index(row.verdict) if row.verdict is not None else len(SEVERITY)

@@ -230,13 +230,7 @@ def _why_none(run: Run | None) -> str:
 
 
 def operators_page(maker: PageMaker, devices: Sequence[str], found: Mapping[str, DeviceCoverage]) -> Iterator[File]:
-    """The matrix of operators and devices, and its file.
-
-    Args:
-        devices: the names of all devices, in the order of the front page.
-        found: by device, what is known of its operators.
-
-    """
+    """The matrix of operators and devices, and its file; ``devices`` are in the order of the front page."""
     file = operators_file(devices, found)
     yield maker.show(operators_path(), "operators.html", page=file, **matrix_values(file))
     yield api_file("operators.json", file)

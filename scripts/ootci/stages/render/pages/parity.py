@@ -137,13 +137,7 @@ class ParityFile(Compact):
 
 @dataclass(frozen=True)
 class DeviceFound:
-    """What a device's page shows besides its file.
-
-    Attributes:
-        file: the file.
-        chart: how many tests passed, night by night; None where there is one night only.
-
-    """
+    """What a device's page shows besides its file: how many tests passed, night by night, where there are several."""
 
     file: DeviceParityFile
     chart: Chart | None
@@ -168,13 +162,7 @@ class DeviceFound:
 
 
 def device_parity(device: str, nights: ParityNights) -> DeviceFound | None:
-    """What a device's nights say of PyTorch's own tests; None where it does not run them.
-
-    Args:
-        device: its name.
-        nights: what each of its nights says, oldest first.
-
-    """
+    """What a device's nights, oldest first, say of PyTorch's own tests; None where it does not run them."""
     channel = next((run.head.channel for _, run, _ in reversed(nights) if run.head.channel is not None), None)
     told = [item for item in nights if item[2].asked and item[1].head.channel is channel]
     if not told or told[-1][1] is not nights[-1][1]:

@@ -100,10 +100,10 @@ class RegistryFile(Published):
     """In registry order."""
 
 
-def registry_page(maker: PageMaker, registry: Sequence[RegisteredDevice], newest: Plan | None) -> Iterator[File]:
+def registry_page(maker: PageMaker, newest: Plan | None) -> Iterator[File]:
     """The registry and its file."""
-    file = registry_file(registry, newest)
-    elsewhere = {item.device.name for item in registry if item.device.external}
+    file = registry_file(maker.registry, newest)
+    elsewhere = {item.device.name for item in maker.registry if item.device.external}
     yield maker.show(
         "devices/index.html", "registry.html", page=file, elsewhere=elsewhere, paused=VERDICTS[VerdictName.PAUSED]
     )

@@ -6,7 +6,7 @@ file does not change, nothing is written twice, and two runs can be compared row
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from ootci.history.claims import known_ids
@@ -22,7 +22,8 @@ from ootci.model.torch_build import TorchBuild, TorchRequest
 
 from ..device_view import RunPage
 from ..links import folder_name
-from .published import Compact, Published
+from ..publish import File
+from .published import Compact, Published, api_file
 
 RUNS = "runs"
 TESTS = "tests"
@@ -127,6 +128,9 @@ class RunFile(Compact):
     """How many rows each of those files has."""
 
 
+_OF_THE_RUN = RunFile.model_fields.keys() & Run.model_fields.keys() - {"schema_version", "stages", "outcomes"}
+
+
 class TestEntry(Record):
     """A test, whichever devices it ran on."""
 
@@ -160,28 +164,12 @@ def run_path(run: Run) -> str:
     return f"{RUNS}/{run.device}/{folder_name(run.plan_id)}.{run.attempt}.json"
 
 
-def run_file(run: StoredRun, plan: Plan | None) -> bytes:
-    """The file of an attempt.
-
-    Args:
-        run: the attempt.
-        plan: its nightly, with what the vendor said beforehand.
-
-    """
+def run_file(run: StoredRun, plan: Plan | None) -> File:
+    """The file of an attempt; ``plan`` is its nightly, with what the vendor said beforehand."""
     head, known = run.head, known_ids(plan, run)
     file = RunFile(
-        id=head.id,
-        device=head.device,
-        plan_id=head.plan_id,
-        attempt=head.attempt,
-        started_at=head.started_at,
-        finished_at=head.finished_at,
-        torch_request=head.torch_request,
-        torch=head.torch,
-        plugin=head.plugin,
-        environment=head.environment,
+        **{name: getattr(head, name) for name in _OF_THE_RUN},
         stages=tuple(RunStage(**stage.model_dump(include=set(RunStage.model_fields))) for stage in head.stages),
-        suites=head.suites,
         counts=run.counts(),
         outcomes=tuple(OutcomeRows(outcome=outcome, rows=rows) for outcome, rows in painted(run.states)),
         flaky=row_text(sorted(item.row for item in run.failures if item.is_flaky)),
@@ -189,7 +177,7 @@ def run_file(run: StoredRun, plan: Plan | None) -> bytes:
         tests=f"../../{TESTS}/",
         tests_each=TESTS_EACH,
     )
-    return file.to_json().encode("utf-8")
+    return api_file(run_path(head), file)
 
 
 def by_age(pages: Iterable[RunPage], plans: Mapping[str, Plan]) -> list[RunPage]:
@@ -202,7 +190,7 @@ def by_age(pages: Iterable[RunPage], plans: Mapping[str, Plan]) -> list[RunPage]
     return sorted(pages, key=age)
 
 
-def runs_file(device: str, pages: Sequence[RunPage], plans: Mapping[str, Plan]) -> bytes:
+def runs_file(device: str, pages: Sequence[RunPage], plans: Mapping[str, Plan]) -> File:
     """The list of a device's attempts, oldest nightly first."""
     entries = (
         RunEntry(
@@ -216,17 +204,12 @@ def runs_file(device: str, pages: Sequence[RunPage], plans: Mapping[str, Plan]) 
         )
         for page in by_age(pages, plans)
     )
-    return RunsFile(device=device, runs=tuple(entries)).to_json().encode("utf-8")
+    return api_file(f"{RUNS}/{device}.json", RunsFile(device=device, runs=tuple(entries)))
 
 
-def tests_paths(table: TestTable) -> list[str]:
-    """Where the tables of tests lie, from the API's folder."""
-    return [f"{TESTS}/{first // TESTS_EACH}.json" for first in range(0, len(table), TESTS_EACH)]
-
-
-def tests_file(table: TestTable, number: int) -> bytes:
-    """One of them."""
-    first = number * TESTS_EACH
-    tests = table.tests[first : first + TESTS_EACH]
-    entries = (TestEntry(id=test.id, suite=test.suite, capability=test.capability) for test in tests)
-    return TestsFile(first=first, tests=tuple(entries)).to_json().encode("utf-8")
+def tests_files(table: TestTable) -> Iterator[File]:
+    """The tables of tests."""
+    for first in range(0, len(table), TESTS_EACH):
+        tests = table.tests[first : first + TESTS_EACH]
+        entries = (TestEntry(id=test.id, suite=test.suite, capability=test.capability) for test in tests)
+        yield api_file(f"{TESTS}/{first // TESTS_EACH}.json", TestsFile(first=first, tests=tuple(entries)))

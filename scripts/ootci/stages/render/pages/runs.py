@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import pairwise
 
 from ootci.history.baseline import as_planned, base_of, concerns
@@ -15,17 +14,15 @@ from ootci.history.stored import StoredRun
 from ootci.model.device import Device
 from ootci.model.plan import Plan
 from ootci.model.run import Run
-from ootci.model.verdict import Change
+from ootci.model.verdict import Change, ChangeName
 
-from ..changes import against
+from ..changes import change_groups
 from ..device_view import DevicePage, RunPage, by_nightly, last_report
-from ..facts import run_files, torch_view
 from ..links import LATEST, device_path
 from ..looks import PageMaker
 from ..nights import broken_streaks
 from ..publish import File
 from ..run_view import run_view
-from ..status import VERDICTS, Status
 from .published import API
 from .run_files import by_age, run_file, run_path
 
@@ -34,39 +31,8 @@ PAGE_NIGHTS = TEXTS_NIGHTS
 Full pages of all runs would be more than GitHub Pages takes in a few years."""
 
 
-@dataclass(frozen=True)
-class Judged:
-    """What the judge found of a run.
-
-    Attributes:
-        status: the verdict of its night.
-        broken_since: the first night of the broken streak that it is in; None where the device was not broken.
-        whole: the device's page, where its verdict is about this run.
-
-    """
-
-    status: Status
-    broken_since: datetime | None
-    whole: DevicePage | None
-
-
-@dataclass(frozen=True)
-class Named:
-    """All that the page of a run knows of its device."""
-
-    name: str
-    display_name: str
-
-
 class RunPages:
-    """Makes the files of a device's runs.
-
-    Args:
-        pages: the pages of all its runs.
-        plans: every nightly, oldest first, by id.
-        shown: the device's page.
-
-    """
+    """Makes the files of a device's runs."""
 
     def __init__(
         self,
@@ -79,13 +45,15 @@ class RunPages:
     ) -> None:
         self._maker = maker
         self._history = history
-        self._named = Named(device.name, device.display_name)
+        self._device = device
         self._pages = pages
         self._plans = plans
         newest = max((plan.created_at for plan in plans.values()), default=None)
         self._first = newest - timedelta(days=PAGE_NIGHTS) if newest is not None else None
         self._counting = by_nightly(pages)
-        self._judged = dict(_judged(shown))
+        self._shown = shown
+        self._judged = {night.run_id: night for night in shown.verdict.history}
+        self._streaks = {night.plan_id: first.date for night, first in broken_streaks(shown.verdict.history)}
         nights = list(pairwise(page for page in by_age(pages, plans) if page.latest))
         self._before = {after.run.id: before for before, after in nights}
         self._after = {before.run.id: after for before, after in nights}
@@ -95,13 +63,15 @@ class RunPages:
         base, last = None, last_report(self._pages)
         for page in by_age(self._pages, self._plans):
             plan = self._plans.get(page.run.plan_id)
-            yield f"{API}/{run_path(page.run)}", run_file(page.stored, plan)
-            if page is last or not self._is_old(plan):
+            yield run_file(page.stored, plan)
+            is_old = plan is not None and self._first is not None and plan.created_at < self._first
+            if page is last or not is_old:
                 yield from self._page(page, plan, base, is_last=page is last)
             else:
-                yield self._old_page(page)
+                old = {"nights": PAGE_NIGHTS, "file": f"{API}/{run_path(page.run)}"}
+                yield self._maker.show(page.path, "old_run.html", device=self._device, page=page, **old)
             # Attempts are in order, and the one that counts is the last of its nightly.
-            counts = page.latest and plan is not None and concerns(plan, self._named.name)
+            counts = page.latest and plan is not None and concerns(plan, self._device.name)
             if plan is not None and counts and page.run.channel is not None:
                 base = base_of(base, as_planned(plan, page.stored) or page.stored)
 
@@ -109,7 +79,7 @@ class RunPages:
         """A page and a file of every attempt on a nightly that does not count any more: their addresses stay."""
         for page in pages:
             night = nights[page.run.plan_id]
-            yield f"{API}/{run_path(page.run)}", run_file(page.stored, night.plan)
+            yield run_file(page.stored, night.plan)
             run = self._history.whole(page.stored, passed_of=())
             values = self._values(page, run, night.plan, ())
             yield self._maker.show(page.path, "run.html", **{**values, "withdrawn": night}, latest=False)
@@ -121,49 +91,33 @@ class RunPages:
         run = self._history.whole(page.stored, passed_of=())
         values = self._values(page, run, plan, changes)
         if base is not None:
-            counting = self._counting.get(base.head.plan_id)
-            page_of_it = counting.path if counting is not None else None
-            values["against"] = against(base, page_of_it, changes, comparable=reported)
+            news = [change for change in changes if change.change is not ChangeName.STILL_FAILING]
+            values |= {
+                "base": base.head,
+                "base_page": self._counting.get(base.head.plan_id),
+                "groups": change_groups(news),
+            }
         yield self._maker.show(page.path, "run.html", **values, latest=False)
         if is_last:
             where = self._maker.canonical(page.path) or f"../{page.folder}/index.html"
-            path = device_path(self._named.name, LATEST)
+            path = device_path(self._device.name, LATEST)
             yield self._maker.show(path, "run.html", **{**values, "canonical": where}, latest=True)
 
     def _values(self, page: RunPage, run: Run, plan: Plan | None, changes: Sequence[Change]) -> dict[str, object]:
         """What the page of a run is made of, as far as it compares the run with no other."""
+        night = self._judged.get(page.run.id) if page.latest else None
+        verdict = self._shown.verdict
         return {
-            "device": self._named,
+            "device": self._device,
             "page": page,
             "view": run_view(run, page.stored, plan, changes, page.unsettled),
-            "against": None,
-            "files": run_files(run),
+            "base": None,
+            "groups": (),
             "withdrawn": None,
-            "judged": self._judged.get(page.run.id) if page.latest else None,
+            "judged": night,
+            "broken_since": self._streaks.get(night.plan_id) if night else None,
+            # The device's page, where its verdict is about this run.
+            "whole": self._shown if night and night.run_id == verdict.run_id else None,
             "before": self._before.get(page.run.id),
             "after": self._after.get(page.run.id),
         }
-
-    def _old_page(self, page: RunPage) -> File:
-        return self._maker.show(
-            page.path,
-            "old_run.html",
-            device=self._named,
-            page=page,
-            passed=page.stored.counts().pass_rate,
-            torch=torch_view(page.run.torch_request, page.run.torch),
-            nights=PAGE_NIGHTS,
-            file=f"{API}/{run_path(page.run)}",
-        )
-
-    def _is_old(self, plan: Plan | None) -> bool:
-        return plan is not None and self._first is not None and plan.created_at < self._first
-
-
-def _judged(shown: DevicePage) -> Iterator[tuple[str, Judged]]:
-    """What the judge found of each night's run, by the run's id."""
-    streaks = {night.plan_id: first.date for night, first in broken_streaks(shown.verdict.history)}
-    for night in shown.verdict.history:
-        if night.run_id is not None:
-            whole = shown if night.run_id == shown.verdict.run_id else None
-            yield night.run_id, Judged(VERDICTS[night.verdict], streaks.get(night.plan_id), whole)

@@ -14,7 +14,6 @@ from ootci.model.outcome import OutcomeName
 from ootci.model.plan import Plan
 
 from ..nights import Look, NightGrid, NightsOf, cells_of, night_grid
-from ..places import Places
 from ..words import many
 
 ROWS = 12
@@ -23,41 +22,13 @@ ROWS = 12
 
 @dataclass(frozen=True)
 class TestNights:
-    """One test on one device.
-
-    Attributes:
-        id: the test.
-        page: its nights on every device, from the top; None where no page shows it.
-        nights: what came of it.
-        note: since when it fails, or that it no longer does.
-
-    """
+    """One test on one device: its nights, and since when it fails, or that it no longer does."""
 
     __test__ = False  # not a test of pytest, whatever its name
 
     id: str
-    page: str | None
     nights: NightsOf
     note: str
-
-    @property
-    def file(self) -> str:
-        """The file in which it stands, with its suite."""
-        return self.id.partition("::")[0]
-
-    @property
-    def name(self) -> str:
-        """Its name in that file."""
-        return self.id.partition("::")[2] or self.id
-
-
-@dataclass(frozen=True)
-class RecentFailures:
-    """The tests that fail or failed lately, those first that fail now, and how many there are besides."""
-
-    grid: NightGrid
-    rows: tuple[TestNights, ...]
-    more: int
 
 
 def recent_failures(
@@ -65,21 +36,15 @@ def recent_failures(
     plans: Sequence[Plan],
     pages: Mapping[str, str],
     tests: TestTable,
-    places: Places,
     left_out: Container[int] = (),
-) -> RecentFailures | None:
-    """What a device's page shows of its tests, night by night.
+) -> tuple[list[TestNights], int]:
+    """The tests that fail or failed lately, those first that fail now, and how many there are besides.
 
     Args:
         found: the device's tests that were ever not passing.
         plans: every nightly, oldest first.
         pages: the page of each of its runs, from the top, by nightly.
-        tests: every test of the history.
-        places: where each test's nights on every device are shown.
         left_out: rows of tests whose failures are not held against the device.
-
-    Returns:
-        None where no test failed on any of these nights.
 
     """
     nightlies = plans[-found.width :] if found.width else ()
@@ -92,13 +57,11 @@ def recent_failures(
             # The rows of one test are never in one run together.
             known[tests[row].id] = _merged(nights, before) if before else nights
     order = sorted(known, key=lambda test: (_spell(known[test], nightlies) is None, -_last(known[test]), test))
-    if not order:
-        return None
-    rows = tuple(
-        TestNights(test, places.of(test), _nights(known[test], nightlies, grid, pages), _note(known[test], nightlies))
+    rows = [
+        TestNights(test, _nights(known[test], nightlies, grid, pages), _note(known[test], nightlies))
         for test in order[:ROWS]
-    )
-    return RecentFailures(grid, rows, len(order) - len(rows))
+    ]
+    return rows, len(order) - len(rows)
 
 
 _LOOKS: Mapping[str, Look] = {

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import click
 
+from ootci.adapters.github_repository import GithubSettings
 from ootci.adapters.github_repository import repository as asked_repository
 from ootci.adapters.github_rest import GithubRest
-from ootci.adapters.github_settings import GithubSettings
 from ootci.cli.home import TOKEN_VARIABLE, decided, named_repository, required_repository
 from ootci.cli.options import folder_options, format_option, github_output_option
 from ootci.cli.show import append, show, show_table, table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ootci.model.spell import Spell
+from ootci.model.cluster import Spell
 from ootci.model.verdict import Change
 
 from .status import CHANGES, Status

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ootci.model.cluster import Cluster
+from ootci.model.compat import DevicePrediction
 from ootci.model.device import Device, RegisteredDevice
-from ootci.model.predicted import DevicePrediction
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, VerdictName, Verdicts
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 
+from ootci.history.parity import Parity
 from ootci.history.tables import TestTable
 from ootci.model.compat import Forecast
 from ootci.model.device import Device
-from ootci.model.parity import Parity
 from ootci.model.verdict import DeviceVerdict, Verdicts
 
 from .badge import badge, parity_badge, predicted_badge
@@ -61,7 +61,7 @@ def machine_files(
         entries += verdict_entries(device, maker.judged[name], pages[name])
         yield _feed(maker, f"d/{name}/feed.xml", feed(device, entries, verdicts.judged_at))
     yield _feed(maker, "feed.xml", feed(None, entries, verdicts.judged_at))
-    yield f"{API}/verdicts.json", verdicts.to_bytes()
+    yield f"{API}/verdicts.json", verdicts.to_json().encode()
     path, gate = api_file("gate.json", _gate(verdicts))
     yield path, gate
     # Those who poll it find it at the top, too.

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 
 from ootci.history.store import History
-from ootci.model.compat import Compat, FindingKind, Needs
+from ootci.model.compat import Compat, FindingKind, Needs, Predicted
 from ootci.model.device import RegisteredDevice
 from ootci.model.plan import Plan
-from ootci.model.predicted import Predicted
 from ootci.model.record import Record
 
 from ..looks import PageMaker

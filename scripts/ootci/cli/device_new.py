@@ -12,7 +12,7 @@ from typing import Any
 import click
 from pydantic import TypeAdapter, ValidationError
 
-from ootci.adapters.interpreter import program
+from ootci.adapters.python_env import program
 from ootci.cli.options import file_option
 from ootci.cli.show import note, show_text
 from ootci.errors import BadOption

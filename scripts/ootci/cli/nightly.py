@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from ootci.adapters.folder_lock import locked
-from ootci.adapters.interpreter import program
+from ootci.adapters.python_env import program
 from ootci.adapters.terminal import Progress
 from ootci.cli.options import folder_options, format_option, suites_option, torch_option
 from ootci.cli.show import one_line, show, show_table, show_text, stage_lines
@@ -21,7 +21,7 @@ from ootci.flows.nightly import Night, exit_code, run_in_environment, run_night
 from ootci.flows.reports import reported_runs, take_in
 from ootci.model.build import StageResult
 from ootci.model.device import find_device
-from ootci.model.duration import duration
+from ootci.model.durations import duration
 from ootci.model.plan import Plan
 from ootci.model.record import read
 from ootci.model.run import Run

@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 
 from ootci.adapters.terminal import clean
 from ootci.model.device import RegisteredDevice, bad_range
-from ootci.model.duration import duration
+from ootci.model.durations import duration
 from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.record import utc_text
 from ootci.model.verdict import KnownFailureState, Verdicts

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from ootci.model.build import StageName
-from ootci.model.duration import duration
+from ootci.model.durations import duration
 from ootci.model.outcome import PassRate
 
 from ..chart import SMALL, TINY, Axis, Chart, Series, from_lowest

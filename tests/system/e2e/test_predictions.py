@@ -53,11 +53,17 @@ def _unpacked(wheel: Path, folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def torches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, tuple[TorchWheel, Path]]]:
-    """By version, the wheel and its files."""
+def files(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, tuple[Path, Path]]:
+    """By version of torch, the wheel and its files."""
     folder = tmp_path_factory.mktemp("torches")
     found = {version: find_wheel(version, os.environ[VARIABLE], folder / "downloads") for version in VERSIONS}
-    read = {version: (read_torch(path), _unpacked(path, folder / version)) for version, path in found.items()}
+    return {version: (path, _unpacked(path, folder / version)) for version, path in found.items()}
+
+
+@pytest.fixture
+def torches(files: Mapping[str, tuple[Path, Path]]) -> Iterator[Mapping[str, tuple[TorchWheel, Path]]]:
+    """The same, read anew: a wheel may be read for five minutes from when it is opened."""
+    read = {version: (read_torch(path), folder) for version, (path, folder) in files.items()}
     yield read
     for torch, _ in read.values():
         torch.wheel.close()
@@ -81,16 +87,16 @@ def test_the_loader_misses_the_same_symbols(
 ) -> None:
     """Of those that some torch exports: nobody knows of the others whether they are PyTorch's."""
     known = frozenset().union(*(torch.symbols for torch, _ in torches.values()))
-    files = [path for path in plugins[plugin][1].rglob("*") if path.is_file() and OBJECT.search(path.name)]
+    objects = [path for path in plugins[plugin][1].rglob("*") if path.is_file() and OBJECT.search(path.name)]
     symbols = []
-    for path in files:
+    for path in objects:
         with path.open("rb") as stream:
             symbols.append(symbols_of(stream))
     own = frozenset().union(*(item.defined for item in symbols))
     needed = frozenset().union(*(item.needed for item in symbols)) - own
     assert needed & known
     for version, (torch, folder) in torches.items():
-        missed = frozenset().union(*(_missed(path, folder / "torch" / "lib") for path in files))
+        missed = frozenset().union(*(_missed(path, folder / "torch" / "lib") for path in objects))
         assert needed & known - torch.symbols == missed & known - own, version
 
 
@@ -121,11 +127,11 @@ def test_what_is_predicted_happens(
     read = [torch for torch, _ in torches.values()]
     operators = {name for torch in read for name in torch.operators}
     ends: dict[tuple[str, str], tuple[bool, bool]] = {}
-    for name, (wheel, files) in wheels.items():
+    for name, (wheel, own) in wheels.items():
         plugin = read_plugin(wheel, name, operators)
         for version, (torch, folder) in torches.items():
             found = predict(plugin, torch, read)
-            path = os.pathsep.join(map(str, (folder, needed, files)))
+            path = os.pathsep.join(map(str, (folder, needed, own)))
             code = f"import torch; print(({IMPORTS[name]}).cpu())"
             done = subprocess.run(
                 [sys.executable, "-c", code], env={"PYTHONPATH": path}, capture_output=True, text=True, check=False

@@ -92,6 +92,7 @@ def test_the_plan_is_told_to_people_and_to_github(ootci: Tool, folder: Path) -> 
     (row,) = json.loads(lines["matrix"])["include"]
     assert row == {
         "device": "dev",
+        "change": False,
         "runner": ["ubuntu-latest"],
         "python": "",
         "timeout-minutes": 120,
@@ -131,6 +132,7 @@ def test_a_devices_machine_is_told_to_github_as_its_file_says(ootci: Tool, folde
     assert json.loads(lines["matrix"])["include"] == [
         {
             "device": "card",
+            "change": False,
             "runner": ["self-hosted", "card"],
             "python": "3.12",
             "timeout-minutes": 90,

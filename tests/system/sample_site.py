@@ -17,6 +17,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from loopback import serving
+from simulator.own_tests import with_own_tests
 from simulator.world import PAGE_AFTER, START, World
 
 import ootci
@@ -90,7 +91,8 @@ def _kept_history(folder: Path, world: World) -> Path:
                 if night.compat is not None:
                     history.append_compat(night.compat)
                 for run in night.arrivals:
-                    history.append_run(run)
+                    number = (run.started_at - world.planned_at(0)).days  # a report can come on a later night
+                    history.append_run(with_own_tests(run, number, world.nights))
         history.folder.rename(kept)
     return kept
 

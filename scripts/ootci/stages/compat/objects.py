@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any
 
@@ -20,6 +20,7 @@ MAX_CONSTANTS = 256 << 20
 _PIECE = 1 << 20
 _LONGEST = 256
 _SYMBOL = struct.Struct("<IBBHQQ")
+_RELOCATION = struct.Struct("<8xQ8x")
 _GLOBAL, _WEAK, _UNIQUE = 1, 2, 10
 _DEFAULT, _PROTECTED = 0, 3
 _PYTORCH = re.compile(
@@ -38,7 +39,8 @@ class Symbols:
 
     Attributes:
         defined: those that it exports, weak ones too.
-        needed: those that it needs from elsewhere, weak ones left out: the loader does without them.
+        needed: those that it needs from elsewhere. Weak ones are left out, and those that no relocation refers to: the
+            loader does without them.
 
     """
 
@@ -46,18 +48,28 @@ class Symbols:
     needed: set[str] = field(default_factory=set)
 
 
-def symbols_of(stream: IO[bytes]) -> Symbols:
+def symbols_of(stream: IO[bytes], *, needed: bool = True) -> Symbols:
     """The dynamic symbols of PyTorch in a 64-bit little-endian object.
+
+    Args:
+        stream: the object.
+        needed: whether to look for those that it needs, too.
 
     Raises:
         NoObject: it is another kind of file, is damaged, or has tables beyond the limits of this module.
 
     """
     found = Symbols()
-    for table, strings in _tables(stream):
+    sections = _sections(stream)
+    for number, section in enumerate(sections):
+        if section["sh_type"] != "SHT_DYNSYM":
+            continue
+        if section["sh_link"] >= len(sections) or section["sh_entsize"] != _SYMBOL.size:
+            raise NoObject("its symbol table is damaged")
+        table, strings = _content(stream, section), _content(stream, sections[section["sh_link"]])
         if len(table) // _SYMBOL.size > MAX_SYMBOLS:
             raise NoObject(f"it has more than {MAX_SYMBOLS:,} symbols")
-        _sort(table, strings, found)
+        _sort(table, strings, _referred_to(stream, sections, number) if needed else frozenset(), found)
     return found
 
 
@@ -100,9 +112,10 @@ def overloads_in(stream: IO[bytes], constants: Mapping[bytes, str]) -> set[str]:
     return {constants[item] for item in found}
 
 
-def _sort(table: bytes, strings: bytes, found: Symbols) -> None:
+def _sort(table: bytes, strings: bytes, referred_to: Collection[int], found: Symbols) -> None:
     read = 0
-    for at, info, other, section, _, _ in _SYMBOL.iter_unpack(table[: len(table) // _SYMBOL.size * _SYMBOL.size]):
+    entries = _SYMBOL.iter_unpack(table[: len(table) // _SYMBOL.size * _SYMBOL.size])
+    for number, (at, info, other, section, _, _) in enumerate(entries):
         bind = info >> 4
         if bind not in (_GLOBAL, _WEAK, _UNIQUE) or (section == 0 and bind == _WEAK):
             continue
@@ -118,18 +131,21 @@ def _sort(table: bytes, strings: bytes, found: Symbols) -> None:
         name = strings[at:end]
         if _PYTORCH.fullmatch(name):
             if section == 0:
-                found.needed.add(name.decode())
+                if number in referred_to:
+                    found.needed.add(name.decode())
             elif other & 3 in (_DEFAULT, _PROTECTED):
                 found.defined.add(name.decode())
 
 
-def _tables(stream: IO[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    sections = _sections(stream)
+def _referred_to(stream: IO[bytes], sections: list[Any], table: int) -> set[int]:
+    """The places in a symbol table that relocations refer to (System V ABI, "Relocation")."""
+    found: set[int] = set()
     for section in sections:
-        if section["sh_type"] == "SHT_DYNSYM":
-            if section["sh_link"] >= len(sections) or section["sh_entsize"] != _SYMBOL.size:
-                raise NoObject("its symbol table is damaged")
-            yield _content(stream, section), _content(stream, sections[section["sh_link"]])
+        if section["sh_type"] == "SHT_RELA" and section["sh_link"] == table:
+            content = _content(stream, section)
+            whole = content[: len(content) // _RELOCATION.size * _RELOCATION.size]
+            found.update(info >> 32 for (info,) in _RELOCATION.iter_unpack(whole))
+    return found
 
 
 def _content(stream: IO[bytes], section: Any) -> bytes:

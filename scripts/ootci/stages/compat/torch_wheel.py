@@ -85,7 +85,7 @@ def _exported(wheel: Wheel) -> set[str]:
         if name in wheel.members:
             with wheel.unpacked(name) as stream:
                 try:
-                    symbols |= symbols_of(stream).defined
+                    symbols |= symbols_of(stream, needed=False).defined
                 except NoObject as error:
                     raise wheel.refused(f"{name}: {error}") from error
     if not symbols:

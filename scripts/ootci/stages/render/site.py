@@ -161,7 +161,8 @@ class _Pages:
         yield from self._others()
         parity = {name: found.newest for name, found in self._parity.items()}
         yield from machine_files(self._pages, self._history.tests, self._clusters.names, parity)
-        for path in sorted([*(self._looks / STATIC).iterdir(), *(self._looks / VENDOR).glob("*.js")]):
+        vendored = (path for path in (self._looks / VENDOR).iterdir() if path.suffix in (".js", ".woff2"))
+        for path in sorted([*(self._looks / STATIC).iterdir(), *vendored]):
             yield f"{STATIC}/{path.name}", path.read_bytes()
 
     def _device(self, device: Device, verdict: DeviceVerdict) -> Iterator[File]:

@@ -30,6 +30,8 @@ from ootci.stages.render.pages.operators import (
 FRONT = 60 * 1024
 DEVICE = 320 * 1024
 NIGHTLY = 64 * 1024
+FONTS = 60 * 1024
+"""Of the page besides; the browser keeps them."""
 STYLE = 15 * 1024
 STYLE_OF_SOME = 3 * 1024
 """A style sheet of a few pages."""
@@ -51,6 +53,10 @@ def test_front_page_with_fifty_devices(sampled: Sample, tmp_path: Path) -> None:
     verdicts = sampled.verdicts.model_copy(update={"devices": tuple(devices)})
     render(tuple(registry), History(tmp_path / "none"), verdicts, tmp_path / "site")
     assert len(gzip.compress((tmp_path / "site" / "index.html").read_bytes())) < FRONT
+
+
+def test_the_fonts_are_small(site: Path) -> None:
+    assert 0 < sum(path.stat().st_size for path in (site / "static").glob("*.woff2")) < FONTS
 
 
 def test_the_page_that_compares_runs_with_fifty_devices(sampled: Sample, tmp_path: Path) -> None:

@@ -33,5 +33,5 @@ def test_a_file_is_byte_for_byte_what_its_maker_published(item: dict[str, str]) 
 
 def test_the_site_has_them_unchanged(site: Path) -> None:
     for item in FILES:
-        if item["path"].endswith(".js"):
+        if item["path"].endswith((".js", ".woff2")):
             assert (site / "static" / item["path"]).read_bytes() == (VENDOR / item["path"]).read_bytes()

@@ -68,9 +68,12 @@ def test_every_page_has_one_heading_landmarks_and_distinct_ids(pages: dict[Path,
             assert header.attributes.get("scope") in ("col", "row"), path
 
 
-def test_style_sheet_fetches_nothing(site: Path) -> None:
+def test_style_sheets_fetch_only_fonts_of_the_site(site: Path) -> None:
     for path in (site / "static").glob("*.css"):
-        assert not re.search(r"url\(|@import", path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        fetched = re.findall(r'url\("([a-z-]+\.woff2)"\)', text)
+        assert len(fetched) == len(re.findall(r"url\(|@import", text))
+        assert all((path.parent / name).is_file() for name in fetched)
 
 
 def test_the_missing_page_stands_alone(pages: dict[Path, Element], site: Path) -> None:

@@ -6,6 +6,7 @@ import re
 import subprocess
 import zipfile
 from collections.abc import Iterator, Mapping
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ from unit.stages.compat.wheels import COMMIT, compile_object, plugin_objects, to
 
 from ootci.model.compat import FindingKind, Forecast, Prediction
 from ootci.stages.compat import TorchWheel, needs_of, predict, read_plugin, read_torch
+from ootci.stages.compat.objects import symbols_of
 
+UNUSED = "_ZN2at6unusedEv"
 MADE_FOR = "Requires-Dist: torch==2.13.0\n"
 SOURCES = {
     "torch_card/__init__.py": "from torch.utils.gone import helper\nfrom torch import Tensor, late\n"
@@ -65,6 +68,14 @@ def test_symbols_that_are_gone_are_named_with_object_and_header(
     # Neither the weak one nor the one that another object of the plugin has is counted.
     assert found.checked.symbols == 3
     assert found.why.startswith("binary: 2 of 3 symbols gone")
+
+
+def test_a_symbol_that_no_relocation_refers_to_is_not_needed(tmp_path: Path) -> None:
+    """torch-xla 2.9.0 has one, and is loaded without it."""
+    option = f"-Wl,-u,{UNUSED}"
+    object_ = compile_object("namespace c10 { void kept(); } void use() { c10::kept(); }", tmp_path / "o.so", option)
+    assert UNUSED.encode() in object_
+    assert symbols_of(BytesIO(object_)).needed == {"_ZN3c104keptEv"}
 
 
 def test_nothing_is_missing_on_the_torch_that_it_was_made_for(

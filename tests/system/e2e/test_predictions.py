@@ -1,0 +1,138 @@
+"""What `ootci compat` predicts of public wheels is what the dynamic loader and real imports say."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from commands import Nightly
+from torch_versions import VARIABLE, VERSIONS, find_wheel
+
+from ootci.model.compat import FindingKind, Forecast
+from ootci.stages.compat import predict, read_plugin, read_torch
+from ootci.stages.compat.objects import OBJECT, symbols_of
+from ootci.stages.compat.torch_wheel import LIBRARIES, TorchWheel
+
+pytestmark = [pytest.mark.deep, pytest.mark.torch, pytest.mark.long]
+
+PLUGINS = (
+    "torch-npu==2.12.0",
+    "torch-npu==2.13.0",
+    "torch-npu==2.14.0",
+    "torch-rbln==0.12.0",
+    "torch-opencl==0.1.0.dev23",
+    "torch-tpu==0.2.0",
+    "torch-xla==2.9.0",
+)
+NEEDED = ("filelock", "fsspec", "jinja2", "networkx", "numpy", "sympy", "typing_extensions")
+"""What torch imports."""
+LOADER = "/lib64/ld-linux-x86-64.so.2"
+TRACE = {"LD_TRACE_LOADED_OBJECTS": "1", "LD_WARN": "yes", "LD_BIND_NOW": "yes"}
+"""What ``ldd -r`` sets. It would start its own shell with PyTorch's libraries."""
+IMPORTS = {"opencl": "torch.zeros(2, device='opencl') + 1", "openreg": "torch.zeros(2, device='openreg') + 1"}
+"""Devices whose runtime can be had here: PoCL, and none."""
+
+
+def _pip(*arguments: str) -> None:
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def _unpacked(wheel: Path, folder: Path) -> Path:
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def torches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, tuple[TorchWheel, Path]]]:
+    """By version, the wheel and its files."""
+    folder = tmp_path_factory.mktemp("torches")
+    found = {version: find_wheel(version, os.environ[VARIABLE], folder / "downloads") for version in VERSIONS}
+    read = {version: (read_torch(path), _unpacked(path, folder / version)) for version, path in found.items()}
+    yield read
+    for torch, _ in read.values():
+        torch.wheel.close()
+
+
+@pytest.fixture(scope="module")
+def plugins(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, tuple[Path, Path]]:
+    """By requirement, the public wheel and its files."""
+    folder = tmp_path_factory.mktemp("plugins")
+    found = {}
+    for plugin in PLUGINS:
+        _pip("download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(folder / plugin), plugin)
+        (wheel,) = (folder / plugin).iterdir()
+        found[plugin] = (wheel, _unpacked(wheel, folder / f"{plugin} unpacked"))
+    return found
+
+
+@pytest.mark.parametrize("plugin", PLUGINS)
+def test_the_loader_misses_the_same_symbols(
+    torches: Mapping[str, tuple[TorchWheel, Path]], plugins: Mapping[str, tuple[Path, Path]], plugin: str
+) -> None:
+    """Of those that some torch exports: nobody knows of the others whether they are PyTorch's."""
+    known = frozenset().union(*(torch.symbols for torch, _ in torches.values()))
+    files = [path for path in plugins[plugin][1].rglob("*") if path.is_file() and OBJECT.search(path.name)]
+    symbols = []
+    for path in files:
+        with path.open("rb") as stream:
+            symbols.append(symbols_of(stream))
+    own = frozenset().union(*(item.defined for item in symbols))
+    needed = frozenset().union(*(item.needed for item in symbols)) - own
+    assert needed & known
+    for version, (torch, folder) in torches.items():
+        missed = frozenset().union(*(_missed(path, folder / "torch" / "lib") for path in files))
+        assert needed & known - torch.symbols == missed & known - own, version
+
+
+def _missed(path: Path, libraries: Path) -> frozenset[str]:
+    """Symbols that the dynamic loader does not find; nothing of the object is run."""
+    offered = " ".join(str(libraries / name) for name in LIBRARIES if (libraries / name).is_file())
+    command = [LOADER, "--library-path", f"{libraries}:{path.parent}", "--preload", offered, str(path)]
+    said = subprocess.run(command, env=TRACE, capture_output=True, text=True, check=False)
+    return frozenset(re.findall(r"undefined symbol: ([^\s(,]+)", said.stdout + said.stderr))
+
+
+def test_what_is_predicted_happens(
+    torches: Mapping[str, tuple[TorchWheel, Path]],
+    plugins: Mapping[str, tuple[Path, Path]],
+    openreg_nightly: Nightly,
+    tmp_path: Path,
+) -> None:
+    """Devices whose runtime is not here cannot be decided; an import that works is no proof that the device does."""
+    (openreg,) = (openreg_nightly.folder / ".ootci" / "wheels").rglob("torch_openreg-*.whl")
+    wheels = {"openreg": (openreg, _unpacked(openreg, tmp_path / "openreg"))}
+    try:
+        ctypes.CDLL("libOpenCL.so.1")
+    except OSError:
+        pytest.fail("install pocl-opencl-icd: the device `opencl` cannot be decided without it", pytrace=False)
+    wheels["opencl"] = plugins["torch-opencl==0.1.0.dev23"]
+    needed = tmp_path / "needed"
+    _pip("install", "--quiet", "--target", str(needed), *NEEDED)
+    read = [torch for torch, _ in torches.values()]
+    operators = {name for torch in read for name in torch.operators}
+    ends: dict[tuple[str, str], tuple[bool, bool]] = {}
+    for name, (wheel, files) in wheels.items():
+        plugin = read_plugin(wheel, name, operators)
+        for version, (torch, folder) in torches.items():
+            found = predict(plugin, torch, read)
+            path = os.pathsep.join(map(str, (folder, needed, files)))
+            code = f"import torch; print(({IMPORTS[name]}).cpu())"
+            done = subprocess.run(
+                [sys.executable, "-c", code], env={"PYTHONPATH": path}, capture_output=True, text=True, check=False
+            )
+            ends[name, version] = (found.forecast is Forecast.NO_BREAK, done.returncode == 0)
+            gone = [item.name for item in found.findings if item.kind is FindingKind.SYMBOL]
+            assert done.returncode == 0 or any(item in done.stderr for item in gone), (name, version, done.stderr)
+    assert {pair: works for pair, (_, works) in ends.items()} == {pair: fits for pair, (fits, _) in ends.items()}
+    fits = [fits for fits, _ in ends.values()]
+    assert (fits.count(True) >= 3, fits.count(False) >= 4) == (True, True), ends

@@ -169,6 +169,7 @@ def templates(folder: Path, registry: Iterable[RegisteredDevice] = ()) -> Enviro
         scripts=(),
         styles=(),
         has_controls=False,
+        past_only=None,
         docs=False,
         judged={},
         failures=FAILURES,

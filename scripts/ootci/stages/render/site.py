@@ -34,7 +34,7 @@ from .pages.capabilities import capabilities_page
 from .pages.clusters import Clusters
 from .pages.compat import compat_page, symbols_page
 from .pages.diff import NewestRuns, diff_page, newest_runs
-from .pages.findings import findings_file
+from .pages.findings import FindingsFile
 from .pages.flaky import FlakyFile, flaky_of_device, flaky_page
 from .pages.gone import DeviceFailures, Names
 from .pages.health import health_page
@@ -56,6 +56,7 @@ from .pages.operators import (
     operators_page,
 )
 from .pages.parity import DeviceFound, ParityNights, device_parity, parity_page
+from .pages.published import api_file
 from .pages.registry import registry_page
 from .pages.run_files import runs_file
 from .pages.runs import RunPages
@@ -216,7 +217,7 @@ class _Pages:
         operators = device_operators_file(name, coverage, tested, judged.path if judged is not None else None)
         yield from device_operators_page(self._pages, operators, coverage)
         findings = shown.run.findings if shown.run is not None else ()
-        yield findings_file(name, verdict.run_id, findings)
+        yield api_file(f"findings/{name}.json", FindingsFile(device=name, run_id=verdict.run_id, findings=findings))
         yield runs_file(name, pages, self._plans)
         runs = {plan_id: page.run for plan_id, page in counting.items()}
         days = trend(device, verdict, self._nightlies, runs, self._pages.runs[name], self._verdicts.planned_at)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from unit.render.pages import read
+from unit.render.sample import Sample
 
 from ootci.adapters.folder_lock import held
-from ootci.errors import HostFailure
+from ootci.errors import BadOption, HostFailure
+from ootci.stages.render import render
 from ootci.stages.render.publish import publish
 
 SITE = {"index.html": b"new", "d/x/index.html": b"page", "api/v1/index.json": b"{}"}
@@ -112,3 +116,30 @@ def test_what_another_rendering_writes_or_somebody_else_has_there_stays(tmp_path
     with held(tmp_path / kept[0]):
         publish(SITE.items(), tmp_path / "site")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*kept, "site"])
+
+
+def test_it_is_put_beside_the_pages_which_link_to_it(sampled: Sample, site: Path, tmp_path: Path) -> None:
+    (tmp_path / "built" / "tutorial").mkdir(parents=True)
+    for name in ("index.html", "tutorial/add-your-device.html"):
+        (tmp_path / "built" / name).write_text("<!doctype html>", encoding="utf-8")
+    (tmp_path / "built" / "link").symlink_to("/etc/hostname")
+    whole = tmp_path / "site"
+    render(sampled.registry, sampled.history, sampled.verdicts, whole, docs=tmp_path / "built")
+    found = {path.relative_to(whole / "docs").as_posix() for path in (whole / "docs").rglob("*") if path.is_file()}
+    assert found == {"index.html", "tutorial/add-your-device.html"}
+    for path in whole.rglob("index.html"):
+        if "docs" not in path.relative_to(whole).parts:
+            assert _to_the_documentation(site / path.relative_to(whole)) == []
+    assert _to_the_documentation(whole / "index.html") == ["docs/index.html"]
+    assert "../../docs/tutorial/add-your-device.html" in _to_the_documentation(whole / "devices/add/index.html")
+
+
+def _to_the_documentation(page: Path) -> list[str]:
+    links = [item.attributes["href"] for item in read(page).find("a")]
+    return [link for link in links if re.match(r"(\.\./)*docs/", link)]
+
+
+def test_a_folder_without_one_is_told(sampled: Sample, tmp_path: Path) -> None:
+    with pytest.raises(BadOption, match="no documentation site"):
+        render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "site", docs=tmp_path)
+    assert not (tmp_path / "site").exists()

@@ -7,11 +7,12 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 from unit.render.sample_runs import FIRST_NIGHT
+from unit.samples import night
 
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import DeviceVerdict, Night, VerdictName
 from ootci.stages.render.failures import reproduce
-from ootci.stages.render.nights import in_words, night_grid, with_marks
+from ootci.stages.render.nights import broken_streaks, in_words, night_grid, with_marks
 from ootci.stages.render.words import day, many, moment
 
 
@@ -76,3 +77,35 @@ def test_the_command_keeps_a_test_id_one_word(test: str) -> None:
 @pytest.mark.parametrize("test", ["mine/tests.test_x::test_y", "smokey/test_x.py::test_y", "--help"])
 def test_there_is_no_command_for_a_test_of_a_vendors_suite(test: str) -> None:
     assert reproduce(test, "openreg") is None
+
+
+KINDS = {
+    "b": VerdictName.FAILING,
+    "o": VerdictName.OK,
+    "-": VerdictName.NO_DATA,
+}
+
+
+@pytest.mark.parametrize(
+    ("nights", "streaks"),
+    [
+        ("obb", [(1, 1), (2, 1)]),
+        ("bob", [(0, 0), (2, 2)]),
+        ("b-b", [(0, 0), (2, 0)]),
+        # A capital letter is a night on a torch that stood in for the nightly: it neither begins nor ends a streak.
+        ("oBb", [(2, 2)]),
+        ("bOb", [(0, 0), (2, 0)]),
+        ("bBb", [(0, 0), (2, 0)]),
+    ],
+)
+def test_a_streak_goes_on_until_a_night_as_expected(nights: str, streaks: list[tuple[int, int]]) -> None:
+    history = [
+        Night(
+            plan_id=f"night{number}",
+            date=night(0) + timedelta(days=number),
+            verdict=KINDS[letter.lower()],
+            fallback=letter.isupper(),
+        )
+        for number, letter in enumerate(nights)
+    ]
+    assert [(history.index(one), history.index(first)) for one, first in broken_streaks(history)] == streaks

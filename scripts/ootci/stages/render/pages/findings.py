@@ -13,9 +13,8 @@ from ootci.model.outcome import Outcome, OutcomeName
 from ootci.model.record import Record
 from ootci.model.run import Run
 
-from ..publish import File
 from ..text import one_line
-from .published import Published, api_file
+from .published import Published
 
 LIMIT = 10
 """Findings on a page; the lists of tests below have everything."""
@@ -79,11 +78,6 @@ def findings(run: Run, tests: int, expected: Container[str]) -> tuple[Finding, .
     missing = [_missing(need, groups.pop(need.name, [])) for need in lacks]
     others = sorted(map(_finding, groups.values()), key=_rank)[:LIMIT] if is_weak else []
     return tuple(sorted([*missing, *others], key=_rank))
-
-
-def findings_file(device: str, run_id: str | None, found: tuple[Finding, ...]) -> File:
-    """The same for programs."""
-    return api_file(f"findings/{device}.json", FindingsFile(device=device, run_id=run_id, findings=found))
 
 
 def _rank(item: Finding) -> tuple[int, str]:

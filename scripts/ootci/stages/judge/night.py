@@ -162,18 +162,20 @@ class _Failures:
         required = run.head.required_suites
         expired = expired_ids(plan, run)
         failing = [item for item in run.failures if item.suite in required]
-        others = [item for item in failing if item.id not in excuses.known | excuses.unsettled]
-        flaky = tuple(item for item in others if item.is_flaky or item.id in excuses.flaky)
-        firm = [item for item in others if item not in flaky]
-        unknown = tuple(item for item in firm if item.id not in excuses.unreachable)
+        expected = excuses.known | excuses.unsettled
+        others = [item for item in failing if item.id not in expected]
+        # By row: of hundreds of thousands of failures, none may be looked for among all the others.
+        flaky = {item.row: item for item in others if item.is_flaky or item.id in excuses.flaky}
+        firm = [item for item in others if item.row not in flaky]
+        unknown = {item.row: item for item in firm if item.id not in excuses.unreachable}
         return cls(
-            unknown=unknown,
+            unknown=tuple(unknown.values()),
             known=frozenset(item.id for item in failing) & excuses.known,
-            flaky=flaky,
+            flaky=tuple(flaky.values()),
             unreachable=tuple(item for item in firm if item.id in excuses.unreachable),
-            again=sum(item.id in expired for item in unknown),
+            again=sum(item.id in expired for item in unknown.values()),
             unsettled=sum(item.id in excuses.unsettled for item in failing),
-            excused_suites=frozenset(item.suite for item in failing if item not in unknown),
+            excused_suites=frozenset(item.suite for item in failing if item.row not in unknown),
             all_excused=excuses.all,
         )
 

@@ -71,15 +71,8 @@ def judge_pull_request(
     wanted = [item for item in asked if item.effect is not EffectName.NOT_WORSE]
     overridden = {item.device: overrides[item.device] for item in wanted if item.device in overrides}
     asked = [item for item in asked if item.device not in overridden]
-    if only:
-        concluded = {item.device: concluded_of_change(item) for item in asked}
-        unknown = {name for name, end in concluded.items() if end is Conclusion.NEUTRAL}
-        unknown -= {item.device for item in asked if item.effect is EffectName.BROKEN_BEFORE}
-        blocking = [item for item in asked if concluded[item.device] is Conclusion.FAILURE]
-    else:
-        unknown = {item.device for item in asked if item.effect in WITHOUT_RESULT}
-        blocking = [item for item in asked if item.effect is EffectName.NEWLY_BROKEN]
-    silent = {item.device: item.reason for item in asked if item.device in unknown}
+    blocking = [item for item in asked if _blocks(item, alone=bool(only))]
+    silent = {item.device: item.reason for item in asked if _is_silent(item, alone=bool(only))}
     references = [item.device.name for item in registry if item.device.tier is Tier.REFERENCE]
     missing = next((name for name in references if name in silent), None)
     # Only gating devices block: a pull request in which none takes part may be merged.
@@ -93,6 +86,18 @@ def judge_pull_request(
         overridden=overridden,
         devices=effects,
     )
+
+
+def _blocks(effect: Effect, *, alone: bool) -> bool:
+    if alone:
+        return concluded_of_change(effect) is Conclusion.FAILURE
+    return effect.effect is EffectName.NEWLY_BROKEN
+
+
+def _is_silent(effect: Effect, *, alone: bool) -> bool:
+    if alone:
+        return concluded_of_change(effect) is Conclusion.NEUTRAL and effect.effect is not EffectName.BROKEN_BEFORE
+    return effect.effect in WITHOUT_RESULT
 
 
 def _reason(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,11 @@ from unit.render.pages import Element, read
 from unit.render.sample import DEVICES, Sample
 from unit.render.sample_clusters import ALIKE, CLUSTERS, COMMITS_URL
 from unit.render.sample_runs import CAPABILITIES, NIGHTS, SHA, plan_id
+from unit.samples import device as registered
+from unit.samples import night, plan, run
 
+from ootci.history.store import History
+from ootci.stages.judge import judge
 from ootci.stages.render import render
 
 
@@ -33,6 +38,21 @@ def test_failures_have_their_text_and_the_command_that_reproduces_them(site: Pat
     command = failures[0].find("pre", class_="command")[0].text
     test = "tests/device/integration/test_views.py::test_transpose"
     assert command == f".ootci/envs/borealis/bin/python -m pytest {test} --device borealis"
+
+
+def test_who_tests_pull_requests_sees_how_near_level_3_is(tmp_path: Path) -> None:
+    history = History(tmp_path / "data")
+    for number in range(3):
+        history.append_plan(plan(number, ("asks", "never")))
+        for name in ("asks", "never"):
+            history.append_run(run(number, name))
+    registry = (registered("asks", pull_requests="label"), registered("never"))
+    verdicts = judge(registry, history, night(2) + timedelta(hours=2))
+    render(registry, history, verdicts, tmp_path / "site")
+    rows = device(tmp_path / "site", "asks").one("section", aria_labelledby="readiness").one("tbody").find("tr")
+    assert [row.find("td")[-1].text for row in rows] == ["not met", *["not enough data"] * 5]
+    assert rows[-1].find("td")[1].text == "3 of 3"
+    assert not device(tmp_path / "site", "never").find(id="readiness")
 
 
 def test_new_failures_stand_before_old_ones(site: Path) -> None:

@@ -102,7 +102,10 @@ def _kind(node: dict[str, Any], definitions: dict[str, Any]) -> str:
     if kind == "array":
         return f"list of: {_kind(_resolved(node['items'], definitions), definitions)}"
     if kind == "object":
-        return "group of keys" if "properties" in node else "mapping of names to text"
+        if "properties" in node:
+            return "group of keys"
+        (values,) = node["patternProperties"].values()
+        return f"mapping of names to {_kind(_resolved(values, definitions), definitions)}"
     if kind == "boolean":
         return "`true` or `false`"
     if kind == "integer":

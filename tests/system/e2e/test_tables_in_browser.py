@@ -5,6 +5,7 @@ Needs Chromium, playwright and axe-playwright-python, as the other tests of the 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -176,8 +177,15 @@ def test_controls_fit_a_narrow_screen(browser: Browser, tables: Mapping[str, str
             assert page.evaluate("document.documentElement.scrollWidth") <= NARROW, name
 
 
+def _late(route: Route) -> None:
+    """A font that comes when the text is drawn already."""
+    time.sleep(0.4)
+    route.continue_()
+
+
 def test_nothing_on_the_first_screen_moves_when_the_controls_come(browser: Browser, tables: Mapping[str, str]) -> None:
     with browser.new_context() as context:
+        context.route("**/*.woff2", _late)
         for name in FILTERED:
             page = visit(context, f"{tables['http']}sample/" + name).page
             moved = page.evaluate(

@@ -1,5 +1,7 @@
 // A switch between the colours of the system, light ones and dark ones; the choice is kept on this machine.
 "use strict";
+// The font is loaded at once: it is not used on a page whose text was drawn before it came.
+document.fonts.load("1em Inter");
 (() => {
   const GLYPHS = { system: "◐", light: "☀", dark: "☾" };
   const THEMES = Object.keys(GLYPHS);

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -22,6 +23,8 @@ ABOUT_LINES = 12
 """Of the output from the first error on, where the end of the output does not reach so far back."""
 MAX_LINE = 2_000
 _SIGNS = ("error:", "Error:", "ERROR:", "fatal:")
+_CONFLICT = "The conflict is caused by:"
+"""Where pip lists the requirements that exclude each other, below its error."""
 
 
 class StepFailed(Exception):
@@ -62,7 +65,7 @@ class Commands:
         done = run(command, cwd=cwd, env=env, log_file=self.log_file, timeout=self.timeout, on_line=self._show)
         if not done.ok:
             about = [] if done.timed_out else self._first_error(begin)
-            reason = f"{about[0].strip()[:300]} ({done.ending})" if about else done.ending
+            reason = f"{_cause(about)} ({done.ending})" if about else done.ending
             raise StepFailed(f"{what}: {reason}", _excerpt(done, about), timed_out=done.timed_out)
 
     def pip(self, what: str, *arguments: str, extra: Mapping[str, str] | None = None) -> None:
@@ -86,6 +89,13 @@ class Commands:
                 if len(found) == ABOUT_LINES:
                     break
         return found
+
+
+def _cause(about: Sequence[str]) -> str:
+    """The line with the first error, and of a conflict the requirements."""
+    listed = about[about.index(_CONFLICT) + 1 :] if _CONFLICT in about else ()
+    lines = [about[0], *takewhile(lambda line: line.startswith(" "), listed)]
+    return "; ".join(line.strip()[:300] for line in lines)
 
 
 def _excerpt(done: Finished, about: Sequence[str]) -> str:

@@ -27,6 +27,20 @@ def test_the_first_error_is_the_reason(tmp_path: Path) -> None:
     assert _failed(tmp_path, "no sign of it").reason == "it does not build: exit code 1"
 
 
+def test_of_a_conflict_pip_s_requirements_are_named(tmp_path: Path) -> None:
+    """As pip 26 prints it."""
+    told = _failed(
+        tmp_path,
+        "Processing torch.whl\nERROR: Cannot install torch 2.15.0 because these package versions have conflicting "
+        "dependencies.\n\nThe conflict is caused by:\n    The user requested torch 2.15.0\n"
+        "    The user requested (constraint) torch<=2.14.1\n\nTo fix this you could try to:\n1. loosen the range",
+    )
+    assert told.reason == (
+        "it does not build: ERROR: Cannot install torch 2.15.0 because these package versions have conflicting "
+        "dependencies.; The user requested torch 2.15.0; The user requested (constraint) torch<=2.14.1 (exit code 1)"
+    )
+
+
 def test_what_the_compiler_said_comes_before_the_end_of_a_long_log(tmp_path: Path) -> None:
     """After it comes the traceback of what called the compiler, which helps nobody."""
     log = "\n".join(["begin", COMPILER, *(f"  File {number}" for number in range(100))])

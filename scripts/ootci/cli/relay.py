@@ -188,8 +188,9 @@ def readiness_command(devices_chosen: tuple[str, ...], output_format: str, folde
     The last 14 days count. A criterion is met, not met, or there is not enough data. Needs verdicts.json.
     """
     folders, chosen = folders.among(devices_chosen)
+    registry = folders.registry()
     for name in chosen:
-        find_device(folders.registry(), name)
+        find_device(registry, name)
     history = History(folders.history)
     found = [
         readiness(item, {run.head.plan_id: run.head for run, *_ in history.attempts_by_nightly(item.device)})

@@ -15,8 +15,9 @@ from .stored import Failure, StoredRun
 
 
 def difference(before: Run, after: Run, known: Container[str] = ()) -> Difference:
-    """How ``after`` differs from ``before``, of one device or of two; ``known`` are failures in B that the vendor knew
-    of.
+    """How ``after`` differs from ``before``, a run of the same device or of another.
+
+    Failures of ``after`` whose ids are in ``known`` were known to its vendor.
     """
     old, new = {item.id: item for item in before.outcomes}, {item.id: item for item in after.outcomes}
     required = before.required_suites | after.required_suites

@@ -6,7 +6,7 @@ maintainers count its reports, not these. Source of the criteria: PyTorch's cros
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import timedelta
 from statistics import fmean, median
 
@@ -14,7 +14,7 @@ from ootci.model.durations import duration
 from ootci.model.record import Record, Time
 from ootci.model.relay import Conclusion, concluded
 from ootci.model.run import Run
-from ootci.model.verdict import DeviceVerdict, Night, VerdictName
+from ootci.model.verdict import DeviceVerdict, VerdictName
 
 DAYS = 14
 """So many days are looked at, until the newest nightly."""
@@ -68,64 +68,40 @@ def readiness(verdict: DeviceVerdict, runs: Mapping[str, Run]) -> Readiness:
 
     """
     asked = [night for night in verdict.history if night.verdict not in _NOT_ASKED]
-    lately = _lately(asked)
+    lately = [night for night in asked if asked[-1].date - night.date < timedelta(days=DAYS)]
     reported = [runs[night.plan_id] for night in lately if night.plan_id in runs]
-    timed = [run for run in reported if run.queued_at is not None]
-    total = [(run.finished_at - run.queued_at).total_seconds() for run in timed if run.queued_at]
-    queue = [waited for run in timed if (waited := run.queue_duration) is not None]
+    total = [(run.finished_at - run.queued_at).total_seconds() for run in reported if run.queued_at is not None]
+    queue = [seconds for run in reported if (seconds := run.queue_duration) is not None]
     slow = sum(seconds > LONGEST for seconds in total)
     silent = len(lately) - len(reported)
-    ends = [concluded(night.verdict) for night in lately if night.plan_id in runs]
-    passed, failed = ends.count(Conclusion.SUCCESS), ends.count(Conclusion.FAILURE)
+    concluding = [concluded(night.verdict) for night in lately if night.plan_id in runs]
+    passed = concluding.count(Conclusion.SUCCESS)
+    ends = passed + concluding.count(Conclusion.FAILURE)
     enough = len(lately) > 1 and lately[-1].date - lately[0].date >= timedelta(days=DAYS - 1)
     age = asked[-1].date - asked[0].date if asked else timedelta()
-    middle = median(total) if total else 0.0
-    waited = fmean(queue) if queue else 0.0
+    middle, waited = median(total or [0.0]), fmean(queue or [0.0])
+    # What is measured, its goal, its value, whether it is met, and of how many nights it was measured.
+    measured = (
+        ("time from plan to result, median", "below 3 h", duration(middle), middle < LONGEST, len(total)),
+        ("runs over 3 h", "below 1 %", f"{slow} of {len(total)}", 100 * slow < len(total), len(total)),
+        ("time in the queue, mean", "below 30 min", duration(waited), waited < LONGEST_QUEUE, len(queue)),
+        ("no report", "below 1 %", f"{silent} of {len(lately)}", 100 * silent < len(lately), len(lately)),
+        ("successful results", "at least 90 %", f"{passed} of {ends}", 10 * passed >= 9 * ends, ends),
+    )
+    long_enough = Criterion(
+        name="results for",
+        goal=f"at least {FEWEST_DAYS} days, at level L2",
+        value=f"{age.days} days",
+        met=age >= timedelta(days=FEWEST_DAYS),
+    )
+    others = (
+        Criterion(name=name, goal=goal, value=value if nights else "", met=is_met if nights and enough else None)
+        for name, goal, value, is_met, nights in measured
+    )
     return Readiness(
         device=verdict.device,
         nights=len(lately),
         first=lately[0].date if lately else None,
         last=lately[-1].date if lately else None,
-        criteria=(
-            Criterion(
-                name="results for",
-                goal=f"at least {FEWEST_DAYS} days, at level L2",
-                value=f"{age.days} days",
-                met=age >= timedelta(days=FEWEST_DAYS),
-            ),
-            _criterion(
-                "time from plan to result, median", "below 3 h", duration(middle), middle < LONGEST, enough, total
-            ),
-            _criterion("runs over 3 h", "below 1 %", _share(slow, total), _few(slow, total), enough, total),
-            _criterion(
-                "time in the queue, mean", "below 30 min", duration(waited), waited < LONGEST_QUEUE, enough, queue
-            ),
-            _criterion("no report", "below 1 %", _share(silent, lately), _few(silent, lately), enough, lately),
-            _criterion(
-                "successful results",
-                "at least 90 %",
-                f"{passed} of {passed + failed}",
-                10 * passed >= 9 * (passed + failed),
-                enough,
-                range(passed + failed),
-            ),
-        ),
+        criteria=(long_enough, *others),
     )
-
-
-def _lately(nights: Sequence[Night]) -> list[Night]:
-    return [night for night in nights if nights[-1].date - night.date < timedelta(days=DAYS)]
-
-
-def _criterion(name: str, goal: str, value: str, met: bool, enough: bool, measured: Sequence[object]) -> Criterion:
-    if not measured:
-        return Criterion(name=name, goal=goal, value="")
-    return Criterion(name=name, goal=goal, value=value, met=met if enough else None)
-
-
-def _share(count: int, of: Sequence[object]) -> str:
-    return f"{count} of {len(of)}"
-
-
-def _few(count: int, of: Sequence[object]) -> bool:
-    return 100 * count < len(of)

@@ -22,7 +22,7 @@ TEST = DEVICE["device"]["steps"]
 FIRST = {
     "our own": (FILES["workflows/pull-request.yml"].jobs["plan"]["if"], {}),
     "a vendor's test": (DEVICE["plan"]["if"], {"job": "", "pull-request": "delivered"}),
-    "a vendor's report": (FILES["workflows/report.yml"].jobs["report"]["if"], {"nightly": False}),
+    "a vendor's report": (FILES["workflows/report.yml"].jobs["report"]["if"], {"nightly": False, "relay": "https://x"}),
 }
 """The condition of the job that comes first, which costs a runner, and the inputs of its workflow."""
 DELIVERIES = [
@@ -52,6 +52,17 @@ def test_what_nobody_tests_costs_no_runner(who: str) -> None:
     assert found == [is_tested for _, is_tested in DELIVERIES]
     by_hand = {"event_name": "workflow_dispatch", "event": {}}
     assert evaluate([(text, {"github": by_hand, "inputs": inputs})]) == [True]
+
+
+def test_without_a_relay_nothing_is_reported() -> None:
+    if not are_there():
+        missing("npm or the linters from there", "install npm, and call `make test`")
+    condition, inputs = FIRST["a vendor's report"]
+    asked = [({"event_name": "schedule", "event": {}}, {"nightly": True}), (_event(push()), {"nightly": False})]
+    for github, more in asked:
+        for relay, is_reported in (("https://x", True), ("", False)):
+            contexts = {"github": github, "inputs": {**inputs, **more, "relay": relay}}
+            assert evaluate([(re.sub(r"\s+", " ", condition), contexts)]) == [is_reported]
 
 
 def _event(delivery: dict[str, Any]) -> dict[str, Any]:

@@ -17,13 +17,12 @@ from .card import bisect_command, pytorch_issue
 from .facts import TorchView, torch_view
 from .nights import NightGrid, NightsOf, last_nightlies, night_grid, with_marks
 from .publish import File
-from .status import GATE, VERDICTS, VerdictStatus, urgency
+from .status import GATE, VERDICTS, VerdictStatus, urgency, verdict_of_each
 from .text import one_line
 from .words import day
 
 if TYPE_CHECKING:
-    from .looks import PageMaker
-
+    from .looks import PageMaker  # imports Jinja, which the step summary does without
 
 SHOWN_CLUSTERS = 3
 
@@ -86,7 +85,7 @@ class Group:
 
 
 def front_page(maker: PageMaker, rows: Sequence[DeviceRow], grid: NightGrid, clusters: Sequence[Cluster]) -> File:
-    """The front page; ``clusters`` are new, or upstream owes an answer, what is probably upstream first."""
+    """The front page; ``clusters`` are the failures that are new or probably PyTorch's, the latter first."""
     first = clusters[0] if clusters else None
     passed = [part.last_passed.date for part in first.devices if part.last_passed] if first else []
     return maker.show(
@@ -144,17 +143,6 @@ def _groups(rows: Sequence[DeviceRow]) -> tuple[Group, ...]:
         group("Paused", "idle", of(VerdictName.PAUSED), is_folded=True),
     )
     return tuple(group for group in groups if group.runs)
-
-
-def verdict_of_each(registry: Sequence[RegisteredDevice], verdicts: Verdicts) -> dict[str, DeviceVerdict]:
-    """What the judge found of every registered device, by name and in the order of the registry."""
-    found = {item.device: item for item in verdicts.devices}
-    # What stands for a device whose file is newer than the verdicts: silence, and no invention.
-    reason = "registered after these verdicts were made; the next nightly judges it"
-    return {
-        name: found.get(name) or DeviceVerdict(device=name, verdict=VerdictName.NEVER_RAN, reason=reason)
-        for name in (item.device.name for item in registry)
-    }
 
 
 def in_order(registry: Sequence[RegisteredDevice], judged: Mapping[str, DeviceVerdict]) -> tuple[RegisteredDevice, ...]:

@@ -23,11 +23,10 @@ from ootci.model.verdict import KnownFailureState, Verdicts
 
 from .changes import spell_of
 from .facts import contacts, device_facts, run_facts, run_files, torch_view
-from .front import verdict_of_each
 from .links import cluster_path, device_path, folder_name, github_handle, pytorch_commit, torch_issue, web_address
 from .nights import before_words, in_words
 from .permalinks import canonical
-from .status import CHANGES, KNOWN, outcomes, shown, works
+from .status import CHANGES, KNOWN, outcomes, shown, verdict_of_each, works
 from .text import excerpt, one_line
 from .words import age, ago, changed, claim_note, day, known_note, many, moment, short_day
 
@@ -56,7 +55,7 @@ class NamedDevice:
 
 
 def device_names(registry: Iterable[RegisteredDevice]) -> Callable[[str], NamedDevice]:
-    """Names the devices; the file of one that is not registered may be gone, and its pages with it."""
+    """What names a device in a list; one that is not registered has no page to link to."""
     found = {
         device.name: NamedDevice(
             device.name,
@@ -92,7 +91,7 @@ class PageMaker:
         self.registry = registry
         self.verdicts = verdicts
         self.runs: dict[str, dict[str, str]] = {}
-        """By device and nightly, the page of the run, from the top; there is more of it with each device."""
+        """By device and nightly, the page of the run, from the top; each device is added when its pages are made."""
         self._environment = templates(folder, registry)
         self.judged = verdict_of_each(registry, verdicts)
         """What the judge found of every registered device, by name and in the order of the registry."""

@@ -64,7 +64,7 @@ def machine_files(
     yield f"{API}/verdicts.json", verdicts.to_json().encode()
     path, gate = api_file("gate.json", _gate(verdicts))
     yield path, gate
-    # Those who poll it find it at the top, too.
+    # At the top, too, for programs that poll it.
     yield "gate.json", gate
     tables = dict(tests_files(tests))
     yield from _api(maker, devices, [path.removeprefix(f"{API}/") for path in tables])

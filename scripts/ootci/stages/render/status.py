@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
@@ -11,11 +11,19 @@ from typing import Any
 from ootci.model.build import StageStatus
 from ootci.model.capability import CapabilityState
 from ootci.model.cluster import Cause
-from ootci.model.device import Tier
+from ootci.model.device import RegisteredDevice, Tier
 from ootci.model.outcome import Counts, OutcomeName
 from ootci.model.pull_request import EffectName
 from ootci.model.run import CapabilityCounts, ReportState
-from ootci.model.verdict import Answer, ChangeName, ClaimState, KnownFailureState, VerdictName
+from ootci.model.verdict import (
+    Answer,
+    ChangeName,
+    ClaimState,
+    DeviceVerdict,
+    KnownFailureState,
+    VerdictName,
+    Verdicts,
+)
 
 
 @dataclass(frozen=True)
@@ -216,3 +224,14 @@ def works(item: CapabilityCounts) -> Status:
         CapabilityState.UNSUPPORTED: Status("unsupported", "off", "never"),
         CapabilityState.SKIPPED: Status(f"{counts.skipped} of {counts.total} skipped", "off", "minus"),
     }[item.state]
+
+
+def verdict_of_each(registry: Sequence[RegisteredDevice], verdicts: Verdicts) -> dict[str, DeviceVerdict]:
+    """What the judge found of every registered device, by name and in the order of the registry."""
+    found = {item.device: item for item in verdicts.devices}
+    # What stands for a device whose file is newer than the verdicts: silence, and no invention.
+    reason = "registered after these verdicts were made; the next nightly judges it"
+    return {
+        name: found.get(name) or DeviceVerdict(device=name, verdict=VerdictName.NEVER_RAN, reason=reason)
+        for name in (item.device.name for item in registry)
+    }

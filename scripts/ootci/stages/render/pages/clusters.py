@@ -67,7 +67,7 @@ class Clusters:
 
     @property
     def together(self) -> list[Cluster]:
-        """What is new and what upstream still owes an answer, what is probably upstream first."""
+        """The failures that are new or probably PyTorch's, the latter first."""
         chosen = [item for item in self._shown if item.is_new or item.cause in UPSTREAM]
         return sorted(chosen, key=lambda item: item.cause is not Cause.UPSTREAM)
 

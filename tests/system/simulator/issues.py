@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 
 from ootci.model.alert import Condition, Remembered
 from ootci.model.verdict import BROKEN, VerdictName
 
-from .event import Blame, Kind
+from .event import Blame, Event, Kind
 from .page import Expected, Page
 from .world import World
 
@@ -26,7 +27,8 @@ _NO_TESTS = (
 )
 
 Key = tuple[Condition, str | int]
-"""What an issue is about: a device by its name, or what PyTorch broke by the number of the event."""
+"""What an issue is about: a device by its name, or what PyTorch broke by the number of the event; what is taken for
+PyTorch's and is not, by the names of the devices."""
 
 
 @dataclass
@@ -134,6 +136,8 @@ class IssueScore:
     Attributes:
         world: the invented world.
         wanted: the issues that there have to be.
+        coincidences: of events that broke the same test or stage of different devices on one night, their numbers and
+            the names of the devices. No report tells them apart: they are one issue, or one for each.
         opened: how often an issue was opened, or opened again.
         closed: how often one was closed, each time with a comment.
 
@@ -141,9 +145,10 @@ class IssueScore:
 
     world: World
     wanted: Issues = field(init=False)
-    opened: Counter[Key | str] = field(default_factory=Counter)
-    closed: Counter[Key | str] = field(default_factory=Counter)
-    _subjects: dict[int, Key | str] = field(default_factory=dict)
+    coincidences: dict[frozenset[int], frozenset[str]] = field(default_factory=dict)
+    opened: Counter[Key] = field(default_factory=Counter)
+    closed: Counter[Key] = field(default_factory=Counter)
+    _subjects: dict[int, Key] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Begin with no issue."""
@@ -169,8 +174,20 @@ class IssueScore:
                 self.opened.update({subject: -1, self._subjects[number]: 1})
         self.closed.update(self._subjects[number] for number in closed)
         self.wanted.add(page)
+        self._coincide([(self.world.makers[item.device].name, event) for item in page.devices for event in item.news])
 
-    def _subject(self, kept: Remembered, page: Page) -> Key | str:
+    def _coincide(self, news: list[tuple[str, Event]]) -> None:
+        for (device, event), (other, second) in combinations(news, 2):
+            if event != second and self._broken(event) & self._broken(second) and device != other:
+                pair = frozenset({event.number, second.number})
+                self.coincidences[pair] = self.coincidences.get(pair, frozenset()) | {device, other}
+
+    def _broken(self, event: Event) -> set[str]:
+        """The tests that an event breaks, or the stage."""
+        stage = "integration" if event.kind is Kind.CUT_REPORT else event.kind.value.partition(" ")[0]
+        return {self.world.test_ids[test] for test in event.tests} or {stage}
+
+    def _subject(self, kept: Remembered, page: Page) -> Key:
         """What an issue is about on a night: where it is about several devices the event, by its devices and tests."""
         if kept.condition is not Condition.UPSTREAM:
             return (kept.condition or Condition.BROKEN, kept.subject)
@@ -178,10 +195,9 @@ class IssueScore:
         for number in sorted({number for item in page.devices for number in item.broken_by}):
             event = self.world.events[number]
             shown = {self.world.makers[item.device].name for item in page.devices if number in item.broken_by}
-            tests = {self.world.test_ids[test] for test in event.tests} or {event.kind.value.partition(" ")[0]}
-            if event.blame is Blame.UPSTREAM and names <= shown and tests & set(kept.tests):
+            if event.blame is Blame.UPSTREAM and names <= shown and self._broken(event) & set(kept.tests):
                 return (Condition.UPSTREAM, number)
-        return f"{kept.key} of {', '.join(sorted(names))}"
+        return (Condition.UPSTREAM, ", ".join(sorted(names)))
 
     @property
     def mistakes(self) -> list[str]:
@@ -191,8 +207,18 @@ class IssueScore:
         return [
             f"{key}: opened {of[0]} and closed {of[1]} times, not {to[0]} and {to[1]}"
             for key in sorted({*found, *wanted}, key=str)
-            if (of := found.get(key, (0, 0))) != (to := wanted.get(key, (0, 0)))  # type: ignore[call-overload]
+            for of, to in [(found.get(key, (0, 0)), wanted.get(key, (0, 0)))]
+            if max(abs(of[0] - to[0]), abs(of[1] - to[1])) > self._coinciding(key)
         ]
+
+    def _coinciding(self, key: Key) -> int:
+        """How many coincidences an issue may be about."""
+        condition, about = key
+        if isinstance(about, int):
+            return sum(about in numbers for numbers in self.coincidences)
+        names = set(about.split(", "))
+        told = condition in (Condition.BROKEN, Condition.UPSTREAM)
+        return sum(told and names <= devices for devices in self.coincidences.values())
 
     @property
     def row(self) -> str:
@@ -201,5 +227,5 @@ class IssueScore:
         over = sum(item.closed for item in self.wanted.found.values())
         return (
             f"world {self.world.seed}: {events} events, {over} of them over; issues opened {self.opened.total()}, "
-            f"closed {self.closed.total()}; {len(self.mistakes)} wrong"
+            f"closed {self.closed.total()}; {len(self.coincidences)} coincidences; {len(self.mistakes)} wrong"
         )

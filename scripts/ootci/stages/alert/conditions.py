@@ -273,8 +273,12 @@ def _is_told_with_others(item: DeviceVerdict, verdicts: Verdicts, events: Sequen
     if item.history and item.history[-1].plan_id != verdicts.plan_id:
         return True
     broken = [event for event in events if item.device in event.devices and event.cluster.cause not in _EXPECTED]
-    # No cluster holds lost tests.
-    return bool(broken) and all(event.is_told for event in broken) and item.verdict is not VerdictName.LOST_TESTS
+    # No cluster holds lost tests, but one holds suites that did not come to their end.
+    ended = {
+        what for event in broken for part in event.cluster.devices if part.device == item.device for what in part.first
+    }
+    is_whole = item.verdict is not VerdictName.LOST_TESTS or item.broke_at in ended
+    return bool(broken) and all(event.is_told for event in broken) and is_whole
 
 
 def _kind(verdict: VerdictName) -> str:

@@ -37,7 +37,7 @@ class Witnesses:
     def accepted(self, plan: Plan, run: StoredRun, rows: Iterable[int]) -> frozenset[int]:
         """Those of a run's lost tests that the witnesses do not run either, by row.
 
-        A test that is still collected, and skipped, is accepted only where a witness skips it and did not before.
+        A test that is still collected, and skipped, is accepted only where a witness skips it, too, and did not before.
         """
         shared = [row for row in rows if run.tests[row].suite in SHARED]
         witnesses = self._runs(run.head.device, plan) if shared else {}
@@ -48,10 +48,11 @@ class Witnesses:
         asked = {name: found for name, found in witnesses.items() if test.suite in found.head.complete_suites}
         if not asked or any(was_executed(found, test.id) for found in asked.values()):
             return False
-        collected = [run, *asked.values()]
-        if run.head.device not in self._references and all(found.result(test.id)[0] is None for found in collected):
+        is_gone = _is_gone(run, test.id)
+        alike = [name for name, found in asked.items() if _is_gone(found, test.id) is is_gone]
+        if is_gone and alike == list(asked) and run.head.device not in self._references:
             return True
-        return any(self._ran_before(name, plan, test.id) for name in asked)
+        return any(self._ran_before(name, plan, test.id) for name in alike)
 
     def _runs(self, device: str, plan: Plan) -> dict[str, StoredRun]:
         found = {name: self._run(name, plan) for name in self.of(device)}
@@ -66,3 +67,8 @@ class Witnesses:
         place = self._place[plan.id]
         earlier = (self._run(device, before) for before in reversed(self._plans[max(0, place - LATELY) : place]))
         return any(run is not None and was_executed(run, test_id) for run in earlier)
+
+
+def _is_gone(run: StoredRun, test_id: str) -> bool:
+    """Whether a run did not even collect a test."""
+    return run.result(test_id)[0] is None

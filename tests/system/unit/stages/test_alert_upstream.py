@@ -175,6 +175,14 @@ def test_lost_tests_besides_what_is_upstream_have_an_issue_and_are_no_good_night
         issues = done(issues, actions)
 
 
+def test_suites_of_several_devices_that_did_not_come_to_their_end_are_one_issue() -> None:
+    both = cluster("integration: no report of its end", Cause.UPSTREAM, 2, "a", "b", test="integration")
+    found = verdicts({"a": "ol", "b": "ol"}, clusters=[both])
+    cut = tuple(item.model_copy(update={"broke_at": "integration"}) for item in found.devices)
+    (action,) = decided(found.model_copy(update={"devices": cut}), ()).actions
+    assert (action.act, action.labels) == (Act.OPEN, ("probably-upstream",))
+
+
 def issues_key(issues: Sequence[Issue]) -> str:
     kept = remembered_in(issues[0].body)
     assert kept is not None

@@ -91,6 +91,18 @@ def test_the_reference_accepts_a_loss_on_the_night_on_which_it_lacks_the_tests_t
     assert _strip(found) == [V.OK, V.LOST_TESTS, V.LOST_TESTS, V.OK, V.OK]
 
 
+def test_of_a_test_that_a_device_skips_the_reference_has_to_skip_it_too(tmp_path: Path) -> None:
+    names, skips, lacks = ("dev", "ref"), {**_names(range(4)), "t004": "skipped"}, _names(range(4))
+    found = _judge(
+        tmp_path,
+        *(plan(0, names), run(0, integration=_names(range(5))), run(0, "ref", integration=_names(range(5)))),
+        *(plan(1, names), run(1, integration=skips), run(1, "ref", integration=lacks)),
+        *(plan(2, names), run(2, integration=skips), run(2, "ref", integration=skips)),
+        registry=(device(), REFERENCE),
+    )
+    assert _strip(found) == [V.OK, V.LOST_TESTS, V.OK]
+
+
 def test_a_cut_report_of_the_reference_accepts_nothing(tmp_path: Path) -> None:
     names, less = ("dev", "ref"), _names(range(3))
     cut = run(1, "ref", integration=less, reports={"integration": {"state": "truncated", "detail": "cut"}})

@@ -43,7 +43,7 @@ def _score(world: World, folder: Path) -> IssueScore:
     return score
 
 
-@pytest.mark.parametrize("seed", [_case(seed) for seed in (*range(1, 21), *range(101, 121), *range(900,920))])
+@pytest.mark.parametrize("seed", [_case(seed) for seed in (*range(1, 21), *range(101, 121), *range(900, 920))])
 def test_a_real_event_is_one_issue_and_one_comment(
     seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

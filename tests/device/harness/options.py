@@ -64,6 +64,29 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(
         "--id", metavar="ID", action="append", default=[], help="run exactly this test; may be given more than once"
     )
+    _add_upstream_options(group)
+    group.addoption(
+        "--stand-by",
+        metavar="FD",
+        type=int,
+        help="for a process that may be needed later: import and collect, then wait until test ids arrive on the "
+        "descriptor FD, one a line, and run exactly these; without any, end",
+    )
+    group.addoption(
+        "--attempt", metavar="N", type=int, default=1, help="which attempt of the tests this is, for the log"
+    )
+    group.addoption(
+        "--ops-dtypes",
+        metavar="NAMES",
+        default="float32",
+        help="the dtypes of the suite ops: 'all', or names with commas between them (float32); tests that are named, "
+        "on the command line or by --ids-from, are run in any dtype",
+    )
+    group.addoption("--min-tests", metavar="N", type=int, default=0, help="fewer tests than N are an error")
+
+
+def _add_upstream_options(group: pytest.OptionGroup) -> None:
+    """Declare those of the suite ``upstream``."""
     group.addoption(
         "--upstream-tests", metavar="DIR", type=Path, help="PyTorch's folder `test`, for the suite upstream"
     )
@@ -87,24 +110,6 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="HASH",
         help="the commit of the checkout: the one that torch was built from unless given, 'any' for any",
     )
-    group.addoption(
-        "--stand-by",
-        metavar="FD",
-        type=int,
-        help="for a process that may be needed later: import and collect, then wait until test ids arrive on the "
-        "descriptor FD, one a line, and run exactly these; without any, end",
-    )
-    group.addoption(
-        "--attempt", metavar="N", type=int, default=1, help="which attempt of the tests this is, for the log"
-    )
-    group.addoption(
-        "--ops-dtypes",
-        metavar="NAMES",
-        default="float32",
-        help="the dtypes of the suite ops: 'all', or names with commas between them (float32); tests that are named, "
-        "on the command line or by --ids-from, are run in any dtype",
-    )
-    group.addoption("--min-tests", metavar="N", type=int, default=0, help="fewer tests than N are an error")
 
 
 def read_options(config: pytest.Config) -> Options:

@@ -392,9 +392,8 @@ _NEEDED = (
     (_RUNS, "actions", ("write",)),
     (r"^pypa/gh-action-pypi-publish@", "id-token", ("write",)),
     (r"^actions/deploy-pages@", "pages", ("write",)),
-    (r"^actions/deploy-pages@", "id-token", ("write",)),
+    (r"^actions/(deploy-pages|attest-build-provenance)@", "id-token", ("write",)),
     (r"^ootci relay report\b", "id-token", ("write",)),
-    (r"^actions/attest-build-provenance@", "id-token", ("write",)),
     (r"^actions/attest-build-provenance@", "attestations", ("write",)),
 )
 SECRET = re.compile(r"\bsecrets[.\[]|\bsecrets: inherit\b|\bgithub\.token\b")

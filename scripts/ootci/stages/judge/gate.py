@@ -68,15 +68,10 @@ def decide(
     doubt = "no nightly has run yet" if planned_at is None else doubt
     if said := doubt or _other_torch(results, torch):
         answer, reason = "cannot_say", said
-    if alone and not only:
-        reason += _alone(alone, [name for name in gating if name not in alone])
-    if overridden:
-        reason += f"; overridden: {', '.join(sorted(overridden))}"
-    if predicted:
-        reason += f"; not counted: breaks predicted for {', '.join(predicted)}"
+    silent_here = [name for name in gating if name not in alone]
     return Gate(
         answer=answer,
-        reason=reason,
+        reason=reason + _notes(() if only else alone, silent_here, sorted(overridden), predicted),
         blocking=tuple(item.device for item in blocking),
         blockers=_blockers(registry, blocking, clusters),
         without_result=silent,
@@ -152,9 +147,15 @@ def _other_torch(results: Sequence[DeviceVerdict], torch: str | None) -> str | N
     return None
 
 
-def _alone(alone: Sequence[str], silent: Sequence[str]) -> str:
+def _notes(alone: Sequence[str], silent: Sequence[str], overridden: Sequence[str], predicted: Sequence[str]) -> str:
+    """What has to be known besides the reason: which devices were chosen, not asked or not counted."""
     left = f": {', '.join(silent)} did not take part" if silent else ""
-    return f"; this run on one machine was of {', '.join(alone)} alone{left}"
+    notes = {
+        f"this run on one machine was of {', '.join(alone)} alone{left}": alone,
+        f"overridden: {', '.join(overridden)}": overridden,
+        f"not counted: breaks predicted for {', '.join(predicted)}": predicted,
+    }
+    return "".join(f"; {note}" for note, names in notes.items() if names)
 
 
 def too_little(asked: int, silent: Mapping[str, str], missing: str | None) -> str | None:

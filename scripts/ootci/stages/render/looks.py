@@ -127,60 +127,10 @@ def templates(folder: Path, registry: Iterable[RegisteredDevice] = ()) -> Enviro
         keep_trailing_newline=True,
         auto_reload=False,
     )
-    environment.filters.update(
-        iso=utc_text,
-        moment=moment,
-        day=day,
-        short_day=short_day,
-        age=age,
-        ago=ago,
-        duration=duration,
-        many=many,
-        one_line=one_line,
-        marked=marked,
-        prose=prose,
-        sentence=sentence,
-        shown=shown,
-        works=works,
-        before_words=before_words,
-        contacts=contacts,
-        device_facts=device_facts,
-        run_facts=run_facts,
-        nights_in_words=in_words,
-        run_files=run_files,
-        outcomes=outcomes,
-        others=lambda counts: outcomes(counts, OutcomeName.PASSED),
-        known_note=known_note,
-        claim_note=claim_note,
-        folder=folder_name,
-        web=web_address,
-        excerpt=excerpt,
-        torch_issue=torch_issue,
-        cluster_page=cluster_path,
-        changed=changed,
-        commit_page=pytorch_commit,
-        handle_page=github_handle,
-        top=from_top,
-    )
+    environment.filters.update(_FILTERS)
     # A table's thousand cells show few different things.
-    environment.globals.update(
-        preview_of=None,
-        scripts=(),
-        styles=(),
-        has_controls=False,
-        past_only=None,
-        docs=False,
-        judged={},
-        failures=FAILURES,
-        known_failure=KNOWN[KnownFailureState.COVERS],
-        spell_of=spell_of,
-        torch_view=torch_view,
-        bad_range=bad_range,
-        change_status={name.value: status for name, status in CHANGES.items()},
-        number=number,
-        named=device_names(registry),
-        once=lru_cache(_REMEMBERED, typed=True)(_shown),
-    )
+    once = lru_cache(_REMEMBERED, typed=True)(_shown)
+    environment.globals.update(_NAMES, named=device_names(registry), once=once)
     return environment
 
 
@@ -249,3 +199,59 @@ def _finalize(value: object) -> object:
         return value
     # What is meant to be long was cut before; this is for texts that nobody thought of as long.
     return clean(value) if len(value) <= TEXT_LIMIT else one_line(value)
+
+
+_FILTERS: Mapping[str, Callable[..., object]] = {
+    "iso": utc_text,
+    "moment": moment,
+    "day": day,
+    "short_day": short_day,
+    "age": age,
+    "ago": ago,
+    "duration": duration,
+    "many": many,
+    "one_line": one_line,
+    "marked": marked,
+    "prose": prose,
+    "sentence": sentence,
+    "shown": shown,
+    "works": works,
+    "before_words": before_words,
+    "contacts": contacts,
+    "device_facts": device_facts,
+    "run_facts": run_facts,
+    "nights_in_words": in_words,
+    "run_files": run_files,
+    "outcomes": outcomes,
+    "others": lambda counts: outcomes(counts, OutcomeName.PASSED),
+    "known_note": known_note,
+    "claim_note": claim_note,
+    "folder": folder_name,
+    "web": web_address,
+    "excerpt": excerpt,
+    "torch_issue": torch_issue,
+    "cluster_page": cluster_path,
+    "changed": changed,
+    "commit_page": pytorch_commit,
+    "handle_page": github_handle,
+    "top": from_top,
+}
+"""What templates may put a value through."""
+
+_NAMES: Mapping[str, object] = {
+    "preview_of": None,
+    "scripts": (),
+    "styles": (),
+    "has_controls": False,
+    "past_only": None,
+    "docs": False,
+    "judged": {},
+    "failures": FAILURES,
+    "known_failure": KNOWN[KnownFailureState.COVERS],
+    "spell_of": spell_of,
+    "torch_view": torch_view,
+    "bad_range": bad_range,
+    "change_status": {name.value: status for name, status in CHANGES.items()},
+    "number": number,
+}
+"""What every template may name; where a page says nothing else."""

@@ -6,9 +6,11 @@ import hashlib
 import os
 import re
 import shutil
+import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from ootci.adapters.process import ask
 from ootci.errors import HostFailure, PyTorchUnreachable
@@ -28,6 +30,34 @@ def reason(said: str) -> str:
     lines = [line.strip() for line in said.splitlines() if line.strip() and not line.startswith("hint:")]
     fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
     return (fatal or lines[-1:] or ["no message"])[0]
+
+
+_NOT_THERE = re.compile(
+    r"repository '[^']*' not found|Repository not found|does not appear to be a git repository|not our ref"
+    r"|couldn't find remote ref|could not read (?:Username|Password)|Authentication failed"
+)
+"""What git says when somebody answered: there is no such repository or ref, or not without a password."""
+_NO_SUCH_HOST = re.compile(r"Could not resolve host: ([\w.-]+)")
+
+
+def is_not_there(said: str) -> bool:
+    """Whether fetching failed because what it asked for is not there: not for the network, which may be back tomorrow.
+
+    A host is not there if it has no name while PyTorch's repository has one.
+    """
+    host = _NO_SUCH_HOST.search(said)
+    if host is not None:
+        return not _has_name(host[1]) and _has_name(urlsplit(pytorch_repository()).hostname or "localhost")
+    return _NOT_THERE.search(said) is not None
+
+
+def _has_name(host: str) -> bool:
+    """Whether the name servers know a host; also when they do not answer."""
+    try:
+        socket.getaddrinfo(host, None)
+    except socket.gaierror as error:
+        return error.errno != socket.EAI_NONAME
+    return True
 
 
 def refs_of(url: str, *names: str) -> dict[str, str]:

@@ -36,7 +36,10 @@ def _stages(nights: Sequence[DeviceNight], run: StoredRun) -> Iterator[Failing]:
             Seen(night.mark, _came_to(night.run.head.stage(name) if night.run else None)) for night in reversed(nights)
         )
         if spell is not None:
+            stage = run.head.stage(name)
             settled = Cause.INFRASTRUCTURE if name in _INFRASTRUCTURE else None
+            if stage is not None and stage.by_device_file:
+                settled = Cause.PLUGIN
             yield Failing(run.head.device, name, signature, spell, settled)
 
 

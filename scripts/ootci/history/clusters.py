@@ -24,7 +24,8 @@ class Failing:
     Attributes:
         test_id: the test; the stage's name where a stage broke.
         signature: the failure's name; None where nothing was said about it.
-        settled: its cause, where the device's own report tells it: infrastructure, a core defect, known, flaky.
+        settled: its cause, where the device's own report tells it: infrastructure, the plugin, a core defect,
+            known, flaky.
 
     """
 
@@ -47,6 +48,7 @@ def unnamed(test_id: str) -> Signature:
 
 _SETTLED = {
     Cause.INFRASTRUCTURE: "the machine, the card or the network was not there, on {devices}",
+    Cause.PLUGIN: "what the device file asks for cannot be had, on {devices}",
     Cause.CORE_DEFECT: "a defect of PyTorch that the suites know, on {devices}",
     Cause.KNOWN: "known to the vendor, on {devices}",
     Cause.FLAKY: "fails and passes by turns, on {devices}",
@@ -228,7 +230,9 @@ def _device(plan_id: str, source: Source, failing: Sequence[Failing]) -> Cluster
         device=source.device,
         is_reference=source.is_reference,
         tests=len(failing),
-        new=sum(item.settled is None and item.spell.first_failed.plan_id == plan_id for item in failing),
+        new=sum(
+            item.settled in (None, Cause.PLUGIN) and item.spell.first_failed.plan_id == plan_id for item in failing
+        ),
         first=tuple(sorted(item.test_id for item in failing)[:NAMED]),
         plugin_changed=any_of(item.spell.plugin_changed for item in failing),
         since=first.first_failed,

@@ -64,6 +64,9 @@ class StageResult(Record):
     """True when an earlier product was used again because nothing had changed."""
     only_tests: bool = False
     """True when it failed and failing tests are all that was wrong with it."""
+    by_device_file: Annotated[bool, Field(exclude_if=lambda told: not told)] = False
+    """True when it failed because what the device file asks for cannot be had, such as a repository that is not there;
+    absent where not."""
 
     @property
     def came_through(self) -> bool:

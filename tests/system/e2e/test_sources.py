@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
 import subprocess
 import sys
+from base64 import b64encode
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commands import Ran, Tool
 from e2e.packages import NIGHTLY, RELEASE, serve_torch
+from loopback import Quiet, Server, running
 from misbehaving import write_device, write_suites
-from repositories import commit, git
+from repositories import commit, git, repository
 
 
 @pytest.fixture
@@ -43,15 +48,15 @@ def _nightly(folder: Path, ootci: Tool, env: dict[str, str]) -> tuple[Ran, dict[
 def test_a_plugin_from_a_branch_of_a_repository_is_built_on_the_nightly(
     tmp_path: Path, ootci: Tool, index: dict[str, str]
 ) -> None:
-    repository = tmp_path / "repository"
-    source = f"  git: {{url: {repository}, ref: stable, subdirectory: python}}\n"
+    folder = tmp_path / "repository"
+    source = f"  git: {{url: {folder}, ref: stable, subdirectory: python}}\n"
     plugin = _device(tmp_path, "cloned", source)
-    repository.mkdir()
-    plugin.rename(repository / "python")
-    git(repository, "init", "--quiet", "--initial-branch=main")
-    git(repository, "commit", "--quiet", "--allow-empty", "-m", "empty")
-    git(repository, "checkout", "--quiet", "-b", "stable")
-    head = commit(repository, "plugin")
+    folder.mkdir()
+    plugin.rename(folder / "python")
+    git(folder, "init", "--quiet", "--initial-branch=main")
+    git(folder, "commit", "--quiet", "--allow-empty", "-m", "empty")
+    git(folder, "checkout", "--quiet", "-b", "stable")
+    head = commit(folder, "plugin")
     ran, devices = _nightly(tmp_path, ootci, index)
     assert ran.code == 0, ran.out + ran.err
     assert devices["cloned"]["torch"]["version"] == NIGHTLY
@@ -94,14 +99,78 @@ def test_a_plugin_that_is_a_package_is_installed_ready_made(tmp_path: Path, ootc
     assert devices["packed"]["verdict"] == "OK"
 
 
-def test_a_repository_that_is_gone_is_not_held_against_the_plugin(
+SOURCES = {
+    "no-repository": ("{folder}/nowhere", "main", "BUILD_BROKEN", "does not appear to be a git repository"),
+    "no-branch": ("{folder}/repository", "wrong", "BUILD_BROKEN", "couldn't find remote ref wrong"),
+    "no-server": ("http://127.0.0.1:1/plugin.git", "main", "INFRA", "Failed to connect to 127.0.0.1 port 1"),
+}
+
+
+@pytest.mark.parametrize("case", SOURCES)
+def test_what_the_device_file_names_wrongly_is_the_vendor_s_and_what_cannot_be_reached_is_not(
+    tmp_path: Path, ootci: Tool, index: dict[str, str], case: str
+) -> None:
+    url, ref, verdict, reason = SOURCES[case]
+    (tmp_path / "repository").mkdir()
+    repository(tmp_path / "repository")
+    _device(tmp_path, "gone", f"  git: {{url: {url.format(folder=tmp_path)}, ref: {ref}}}\n")
+    ran, devices = _nightly(tmp_path, ootci, index)
+    assert (ran.code, devices["gone"]["verdict"]) == ({"INFRA": 3}.get(verdict, 1), verdict)
+    assert devices["gone"]["reason"].startswith("fetch: the plugin's sources cannot be fetched: ")
+    assert reason in devices["gone"]["reason"]
+
+
+def test_a_private_repository_is_fetched_with_the_password_of_the_user_that_runs_the_nightly(
     tmp_path: Path, ootci: Tool, index: dict[str, str]
 ) -> None:
-    _device(tmp_path, "gone", f"  git: {{url: {tmp_path / 'nowhere'}}}\n")
-    ran, devices = _nightly(tmp_path, ootci, index)
-    assert (ran.code, devices["gone"]["verdict"]) == (3, "INFRA")
-    assert "the plugin's sources cannot be fetched" in devices["gone"]["reason"]
-    assert "does not appear to be a git repository" in devices["gone"]["reason"]
+    with running(Server(partial(_Private, tmp_path))) as server:
+        plugin = _device(tmp_path, "private", f"  git: {{url: {server.url}/plugin, ref: main}}\n")
+        plugin.rename(tmp_path / "plugin")
+        repository(tmp_path / "plugin")
+        home = tmp_path / "home"
+        home.mkdir()
+        ran, devices = _nightly(tmp_path, ootci, {**index, "HOME": str(home)})
+        assert (ran.code, devices["private"]["verdict"]) == (1, "BUILD_BROKEN"), ran.err
+        assert "could not read Username" in devices["private"]["reason"]
+        (home / ".netrc").write_text("machine 127.0.0.1 login tests password secret\n", encoding="utf-8")
+        ran, devices = _nightly(tmp_path, ootci, {**index, "HOME": str(home)})
+        assert (ran.code, devices["private"]["verdict"]) == (0, "OK"), ran.err
+
+
+class _Private(Quiet):
+    """Serves the repositories of a folder by git's own program, to whoever knows the password."""
+
+    def __init__(self, folder: Path, *given: Any) -> None:
+        self._folder = folder
+        super().__init__(*given)
+
+    def do_GET(self) -> None:
+        self._serve()
+
+    def do_POST(self) -> None:
+        self._serve()
+
+    def _serve(self) -> None:
+        if self.headers.get("Authorization") != f"Basic {b64encode(b'tests:secret').decode()}":
+            self.answer(401, headers={"WWW-Authenticate": 'Basic realm="private"'})
+            return
+        path, _, query = self.path.partition("?")
+        variables = {
+            "GIT_PROJECT_ROOT": str(self._folder),
+            "GIT_HTTP_EXPORT_ALL": "1",
+            "PATH_INFO": path,
+            "QUERY_STRING": query,
+            "REQUEST_METHOD": self.command,
+            "CONTENT_TYPE": self.headers.get("Content-Type", ""),
+            "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
+        }
+        sent = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        sent = gzip.decompress(sent) if self.headers.get("Content-Encoding") == "gzip" else sent
+        command = ("git", "http-backend")
+        done = subprocess.run(command, input=sent, env={**os.environ, **variables}, capture_output=True, check=True)
+        head, _, body = done.stdout.partition(b"\r\n\r\n")
+        headers = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
+        self.answer(int(headers.pop("Status", "200").split()[0]), body, headers)
 
 
 def test_a_torch_that_is_not_what_its_index_says_is_refused(tmp_path: Path, ootci: Tool, index: dict[str, str]) -> None:

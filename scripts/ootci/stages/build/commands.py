@@ -28,13 +28,18 @@ _CONFLICT = "The conflict is caused by:"
 
 
 class StepFailed(Exception):
-    """A command of the stage failed: for what reason, with the end of its output, and whether its time was up."""
+    """A command of the stage failed: for what reason, with the end of its output, whether its time was up, and whether
+    what the device file asks for cannot be had.
+    """
 
-    def __init__(self, reason: str, excerpt: str | None = None, *, timed_out: bool = False) -> None:
+    def __init__(
+        self, reason: str, excerpt: str | None = None, *, timed_out: bool = False, by_device_file: bool = False
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.excerpt = excerpt
         self.timed_out = timed_out
+        self.by_device_file = by_device_file
 
 
 @dataclass(frozen=True)

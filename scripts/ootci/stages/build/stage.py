@@ -110,13 +110,13 @@ def _stage(
 ) -> StageResult:
     """Run one stage; ``work`` returns whether an earlier product was used again."""
     started_at, started = clock(), time.monotonic()
-    status, reason, excerpt, cached = StageStatus.PASSED, None, None, False
+    status, reason, excerpt, cached, by_device_file = StageStatus.PASSED, None, None, False, False
     try:
         with progress.step(title):
             cached = work()
     except StepFailed as failure:
         status = StageStatus.TIMED_OUT if failure.timed_out else StageStatus.FAILED
-        reason, excerpt = failure.reason, failure.excerpt
+        reason, excerpt, by_device_file = failure.reason, failure.excerpt, failure.by_device_file
     except OotciError as error:
         status, reason = StageStatus.FAILED, f"{error.what} ({error.where})"
     except OSError as error:
@@ -130,4 +130,5 @@ def _stage(
         excerpt=excerpt,
         log=log.name if log.exists() else None,
         cached=cached,
+        by_device_file=by_device_file,
     )

@@ -117,6 +117,19 @@ def test_stages_break_together_too(tmp_path: Path, stage: str, cause: Cause) -> 
     assert [(item.device, item.first) for item in cluster.devices] == [(name, (stage,)) for name in sorted(NAMES)]
 
 
+def test_what_the_device_file_asks_for_and_cannot_be_had_is_the_vendor_s(tmp_path: Path) -> None:
+    broken = {}
+    for name in NAMES:
+        found = _run(1, name, stages={"fetch": "failed"})
+        stages = [item.model_copy(update={"by_device_file": item.name == "fetch"}) for item in found.stages]
+        broken[name] = found.model_copy(update={"stages": tuple(stages)})
+    said = _judged(tmp_path, _night(0), broken)
+    (cluster,) = said.clusters
+    assert cluster.cause is Cause.PLUGIN
+    assert cluster.reason == f"what the device file asks for cannot be had, on all {len(NAMES)} devices"
+    assert {(item.verdict, item.broke_at) for item in said.devices} == {(VerdictName.BUILD_BROKEN, "fetch")}
+
+
 def test_what_is_new_is_told_apart_from_what_goes_on(tmp_path: Path) -> None:
     one = [_run(1, name, "failed") for name in ("oak", "elm")]
     two = [_run(2, name, "failed", smoke="failed") for name in ("oak", "elm")]

@@ -85,6 +85,12 @@ class Cause(str, Enum):
     """What was reported does not tell."""
 
 
+CHANCE = frozenset({Cause.FLAKY, Cause.CORE_DEFECT, Cause.INFRASTRUCTURE})
+"""Causes of failures that no event is behind."""
+EXCUSED = CHANCE | {Cause.KNOWN}
+"""Causes of failures that break no device."""
+
+
 class ClusterDevice(Record):
     """One device's part in a cluster."""
 

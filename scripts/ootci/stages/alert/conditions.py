@@ -8,7 +8,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from ootci.model.alert import MAIN, NIGHTLY, Alert, Condition, Remembered, Standing
-from ootci.model.cluster import Cause, Cluster
+from ootci.model.cluster import CHANCE, EXCUSED, Cause, Cluster
 from ootci.model.verdict import BROKEN, DeviceVerdict, Night, VerdictName, Verdicts
 
 PATIENCE: Mapping[VerdictName, int] = MappingProxyType({VerdictName.INFRA: 2, VerdictName.NEVER_RAN: 3})
@@ -39,10 +39,6 @@ _TESTS_RAN = (
 )
 NAMED = 20
 """Tests by which the failures that an issue is about are found again."""
-_CHANCE = frozenset({Cause.FLAKY, Cause.CORE_DEFECT, Cause.INFRASTRUCTURE})
-"""Causes of failures that no event is behind."""
-_EXPECTED = _CHANCE | {Cause.KNOWN}
-"""Causes of failures that break no device."""
 
 
 def conditions(verdicts: Verdicts, remembered: Sequence[Remembered] = ()) -> tuple[Alert, ...]:
@@ -156,7 +152,7 @@ def _is_about(item: Remembered, cluster: Cluster) -> bool:
     """
     had_begun = cluster.last_passed is None or cluster.last_passed.date < item.began
     same = (item.subject.partition("-")[0] in cluster.names, *map(bool, _in_common(item, cluster)))
-    return had_begun and sum(same) > 1 and not item.closed and cluster.cause not in _CHANCE
+    return had_begun and sum(same) > 1 and not item.closed and cluster.cause not in CHANCE
 
 
 def _goes_on(item: Remembered, cluster: Cluster) -> bool:
@@ -244,7 +240,7 @@ def _device(condition: Condition, item: DeviceVerdict, verdicts: Verdicts, event
 
 
 def _failing(item: DeviceVerdict, verdicts: Verdicts) -> tuple[str, ...]:
-    mine = (part for one in verdicts.clusters if one.cause not in _EXPECTED for part in one.devices)
+    mine = (part for one in verdicts.clusters if one.cause not in EXCUSED for part in one.devices)
     return tuple(sorted({test for part in mine if part.device == item.device for test in part.first})[:NAMED])
 
 
@@ -272,7 +268,7 @@ def _is_told_with_others(item: DeviceVerdict, verdicts: Verdicts, events: Sequen
     """
     if item.history and item.history[-1].plan_id != verdicts.plan_id:
         return True
-    broken = [event for event in events if item.device in event.devices and event.cluster.cause not in _EXPECTED]
+    broken = [event for event in events if item.device in event.devices and event.cluster.cause not in EXCUSED]
     # No cluster holds lost tests, but one holds suites that did not come to their end.
     ended = {
         what for event in broken for part in event.cluster.devices if part.device == item.device for what in part.first

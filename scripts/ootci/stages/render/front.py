@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from ootci.model.cluster import Cluster
+from ootci.model.cluster import EXCUSED, Cluster
 from ootci.model.compat import DevicePrediction
 from ootci.model.device import Device, RegisteredDevice
 from ootci.model.torch_build import TorchBuild
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .looks import PageMaker  # imports Jinja, which the step summary does without
 
 SHOWN_CLUSTERS = 3
+_OF_TESTS = (VerdictName.SMOKE_BROKEN, VerdictName.REGRESSED, VerdictName.FAILING)
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,15 @@ class DeviceRow:
         """The last night with a report."""
         last = next((night for night in reversed(self.verdict.history) if night.run_id), None)
         return day(last.date) if last else "never"
+
+    @property
+    def said(self) -> str:
+        """What broke: of tests what most of them fail with, else why it has its verdict."""
+        if self.cluster is not None and self.verdict.verdict in _OF_TESTS:
+            return self.cluster.text.replace("<device>", self.device.name)
+        # These verdicts name the stage themselves.
+        named = self.verdict.verdict in (VerdictName.BUILD_BROKEN, VerdictName.IMPORT_BROKEN)
+        return self.verdict.reason.removeprefix(f"{self.verdict.broke_at}: " if named else "")
 
     @property
     def shared(self) -> str | None:
@@ -110,12 +120,15 @@ def front_grid(verdicts: Verdicts, builds: Mapping[str, TorchBuild]) -> NightGri
 
 
 def main_clusters(verdicts: Verdicts) -> dict[str, Cluster]:
-    """The cluster with most of what is new on each device, else with most of what fails there, by device."""
+    """The cluster with most of what is new on each device, else with most of what breaks it, by device."""
     found: dict[str, tuple[tuple[int, int], Cluster]] = {}
+    # Of lost tests no cluster tells, but one does of a suite that did not come to its end.
+    lost = {item.device: item.broke_at for item in verdicts.devices if item.verdict is VerdictName.LOST_TESTS}
     for cluster in verdicts.clusters:
-        for part in cluster.devices:
+        for part in cluster.devices if cluster.cause not in EXCUSED else ():
             size = (part.new, part.tests)
-            if part.device not in found or size > found[part.device][0]:
+            tells = part.device not in lost or lost[part.device] in part.first
+            if tells and (part.device not in found or size > found[part.device][0]):
                 found[part.device] = (size, cluster)
     return {device: cluster for device, (_, cluster) in found.items()}
 

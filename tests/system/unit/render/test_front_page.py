@@ -9,12 +9,15 @@ import pytest
 from unit.render.pages import Element, read
 from unit.render.sample import DEVICES, Sample, registered
 from unit.samples import device, night, plan, run
+from unit.stages.alert_nights import cluster, verdicts
 
 from ootci.history.store import History
+from ootci.model.cluster import Cause
 from ootci.model.torch_build import Channel, TorchBuild
 from ootci.model.verdict import Gate, VerdictName, Verdicts
 from ootci.stages.judge import judge
 from ootci.stages.render import render, step_summary
+from ootci.stages.render.front import main_clusters
 from ootci.stages.render.words import short_day
 
 
@@ -153,6 +156,20 @@ def test_the_failure_that_says_most_is_in_the_answer_with_range_and_command(samp
     (button,) = decision.find("button")
     assert str(button.attributes["data-copy"]).startswith("ootci bisect ")
     assert "hidden" in button.attributes
+
+
+def test_what_breaks_no_device_is_the_cause_of_no_verdict() -> None:
+    """Known defects and chance make tests fail on a device that is broken by something else; lost tests are in no
+    cluster."""
+    excused = cluster("a defect that the suites know", Cause.CORE_DEFECT, 1, "a", "b", "c", test="integration/x.py::x")
+    more = [part.model_copy(update={"tests": 5}) for part in excused.devices]
+    own = cluster("its own", Cause.UNKNOWN, 1, "a", "b")
+    ended = cluster("integration: no report of its end", Cause.UNKNOWN, 1, "c", test="integration")
+    found = verdicts(
+        {"a": "f", "b": "l", "c": "l"}, clusters=[excused.model_copy(update={"devices": more}), own, ended]
+    )
+    devices = (item.model_copy(update={"broke_at": "integration"}) for item in found.devices)
+    assert main_clusters(found.model_copy(update={"devices": tuple(devices)})) == {"a": own, "c": ended}
 
 
 def test_a_row_has_the_last_nights_each_with_its_words_and_a_link(front: Element) -> None:

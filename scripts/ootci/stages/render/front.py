@@ -109,7 +109,7 @@ def front_page(maker: PageMaker, rows: Sequence[DeviceRow], grid: NightGrid, clu
         issue=pytorch_issue(first, maker.canonical("")) if first else None,
         grid=grid,
         rows=rows,
-        groups=_groups(rows),
+        groups=groups_of(rows),
         fallbacks=fallbacks(rows),
     )
 
@@ -133,7 +133,9 @@ def main_clusters(verdicts: Verdicts) -> dict[str, Cluster]:
     return {device: cluster for device, (_, cluster) in found.items()}
 
 
-def _groups(rows: Sequence[DeviceRow]) -> tuple[Group, ...]:
+def groups_of(rows: Sequence[DeviceRow]) -> tuple[Group, ...]:
+    """The rows in the groups that there are, what needs somebody first."""
+
     def group(title: str, look: str, belongs: Callable[[DeviceRow], bool], *, is_folded: bool = False) -> Group:
         runs: dict[str, list[DeviceRow]] = {}
         for row in rows:

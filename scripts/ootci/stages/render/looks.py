@@ -23,6 +23,7 @@ from ootci.model.verdict import KnownFailureState, Verdicts
 
 from .changes import spell_of
 from .facts import contacts, device_facts, run_facts, run_files, torch_view
+from .link_pictures import picture_path
 from .links import cluster_path, device_path, folder_name, github_handle, pytorch_commit, torch_issue, web_address
 from .nights import before_words, in_words
 from .permalinks import canonical
@@ -244,6 +245,8 @@ _NAMES: Mapping[str, object] = {
     "styles": (),
     "has_controls": False,
     "past_only": None,
+    "linked": None,
+    "picture_path": picture_path,
     "docs": False,
     "judged": {},
     "failures": FAILURES,

@@ -23,7 +23,8 @@ from ootci.resources import dashboard_folder
 
 from .device_view import RunPage, by_nightly, device_page, judged_page, last_report, run_pages
 from .facts import age_when_taken
-from .front import front_grid, front_page, front_rows, main_clusters
+from .front import front_grid, front_page, front_rows, groups_of, main_clusters
+from .link_pictures import link_pictures
 from .links import cluster_path, device_path
 from .looks import PageMaker, with_style
 from .machines import machine_files
@@ -270,6 +271,8 @@ class _Pages:
         grid = front_grid(self._verdicts, self._builds)
         rows = front_rows(self._registry, self._verdicts, grid, self._pages.runs, self._ages)
         yield front_page(self._pages, rows, grid, self._clusters.together)
+        if self._pages.canonical("") is not None:
+            yield from link_pictures(self._verdicts, rows, groups_of(rows))
         order = [row.device.name for row in rows]
         yield trends_page(self._pages, {name: self._trends[name] for name in order})
         yield from capabilities_page(self._pages, order, self._capabilities)

@@ -42,7 +42,10 @@ def link_pictures(verdicts: Verdicts, rows: Sequence[DeviceRow], groups: Sequenc
     for row in rows:
         nights = [(cell.look, 1) for cell in row.nights.cells]
         name = one_line(row.device.display_name, 60)
-        yield picture_path(row.device.name), made.picture(name, row.status.word.capitalize(), row.status.tone, row.said, nights)
+        yield (
+            picture_path(row.device.name),
+            made.picture(name, row.status.word.capitalize(), row.status.tone, row.said, nights),
+        )
 
 
 def picture_path(device: str | None) -> str:

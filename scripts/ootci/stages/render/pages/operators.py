@@ -134,6 +134,18 @@ class DeviceOperators(Record):
         """How many operators are in a state."""
         return next((total.operators for total in self.totals if total.state is state), 0)
 
+    @property
+    def bar(self) -> Iterator[tuple[str, float, float]]:
+        """The parts of a bar of all operators, those first that nobody has to look at: CSS class, begin and percent."""
+        total = self.not_tested + sum(item.operators for item in self.totals)
+        parts = sorted((STATES[item.state].is_fine, STATES[item.state].key, item.operators) for item in self.totals)
+        x = 0.0
+        for _, key, operators in (*reversed(parts), (False, "none", self.not_tested)):
+            width = 100 * operators / total
+            if operators:
+                yield key, round(x, 2), round(width, 2)
+            x += width
+
 
 class OperatorRow(Record):
     """An operator on every device."""
@@ -156,7 +168,7 @@ class OperatorsFile(Compact):
     columns: tuple[str, ...]
     """Those of them that tested an operator."""
     operators: tuple[OperatorRow, ...]
-    """By name."""
+    """Those first that fail on most devices, then those that most refuse, then those that most leave to the CPU."""
     more: int
     """How many were left out because there were too many."""
 
@@ -244,7 +256,7 @@ def matrix_values(file: OperatorsFile | DeviceOperatorsFile) -> dict[str, object
 
 
 def operators_file(devices: Sequence[str], found: Mapping[str, DeviceCoverage]) -> OperatorsFile:
-    """The matrix of operators and devices: the operators that most devices test, by name."""
+    """The matrix of operators and devices: the operators that most devices test, the worst first."""
     among = Counter(name for coverage in found.values() for name in coverage.worst)
     chosen = sorted(among, key=lambda name: (-among[name], name))[:ROWS_LIMIT]
     columns = tuple(name for name in devices if found[name].worst)
@@ -255,7 +267,10 @@ def operators_file(devices: Sequence[str], found: Mapping[str, DeviceCoverage]) 
         columns=columns,
         operators=tuple(
             OperatorRow(operator=name, devices="".join(_letter(found[device].worst.get(name)) for device in columns))
-            for name in sorted(chosen, key=lambda name: (name.lower(), name))
+            for name in sorted(
+                sorted(chosen, key=lambda name: (name.lower(), name)),
+                key=lambda name: _badness([found[device].worst.get(name) for device in columns]),
+            )
         ),
         more=len(among) - len(chosen),
     )
@@ -299,6 +314,14 @@ def device_operators_file(
         more=(tested.left_out if tested else 0) + len(found) - len(shown),
         more_said=max(0, with_reasons - REASONS),
     )
+
+
+def _badness(states: Sequence[OperatorState | None]) -> tuple[int, int, int]:
+    """What sorts an operator before those that are better: on how many devices it fails, is refused and falls back."""
+    counts = Counter(states)
+    refused, falls_back = counts[S.UNSUPPORTED], counts[S.FALLBACK]
+    fails = sum(counts[state] for state, shown in STATES.items() if not shown.is_fine) - refused - falls_back
+    return -fails, -refused, -falls_back
 
 
 def cells(letters: str) -> Markup:

@@ -69,6 +69,8 @@ class Chart:
         top: what the upper edge stands for.
         bottom: what the lower edge stands for.
         words: the same in words.
+        is_flat: whether every value is the same, so that the picture says no more than ``newest``.
+        days: where each day with a value begins, and its values in words.
 
     """
 
@@ -81,6 +83,8 @@ class Chart:
     bottom: str
     newest: str
     words: str
+    is_flat: bool
+    days: tuple[tuple[int, str], ...]
 
 
 def from_zero(values: Sequence[float]) -> Axis:
@@ -121,6 +125,18 @@ def chart(
         bottom=words(axis.low) if axis.low else "0",
         newest=words(series[0].known[-1]),
         words=" ".join(_in_words(item, words, days) for item in series if item.known),
+        is_flat=len({value for item in series for value in item.known}) == 1,
+        days=tuple(
+            (size.day * place, f"{day}: {', '.join(found)}")
+            for place, day in enumerate(days)
+            if (
+                found := [
+                    f"{item.name.lower()} {words(value)}"
+                    for item in series
+                    if (value := item.values[place]) is not None
+                ]
+            )
+        ),
     )
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, timezone
+from itertools import groupby
 from typing import Any
 
 from ootci.model.build import AnyStage, StageStatus
@@ -17,6 +18,7 @@ from ootci.model.verdict import DeviceVerdict, VerdictName
 
 from .chart import LARGE, Axis, Chart, Series, Size, chart, from_zero
 from .links import web_address
+from .status import VERDICTS
 
 DAYS = 90
 """So many days are looked at, the newest included."""
@@ -214,6 +216,17 @@ class TrendSeries:
         self._marks = [
             place for place, item in enumerate(days) if item.night and item.night.collected_before is not None
         ]
+
+    @property
+    def strip(self) -> list[tuple[int, int, str]]:
+        """The verdicts as a strip: of each row of days with one look, where it begins, how long it is, and the look."""
+        strip, place = [], 0
+        looks = [VERDICTS[item.night.verdict].look if item.night and item.night.verdict else "" for item in self._days]
+        for look, group in groupby(looks):
+            length = len(list(group))
+            strip.append((place, length, look))
+            place += length
+        return [part for part in strip if part[2]]
 
     def of_tests(self, name: str, value: Callable[[TrendTests], float], look: str = "line") -> Series:
         """A series of what the tests say."""

@@ -124,9 +124,22 @@ def test_every_picture_has_the_same_in_words(site: Path) -> None:
     assert len(pictures) > 8
     for picture in pictures:
         named = picture.attributes["aria-labelledby"].split()
-        assert [item.attributes["id"] for item in (picture.one("title"), picture.one("desc"))] == named
+        title, *days = picture.find("title")
+        assert [item.attributes["id"] for item in (title, picture.one("desc"))] == named
         assert picture.one("desc").text
+        # A day's values are shown when it is pointed at, in charts that are large enough.
+        assert len(days) == len(picture.find("rect", class_="day"))
+    first = pictures[0].find("rect", class_="day")[-1]
+    assert first.one("title").text == "2026-11-21: passed 69, executed 72"
     assert "No run of these days says how long it waited." in page.text
+
+
+def test_verdicts_are_a_strip_and_a_value_that_never_changed_is_no_picture(site: Path) -> None:
+    page = read(site / "d" / "borealis" / "trends" / "index.html").one("main")
+    strip = page.find("svg", class_="strip")[0].find("rect")
+    assert strip[-1].attributes["class"] == "n-new"
+    assert sum(int(part.attributes["width"]) for part in strip) == 14
+    assert "The same on every night." in page.text
 
 
 def test_a_silent_device_has_gaps_and_no_zero(site: Path) -> None:

@@ -119,6 +119,7 @@ def device_trends_page(maker: PageMaker, device: str, days: Sequence[TrendDay]) 
         page=file,
         gaps=_gaps(days),
         charts=_charts(trend),
+        strip=trend.strip,
         stages={name: _stage(trend, name) for name in names},
         bad=tuple(dict.fromkeys(item.bad for item in days if item.bad)),
     )

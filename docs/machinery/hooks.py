@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -14,17 +15,26 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
 LOOKS = ROOT / "dashboard" / "static"
+FONT = ROOT / "dashboard" / "vendor" / "inter.woff2"
 
 
 _NAME = re.compile(r"<code>[^<\s]{16,}</code>")
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """On GitHub, lead each page to its source in the repository."""
+    if repository_name := os.environ.get("GITHUB_REPOSITORY"):
+        server = os.environ.get("GITHUB_SERVER_URL", "https://github.com")
+        config.repo_url, config.edit_uri = f"{server}/{repository_name}/", "blob/HEAD/docs/"
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are made, and those of the repository that any page links to."""
     for name, content in reference.files(ROOT).items():
         files.append(File.generated(config, name, content=content))
-    for name in ("style.css", "icon.svg"):
-        files.append(File.generated(config, f"static/{name}", abs_src_path=str(LOOKS / name)))
+    for path in (*(LOOKS / name for name in ("style.css", "fonts.css", "theme.js", "icon.svg")), FONT):
+        files.append(File.generated(config, f"static/{path.name}", abs_src_path=str(path)))
     waiting = [(file.src_uri, file.content_string) for file in files.documentation_pages()]
     known = {source for source, _ in waiting}
     while waiting:
@@ -40,7 +50,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Lead links to the repository to the site's own pages."""
+    """Lead links to the repository to the site's own pages; a page that is made has no source."""
+    if page.file.generated_by is not None:
+        page.edit_url = None
     if _is_code(page.file.src_uri):
         return markdown
     known = frozenset(file.src_uri for file in files.documentation_pages())

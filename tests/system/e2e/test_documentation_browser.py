@@ -52,6 +52,18 @@ def test_axe_finds_nothing(browser: Browser, documentation: Path, axe: str, sche
             assert violations(page, axe) == [], name
 
 
+def test_code_is_copied_and_a_theme_is_kept(browser: Browser, documentation: Path) -> None:
+    with serving(documentation, documentation / "index.html") as address, browser.new_context() as context:
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page = visit(context, f"{address}back-end/registration.html").page
+        page.click(".copied button >> nth=0")
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert copied == page.locator(".copied pre >> nth=0").text_content()
+        page.click("#theme")
+        page.click("#theme")
+        assert visit(context, f"{address}index.html").page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
 def test_the_search_finds_a_page(browser: Browser, documentation: Path) -> None:
     with serving(documentation, documentation / "index.html") as address, browser.new_context() as context:
         page = visit(context, f"{address}guides/bisect.html").page

@@ -51,6 +51,25 @@ def is_not_there(said: str) -> bool:
     return _NOT_THERE.search(said) is not None
 
 
+_PROTOCOLS = "file:git:http:https:ssh"
+"""Those that run no program that an address names (git's documentation, "git-remote-ext")."""
+
+
+def problem_of(url: str, ref: str) -> tuple[str, bool] | None:
+    """Why a ref of a repository cannot be fetched, and whether that is certain; None where it can be.
+
+    A commit is not looked for: a server lists branches and tags only.
+    """
+    names = () if re.fullmatch(r"[0-9a-f]{40}", ref) else (ref,)
+    env = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": _PROTOCOLS}
+    listed = ask(["git", "ls-remote", "--exit-code", "--", url, *names], env=env, timeout=TIMEOUT_SECONDS)
+    if listed is None:
+        return "there is no git", False
+    if listed.exit_code == 2 and names:
+        return f"it has no branch or tag `{ref}`", True
+    return (reason(listed.err), is_not_there(listed.err)) if listed.exit_code else None
+
+
 def _has_name(host: str) -> bool:
     """Whether the name servers know a host; also when they do not answer."""
     try:

@@ -52,7 +52,7 @@ def show_command(device: str, folders: Folders) -> None:
 @click.option(
     "--online",
     is_flag=True,
-    help="Also check links, and maintainers on GitHub. Network failures are warnings.",
+    help="Also check links, the plugin's repository, and maintainers on GitHub. Network failures are warnings.",
 )
 @format_option
 @folder_options("devices")

@@ -59,7 +59,7 @@ def preview(file: Path, output: Path, run_file: Path | None, output_format: str,
     metavar="DIR",
     help="Folder for review.json and the previews.",
 )
-@click.option("--online", is_flag=True, help="Also check links, and maintainers on GitHub.")
+@click.option("--online", is_flag=True, help="Also check links, the plugin's repository, and maintainers on GitHub.")
 @file_option("--summary", text="Append the review as Markdown to FILE.")
 @format_option
 def review(folder: Path, output: Path, online: bool, summary: Path | None, output_format: str) -> None:

@@ -1,4 +1,4 @@
-"""The checks of a device file that ask the network: links, and the handles of maintainers on GitHub.
+"""The checks of a device file that ask the network: links, the plugin's repository, and who answers for the device.
 
 A network that fails is never the file's fault: it is a warning.
 """
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
 
+from ootci.adapters import git
 from ootci.adapters.download import LinkUnclear, leads_somewhere
 from ootci.adapters.github_rest import GithubRest
 from ootci.errors import GithubRefused, GithubUnreachable
@@ -17,7 +18,7 @@ from ootci.model.review import CheckResult, CheckState
 
 from .checks import Problem, result_of
 
-ONLINE = ("links", "handles")
+ONLINE = ("links", "sources", "handles")
 """Names of the checks, in order."""
 MAX_LINKS = 30
 AT_ONCE = 8
@@ -26,11 +27,11 @@ PATIENCE_SECONDS = 2.0
 
 
 def check_online(file: DeviceFile | None, rest: GithubRest | None = None) -> tuple[CheckResult, ...]:
-    """Ask for every link and handle of a device file; None stands for a file that cannot be read."""
+    """Ask for every link, source and handle of a device file; None stands for a file that cannot be read."""
     if file is None:
         return tuple(CheckResult(check=name, state=CheckState.NOT_MADE) for name in ONLINE)
     rest = rest or GithubRest(None, patience=PATIENCE_SECONDS)
-    return _links(file), result_of("handles", _unknown_handles(file, rest))
+    return _links(file), result_of("sources", _sources(file)), result_of("handles", _unknown_handles(file, rest))
 
 
 def _links(file: DeviceFile) -> CheckResult:
@@ -59,8 +60,6 @@ def _addresses(file: DeviceFile) -> Iterator[tuple[str, str]]:
     listed: list[tuple[str | None, tuple[str | int, ...]]] = [
         (getattr(device.links, key), ("links", key)) for key in type(device.links).model_fields
     ]
-    git = device.plugin.git.url if device.plugin.git else None
-    listed.append((git if git and git.startswith(("https://", "http://")) else None, ("plugin", "git", "url")))
     listed.append((device.external.run if device.external else None, ("external", "run")))
     listed.append((device.plugin.index_url, ("plugin", "index_url")))
     listed += [(entry.issue, ("known_failures",)) for entry in device.known_failures]
@@ -70,6 +69,19 @@ def _addresses(file: DeviceFile) -> Iterator[tuple[str, str]]:
         if address and address not in seen:
             seen.add(address)
             yield address, file.place(*keys)
+
+
+def _sources(file: DeviceFile) -> Iterator[Problem]:
+    source, place = file.device.plugin.git, file.place("plugin", "git", "url")
+    found = git.problem_of(source.url, source.ref) if source else None
+    if source and found:
+        said, certain = found
+        if certain:
+            yield Problem(
+                f"{source.url} cannot be fetched: {said}", place, "write the repository and the ref as they are"
+            )
+        else:
+            yield _unclear(f"nobody can tell whether {source.url} can be fetched: {said}", place)
 
 
 def _unknown_handles(file: DeviceFile, rest: GithubRest) -> Iterator[Problem]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from fake_github import FakeGithub, Moment
 from loopback import Quiet, Server, running
+from repositories import repository
 from unit.samples import register
 
 from ootci.adapters import download
@@ -197,7 +198,7 @@ def _online(ootci: Tool, folder: Path, hub: FakeGithub, extra: str) -> Ran:
 def test_links_and_handles_that_are_there_pass(ootci: Tool, folder: Path, hub: FakeGithub, web: _Web) -> None:
     links = f"links: {{homepage: '{web.url}/', source: '{web.url}/moved'}}\n"
     checked = _online(ootci, folder, hub, links)
-    assert (checked.code, checked.out) == (0, f"devices/dev.yaml: {TOTAL + 2} of {TOTAL + 2} checks passed\n")
+    assert (checked.code, checked.out) == (0, f"devices/dev.yaml: {TOTAL + 3} of {TOTAL + 3} checks passed\n")
     assert hub.asked == ["GET /users/somebody"]
 
 
@@ -223,6 +224,29 @@ def test_a_server_that_does_not_say_is_a_warning(
     assert (checked.code, "links: warning: nobody can tell whether" in checked.out) == (0, True)
 
 
+@pytest.mark.parametrize(
+    ("path", "ref", "code", "said"),
+    [
+        ("plugin", "main", 0, ""),
+        ("plugin", "{commit}", 0, ""),
+        ("plugin", "mian", 2, "failed: {url} cannot be fetched: it has no branch or tag `mian`"),
+        ("plugni", "main", 2, "failed: {url} cannot be fetched: fatal: '{url}' does not appear to be a git repository"),
+        ("http://127.0.0.1:9/plugin", "main", 0, "warning: nobody can tell whether {url} can be fetched: fatal: "),
+    ],
+)
+def test_the_plugin_s_repository_is_asked_for(
+    ootci: Tool, folder: Path, hub: FakeGithub, path: str, ref: str, code: int, said: str
+) -> None:
+    (folder / "plugin").mkdir()
+    commit = repository(folder / "plugin")
+    url = path if ":" in path else str(folder / path)
+    file = write(folder, "dev")
+    source = f"git: {{url: '{url}', ref: {ref.format(commit=commit)}}}"
+    file.write_text(file.read_text(encoding="utf-8").replace("path: dev", source), encoding="utf-8")
+    checked = ootci("device", "check", "--online", "devices/dev.yaml", cwd=folder, env=hub.environment)
+    assert (checked.code, f"  sources: {said.format(url=url)}" in checked.out) == (code, bool(said)), checked.out
+
+
 def test_without_a_network_there_are_warnings_only(
     ootci: Tool, folder: Path, hub: FakeGithub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -237,5 +261,5 @@ def test_without_a_network_there_are_warnings_only(
 
 def test_online_checks_of_a_file_that_cannot_be_read_are_not_made(ootci: Tool, folder: Path, hub: FakeGithub) -> None:
     checked = _online(ootci, folder, hub, "links: 5\n")
-    assert checked.out.splitlines()[0].endswith(f"2 of {TOTAL + 2} checks passed, {TOTAL - 1} could not be made")
+    assert checked.out.splitlines()[0].endswith(f"2 of {TOTAL + 3} checks passed, {TOTAL} could not be made")
     assert hub.asked == []

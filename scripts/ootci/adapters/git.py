@@ -18,6 +18,8 @@ from ootci.errors import HostFailure, PyTorchUnreachable
 TIMEOUT_SECONDS = 60.0
 """Of asking a repository for its refs."""
 PYTORCH = "https://github.com/pytorch/pytorch.git"
+PLAINLY = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+"""Variables with which git asks nobody and speaks English."""
 
 
 def pytorch_repository() -> str:
@@ -36,7 +38,7 @@ _NOT_THERE = re.compile(
     r"repository '[^']*' not found|Repository not found|does not appear to be a git repository|not our ref"
     r"|couldn't find remote ref|could not read (?:Username|Password)|Authentication failed"
 )
-"""What git says when somebody answered: there is no such repository or ref, or not without a password."""
+"""What git says, in English, when somebody answered: there is no such repository or ref, or not without a password."""
 _NO_SUCH_HOST = re.compile(r"Could not resolve host: ([\w.-]+)")
 
 
@@ -61,7 +63,7 @@ def problem_of(url: str, ref: str) -> tuple[str, bool] | None:
     A commit is not looked for: a server lists branches and tags only.
     """
     names = () if re.fullmatch(r"[0-9a-f]{40}", ref) else (ref,)
-    env = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": _PROTOCOLS}
+    env = {**os.environ, **PLAINLY, "GIT_ALLOW_PROTOCOL": _PROTOCOLS}
     listed = ask(["git", "ls-remote", "--exit-code", "--", url, *names], env=env, timeout=TIMEOUT_SECONDS)
     if listed is None:
         return "there is no git", False
@@ -87,7 +89,7 @@ def refs_of(url: str, *names: str) -> dict[str, str]:
 
     """
     command = ["git", "ls-remote", "--", url, *names]
-    listed = ask(command, env={**os.environ, "GIT_TERMINAL_PROMPT": "0"}, timeout=TIMEOUT_SECONDS)
+    listed = ask(command, env={**os.environ, **PLAINLY}, timeout=TIMEOUT_SECONDS)
     if listed is None or listed.exit_code != 0:
         said = reason(listed.err) if listed else "there is no git"
         raise PyTorchUnreachable(

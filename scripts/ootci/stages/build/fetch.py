@@ -178,7 +178,7 @@ def _clone(item: RegisteredDevice, workspace: Workspace, commands: Commands) -> 
     for command in git.clone_command(source.url, source.ref, submodules=source.submodules):
         with _named_by_device_file(git.is_not_there):
             what = "the plugin's sources cannot be fetched"
-            commands.run(what, command, cwd=folder, extra={"GIT_TERMINAL_PROMPT": "0"})
+            commands.run(what, command, cwd=folder, extra=git.PLAINLY)
 
 
 MIN_FREE_GIB = 2.0
@@ -241,7 +241,7 @@ def fetch_upstream(git_version: str | None, workspace: Workspace, commands: Comm
     url = git.pytorch_repository()
     what = f"PyTorch's tests of commit {commit} cannot be fetched"
     for command in git.sparse_commands(url, commit, FOLDER):
-        commands.run(what, command, cwd=draft, extra={"GIT_TERMINAL_PROMPT": "0"})
+        commands.run(what, command, cwd=draft, extra=git.PLAINLY)
     if not (draft / FOLDER).is_dir():
         raise StepFailed(f"{what}: the repository has no folder {FOLDER}")
     draft.rename(target)

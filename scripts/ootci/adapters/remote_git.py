@@ -148,7 +148,7 @@ def _is_rejected(pushed: Answer) -> bool:
 
 
 def _environment(remote: str) -> dict[str, str]:
-    """Git's environment: never a prompt, English; the token, if there is one, for this remote only and on no command line."""
+    """Git's environment: plain; the token, if there is one, for this remote only and on no command line."""
     env = {**os.environ, **PLAINLY}
     token = env.pop(TOKEN_VARIABLE, "")
     if token and remote.startswith("https://"):

@@ -18,12 +18,21 @@ from ootci.adapters.python_env import device_environment, pip_command
 from ootci.adapters.terminal import Progress, plain
 from ootci.errors import BadOption, IndexUnreachable, OotciError
 from ootci.flows.context import Folders
-from ootci.model.compat import Compat, Forecast, Needs, Prediction
+from ootci.model.compat import Compat, ExportChanges, Forecast, Needs, Prediction
 from ootci.model.device import Device, Torch
 from ootci.model.plan import Plan
-from ootci.model.torch_build import Channel, TorchBuild, TorchRequest
-from ootci.stages.compat import PluginWheel, TorchWheel, needs_of, predict, read_plugin, read_torch, without_findings
-from ootci.stages.plan import resolve
+from ootci.model.torch_build import Channel, TorchRequest
+from ootci.stages.compat import (
+    PluginWheel,
+    TorchWheel,
+    export_changes,
+    needs_of,
+    predict,
+    read_plugin,
+    read_torch,
+    without_findings,
+)
+from ootci.stages.plan import night_before, resolve
 
 SECONDS = 900.0
 """Time for downloading one wheel."""
@@ -154,8 +163,23 @@ def _answer(
                     raise
                 errors.append(error)
                 found += [without_findings(target.name, torch, Forecast.UNCHECKED, error.what) for torch in tested]
-    builds = tuple(TorchBuild(version=str(torch.version), git_version=torch.commit) for torch in tested)
-    return Compat(torches=builds, predictions=tuple(found), needs=tuple(needs.values())), tuple(errors)
+    exports = None
+    if question.is_planned and fixed is None:
+        try:
+            exports = _exports(question.torches[0], tested[0], torches)
+        except OotciError as error:
+            errors.append(error)
+    builds = tuple(torch.build for torch in tested)
+    made = Compat(torches=builds, predictions=tuple(found), needs=tuple(needs.values()), exports=exports)
+    return made, tuple(errors)
+
+
+def _exports(wanted: str | TorchRequest, nightly: TorchWheel, torches: _Torches) -> ExportChanges | None:
+    """What a nightly changed of PyTorch's exports; None without a nightly before it."""
+    if isinstance(wanted, str) or wanted.index_url is None:
+        return None
+    before = night_before(wanted, nightly.tags)
+    return export_changes(torches.get(before), nightly) if before is not None else None
 
 
 def _held_against(

@@ -13,7 +13,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from ootci.errors import HistoryConflict, HistoryCorrupt
-from ootci.model.compat import Compat, Needs
+from ootci.model.compat import Compat, ExportChanges, Needs
 from ootci.model.plan import Plan
 from ootci.model.record import Record, check_version, time_of
 from ootci.model.run import Run
@@ -21,6 +21,7 @@ from ootci.model.run import Run
 from .details import D, Measures, Texts, read_details, whole
 from .layout import (
     COMPAT,
+    EXPORTS,
     PLAN,
     RESTORE,
     WITHDRAWN,
@@ -111,9 +112,14 @@ class HistoryReader:
         return self._plans[plan_id]
 
     def compat(self, plan_id: str) -> Compat | None:
-        """What was predicted of each device on one nightly, without what plugins need; None where nothing was."""
+        """What was predicted of each device on one nightly, without needs and exports; None where nothing was."""
         path = self._nights[plan_id] / COMPAT
         return _loaded(Compat, path) if path.exists() else None
+
+    def exports(self, plan_id: str) -> ExportChanges | None:
+        """What one nightly changed of PyTorch's exports; None where that is not known."""
+        path = self._nights[plan_id] / EXPORTS
+        return _loaded(ExportChanges, path) if path.exists() else None
 
     def needs(self, digest: str) -> Needs:
         """What a plugin's wheel needs of PyTorch, which a prediction names."""

@@ -5,6 +5,7 @@
 - ``<YYYY-MM>/<plan id>/<device>.<attempt>.json``: a run of it, see ``run_file``.
 - ``<YYYY-MM>/<plan id>/<device>.<attempt>.late.json``: the same of a report that came after the night was judged.
 - ``<YYYY-MM>/<plan id>/compat.json``: what was predicted of each device on that nightly, if it was.
+- ``<YYYY-MM>/<plan id>/exports.json``: what that nightly of PyTorch changed of its exports, if that is known.
 - ``needs/<digest>.json``: what a plugin's wheel needs of PyTorch. Every night with a prediction for it names it.
 - ``<YYYY-MM>/<plan id>/withdrawn.json``: when and why the nightly was withdrawn, if it was.
 - ``tests/<digest>.json``: a list of tests of one suite. Every run that had these tests names it.
@@ -32,6 +33,7 @@ from ootci.model.run import Run
 from .details import details_of, packed, read_details
 from .layout import (
     COMPAT,
+    EXPORTS,
     FORMAT,
     PLAN,
     WITHDRAWN,
@@ -157,14 +159,17 @@ class History(HistoryReader):
             HistoryConflict: the nightly is not in the history.
 
         """
-        path = self.night(compat.plan_id or "", COMPAT) / COMPAT
+        night = self.night(compat.plan_id or "", COMPAT)
+        path = night / COMPAT
         if path in self._pending or path.exists():
             return False
         needs = {
             needs_file(self.folder, item.digest): pack(json.loads(item.model_dump_json())) for item in compat.needs
         }
-        kept = compat.model_copy(update={"needs": ()})
+        kept = compat.model_copy(update={"needs": (), "exports": None})
         new = {place: text for place, text in needs.items() if place not in self._pending and not place.exists()}
+        if compat.exports is not None:
+            new[night / EXPORTS] = pack(json.loads(compat.exports.model_dump_json()))
         self._write({**new, path: pack(json.loads(kept.model_dump_json(exclude_defaults=True)))})
         return True
 

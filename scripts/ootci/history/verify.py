@@ -29,7 +29,7 @@ from .reader import HistoryReader
 from .tables import read_list
 
 _KNOWN = re.compile(
-    r"format\.json|(tests|needs)/[0-9a-f]{32}\.json|\d{4}-\d{2}/[^/]+/(plan|withdrawn|compat|[^/]+\.[1-9][0-9]*(\.late)?)\.json"
+    r"format\.json|(tests|needs)/[0-9a-f]{32}\.json|\d{4}-\d{2}/[^/]+/(plan|withdrawn|compat|exports|[^/]+\.[1-9][0-9]*(\.late)?)\.json"
     r"|details/\d{4}-\d{2}/[^/]+\.(texts|measures)\.json\.gz"
 )
 _LEFT = re.compile(r"\..*\.tmp")
@@ -143,6 +143,7 @@ class _Verification:
                         f"{night / WITHDRAWN}: the nightly was withdrawn at {found['at']}: {found['reason']}"
                     )
                 plan = history.plan(plan_id)
+                history.exports(plan_id)
                 predicted = history.compat(plan_id)
                 for item in predicted.predictions if predicted else ():
                     if item.needs is not None:

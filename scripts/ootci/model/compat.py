@@ -81,20 +81,43 @@ class Checked(Record):
     """Different overloads of ``aten`` that objects and sources name."""
 
 
-class Needs(Record):
-    """What a plugin's wheel needs of PyTorch, each list in alphabetical order."""
+class Parts(Record):
+    """Parts of PyTorch, each list in alphabetical order."""
 
     symbols: tuple[str, ...]
-    """Symbols that its shared objects need and a torch at hand exports, demangled."""
+    """Symbols that PyTorch's libraries export."""
     names: tuple[str, ...]
-    """Names of ``torch.*`` that its sources import."""
+    """Names of ``torch.*`` that a source can import."""
     operators: tuple[str, ...]
-    """Overloads of ``aten`` that its objects and sources name."""
+    """Overloads of ``aten``."""
+
+
+class Needs(Parts):
+    """What a plugin's wheel needs of PyTorch, with its symbols demangled.
+
+    Symbols are those that its shared objects need and a torch at hand exports, names those that its sources import, and
+    overloads those that both name.
+    """
 
     @property
     def digest(self) -> str:
         """What it is named by."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:32]
+
+
+class ExportChanges(Record):
+    """How the exports of a nightly of PyTorch differ from those of the nightly before it on the package index."""
+
+    before: TorchBuild
+    """The nightly before."""
+    after: TorchBuild
+    """The nightly."""
+    removed: Parts
+    """What only the nightly before has; symbols are mangled."""
+    added: Parts
+    """What only the nightly has; symbols are mangled."""
+    schemas: tuple[str, ...]
+    """Overloads that both have, with different types, in alphabetical order."""
 
 
 class Prediction(Record):
@@ -145,6 +168,9 @@ class Compat(StageFile):
     """One for each plugin and torch, by plugin in the order given, then by torch."""
     needs: Annotated[tuple[Needs, ...], Field(exclude_if=lambda found: not found)] = ()
     """What plugins need of PyTorch, which predictions name by digest; absent where nobody keeps it."""
+    exports: Annotated[ExportChanges | None, Field(exclude_if=lambda found: found is None)] = None
+    """What the nightly changed of PyTorch's exports; absent where somebody asked, and where no nightly before can be
+    had."""
 
 
 class MissingPart(Record):
@@ -160,8 +186,21 @@ class MissingPart(Record):
     """The header of PyTorch that mentions it, where a symbol comes from an inline function."""
 
 
-class PredictedBreak(Record):
-    """Parts of PyTorch that went missing on one nightly and that the same plugins need."""
+class Removal(Record):
+    """When parts of PyTorch were removed."""
+
+    since: Mark
+    """The first nightly of the streak without them; where `last_present` is absent, perhaps not the first."""
+    last_present: Annotated[TorchBuild | None, Field(exclude_if=lambda torch: torch is None)] = None
+    """The last nightly of PyTorch that had them; absent where none is known."""
+    commits: str | None = None
+    """PyTorch's commits in between, as ``abc1234...def5678``; null where they are unknown."""
+    commits_url: str | None = None
+    """The page that lists them."""
+
+
+class PredictedBreak(Removal):
+    """Parts of PyTorch that were removed together and that the same plugins need."""
 
     parts: tuple[MissingPart, ...]
     """The parts."""
@@ -169,14 +208,6 @@ class PredictedBreak(Record):
     """How many parts were left out because there were too many; absent where there are none."""
     devices: tuple[str, ...]
     """Names of the devices whose plugins need them."""
-    since: Mark
-    """The first nightly of the streak without them; where `last_present` is absent, perhaps not the first."""
-    last_present: Annotated[Mark | None, Field(exclude_if=lambda mark: mark is None)] = None
-    """The last nightly that had them, read for the same version of a plugin; absent where none is known."""
-    commits: str | None = None
-    """PyTorch's commits in between, as ``abc1234...def5678``; null where they are unknown."""
-    commits_url: str | None = None
-    """The page that lists them."""
 
     @property
     def count(self) -> int:
@@ -233,3 +264,8 @@ class Predicted(Record):
     def broken(self) -> tuple[str, ...]:
         """Names of the devices for which a break is predicted."""
         return tuple(item.device for item in self.devices if item.is_break)
+
+    @property
+    def removals(self) -> dict[tuple[FindingKind, str], Removal]:
+        """When each missing part was removed, by its kind and text."""
+        return {(part.kind, part.text): item for item in self.breaks for part in item.parts}

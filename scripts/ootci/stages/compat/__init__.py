@@ -2,6 +2,15 @@
 
 from .plugin import PluginWheel, read_plugin
 from .predict import needs_of, predict, without_findings
-from .torch_wheel import TorchWheel, read_torch
+from .torch_wheel import TorchWheel, export_changes, read_torch
 
-__all__ = ["PluginWheel", "TorchWheel", "needs_of", "predict", "read_plugin", "read_torch", "without_findings"]
+__all__ = [
+    "PluginWheel",
+    "TorchWheel",
+    "export_changes",
+    "needs_of",
+    "predict",
+    "read_plugin",
+    "read_torch",
+    "without_findings",
+]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,9 +11,11 @@ from packaging.tags import Tag
 from packaging.version import Version
 
 from ootci.adapters.python_env import stated_git_version
+from ootci.model.compat import ExportChanges, Parts
+from ootci.model.torch_build import TorchBuild
 
 from .objects import NoObject, symbols_of
-from .python_names import MAX_SOURCE, Modules
+from .python_names import MAX_SOURCE, Modules, uncollected
 from .wheel import Wheel
 
 LIBRARIES = ("libc10.so", "libtorch.so", "libtorch_cpu.so", "libtorch_python.so", "libshm.so")
@@ -45,6 +47,11 @@ class TorchWheel:
     modules: Modules
     operators: Mapping[str, str]
 
+    @property
+    def build(self) -> TorchBuild:
+        """Its version and commit."""
+        return TorchBuild(version=str(self.version), git_version=self.commit)
+
     def header_of(self, identifier: str) -> str | None:
         """The first header of c10 that mentions an identifier; None where none does."""
         word = re.compile(rb"\b" + identifier.encode() + rb"\b")
@@ -72,6 +79,24 @@ def read_torch(path: Path) -> TorchWheel:
         raise
     modules = Modules(wheel.members, lambda file: wheel.read(file, MAX_SOURCE))
     return TorchWheel(wheel, wheel.version, commit, wheel.tags, frozenset(symbols), modules, operators(schemas))
+
+
+def export_changes(before: TorchWheel, after: TorchWheel) -> ExportChanges:
+    """How the exports of a torch differ from those of an earlier one."""
+    with uncollected():
+        old_names, new_names = before.modules.names(), after.modules.names()
+    old, new = before.operators, after.operators
+    return ExportChanges(
+        before=before.build,
+        after=after.build,
+        removed=_parts(before.symbols - after.symbols, old_names - new_names, old.keys() - new.keys()),
+        added=_parts(after.symbols - before.symbols, new_names - old_names, new.keys() - old.keys()),
+        schemas=tuple(sorted(name for name in old.keys() & new.keys() if old[name] != new[name])),
+    )
+
+
+def _parts(symbols: Iterable[str], names: Iterable[str], operators: Iterable[str]) -> Parts:
+    return Parts(symbols=tuple(sorted(symbols)), names=tuple(sorted(names)), operators=tuple(sorted(operators)))
 
 
 def _exported(wheel: Wheel) -> set[str]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ootci.history.nights import spell_between
 from ootci.history.store import History
 from ootci.model.cluster import Mark
 from ootci.model.compat import (
     OF_PYTORCH,
     Compat,
     DevicePrediction,
+    ExportChanges,
     Finding,
     FindingKind,
     Forecast,
@@ -23,15 +23,20 @@ from ootci.model.compat import (
     Prediction,
 )
 from ootci.model.plan import Plan
+from ootci.model.torch_build import TorchBuild, commits_between
 from ootci.model.verdict import DeviceVerdict, VerdictName
 
 NIGHTS = 90
-"""How far back the first night of a break is looked for."""
+"""How many nightlies' predictions are looked at."""
+EXPORTS = 400
+"""How many nightlies' changes of PyTorch's exports are looked at: more than a year."""
 FINDINGS = 50
 """Findings that verdicts.json has of each device and torch, and parts of each break; the others are counted."""
 BREAKS = 200
 """Breaks that verdicts.json has; the others are counted."""
 _Key = tuple[FindingKind, str]
+_Range = tuple[Mark, TorchBuild | None]
+"""The first nightly without a part, and the last torch with it."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,8 @@ def predicted(plans: Sequence[Plan], history: History, verdicts: Sequence[Device
     if not nights:
         return None
     newest = nights[-1]
-    breaks = _breaks(nights, frozenset(item.device for item in verdicts))
+    removals = _removals(plans[-EXPORTS:], history)
+    breaks = _breaks(nights, frozenset(item.device for item in verdicts), removals)
     return Predicted(
         plan_id=newest.plan.id,
         torches=newest.compat.torches,
@@ -115,7 +121,30 @@ def _part(finding: Finding) -> MissingPart:
     return MissingPart(kind=finding.kind, name=finding.name, text=finding.text, header=finding.header)
 
 
-def _breaks(nights: Sequence[_Night], registered: frozenset[str]) -> list[PredictedBreak]:
+def _removals(plans: Sequence[Plan], history: History) -> dict[_Key, _Range]:
+    """By part of PyTorch, when it was last removed or changed: the first nightly of the newest removal."""
+    found: dict[_Key, _Range] = {}
+    marks: dict[str, Mark] = {}
+    for plan in plans:
+        if (changes := history.exports(plan.id)) is not None:
+            torch = changes.after
+            version, commit = torch.version, torch.git_version
+            mark = Mark(plan_id=plan.id, date=plan.created_at, torch_version=version, torch_commit=commit)
+            # Several nightlies may have tested one torch; the first of them counts.
+            found |= dict.fromkeys(_keys(changes), (marks.setdefault(version, mark), changes.before))
+    return found
+
+
+def _keys(changes: ExportChanges) -> Iterator[_Key]:
+    yield from ((FindingKind.SYMBOL, name) for name in changes.removed.symbols)
+    yield from ((FindingKind.NAME, name) for name in changes.removed.names)
+    yield from ((FindingKind.OPERATOR, name) for name in changes.removed.operators)
+    yield from ((FindingKind.SCHEMA, name) for name in changes.schemas)
+
+
+def _breaks(
+    nights: Sequence[_Night], registered: frozenset[str], removals: Mapping[_Key, _Range]
+) -> list[PredictedBreak]:
     """What is missing, grouped by the nightly on which it went missing and by the devices that need it."""
     lacking: dict[_Key, tuple[MissingPart, dict[str, Prediction]]] = {}
     for device, item in nights[-1].of.items():
@@ -123,17 +152,17 @@ def _breaks(nights: Sequence[_Night], registered: frozenset[str]) -> list[Predic
             if finding.kind in OF_PYTORCH and device in registered:
                 part = _part(finding)
                 lacking.setdefault((part.kind, part.name), (part, {}))[1][device] = item
-    groups: dict[tuple[tuple[str, ...], str, str | None], tuple[Mark, Mark | None, list[MissingPart]]] = {}
+    groups: dict[tuple[tuple[str, ...], str, str | None], tuple[Mark, TorchBuild | None, list[MissingPart]]] = {}
     for key, (part, today) in lacking.items():
-        since, last = _beginning(nights, key, today)
-        group = (tuple(sorted(today)), since.plan_id, last.plan_id if last else None)
+        since, last = removals.get(key) or _beginning(nights, key, today)
+        group = (tuple(sorted(today)), since.plan_id, last.version if last else None)
         groups.setdefault(group, (since, last, []))[2].append(part)
     breaks = [_break(devices, *found) for (devices, _, _), found in groups.items()]
     return sorted(breaks, key=lambda item: (-len(item.devices), -item.since.date.timestamp(), item.devices))
 
 
-def _beginning(nights: Sequence[_Night], key: _Key, today: Mapping[str, Prediction]) -> tuple[Mark, Mark | None]:
-    """The first night of the streak without a part, and the last night before that had it.
+def _beginning(nights: Sequence[_Night], key: _Key, today: Mapping[str, Prediction]) -> _Range:
+    """The same of a part whose removal is in no list of changes: from the predictions.
 
     A night tells only where a wheel that needs the part today was compared with the same baseline: another version may
     not have needed it.
@@ -145,18 +174,22 @@ def _beginning(nights: Sequence[_Night], key: _Key, today: Mapping[str, Predicti
         if any((finding.kind, finding.name) == key for item in same for finding in item.findings):
             first = night.mark
         elif same:
-            return first, night.mark
+            return first, night.compat.torches[0]
     return first, None
 
 
-def _break(devices: tuple[str, ...], since: Mark, last: Mark | None, parts: Sequence[MissingPart]) -> PredictedBreak:
-    spell = spell_between(last, since)
+def _break(
+    devices: tuple[str, ...], since: Mark, last: TorchBuild | None, parts: Sequence[MissingPart]
+) -> PredictedBreak:
+    first = TorchBuild(version=since.torch_version or "", git_version=since.torch_commit)
+    url = commits_between(last, first)
+    commits = "...".join(f"{torch.git_version or '':.7}" for torch in (last, first) if torch) if url else None
     return PredictedBreak(
         parts=tuple(parts[:FINDINGS]),
         more=len(parts[FINDINGS:]),
         devices=devices,
         since=since,
         last_present=last,
-        commits=spell.commits,
-        commits_url=spell.commits_url,
+        commits=commits,
+        commits_url=url,
     )

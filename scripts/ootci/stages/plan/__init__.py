@@ -1,7 +1,8 @@
 """plan: which devices run on which torch, decided once so that every device of a nightly tests the same torch."""
 
 from .due import NotDue, due
+from .nights import night_before
 from .stage import Proposed, plan
 from .torch_choice import resolve, with_built
 
-__all__ = ["NotDue", "Proposed", "due", "plan", "resolve", "with_built"]
+__all__ = ["NotDue", "Proposed", "due", "night_before", "plan", "resolve", "with_built"]

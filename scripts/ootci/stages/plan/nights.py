@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, timedelta
 
+from packaging.tags import Tag
 from packaging.version import Version
 
 from ootci.adapters import remote_wheel, torch_index
@@ -104,6 +105,24 @@ def _asked_for(
         raise IndexUnreachable(defect, where=where, fix=instead)
     request = request_of(found, wanted, Channel.NIGHTLY, Channel.NIGHTLY)
     return request.model_copy(update={"commit": commit})
+
+
+def night_before(nightly: TorchRequest, tags: frozenset[Tag]) -> TorchRequest | None:
+    """The nightly before another one on its index, in the same build; None where the index has none.
+
+    Raises:
+        IndexUnreachable: the index does not answer.
+
+    """
+    version, index = Version(nightly.version or ""), nightly.index_url or ""
+    try:
+        listed = torch_index.nightlies(index, tags)
+    except IndexProblem as problem:
+        raise IndexUnreachable(
+            f"the nightly before {version} cannot be looked for: {problem}", where=index, fix="try again later"
+        ) from problem
+    older = [wheel for wheel in listed if wheel.version < version and wheel.version.local == version.local]
+    return request_of(older[-1], str(older[-1].version), Channel.NIGHTLY, Channel.NIGHTLY) if older else None
 
 
 def _nearest(listed: list[TorchWheel], night: date | None) -> str:

@@ -10,7 +10,7 @@ import pytest
 from unit.samples import plan, register
 from unit.stages.compat.wheels import COMMIT, plugin_objects, torch_wheel, write_wheel
 
-from ootci.model.compat import Compat, Forecast
+from ootci.model.compat import Compat, ExportChanges, Forecast
 from ootci.model.plan import Proposal
 from ootci.model.record import read, write
 from ootci.model.torch_build import Channel, TorchRequest
@@ -187,6 +187,43 @@ def test_a_nightly_s_predictions_never_fail_it(ootci: Tool, tmp_path: Path, whee
     without = ootci("compat", "--planned", cwd=tmp_path, env=pip)
     assert without.code == 0
     assert "nothing is predicted" in without.err
+
+
+def test_what_a_nightly_changed_since_the_one_before_is_kept(ootci: Tool, tmp_path: Path, wheels: Wheels) -> None:
+    register(tmp_path, extra="compat:\n  nothing_public: a wheel.\n")
+    nightlies = {
+        version: torch_wheel(tmp_path / kind, kind, version)
+        for kind, version in (("new", "2.15.0.dev20261121+cpu"), ("old", "2.15.0.dev20261119+cpu"))
+    }
+    newest = max(nightlies)
+    with serve_torch_index(tmp_path / "index") as index:
+        nightly = TorchRequest(
+            wanted="nightly",
+            wanted_channel=Channel.NIGHTLY,
+            channel=Channel.NIGHTLY,
+            version=newest,
+            index_url=f"{index.variables['OOTCI_NIGHTLY_INDEX']}/cpu",
+            wheel=str(nightlies[newest]),
+        )
+        found = plan()
+        runs = tuple(run.model_copy(update={"torch": nightly}) for run in found.runs)
+        write(found.model_copy(update={"runs": runs}), tmp_path / ".ootci" / "plan.json")
+
+        def exports() -> tuple[ExportChanges | None, str]:
+            ran = ootci("compat", "--planned", cwd=tmp_path, env={**OFFLINE, **index.variables})
+            assert ran.code == 0, ran.err
+            return read(Compat, tmp_path / ".ootci" / "compat.json").exports, ran.err
+
+        assert "the nightly before 2.15.0.dev20261121+cpu cannot be looked for" in exports()[1]
+        index.files[f"/nightly/cpu/torch/{nightlies[newest].name}"] = nightlies[newest].read_bytes()
+        changes, said = exports()
+        assert (changes, "not everything is checked" in said) == (None, False)
+        for wheel in nightlies.values():
+            index.files[f"/nightly/cpu/torch/{wheel.name}"] = wheel.read_bytes()
+        changes, _ = exports()
+    assert changes is not None
+    assert (changes.before.version, changes.after.version) == tuple(sorted(nightlies))
+    assert changes.removed.operators == ("add.Tensor_out", "full.names")
 
 
 def test_what_a_pull_request_removes_is_told_in_the_summary_and_fails_nothing(

@@ -11,8 +11,9 @@ from ootci.errors import HistoryConflict, HistoryCorrupt
 from ootci.flows.reports import append_workspace
 from ootci.history.store import History
 from ootci.history.verify import verify
-from ootci.model.compat import Compat, Finding, FindingKind, Forecast, Needs, Prediction
+from ootci.model.compat import Compat, ExportChanges, Finding, FindingKind, Forecast, Needs, Parts, Prediction
 from ootci.model.record import write
+from ootci.model.torch_build import TorchBuild
 from ootci.model.workspace import Workspace
 
 FINDING = Finding(kind=FindingKind.SYMBOL, name="_ZN3c101fEv", text="c10::f()", needed_by=("x/_C.so",))
@@ -85,6 +86,24 @@ def test_needs_that_are_missing_or_not_what_their_name_says_are_a_problem(tmp_pa
         written.rename(path)
     with pytest.raises(HistoryCorrupt):
         History(tmp_path).needs(NEEDS.digest)
+    assert [problem.where for problem in verify(tmp_path).problems] == [str(path)]
+
+
+def test_what_a_nightly_changed_of_pytorch_s_exports_is_a_file_of_its_own(tmp_path: Path) -> None:
+    old, new = (TorchBuild(version=f"2.15.0.dev{number}", git_version=f"{number:040x}") for number in range(2))
+    removed = Parts(symbols=(FINDING.name,), names=(), operators=("full.names",))
+    nothing = Parts(symbols=(), names=(), operators=())
+    changes = ExportChanges(before=old, after=new, removed=removed, added=nothing, schemas=("add.Tensor",))
+    history, planned = History(tmp_path), plan()
+    history.append_plan(planned)
+    assert history.exports(planned.id) is None
+    history.append_compat(_compat(planned.id).model_copy(update={"exports": changes}))
+    again = History(tmp_path)
+    assert (again.exports(planned.id), again.compat(planned.id)) == (changes, _compat(planned.id))
+    report = verify(tmp_path)
+    assert (report.problems, report.notes) == ((), ())
+    (path,) = tmp_path.rglob("exports.json")
+    path.write_bytes(path.read_bytes().replace(b"full.names", b"null.names"))
     assert [problem.where for problem in verify(tmp_path).problems] == [str(path)]
 
 

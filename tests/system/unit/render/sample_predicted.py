@@ -86,7 +86,7 @@ PREDICTED = Predicted(
             parts=(HOOKS,),
             devices=("halo", "indigo", "kestrel"),
             since=OF_HOOKS,
-            last_present=mark(9),
+            last_present=TorchBuild(version="2.15.0.dev20261116+cpu", git_version=SHA),
             commits=COMMITS,
             commits_url=COMMITS_URL,
         ),

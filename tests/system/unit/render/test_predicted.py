@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 from unit.render.pages import Element, read
 from unit.render.sample import Sample
+from unit.render.sample_clusters import COMMITS, COMMITS_URL
 from unit.render.sample_predicted import HOOKS, PREDICTED
 
 from ootci.history.store import History
 from ootci.model.compat import Forecast, Predicted
 from ootci.stages.render import render
+
+RANGE = f"gone between 2.15.0.dev20261116+cpu and 2.15.0.dev, PyTorch {COMMITS}"
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +94,7 @@ def test_one_change_that_breaks_several_plugins_is_one_row(page: Element) -> Non
     cells = [cell.text for cell in first.find("td")]
     assert cells[0] == "symbol at::detail::hooks() used in c10/core/Hooks.h"
     assert cells[1:3] == ["3", "Halo Edge , Indigo Q , Kestrel"]
-    assert cells[3:5] == ["2026-11-18 2.15.0.dev", "2026-11-17 2.15.0.dev"]
+    assert cells[3:5] == ["2026-11-18 2.15.0.dev", "2.15.0.dev20261116+cpu"]
     assert first.one("a", rel="noreferrer").attributes["href"].startswith("https://github.com/pytorch/pytorch/compare/")
     assert [cell.text for cell in second.find("td")][3:5] == ["2026-11-20 or earlier, 2.15.0.dev", "\u2013"]
 
@@ -100,7 +103,9 @@ def test_a_device_s_page_names_what_is_missing_and_where_it_is_needed(site: Path
     device = read(site / "d" / "indigo" / "index.html")
     section = device.one("section", aria_labelledby="predicted")
     rows = [[cell.text for cell in row.find("td")] for row in section.one("tbody").find("tr")]
-    assert rows[1] == ["name", "torch.utils.gone.helper", "torch_indigo/ops.py:12"]
+    assert [row[3] for row in rows] == [RANGE, "gone since 2.15.0.dev or earlier"]
+    assert rows[1][:3] == ["name", "torch.utils.gone.helper", "torch_indigo/ops.py:12"]
+    assert section.one("tbody").one("a", rel="noreferrer").attributes["href"] == COMMITS_URL
     assert "A prediction is not a test result." in section.text
     assert "break predicted binary: 1 of 1,498 symbols gone · Python: 1 of 1,096 names gone · since" in section.text
 
@@ -108,6 +113,7 @@ def test_a_device_s_page_names_what_is_missing_and_where_it_is_needed(site: Path
 def test_a_measured_break_of_the_import_is_explained_by_the_symbol(site: Path) -> None:
     said = read(site / "d" / "kestrel" / "index.html").one("section", aria_labelledby="verdict").text
     assert f"Predicted : this torch lacks {HOOKS.text}" in said
+    assert f"which the plugin's public wheel needs: {RANGE}" in said
     assert "Predicted" not in read(site / "d" / "halo" / "index.html").one("section", aria_labelledby="verdict").text
 
 
@@ -151,15 +157,17 @@ def test_the_page_of_symbols_has_who_needs_each_and_since_when(site: Path) -> No
     page = read(site / "symbols" / "index.html")
     rows = [[cell.text for cell in row.find("td")] for row in page.one("tbody").find("tr")]
     assert rows == [
-        [f"{HOOKS.text} missing", "symbol", "2", "halo, kestrel", "2026-11-21"],
+        [f"{HOOKS.text} missing {RANGE}", "symbol", "2", "halo, kestrel", "2026-11-21"],
         ["c10::kept()", "symbol", "2", "halo, indigo", "2026-11-16"],
-        ["torch.utils.gone.helper missing", "name", "1", "indigo", "2026-11-21"],
+        ["torch.utils.gone.helper missing gone since 2.15.0.dev or earlier", "name", "1", "indigo", "2026-11-21"],
         ["aten::add.Tensor", "operator", "1", "halo", "2026-11-16"],
     ]
     assert page.one("table").attributes["data-filter"] == "parts"
     found = json.loads((site / "api" / "v1" / "symbols.json").read_text(encoding="utf-8"))
     assert found["first"] == "2026-11-16"
     assert found["parts"][0]["devices"] == {"halo": "2026-11-21", "kestrel": "2026-11-21"}
+    assert found["parts"][0]["removal"]["commits"] == COMMITS
+    assert "removal" not in found["parts"][1]
 
 
 def test_without_predictions_nothing_is_needed_that_is_known_of(sampled: Sample, tmp_path: Path) -> None:

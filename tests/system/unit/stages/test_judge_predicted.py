@@ -9,7 +9,7 @@ import pytest
 from unit.samples import device, night, plan, run, stored
 
 from ootci.history.store import History
-from ootci.model.compat import Compat, Finding, FindingKind, Forecast, Predicted, Prediction
+from ootci.model.compat import Compat, ExportChanges, Finding, FindingKind, Forecast, Parts, Predicted, Prediction
 from ootci.model.run import Run
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import VerdictName, Verdicts
@@ -44,17 +44,36 @@ def _unchecked(name: str) -> Prediction:
 
 
 def _compat(number: int, *predictions: Prediction) -> Compat:
-    torch = TorchBuild(version=f"2.15.0.dev{number}", git_version=f"{number:040x}")
+    torch = _torch(number)
     found = tuple(item.model_copy(update={"torch": torch.version}) for item in predictions)
     released = tuple(item.model_copy(update={"torch": BASE, "findings": ()}) for item in predictions)
     both = (torch, TorchBuild(version=BASE))
     return Compat(plan_id=f"night{number:03d}", torches=both, predictions=found + released)
 
 
-def _judged(folder: Path, nights: Mapping[int, tuple[Prediction, ...]], *runs: Run) -> Verdicts:
+def _torch(number: int) -> TorchBuild:
+    return TorchBuild(version=f"2.15.0.dev{number}", git_version=f"{number:040x}")
+
+
+def _removes(
+    before: int, after: int, *symbols: str, name: str | None = None, schema: str | None = None
+) -> ExportChanges:
+    names, nothing = (name,) if name else (), Parts(symbols=(), names=(), operators=())
+    removed = Parts(symbols=symbols, names=names, operators=())
+    schemas = (schema,) if schema else ()
+    return ExportChanges(before=_torch(before), after=_torch(after), removed=removed, added=nothing, schemas=schemas)
+
+
+def _judged(
+    folder: Path,
+    nights: Mapping[int, tuple[Prediction, ...]],
+    *runs: Run,
+    exports: Mapping[int, ExportChanges] | None = None,
+) -> Verdicts:
     history: History = stored(folder, *(plan(number, NAMES) for number in range(max(nights) + 1)), *runs)
     for number, predictions in nights.items():
-        history.append_compat(_compat(number, *predictions))
+        changes = (exports or {}).get(number)
+        history.append_compat(_compat(number, *predictions).model_copy(update={"exports": changes}))
     return judge(REGISTRY, history, night(max(nights)))
 
 
@@ -79,7 +98,7 @@ def test_one_symbol_that_several_plugins_need_is_one_break_with_its_commits(tmp_
         (("one", "two"), [REPORT]),
         (("two",), [OTHER]),
     ]
-    assert (shared.since.plan_id, shared.last_present and shared.last_present.plan_id) == ("night002", "night001")
+    assert (shared.since.plan_id, shared.last_present and shared.last_present.version) == ("night002", "2.15.0.dev1")
     assert shared.commits_url == f"https://github.com/pytorch/pytorch/compare/{1:040x}...{2:040x}"
     assert (single.since.plan_id, found.checked, found.broken) == ("night002", 3, ("one", "two"))
     assert [item.torch for item in found.devices[0].predictions] == ["2.15.0.dev3", BASE]
@@ -88,6 +107,45 @@ def test_one_symbol_that_several_plugins_need_is_one_break_with_its_commits(tmp_
 def test_what_was_always_missing_has_no_last_night(tmp_path: Path) -> None:
     (item,) = _predicted(tmp_path, {0: (_broken("one", REPORT),), 1: (_broken("one", REPORT),)}).breaks
     assert (item.since.plan_id, item.last_present, item.commits) == ("night000", None, None)
+
+
+def _breaks(
+    folder: Path, nights: Mapping[int, tuple[Prediction, ...]], exports: Mapping[int, ExportChanges]
+) -> list[tuple[str, str | None, str | None, str | None]]:
+    found = _judged(folder, nights, exports=exports).predicted
+    assert found is not None
+    return [
+        (item.since.plan_id, item.last_present and item.last_present.version, item.commits, item.since.torch_version)
+        for item in found.breaks
+    ]
+
+
+def test_when_a_part_was_removed_is_known_of_a_plugin_that_was_registered_later(tmp_path: Path) -> None:
+    """And of each kind of part: the first night with the torch that no longer has it."""
+    lacking = _broken("one", REPORT).model_copy(
+        update={
+            "findings": (
+                _finding(REPORT),
+                _finding("torch.x.f", FindingKind.NAME),
+                _finding("add.Tensor", FindingKind.SCHEMA),
+            )
+        }
+    )
+    changes = _removes(0, 1, REPORT, name="torch.x.f", schema="add.Tensor")
+    found = _breaks(tmp_path, {0: (), 1: (), 2: (), 3: (lacking,)}, {1: changes, 2: changes, 3: _removes(1, 3)})
+    assert found == [("night001", "2.15.0.dev0", "0000000...0000000", "2.15.0.dev1")]
+
+
+def test_the_last_removal_of_a_part_that_came_back_counts(tmp_path: Path) -> None:
+    exports = {1: _removes(0, 1, REPORT), 3: _removes(2, 3, REPORT)}
+    found = _breaks(tmp_path, {1: (), 3: (_broken("one", REPORT), _broken("two", REPORT))}, exports)
+    assert found == [("night003", "2.15.0.dev2", "0000000...0000000", "2.15.0.dev3")]
+
+
+def test_the_exports_tell_a_tighter_range_than_nights_on_which_a_plugin_was_read(tmp_path: Path) -> None:
+    nights = {0: (_broken("one"),), 1: (), 2: (), 3: (_broken("one", REPORT),)}
+    assert _breaks(tmp_path / "without", nights, {})[0][:2] == ("night003", "2.15.0.dev0")
+    assert _breaks(tmp_path / "with", nights, {2: _removes(1, 2, REPORT)})[0][:2] == ("night002", "2.15.0.dev1")
 
 
 @pytest.mark.parametrize(
@@ -105,7 +163,7 @@ def test_a_night_that_tells_nothing_of_a_part_does_not_end_its_streak(
 ) -> None:
     nights = {0: (_broken("one"),), 1: (_broken("one", REPORT),), 2: between, 3: (_broken("one", REPORT),)}
     (item,) = _predicted(tmp_path, nights).breaks
-    assert (item.since.plan_id, item.last_present and item.last_present.plan_id) == ("night001", "night000")
+    assert (item.since.plan_id, item.last_present and item.last_present.version) == ("night001", "2.15.0.dev0")
 
 
 def test_a_device_s_streak_goes_on_over_nights_on_which_it_cannot_be_checked(tmp_path: Path) -> None:

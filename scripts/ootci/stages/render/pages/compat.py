@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import date
+from typing import Annotated
+
+from pydantic import Field
 
 from ootci.history.store import History
-from ootci.model.compat import Compat, FindingKind, Needs, Predicted
+from ootci.model.compat import Compat, FindingKind, Needs, Predicted, Removal
 from ootci.model.device import RegisteredDevice
 from ootci.model.plan import Plan
 from ootci.model.record import Record
@@ -43,6 +46,8 @@ class NeededPart(Record):
     """By device whose plugin needs it, the first night of the streak of nights on which it did."""
     missing: bool
     """Whether it is missing from the newest nightly with predictions."""
+    removal: Annotated[Removal | None, Field(exclude_if=lambda found: found is None)] = None
+    """When it was removed; absent where it is not missing, or was left out of the breaks."""
 
 
 class SymbolsFile(Compact):
@@ -66,12 +71,18 @@ def compat_page(maker: PageMaker) -> Iterator[File]:
 def symbols_page(maker: PageMaker, history: History, plans: Sequence[Plan]) -> Iterator[File]:
     """The page of what plugins need, and its file; ``plans`` are oldest first."""
     found = ((plan, history.compat(plan.id)) for plan in plans[-NIGHTS:])
-    file = _file([(plan, compat) for plan, compat in found if compat is not None], history, maker.registry)
+    nights = [(plan, compat) for plan, compat in found if compat is not None]
+    file = _file(nights, history, maker.registry, maker.verdicts.predicted)
     yield maker.show("symbols/index.html", "symbols.html", page=file, parts=file.parts[:ROWS])
     yield api_file("symbols.json", file)
 
 
-def _file(nights: Sequence[tuple[Plan, Compat]], history: History, registry: Sequence[RegisteredDevice]) -> SymbolsFile:
+def _file(
+    nights: Sequence[tuple[Plan, Compat]],
+    history: History,
+    registry: Sequence[RegisteredDevice],
+    predicted: Predicted | None,
+) -> SymbolsFile:
     registered = {item.device.name for item in registry}
     digests: dict[str, str] = {}
     since: dict[str, dict[_Key, date]] = {}
@@ -91,9 +102,16 @@ def _file(nights: Sequence[tuple[Plan, Compat]], history: History, registry: Seq
     newest = nights[-1][1].predictions if nights else ()
     version = nights[-1][1].torches[0].version if nights and nights[-1][1].torches else None
     missing = {(found.kind, found.text) for item in newest if item.torch == version for found in item.findings}
+    removals = predicted.removals if predicted is not None else {}
     parts = (
-        NeededPart(kind=kind, text=text, devices=found, missing=(kind, text) in missing)
-        for (kind, text), found in devices.items()
+        NeededPart(
+            kind=key[0],
+            text=key[1],
+            devices=found,
+            missing=key in missing,
+            removal=removals.get(key) if key in missing else None,
+        )
+        for key, found in devices.items()
     )
     return SymbolsFile(
         page=f"{_TOP}symbols/index.html",

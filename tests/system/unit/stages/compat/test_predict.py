@@ -13,7 +13,7 @@ import pytest
 from unit.stages.compat.wheels import COMMIT, compile_object, plugin_objects, torch_wheel, write_wheel
 
 from ootci.model.compat import FindingKind, Forecast, Prediction
-from ootci.stages.compat import TorchWheel, needs_of, predict, read_plugin, read_torch
+from ootci.stages.compat import TorchWheel, export_changes, needs_of, predict, read_plugin, read_torch
 from ootci.stages.compat.objects import symbols_of
 
 UNUSED = "_ZN2at6unusedEv"
@@ -97,6 +97,20 @@ def test_all_that_a_plugin_needs_is_listed_whether_it_is_missing_or_not(
     assert needs.operators == ("add.Tensor", "full.names", "mul.Tensor")
     # What only the other torch has is not known without it.
     assert needs_of(plugin, torches[1], torches[1:]).symbols == ("c10::kept()",)
+
+
+def test_what_a_torch_exports_is_compared_with_an_earlier_one(torches: tuple[TorchWheel, TorchWheel]) -> None:
+    old, new = torches
+    found = export_changes(old, new)
+    assert (found.before.version, found.after.version, found.after.git_version) == ("2.13.0", "2.15.0", COMMIT)
+    assert found.removed.symbols == ("_ZN2at5movedEi", "_ZN3c106reportEPKc")
+    assert found.removed.names == ("torch.utils.gone", "torch.utils.gone.helper")
+    assert found.removed.operators == ("add.Tensor_out", "full.names")
+    assert (found.added.symbols, found.added.names, found.added.operators) == (("_ZN2at5movedEl",), (), ())
+    assert found.schemas == ("add.Tensor",)
+    back = export_changes(new, old)
+    assert (back.removed, back.added, back.schemas) == (found.added, found.removed, found.schemas)
+    assert new.modules.names() >= {"torch.Tensor", "torch.late", "torch.Generator", "torch.utils", "torch.lazy.made"}
 
 
 def test_the_commit_is_the_one_that_torch_says(torches: tuple[TorchWheel, TorchWheel]) -> None:

@@ -113,9 +113,9 @@ class ExportChanges(Record):
     after: TorchBuild
     """The nightly."""
     removed: Parts
-    """What only the nightly before has; symbols are mangled."""
+    """What only the nightly before has. Symbols are mangled; a module stands for all names in it."""
     added: Parts
-    """What only the nightly has; symbols are mangled."""
+    """What only the nightly has, in the same form."""
     schemas: tuple[str, ...]
     """Overloads that both have, with different types, in alphabetical order."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,8 +95,9 @@ def export_changes(before: TorchWheel, after: TorchWheel) -> ExportChanges:
     )
 
 
-def _parts(symbols: Iterable[str], names: Iterable[str], operators: Iterable[str]) -> Parts:
-    return Parts(symbols=tuple(sorted(symbols)), names=tuple(sorted(names)), operators=tuple(sorted(operators)))
+def _parts(symbols: Set[str], names: Set[str], operators: Set[str]) -> Parts:
+    outermost = {name for name in names if name.rpartition(".")[0] not in names}
+    return Parts(symbols=tuple(sorted(symbols)), names=tuple(sorted(outermost)), operators=tuple(sorted(operators)))
 
 
 def _exported(wheel: Wheel) -> set[str]:

@@ -13,11 +13,11 @@ from ootci.model.compat import (
     OF_PYTORCH,
     Compat,
     DevicePrediction,
-    ExportChanges,
     Finding,
     FindingKind,
     Forecast,
     MissingPart,
+    Parts,
     Predicted,
     PredictedBreak,
     Prediction,
@@ -122,7 +122,7 @@ def _part(finding: Finding) -> MissingPart:
 
 
 def _removals(plans: Sequence[Plan], history: History) -> dict[_Key, _Range]:
-    """By part of PyTorch, when it was last removed or changed: the first nightly of the newest removal."""
+    """By part of PyTorch that was removed, or changed, and not added again: when it was."""
     found: dict[_Key, _Range] = {}
     marks: dict[str, Mark] = {}
     for plan in plans:
@@ -131,15 +131,27 @@ def _removals(plans: Sequence[Plan], history: History) -> dict[_Key, _Range]:
             version, commit = torch.version, torch.git_version
             mark = Mark(plan_id=plan.id, date=plan.created_at, torch_version=version, torch_commit=commit)
             # Several nightlies may have tested one torch; the first of them counts.
-            found |= dict.fromkeys(_keys(changes), (marks.setdefault(version, mark), changes.before))
+            when = marks.setdefault(version, mark), changes.before
+            found |= dict.fromkeys(_keys(changes.removed), when)
+            found |= dict.fromkeys(((FindingKind.SCHEMA, name) for name in changes.schemas), when)
+            for key in _keys(changes.added):
+                found.pop(key, None)
     return found
 
 
-def _keys(changes: ExportChanges) -> Iterator[_Key]:
-    yield from ((FindingKind.SYMBOL, name) for name in changes.removed.symbols)
-    yield from ((FindingKind.NAME, name) for name in changes.removed.names)
-    yield from ((FindingKind.OPERATOR, name) for name in changes.removed.operators)
-    yield from ((FindingKind.SCHEMA, name) for name in changes.schemas)
+def _keys(parts: Parts) -> Iterator[_Key]:
+    yield from ((FindingKind.SYMBOL, name) for name in parts.symbols)
+    yield from ((FindingKind.NAME, name) for name in parts.names)
+    yield from ((FindingKind.OPERATOR, name) for name in parts.operators)
+
+
+def _removal(removals: Mapping[_Key, _Range], key: _Key) -> _Range | None:
+    """When a part was removed, by itself or with its module; None where that is not known."""
+    kind, name = key
+    while key not in removals and kind is FindingKind.NAME and "." in name:
+        name = name.rpartition(".")[0]
+        key = kind, name
+    return removals.get(key)
 
 
 def _breaks(
@@ -154,7 +166,7 @@ def _breaks(
                 lacking.setdefault((part.kind, part.name), (part, {}))[1][device] = item
     groups: dict[tuple[tuple[str, ...], str, str | None], tuple[Mark, TorchBuild | None, list[MissingPart]]] = {}
     for key, (part, today) in lacking.items():
-        since, last = removals.get(key) or _beginning(nights, key, today)
+        since, last = _removal(removals, key) or _beginning(nights, key, today)
         group = (tuple(sorted(today)), since.plan_id, last.version if last else None)
         groups.setdefault(group, (since, last, []))[2].append(part)
     breaks = [_break(devices, *found) for (devices, _, _), found in groups.items()]

@@ -131,7 +131,8 @@ def test_when_a_part_was_removed_is_known_of_a_plugin_that_was_registered_later(
             )
         }
     )
-    changes = _removes(0, 1, REPORT, name="torch.x.f", schema="add.Tensor")
+    # The name was removed with its module.
+    changes = _removes(0, 1, REPORT, name="torch.x", schema="add.Tensor")
     found = _breaks(tmp_path, {0: (), 1: (), 2: (), 3: (lacking,)}, {1: changes, 2: changes, 3: _removes(1, 3)})
     assert found == [("night001", "2.15.0.dev0", "0000000...0000000", "2.15.0.dev1")]
 
@@ -140,6 +141,13 @@ def test_the_last_removal_of_a_part_that_came_back_counts(tmp_path: Path) -> Non
     exports = {1: _removes(0, 1, REPORT), 3: _removes(2, 3, REPORT)}
     found = _breaks(tmp_path, {1: (), 3: (_broken("one", REPORT), _broken("two", REPORT))}, exports)
     assert found == [("night003", "2.15.0.dev2", "0000000...0000000", "2.15.0.dev3")]
+
+
+def test_when_a_part_was_removed_is_not_known_from_a_night_before_it_came_back(tmp_path: Path) -> None:
+    nothing = Parts(symbols=(), names=(), operators=())
+    added = _removes(1, 2).model_copy(update={"added": nothing.model_copy(update={"symbols": (REPORT,)})})
+    found = _breaks(tmp_path, {1: (), 2: (), 3: (_broken("one", REPORT),)}, {1: _removes(0, 1, REPORT), 2: added})
+    assert found == [("night003", None, None, "2.15.0.dev3")]
 
 
 def test_the_exports_tell_a_tighter_range_than_nights_on_which_a_plugin_was_read(tmp_path: Path) -> None:

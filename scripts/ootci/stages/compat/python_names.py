@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-import contextlib
-import gc
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 MAX_SOURCE = 8 << 20
 """Bytes of one source file: the longest of torch 2.13.0 has 1.1 MB."""
+_PYTHON = re.compile(r"(/__init__)?\.pyi?$")
 _STUB = re.compile(r"^(?:    )?(?:async )?(?:def|class) (\w+)|^(?:    )?(\w+) *[:=]", re.MULTILINE)
 _DEFINITION = re.compile(r"^(?:class |def |async def |(?=\w+ *(?:=|: ?[\w\[\]., |]+=)))(\w+)", re.MULTILINE)
 _IMPORTS = re.compile(rb"\bfrom\s+torch\b|\bimport\b[^\n]*\btorch\s*\.")
@@ -37,18 +37,6 @@ class Used:
     names: dict[str, str] = field(default_factory=dict)
     operators: dict[str, str] = field(default_factory=dict)
     unparsed: list[str] = field(default_factory=list)
-
-
-@contextlib.contextmanager
-def uncollected() -> Iterator[None]:
-    """No search for reference cycles: syntax trees have none, and it took a quarter of the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def parsed(source: bytes) -> ast.Module | None:
@@ -153,14 +141,24 @@ class Modules:
         self._known: dict[str, frozenset[str]] = {}
         self._plain: dict[str, frozenset[str]] = {}
 
-    def names(self) -> set[str]:
-        """Every module of torch, and every name that one binds: what a source can import."""
-        endings = re.compile(r"(/__init__)?\.pyi?$")
-        files = (file for file in self._files if file.startswith("torch/") and endings.search(file))
-        found = {endings.sub("", file).replace("/", ".") for file in files}
-        for module in sorted(found):
-            found.update(f"{module}.{name}" for name in self._bound(module, frozenset()) or ())
+    def beyond(self, other: Modules) -> set[str]:
+        """What a source can import from this torch and not from the other one; a module stands for all names in it."""
+        missing = self._modules - other._modules
+        found = {module for module in missing if module.rpartition(".")[0] not in missing}
+        for module in sorted(self._modules & other._modules):
+            source = self._source(module)
+            if source != other._source(module) or b"import *" in source:
+                names = (self._bound(module, frozenset()) or frozenset()) - (other._bound(module, frozenset()) or set())
+                found |= {f"{module}.{name}" for name in names} - other._modules
         return found
+
+    @cached_property
+    def _modules(self) -> frozenset[str]:
+        files = (file for file in self._files if file.startswith("torch/") and _PYTHON.search(file))
+        return frozenset(_PYTHON.sub("", file).replace("/", ".") for file in files)
+
+    def _source(self, module: str) -> bytes:
+        return self._read(self._file(module) or "")
 
     def has(self, name: str) -> bool:
         """Whether a dotted name is a module, or is bound in the module before its last dot."""

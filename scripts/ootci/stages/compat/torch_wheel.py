@@ -15,7 +15,7 @@ from ootci.model.compat import ExportChanges, Parts
 from ootci.model.torch_build import TorchBuild
 
 from .objects import NoObject, symbols_of
-from .python_names import MAX_SOURCE, Modules, uncollected
+from .python_names import MAX_SOURCE, Modules
 from .wheel import Wheel
 
 LIBRARIES = ("libc10.so", "libtorch.so", "libtorch_cpu.so", "libtorch_python.so", "libshm.so")
@@ -83,21 +83,19 @@ def read_torch(path: Path) -> TorchWheel:
 
 def export_changes(before: TorchWheel, after: TorchWheel) -> ExportChanges:
     """How the exports of a torch differ from those of an earlier one."""
-    with uncollected():
-        old_names, new_names = before.modules.names(), after.modules.names()
+    gone, come = before.modules.beyond(after.modules), after.modules.beyond(before.modules)
     old, new = before.operators, after.operators
     return ExportChanges(
         before=before.build,
         after=after.build,
-        removed=_parts(before.symbols - after.symbols, old_names - new_names, old.keys() - new.keys()),
-        added=_parts(after.symbols - before.symbols, new_names - old_names, new.keys() - old.keys()),
+        removed=_parts(before.symbols - after.symbols, gone, old.keys() - new.keys()),
+        added=_parts(after.symbols - before.symbols, come, new.keys() - old.keys()),
         schemas=tuple(sorted(name for name in old.keys() & new.keys() if old[name] != new[name])),
     )
 
 
 def _parts(symbols: Set[str], names: Set[str], operators: Set[str]) -> Parts:
-    outermost = {name for name in names if name.rpartition(".")[0] not in names}
-    return Parts(symbols=tuple(sorted(symbols)), names=tuple(sorted(outermost)), operators=tuple(sorted(operators)))
+    return Parts(symbols=tuple(sorted(symbols)), names=tuple(sorted(names)), operators=tuple(sorted(operators)))
 
 
 def _exported(wheel: Wheel) -> set[str]:

@@ -111,7 +111,6 @@ def test_what_a_torch_exports_is_compared_with_an_earlier_one(torches: tuple[Tor
     assert found.schemas == ("add.Tensor",)
     back = export_changes(new, old)
     assert (back.removed, back.added, back.schemas) == (found.added, found.removed, found.schemas)
-    assert new.modules.names() >= {"torch.Tensor", "torch.late", "torch.Generator", "torch.utils", "torch.lazy.made"}
 
 
 def test_the_commit_is_the_one_that_torch_says(torches: tuple[TorchWheel, TorchWheel]) -> None:

@@ -225,7 +225,8 @@ class DevicePrediction(Record):
     more: Annotated[int, Field(exclude_if=lambda count: not count)] = 0
     """How many findings of the nightly were left out because there were too many; absent where there are none."""
     since: Annotated[Mark | None, Field(exclude_if=lambda mark: mark is None)] = None
-    """The first nightly of the streak of predicted breaks; absent where no break is predicted."""
+    """The first nightly of the streak of predicted breaks, or of what is missing where the streak's begin is not known;
+    absent where no break is predicted."""
     explains: Annotated[MissingPart | None, Field(exclude_if=lambda part: part is None)] = None
     """The missing part that the measured failure names, where the import is broken; absent where it names none."""
 

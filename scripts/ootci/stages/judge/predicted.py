@@ -72,13 +72,13 @@ def predicted(plans: Sequence[Plan], history: History, verdicts: Sequence[Device
         plan_id=newest.plan.id,
         torches=newest.compat.torches,
         checked=sum(item.wheel is not None for item in newest.of.values()),
-        devices=tuple(_device(nights, item) for item in verdicts if item.device in newest.of),
+        devices=tuple(_device(nights, item, removals) for item in verdicts if item.device in newest.of),
         breaks=tuple(breaks[:BREAKS]),
         more=len(breaks[BREAKS:]),
     )
 
 
-def _device(nights: Sequence[_Night], verdict: DeviceVerdict) -> DevicePrediction:
+def _device(nights: Sequence[_Night], verdict: DeviceVerdict, removals: Mapping[_Key, _Range]) -> DevicePrediction:
     nightly = nights[-1].of[verdict.device]
     others = (item for item in nights[-1].compat.predictions if item.plugin == verdict.device)
     predictions = (nightly, *(item for item in others if item.torch != nightly.torch))
@@ -86,14 +86,17 @@ def _device(nights: Sequence[_Night], verdict: DeviceVerdict) -> DevicePredictio
         device=verdict.device,
         predictions=tuple(item.model_copy(update={"findings": item.findings[:FINDINGS]}) for item in predictions),
         more=len(nightly.findings[FINDINGS:]),
-        since=_since(nights, verdict.device) if nightly.forecast is Forecast.BREAK else None,
+        since=_since(nights, verdict.device, removals) if nightly.forecast is Forecast.BREAK else None,
         explains=next((_part(item) for item in nightly.findings if _names(verdict, item)), None),
     )
 
 
-def _since(nights: Sequence[_Night], device: str) -> Mark | None:
-    """The first night of the streak; nights on which the device could not be checked do not end it."""
-    first = None
+def _since(nights: Sequence[_Night], device: str, removals: Mapping[_Key, _Range]) -> Mark | None:
+    """The first night of the streak; nights on which the device could not be checked do not end it.
+
+    A streak without a known beginning begins with the first removal of what is missing now.
+    """
+    first: Mark | None = None
     for night in reversed(nights):
         found = night.of.get(device)
         if found is None or found.forecast is Forecast.UNCHECKED:
@@ -101,6 +104,10 @@ def _since(nights: Sequence[_Night], device: str) -> Mark | None:
         if found.forecast is not Forecast.BREAK:
             break
         first = night.mark
+    else:
+        known = (_removal(removals, (item.kind, item.name)) for item in nights[-1].of[device].findings)
+        marks = [mark for mark, _ in filter(None, known)]
+        return min((*marks, first or nights[-1].mark), key=lambda mark: mark.date)
     return first
 
 

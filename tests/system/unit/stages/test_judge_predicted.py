@@ -109,6 +109,18 @@ def test_what_was_always_missing_has_no_last_night(tmp_path: Path) -> None:
     assert (item.since.plan_id, item.last_present, item.commits) == ("night000", None, None)
 
 
+@pytest.mark.parametrize(("before", "since"), [((), "night001"), ((_broken("one"),), "night003")])
+def test_a_streak_of_unknown_beginning_begins_with_the_first_removal(
+    tmp_path: Path, before: tuple[Prediction, ...], since: str
+) -> None:
+    nights = {1: (), 2: before, 3: (_broken("one", REPORT, OTHER),)}
+    exports = {1: _removes(0, 1, REPORT), 2: _removes(1, 2, OTHER)}
+    found = _judged(tmp_path, nights, exports=exports).predicted
+    assert found is not None
+    assert found.devices[0].since is not None
+    assert found.devices[0].since.plan_id == since
+
+
 def _breaks(
     folder: Path, nights: Mapping[int, tuple[Prediction, ...]], exports: Mapping[int, ExportChanges]
 ) -> list[tuple[str, str | None, str | None, str | None]]:

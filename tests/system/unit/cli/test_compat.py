@@ -218,6 +218,8 @@ def test_what_a_nightly_changed_since_the_one_before_is_kept(ootci: Tool, tmp_pa
         index.files[f"/nightly/cpu/torch/{nightlies[newest].name}"] = nightlies[newest].read_bytes()
         changes, said = exports()
         assert (changes, "not everything is checked" in said) == (None, False)
+        another_build = nightlies[newest].name.replace("20261121+cpu", "20261120+cu130")
+        index.files[f"/nightly/cpu/torch/{another_build}"] = b""
         for wheel in nightlies.values():
             index.files[f"/nightly/cpu/torch/{wheel.name}"] = wheel.read_bytes()
         changes, _ = exports()

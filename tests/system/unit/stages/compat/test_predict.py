@@ -15,6 +15,7 @@ from unit.stages.compat.wheels import COMMIT, compile_object, plugin_objects, to
 from ootci.model.compat import FindingKind, Forecast, Prediction
 from ootci.stages.compat import TorchWheel, export_changes, needs_of, predict, read_plugin, read_torch
 from ootci.stages.compat.objects import symbols_of
+from ootci.stages.compat.python_names import Modules
 
 UNUSED = "_ZN2at6unusedEv"
 MADE_FOR = "Requires-Dist: torch==2.13.0\n"
@@ -111,6 +112,21 @@ def test_what_a_torch_exports_is_compared_with_an_earlier_one(torches: tuple[Tor
     assert found.schemas == ("add.Tensor",)
     back = export_changes(new, old)
     assert (back.removed, back.added, back.schemas) == (found.added, found.removed, found.schemas)
+
+
+def test_names_that_another_torch_lacks_are_found_through_imports_and_packages() -> None:
+    kept = {"torch/__init__.py": "from .text import *", "torch/lazy/__init__.py": "", "torch/lazy/part.py": ""}
+    old = {
+        **kept,
+        "torch/text.py": "first = second = 1",
+        "torch/lazy/__init__.py": "from . import part",  # The module can still be imported.
+        "torch/gone/__init__.py": "",
+        "torch/gone/inner.py": "x = 1",
+    }
+    new = {**kept, "torch/text.py": "second = 1", "torch/late.pyi": "y: int"}
+    before, after = (Modules(files, lambda file, files=files: files[file].encode()) for files in (old, new))
+    assert before.beyond(after) == {"torch.first", "torch.text.first", "torch.gone"}
+    assert after.beyond(before) == {"torch.late"}
 
 
 def test_the_commit_is_the_one_that_torch_says(torches: tuple[TorchWheel, TorchWheel]) -> None:

@@ -103,8 +103,8 @@ def test_a_device_s_page_names_what_is_missing_and_where_it_is_needed(site: Path
     device = read(site / "d" / "indigo" / "index.html")
     section = device.one("section", aria_labelledby="predicted")
     rows = [[cell.text for cell in row.find("td")] for row in section.one("tbody").find("tr")]
-    assert [row[3] for row in rows] == [RANGE, "gone since 2.15.0.dev or earlier"]
-    assert rows[1][:3] == ["name", "torch.utils.gone.helper", "torch_indigo/ops.py:12"]
+    assert rows[0][1] == f"{HOOKS.text} used in {HOOKS.header} {RANGE}"
+    assert rows[1][1:] == ["torch.utils.gone.helper gone since 2.15.0.dev or earlier", "torch_indigo/ops.py:12"]
     assert section.one("tbody").one("a", rel="noreferrer").attributes["href"] == COMMITS_URL
     assert "A prediction is not a test result." in section.text
     assert "break predicted binary: 1 of 1,498 symbols gone · Python: 1 of 1,096 names gone · since" in section.text

@@ -8,7 +8,9 @@ import re
 import subprocess
 import sys
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ from commands import Nightly
 from torch_versions import VARIABLE, VERSIONS, find_wheel
 
 from ootci.model.compat import FindingKind, Forecast
-from ootci.stages.compat import predict, read_plugin, read_torch
+from ootci.stages.compat import export_changes, predict, read_plugin, read_torch
 from ootci.stages.compat.objects import OBJECT, symbols_of
 from ootci.stages.compat.torch_wheel import LIBRARIES, TorchWheel
 
@@ -108,6 +110,16 @@ def _missed(path: Path, libraries: Path) -> frozenset[str]:
     command = [LOADER, "--library-path", f"{libraries}:{path.parent}", "--preload", offered, str(path)]
     said = subprocess.run(command, env=TRACE, capture_output=True, text=True, check=False)
     return frozenset(re.findall(r"undefined symbol: ([^\s(,]+)", said.stdout + said.stderr))
+
+
+def test_a_year_of_changed_exports_takes_less_than_a_megabyte(
+    torches: Mapping[str, tuple[TorchWheel, Path]],
+) -> None:
+    """Of six releases a year; half is left for what comes and goes between two of them, and for files by night."""
+    read = [torch for torch, _ in torches.values()]
+    for before, after in pairwise(read):
+        changes = export_changes(before, after).model_dump_json().encode()
+        assert 6 * len(zlib.compress(changes)) < 512 << 10, (before.version, after.version)
 
 
 def test_what_is_predicted_happens(

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import socket
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,10 +43,10 @@ _NOT_THERE = re.compile(
 _NO_SUCH_HOST = re.compile(r"Could not resolve host: ([\w.-]+)")
 
 
-def is_not_there(said: str) -> bool:
-    """Whether fetching failed because what it asked for is not there: not for the network, which may be back tomorrow.
+def does_not_exist(said: str) -> bool:
+    """Whether git's output says that the repository or ref does not exist, and not that the network failed.
 
-    A host is not there if it has no name while PyTorch's repository has one.
+    A host does not exist if it has no name while PyTorch's repository has one.
     """
     host = _NO_SUCH_HOST.search(said)
     if host is not None:
@@ -62,14 +63,19 @@ def problem_of(url: str, ref: str) -> tuple[str, bool] | None:
 
     A commit is not looked for: a server lists branches and tags only.
     """
-    names = () if re.fullmatch(r"[0-9a-f]{40}", ref) else (ref,)
+    is_commit = re.fullmatch(r"[0-9a-fA-F]{40}", ref) is not None
+    # As `git fetch` looks for a ref (git's documentation, "gitrevisions"); a pattern of ls-remote matches more.
+    names = [] if is_commit else [ref, f"refs/{ref}", f"refs/tags/{ref}", f"refs/heads/{ref}"]
     env = {**os.environ, **PLAINLY, "GIT_ALLOW_PROTOCOL": _PROTOCOLS}
-    listed = ask(["git", "ls-remote", "--exit-code", "--", url, *names], env=env, timeout=TIMEOUT_SECONDS)
+    with tempfile.TemporaryDirectory() as nowhere:  # where no remote and no setting of a checkout counts
+        listed = ask(["git", "ls-remote", "--", url, *names], cwd=Path(nowhere), env=env, timeout=TIMEOUT_SECONDS)
     if listed is None:
         return "there is no git", False
-    if listed.exit_code == 2 and names:
-        return f"it has no branch or tag `{ref}`", True
-    return (reason(listed.err), is_not_there(listed.err)) if listed.exit_code else None
+    if listed.exit_code:
+        return reason(listed.err), does_not_exist(listed.err)
+    if is_commit or any(line.partition("\t")[2] in names for line in listed.out.splitlines()):
+        return None
+    return f"it has no branch or tag `{ref}`", True
 
 
 def _has_name(host: str) -> bool:

@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,19 +71,6 @@ def pip_command(environment: Path, *arguments: str) -> list[str]:
     """A pip command in a virtual environment; never asks, never looks for a newer pip."""
     base = [str(interpreter(environment)), "-m", "pip", "--disable-pip-version-check", "--no-input"]
     return [*base, *arguments]
-
-
-_EXCLUDED = re.compile(r"No matching distribution found for ([\w.-]+)|ResolutionImpossible")
-_NO_ANSWER = ("Retrying (", "Could not fetch URL")
-"""pip's remarks about an index that does not answer."""
-
-
-def cannot_be(said: str, given: Iterable[str]) -> bool:
-    """Whether pip failed because its requirements cannot be met: every index answered, and what misses is not given."""
-    found = _EXCLUDED.search(said)
-    if found is None or any(remark in said for remark in _NO_ANSWER):
-        return False
-    return canonicalize_name(found[1] or "") not in {canonicalize_name(name) for name in given}
 
 
 def device_environment(environment: Path | None, extra: Mapping[str, str]) -> dict[str, str]:

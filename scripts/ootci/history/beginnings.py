@@ -32,15 +32,21 @@ def failing_of(nights: Sequence[DeviceNight], excuses: Excuses) -> tuple[Failing
 
 def _stages(nights: Sequence[DeviceNight], run: StoredRun) -> Iterator[Failing]:
     for name, signature in broken_stages(run):
+        now = run.head.stage(name)
+        is_vendors = now is not None and now.is_vendors
         spell = spell_of(
-            Seen(night.mark, _came_to(night.run.head.stage(name) if night.run else None)) for night in reversed(nights)
+            Seen(night.mark, _came_to(_of(night, name, is_vendors=is_vendors))) for night in reversed(nights)
         )
         if spell is not None:
-            stage = run.head.stage(name)
             settled = Cause.INFRASTRUCTURE if name in _INFRASTRUCTURE else None
-            if stage is not None and stage.by_device_file:
-                settled = Cause.PLUGIN
+            settled = Cause.PLUGIN if is_vendors else settled
             yield Failing(run.head.device, name, signature, spell, settled)
+
+
+def _of(night: DeviceNight, name: str, *, is_vendors: bool) -> StageResult | None:
+    """A stage of a night; None where there is none, or it failed by another's fault than tonight."""
+    stage = night.run.head.stage(name) if night.run else None
+    return None if stage is not None and stage.broke and stage.is_vendors is not is_vendors else stage
 
 
 def broken_stages(run: StoredRun) -> Iterator[tuple[str, Signature | None]]:

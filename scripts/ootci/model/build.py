@@ -65,13 +65,18 @@ class StageResult(Record):
     only_tests: bool = False
     """True when it failed and failing tests are all that was wrong with it."""
     by_device_file: Annotated[bool, Field(exclude_if=lambda told: not told)] = False
-    """True when it failed because what the device file asks for cannot be had, such as a repository that is not there;
-    absent where not."""
+    """True when fetching failed because the repository or ref named in the device file does not exist; absent where
+    not."""
 
     @property
     def came_through(self) -> bool:
         """Whether it passed, or failing tests are all that was wrong with it."""
         return self.status is StageStatus.PASSED or self.only_tests
+
+    @property
+    def is_vendors(self) -> bool:
+        """Whether the vendor has to mend it, although it is a stage of the infrastructure."""
+        return self.name == StageName.FETCH and self.by_device_file
 
     @property
     def broke(self) -> bool:

@@ -29,7 +29,7 @@ _CONFLICT = "The conflict is caused by:"
 
 class StepFailed(Exception):
     """A command of the stage failed: for what reason, with the end of its output, whether its time was up, and whether
-    what the device file asks for cannot be had.
+    the repository or ref named in the device file does not exist.
     """
 
     def __init__(

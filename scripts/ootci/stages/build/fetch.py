@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -54,10 +52,10 @@ def fetch(
     if run.torch.unavailable_reason:
         raise StepFailed(run.torch.unavailable_reason)
     building = device.build.requirements if builds and device.plugin.package is None else ()
-    ours, theirs = suite_requirements(suites), (*device.plugin.requirements, *building)
+    requirements = (*map(str, suite_requirements(suites)), *device.plugin.requirements, *building)
     pinned = [run.torch.version, run.torch.url, run.torch.sha256, run.torch.commit]
     python = python_env.base_python(device.python)
-    key = digest(python, pinned, (*map(str, ours), *theirs), device.plugin.index_url)
+    key = digest(python, pinned, requirements, device.plugin.index_url)
     stamp = Stamp.of(environment)
     cached = stamp.fetch == key and python_env.installed_version(environment, "torch") is not None
     if not cached:
@@ -68,7 +66,7 @@ def fetch(
         _install_torch(run.torch, workspace, commands)
         _check_commit(run.torch, python_env.torch_git_version(environment))
         _check_build(run.torch, device, environment)
-        _install_requirements(ours, theirs, device.plugin.index_url, run.torch, commands)
+        _install_requirements(requirements, device.plugin.index_url, run.torch, commands)
         Stamp(fetch=key).save(environment)
     if builds and device.plugin.git is not None:
         _clone(item, workspace, commands)
@@ -142,30 +140,14 @@ def _check_build(torch: TorchRequest, device: Device, environment: Path) -> None
 
 
 def _install_requirements(
-    ours: tuple[Requirement, ...],
-    theirs: tuple[str, ...],
-    index_url: str | None,
-    torch: TorchRequest,
-    commands: Commands,
+    requirements: tuple[str, ...], index_url: str | None, torch: TorchRequest, commands: Commands
 ) -> None:
     # The constraint keeps a requirement from replacing the torch under test.
     constraint = commands.environment / "torch-constraint.txt"
     installed = python_env.installed_version(commands.environment, "torch") or torch.version
     constraint.write_text(f"torch=={installed}\n", encoding="utf-8")
     index = ["--extra-index-url", index_url] if index_url else []
-    with _named_by_device_file(lambda said: bool(theirs) and python_env.cannot_be(said, {item.name for item in ours})):
-        what, wanted = "the requirements cannot be installed", (*map(str, ours), *theirs)
-        commands.pip(what, "install", "-c", str(constraint), *index, *wanted)
-
-
-@contextmanager
-def _named_by_device_file(is_so: Callable[[str], bool]) -> Iterator[None]:
-    """A command fails by the device file where its output says so: somebody answered, and it is not there."""
-    try:
-        yield
-    except StepFailed as failed:
-        failed.by_device_file = not failed.timed_out and is_so(failed.excerpt or "")
-        raise
+    commands.pip("the requirements cannot be installed", "install", "-c", str(constraint), *index, *requirements)
 
 
 def _clone(item: RegisteredDevice, workspace: Workspace, commands: Commands) -> None:
@@ -175,10 +157,12 @@ def _clone(item: RegisteredDevice, workspace: Workspace, commands: Commands) -> 
     folder = workspace.sources(item.device.name)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    for command in git.clone_command(source.url, source.ref, submodules=source.submodules):
-        with _named_by_device_file(git.is_not_there):
-            what = "the plugin's sources cannot be fetched"
-            commands.run(what, command, cwd=folder, extra=git.PLAINLY)
+    try:
+        for command in git.clone_command(source.url, source.ref, submodules=source.submodules):
+            commands.run("the plugin's sources cannot be fetched", command, cwd=folder, extra=git.PLAINLY)
+    except StepFailed as failed:
+        failed.by_device_file = not failed.timed_out and git.does_not_exist(failed.excerpt or "")
+        raise
 
 
 MIN_FREE_GIB = 2.0

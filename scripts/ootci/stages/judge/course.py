@@ -126,7 +126,8 @@ class Course:
                 before=earlier,
             )
         )
-        if run is not None and has_result(self.judged.verdict, run.head.id, fallback=night.is_fallback):
+        judged = self.judged
+        if run and has_result(judged.verdict, judged.broke_at, run.head.id, fallback=night.is_fallback):
             self._tell(plan, run, self.judged)
         self._ever = self._ever or run is not None
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from ootci.model.build import StageName
 from ootci.model.cluster import Cluster
 from ootci.model.device import RegisteredDevice, Tier
 from ootci.model.plan import Plan
@@ -82,9 +83,14 @@ def decide(
     )
 
 
-def has_result(verdict: VerdictName, run_id: str | None, *, fallback: bool) -> bool:
-    """Whether a night of a device tells something about PyTorch. A report without a test does: they were lost."""
-    return not fallback and verdict not in NO_RESULT and (verdict is not VerdictName.NO_DATA or run_id is not None)
+def has_result(verdict: VerdictName, broke_at: str | None, run_id: str | None, *, fallback: bool) -> bool:
+    """Whether a night of a device tells something about PyTorch. A report without a test does: they were lost.
+
+    What broke while it was fetched does not, whoever has to mend it: nothing of PyTorch was tested.
+    """
+    if fallback or verdict in NO_RESULT or broke_at == StageName.FETCH:
+        return False
+    return verdict is not VerdictName.NO_DATA or run_id is not None
 
 
 def _no_result(item: DeviceVerdict | None, planned_at: datetime | None) -> str | None:
@@ -95,7 +101,7 @@ def _no_result(item: DeviceVerdict | None, planned_at: datetime | None) -> str |
         said = item.torch_request.deviation if item.torch_request else None
         return f"tested on {said}" if said else "tested on another torch than the one wanted"
     newest = item.history[-1] if item.history else None
-    if newest is None or not has_result(item.verdict, newest.run_id, fallback=newest.fallback):
+    if newest is None or not has_result(item.verdict, item.broke_at, newest.run_id, fallback=newest.fallback):
         return item.reason
     if planned_at is not None and newest.date < planned_at - ONE_NIGHT:
         return f"not in the newest nightly, last in {newest.plan_id}"

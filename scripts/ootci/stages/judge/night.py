@@ -213,7 +213,7 @@ def _stage_broken(run: Run) -> Judged | None:
     for name, verdict in _BROKEN_STAGES:
         for stage in run.stages:
             if stage.name == name and stage.status not in (StageStatus.PASSED, StageStatus.NOT_RUN):
-                found = VerdictName.BUILD_BROKEN if stage.by_device_file else verdict
+                found = VerdictName.BUILD_BROKEN if stage.is_vendors else verdict
                 return Judged(found, f"{name.value}: {stage.reason or stage.status.value}", name)
     return None
 

@@ -10,6 +10,7 @@ from ootci.history.difference import newly_failing
 from ootci.history.run_file import signatures_of
 from ootci.history.store import History
 from ootci.history.stored import StoredRun, stored
+from ootci.model.build import StageName
 from ootci.model.device import RegisteredDevice, Tier
 from ootci.model.plan import Plan
 from ootci.model.pull_request import WITHOUT_RESULT, Effect, EffectName, PullRequestGate
@@ -180,7 +181,7 @@ def _release(run: Run | None) -> tuple[int, ...] | None:
 
 
 def _meaning(judged: Judged, new: int, base: StoredRun | None, before: Judged | None) -> tuple[EffectName, str]:
-    if judged.verdict is VerdictName.INFRA:
+    if judged.verdict is VerdictName.INFRA or judged.broke_at == StageName.FETCH:
         return EffectName.INFRA, judged.reason
     if base is None or before is None:
         return EffectName.NO_DATA, "no nightly on the same base has a complete report to hold it against"

@@ -77,11 +77,9 @@ def _sources(file: DeviceFile) -> Iterator[Problem]:
     if source and found:
         said, certain = found
         if certain:
-            yield Problem(
-                f"{source.url} cannot be fetched: {said}", place, "write the repository and the ref as they are"
-            )
+            yield Problem(f"{source.url} cannot be fetched: {said}", place, "correct `plugin.git.url` or `ref`")
         else:
-            yield _unclear(f"nobody can tell whether {source.url} can be fetched: {said}", place)
+            yield _unclear(f"could not check whether {source.url} can be fetched: {said}", place)
 
 
 def _unknown_handles(file: DeviceFile, rest: GithubRest) -> Iterator[Problem]:

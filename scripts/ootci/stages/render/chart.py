@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import dropwhile, groupby
 from statistics import median_low
 
 from .words import many
@@ -52,6 +52,11 @@ class Series:
     values: tuple[float | None, ...]
 
     @property
+    def begun(self) -> tuple[float | None, ...]:
+        """The values from the first that there is, gaps included."""
+        return tuple(dropwhile(lambda value: value is None, self.values))
+
+    @property
     def known(self) -> list[float]:
         """The values that there are."""
         return [value for value in self.values if value is not None]
@@ -69,7 +74,8 @@ class Chart:
         top: what the upper edge stands for.
         bottom: what the lower edge stands for.
         words: the same in words.
-        is_flat: whether every value is the same, so that the picture says no more than ``newest``.
+        is_flat: whether each day since the first with a value has the same, and nothing is marked, so that the picture
+            says no more than ``newest``.
         days: where each day with a value begins, and its values in words.
 
     """
@@ -125,7 +131,7 @@ def chart(
         bottom=words(axis.low) if axis.low else "0",
         newest=words(series[0].known[-1]),
         words=" ".join(_in_words(item, words, days) for item in series if item.known),
-        is_flat=len({value for item in series for value in item.known}) == 1,
+        is_flat=not (hatched or marks) and len({value for item in series for value in item.begun}) == 1,
         days=tuple(
             (size.day * place, f"{day}: {', '.join(found)}")
             for place, day in enumerate(days)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,8 @@ WIDTH, HEIGHT = 1200, 630
 """Pixels, as Facebook and LinkedIn ask for and others take."""
 _MARGIN = 72
 _LOGO = ("ok", "ok", "ok", "new")
+_DRAWN = re.compile(r"[^\u0020-\u024f\u2010-\u2026]")
+"""What the vendored part of the font has no picture of."""
 _STYLE, _FONT = Path("static", "style.css"), Path("vendor", "inter.woff2")
 
 
@@ -41,7 +43,7 @@ def link_pictures(verdicts: Verdicts, rows: Sequence[DeviceRow], groups: Sequenc
     yield picture_path(None), made.picture(f"{len(rows)} devices", gate.word, gate.tone, said, bars)
     for row in rows:
         nights = [(cell.look, 1) for cell in row.nights.cells]
-        name = one_line(row.device.display_name, 60)
+        name = row.device.name if _DRAWN.search(row.device.display_name) else row.device.display_name
         yield (
             picture_path(row.device.name),
             made.picture(name, row.status.word.capitalize(), row.status.tone, row.said, nights),
@@ -50,7 +52,7 @@ def link_pictures(verdicts: Verdicts, rows: Sequence[DeviceRow], groups: Sequenc
 
 def picture_path(device: str | None) -> str:
     """Where a device's picture lies, or the site's, from the top."""
-    return f"static/link/{device or 'site'}.png"
+    return f"static/link/{device}.png" if device else "static/link.png"
 
 
 class _Maker:
@@ -83,7 +85,7 @@ class _Maker:
         self, draw: ImageDraw.ImageDraw, y: int, text: str, size: int, weight: int, colour: str, left: int = _MARGIN
     ) -> None:
         font = self._font(size, weight)
-        shown = text
+        shown = _DRAWN.sub("?", one_line(text, 120))
         while draw.textlength(shown, font) > WIDTH - left - _MARGIN:
             shown = f"{shown[:-2].rstrip()}…"
         draw.text((left, y), shown, fill=self._colours[colour], font=font)
@@ -93,7 +95,9 @@ class _Maker:
         x = float(_MARGIN)
         for look, size in bars:
             end = x + room * size / total
-            draw.rounded_rectangle((round(x), 430, round(end) - 5, 510), 5, fill=self._colours.get(look, "#888"))
+            draw.rounded_rectangle(
+                (round(x), 430, max(round(x), round(end) - 5), 510), 5, fill=self._colours.get(look, "#888")
+            )
             x = end
 
 
@@ -101,6 +105,7 @@ def _light_colours(style: str) -> Mapping[str, str]:
     return dict(re.findall(r"--([\w-]+): (?:light-dark\()?(#\w+)", style))
 
 
+@lru_cache
 def _font(path: Path, size: int, weight: int) -> ImageFont.FreeTypeFont:
     from PIL import ImageFont
 

@@ -12,7 +12,6 @@ import pytest
 
 from ootci.adapters.python_env import (
     base_python,
-    cannot_be,
     create_command,
     device_environment,
     installed_version,
@@ -158,20 +157,3 @@ def test_another_python_is_found_on_the_path_or_named_as_missing(
     found.chmod(0o755)
     assert base_python("3.99") == str(found)
     assert create_command(tmp_path / "env", base_python("3.99"))[0] == str(found)
-
-
-@pytest.mark.parametrize(
-    ("source", "given", "expected"),
-    [
-        ("--no-index", [], True),
-        ("--no-index", ["Nothing_There"], False),
-        ("--index-url=http://127.0.0.1:1/simple", [], False),
-    ],
-)
-def test_requirements_that_cannot_be_met_are_told_from_an_index_that_does_not_answer(
-    source: str, given: list[str], expected: bool
-) -> None:
-    command = [sys.executable, "-m", "pip", "install", "--retries=1", "--isolated", source, "nothing-there"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "No matching distribution found for nothing-there" in done.stderr
-    assert cannot_be(done.stdout + done.stderr, given) is expected

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from fake_github import FakeGithub, Moment
 from loopback import Quiet, Server, running
-from repositories import repository
+from repositories import git, repository
 from unit.samples import register
 
 from ootci.adapters import download
@@ -228,10 +228,18 @@ def test_a_server_that_does_not_say_is_a_warning(
     ("path", "ref", "code", "said"),
     [
         ("plugin", "main", 0, ""),
-        ("plugin", "{commit}", 0, ""),
+        ("plugin", "{COMMIT}", 0, ""),
+        (
+            "origin",
+            "HEAD",
+            2,
+            "failed: origin cannot be fetched: fatal: 'origin' does not appear to be a git repository",
+        ),
         ("plugin", "mian", 2, "failed: {url} cannot be fetched: it has no branch or tag `mian`"),
         ("plugni", "main", 2, "failed: {url} cannot be fetched: fatal: '{url}' does not appear to be a git repository"),
-        ("http://127.0.0.1:9/plugin", "main", 0, "warning: nobody can tell whether {url} can be fetched: fatal: "),
+        ("http://127.0.0.1:9/plugin", "main", 0, "warning: could not check whether {url} can be fetched: fatal: "),
+        ("plugin", "ai*", 2, "failed: {url} cannot be fetched: it has no branch or tag `ai*`"),
+        ("plugin", "in", 2, "failed: {url} cannot be fetched: it has no branch or tag `in`"),
     ],
 )
 def test_the_plugin_s_repository_is_asked_for(
@@ -239,9 +247,10 @@ def test_the_plugin_s_repository_is_asked_for(
 ) -> None:
     (folder / "plugin").mkdir()
     commit = repository(folder / "plugin")
-    url = path if ":" in path else str(folder / path)
+    git(folder / "plugin", "branch", "feature/in")
+    url = path if ":" in path or path == "origin" else str(folder / path)
     file = write(folder, "dev")
-    source = f"git: {{url: '{url}', ref: {ref.format(commit=commit)}}}"
+    source = f"git: {{url: '{url}', ref: '{ref.format(COMMIT=commit.upper())}'}}"
     file.write_text(file.read_text(encoding="utf-8").replace("path: dev", source), encoding="utf-8")
     checked = ootci("device", "check", "--online", "devices/dev.yaml", cwd=folder, env=hub.environment)
     assert (checked.code, f"  sources: {said.format(url=url)}" in checked.out) == (code, bool(said)), checked.out

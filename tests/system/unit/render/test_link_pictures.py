@@ -5,17 +5,21 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+import pytest
 from PIL import Image
 from unit.render.sample import Sample
 
 from ootci.model.verdict import Gate
 from ootci.stages.render import render
+from ootci.stages.render.front import Group, front_grid, front_rows
+from ootci.stages.render.link_pictures import link_pictures
 
 ADDRESS = "https://devices.example.org/nightly/"
 
 
 def _pictures(site: Path) -> dict[str, bytes]:
-    return {path.stem: path.read_bytes() for path in (site / "static" / "link").glob("*.png")}
+    found = sorted((site / "static").glob("**/*.png"))
+    return {path.relative_to(site / "static").as_posix(): path.read_bytes() for path in found}
 
 
 def test_the_site_and_every_device_have_a_picture_that_is_the_same_each_time(sampled: Sample, tmp_path: Path) -> None:
@@ -23,7 +27,7 @@ def test_the_site_and_every_device_have_a_picture_that_is_the_same_each_time(sam
     render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "b", ADDRESS)
     found = _pictures(tmp_path / "a")
     assert found == _pictures(tmp_path / "b")
-    assert set(found) == {"site", *(item.device.name for item in sampled.registry)}
+    assert set(found) == {"link.png", *(f"link/{item.device.name}.png" for item in sampled.registry)}
     assert {Image.open(io.BytesIO(content)).size for content in found.values()} == {(1200, 630)}
     assert len(set(found.values())) == len(found)
 
@@ -33,8 +37,10 @@ def test_pages_name_the_picture_but_for_those_of_past_runs_which_it_does_not_sho
 ) -> None:
     render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "site", ADDRESS)
     pages = {path.relative_to(tmp_path / "site").as_posix(): path for path in (tmp_path / "site").rglob("index.html")}
-    assert f'content="{ADDRESS}static/link/site.png"' in pages["index.html"].read_text(encoding="utf-8")
-    assert f'content="{ADDRESS}static/link/openreg.png"' in pages["d/openreg/index.html"].read_text(encoding="utf-8")
+    assert f'content="{ADDRESS}static/link.png?{sampled.verdicts.plan_id}"' in pages["index.html"].read_text(
+        encoding="utf-8"
+    )
+    assert f'content="{ADDRESS}static/link/openreg.png?' in pages["d/openreg/index.html"].read_text(encoding="utf-8")
     runs = [path for name, path in pages.items() if name.startswith("d/openreg/2026")]
     assert runs
     assert not any("og:image" in path.read_text(encoding="utf-8") for path in runs)
@@ -45,9 +51,27 @@ def test_the_picture_shows_tonight_s_answer(sampled: Sample, tmp_path: Path) -> 
     other = sampled.verdicts.model_copy(update={"gate": Gate(answer="cannot_say", reason="")})
     render(sampled.registry, sampled.history, other, tmp_path / "b", ADDRESS)
     before, after = _pictures(tmp_path / "a"), _pictures(tmp_path / "b")
-    assert {name for name in before if before[name] != after[name]} == {"site"}
+    assert {name for name in before if before[name] != after[name]} == {"link.png"}
 
 
 def test_without_an_address_there_is_none(site: Path) -> None:
     assert _pictures(site) == {}
     assert "og:" not in (site / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("text", ["two\nlines\r", "\u202eright to left", "升腾", "x" * 5_000])
+def test_no_text_ends_the_rendering(sampled: Sample, tmp_path: Path, text: str) -> None:
+    devices = (item.model_copy(update={"reason": text}) for item in sampled.verdicts.devices)
+    named = tuple(
+        item.model_copy(update={"device": item.device.model_copy(update={"display_name": text[:60]})})
+        for item in sampled.registry
+    )
+    verdicts = sampled.verdicts.model_copy(update={"devices": tuple(devices)})
+    render(named, sampled.history, verdicts, tmp_path / "site", ADDRESS)
+    assert len(_pictures(tmp_path / "site")) == len(named) + 1
+
+
+def test_a_group_of_one_among_hundreds_has_a_bar(sampled: Sample) -> None:
+    row = front_rows(sampled.registry, sampled.verdicts, front_grid(sampled.verdicts, {}))[0]
+    groups = [Group(title, "ok", False, ((row,) * size,)) for title, size in (("many", 299), ("one", 1))]
+    assert len(list(link_pictures(sampled.verdicts, [row], groups))) == 2

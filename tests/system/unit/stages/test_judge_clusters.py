@@ -117,17 +117,28 @@ def test_stages_break_together_too(tmp_path: Path, stage: str, cause: Cause) -> 
     assert [(item.device, item.first) for item in cluster.devices] == [(name, (stage,)) for name in sorted(NAMES)]
 
 
-def test_what_the_device_file_asks_for_and_cannot_be_had_is_the_vendor_s(tmp_path: Path) -> None:
-    broken = {}
-    for name in NAMES:
-        found = _run(1, name, stages={"fetch": "failed"})
-        stages = [item.model_copy(update={"by_device_file": item.name == "fetch"}) for item in found.stages]
-        broken[name] = found.model_copy(update={"stages": tuple(stages)})
-    said = _judged(tmp_path, _night(0), broken)
+def _unfetched(number: int, name: str, *, by_device_file: bool) -> Run:
+    found = _run(number, name, stages={"fetch": "failed"})
+    stages = [item.model_copy(update={"by_device_file": by_device_file}) for item in found.stages]
+    return found.model_copy(update={"stages": tuple(stages)})
+
+
+def test_a_repository_that_does_not_exist_is_the_vendor_s_to_mend(tmp_path: Path) -> None:
+    said = _judged(tmp_path, _night(0), {name: _unfetched(1, name, by_device_file=True) for name in NAMES})
     (cluster,) = said.clusters
     assert cluster.cause is Cause.PLUGIN
-    assert cluster.reason == f"what the device file asks for cannot be had, on all {len(NAMES)} devices"
+    assert cluster.reason == f"a repository or ref named in the device file does not exist, on all {len(NAMES)} devices"
     assert {(item.verdict, item.broke_at) for item in said.devices} == {(VerdictName.BUILD_BROKEN, "fetch")}
+    # Nothing of PyTorch was tested, so that nobody may say no, or yes.
+    assert (said.gate.answer, set(said.gate.without_result)) == ("cannot_say", set(NAMES))
+
+
+def test_it_began_on_its_own_first_night_and_not_on_one_without_a_network(tmp_path: Path) -> None:
+    nights = [_night(number, oak=_unfetched(number, "oak", by_device_file=number > 1)) for number in (1, 2)]
+    said = _judged(tmp_path, _night(0), *nights)
+    (cluster,) = said.clusters
+    assert (cluster.cause, cluster.since.date, cluster.devices[0].new) == (Cause.PLUGIN, night(2), 1)
+    assert (said.gate.answer, list(said.gate.without_result)) == ("yes", ["oak"])
 
 
 def test_what_is_new_is_told_apart_from_what_goes_on(tmp_path: Path) -> None:

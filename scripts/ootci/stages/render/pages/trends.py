@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 from ootci.model.build import StageName
@@ -87,6 +87,7 @@ def _rate(trend: TrendSeries, days: Sequence[TrendDay]) -> Spark | None:
         return None
     newest, lowest = str(rates[-1]), str(min(rates, key=lambda rate: rate.passed / rate.executed))
     words = f"Passed: newest {newest}, lowest {lowest}; {many(len(rates), 'day')} with a value."
+    drawn = replace(drawn, is_flat=drawn.is_flat and len(set(rates)) == 1)
     return Spark(drawn, words, newest, f"lowest {lowest}")
 
 

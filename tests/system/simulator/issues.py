@@ -174,13 +174,25 @@ class IssueScore:
                 self.opened.update({subject: -1, self._subjects[number]: 1})
         self.closed.update(self._subjects[number] for number in closed)
         self.wanted.add(page)
-        self._coincide([(self.world.makers[item.device].name, event) for item in page.devices for event in item.news])
-
-    def _coincide(self, news: list[tuple[str, Event]]) -> None:
-        for (device, event), (other, second) in combinations(news, 2):
-            if event != second and self._broken(event) & self._broken(second) and device != other:
+        broken = [(item, event) for item in page.devices for event in self._breaking(item)]
+        for (one, event), (other, second) in combinations(broken, 2):
+            same = self._broken(event) & self._broken(second) and one.device != other.device and event != second
+            if same and self._overlap(one, event, other, second):
+                names = {self.world.makers[item.device].name for item in (one, other)}
                 pair = frozenset({event.number, second.number})
-                self.coincidences[pair] = self.coincidences.get(pair, frozenset()) | {device, other}
+                self.coincidences[pair] = self.coincidences.get(pair, frozenset()) | names
+
+    def _breaking(self, item: Expected) -> list[Event]:
+        cut = [event for event in item.news if event.kind is Kind.CUT_REPORT]
+        return [*(self.world.events[number] for number in sorted(item.broken_by)), *cut]
+
+    def _overlap(self, one: Expected, event: Event, other: Expected, second: Event) -> bool:
+        """Whether both may have begun at once, as far as the reports tell; of a stage, the night of the news does."""
+        if not event.tests:
+            return event in one.news and second in other.news
+        rows = [item.rows.get(of.tests[0], (None, 0)) for item, of in ((one, event), (other, second))]
+        last, first = (-1 if row[0] is None else row[0] for row in rows), (row[1] for row in rows)
+        return max(last) < min(first)
 
     def _broken(self, event: Event) -> set[str]:
         """The tests that an event breaks, or the stage."""
@@ -208,17 +220,23 @@ class IssueScore:
             f"{key}: opened {of[0]} and closed {of[1]} times, not {to[0]} and {to[1]}"
             for key in sorted({*found, *wanted}, key=str)
             for of, to in [(found.get(key, (0, 0)), wanted.get(key, (0, 0)))]
-            if max(abs(of[0] - to[0]), abs(of[1] - to[1])) > self._coinciding(key)
+            if not all(self._may_differ(key, one - other) for one, other in zip(to, of, strict=True))
         ]
 
-    def _coinciding(self, key: Key) -> int:
-        """How many coincidences an issue may be about."""
-        condition, about = key
-        if isinstance(about, int):
-            return sum(about in numbers for numbers in self.coincidences)
-        names = set(about.split(", "))
-        told = condition in (Condition.BROKEN, Condition.UPSTREAM)
-        return sum(told and names <= devices for devices in self.coincidences.values())
+    def _may_differ(self, key: Key, missing: int) -> bool:
+        """Whether so many may be missing, or as a negative number too many, because of coincidences."""
+        names = _together(key)
+        if names:
+            return -sum(names <= devices for devices in self.coincidences.values()) <= missing <= 0
+        return 0 <= missing <= sum(count for one, count in self.opened.items() if self._stands_for(one, key))
+
+    def _stands_for(self, one: Key, key: Key) -> bool:
+        """Whether an issue about several devices is in place of one that has to be, because of a coincidence."""
+        names, about, wanted = _together(one), one[1], key[1]
+        return one != key and any(
+            (wanted in devices or wanted in pair) and (about in pair or (bool(names) and names <= devices))
+            for pair, devices in self.coincidences.items()
+        )
 
     @property
     def row(self) -> str:
@@ -229,3 +247,9 @@ class IssueScore:
             f"world {self.world.seed}: {events} events, {over} of them over; issues opened {self.opened.total()}, "
             f"closed {self.closed.total()}; {len(self.coincidences)} coincidences; {len(self.mistakes)} wrong"
         )
+
+
+def _together(key: Key) -> frozenset[str]:
+    """The devices of an issue about what is no event of PyTorch's; none of any other issue."""
+    condition, about = key
+    return frozenset(about.split(", ")) if condition is Condition.UPSTREAM and isinstance(about, str) else frozenset()

@@ -174,7 +174,7 @@ def _open(hub: Hub, store: History, now: datetime, say: Say) -> list[tuple[Plan,
 
 
 def _night(plan: Plan, run: WorkflowRun | None, device_runs: Mapping[str, WorkflowRun]) -> _Night:
-    here = (planned.device for planned in plan.runs if planned.external is None)
+    here = (planned.device for planned in plan.every_run if planned.external is None)
     return _Night(plan, run, {device: device_runs.get(title_of(plan.id, device)) for device in here})
 
 
@@ -186,7 +186,7 @@ def _added(
     own = replace(folders, work=folders.work / "received")
     shutil.rmtree(own.work, ignore_errors=True)
     write(plan, own.workspace.plan)
-    made = [run for planned in plan.runs for run in _one(night, planned, store, hub, own, now, say)]
+    made = [run for planned in plan.every_run for run in _one(night, planned, store, hub, own, now, say)]
     made = [run for run in made if not store.holds(run)]
     is_new = night.run is not None
     if night.run is not None:

@@ -270,6 +270,8 @@ class OtherTorchVerdict(Record):
     since: Time | None = None
     """The first of the unbroken row of nights, on that minor version of torch, that were as expected, or that were
     broken; null when the newest was neither."""
+    broke_at: AnyStage | None = None
+    """The stage where it broke; null when no stage did."""
     run_id: str | None = None
     """The run that the verdict was derived from; null when nothing was reported."""
 

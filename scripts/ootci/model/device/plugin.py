@@ -63,8 +63,8 @@ class Torch(Record):
     fallback: Literal["release", "none"] = "release"
     """What to do when the nightly cannot be had: test the release, visibly, or report INFRA."""
     also: tuple[OtherTorch, ...] = ()
-    """Torches to test besides on Sundays (UTC): `release` for the newest one, `previous_release` for the one before.
-    The results are on the page *Support*; they change no verdict."""
+    """Torches to test besides on Sundays (UTC): `release`, the newest one, and `previous_release`, the newest of the
+    minor version before. The dashboard's page Support has the results; they change no verdict."""
 
     @field_validator("also")
     @classmethod

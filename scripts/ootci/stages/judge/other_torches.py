@@ -42,6 +42,7 @@ def on_torches(
             verdict=judged.verdict,
             reason=judged.reason,
             since=_since(judged.verdict, [night for minor, night in nights if minor == minor_version(version)]),
+            broke_at=judged.broke_at,
             run_id=course.run.head.id if course.run else None,
         )
 

@@ -97,10 +97,16 @@ class _Night:
         return now >= self.plan.created_at + DEADLINE
 
     @property
+    def missing(self) -> list[str]:
+        """The devices that it waits for; runs on other torches are added when they come."""
+        also = {run.device for run in self.plan.also}
+        legs = ((name, leg) for name, leg in self.legs.items() if name not in also)
+        return [name for name, leg in legs if leg is None or not leg.is_over]
+
+    @property
     def is_complete(self) -> bool:
         """Whether nothing more is to come of its own."""
-        runs = (self.run, *self.legs.values())
-        return all(run is not None and run.is_over for run in runs)
+        return self.run is not None and self.run.is_over and not self.missing
 
 
 def receive(
@@ -127,10 +133,8 @@ def receive(
     for plan, run in _open(hub, store, now, say):
         night = _night(plan, run, device_runs)
         if not night.is_over(now) and not night.is_complete:
-            waited = [name for name, leg in night.legs.items() if leg is None or not leg.is_over]
-            say(
-                f"{plan.id}: waiting until {plan.created_at + DEADLINE:%H:%M} UTC for {', '.join(waited) or 'its jobs'}"
-            )
+            waited = ", ".join(night.missing) or "its jobs"
+            say(f"{plan.id}: waiting until {plan.created_at + DEADLINE:%H:%M} UTC for {waited}")
             break
         received += _added(night, hub, registry, folders, now, say)
     return received

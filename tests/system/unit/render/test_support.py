@@ -21,7 +21,7 @@ from ootci.stages.render import render
 from ootci.stages.render.badge import COLOURS
 
 NIGHTLY, NEWEST, BEFORE = "2.16.0.dev20261107+cpu", "2.15.0+cpu", "2.14.1+cpu"
-NAMES = ("dev", "fell", "lost", "own", "paused")
+NAMES = ("asked", "dev", "fell", "lost", "own", "paused")
 PLUGIN = PluginBuild(package="torch-dev", version="1.2.3", source="path")
 
 
@@ -52,15 +52,16 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     history.append_plan(planned(0, "dev", "lost", dev_release=BEFORE))
     history.append_run(on(0, "dev_release", BEFORE, **GOOD))
     history.append_run(run(0, "lost", integration={"one": "passed", "two": "passed"}))
-    history.append_plan(planned(7, *NAMES[:4], dev_release=NEWEST, dev_previous_release=BEFORE))
+    history.append_plan(planned(7, *NAMES[:5], dev_release=NEWEST, dev_previous_release=BEFORE))
     failing = on(7, "dev_release", NEWEST, **BAD).model_copy(update={"url": "https://example.com/runs/7"})
     passing = on(7, "dev_previous_release", BEFORE, **GOOD).model_copy(update={"plugin": PLUGIN})
     nightly = (run(7, "dev", **GOOD), _instead(run(7, "fell", **GOOD)), run(7, "lost", integration={"one": "passed"}))
-    for one in (*nightly, failing, passing, on(7, "own", NEWEST, **GOOD)):
+    for one in (*nightly, failing, passing, *(on(7, name, NEWEST, **GOOD) for name in ("own", "asked"))):
         history.append_run(one)
     history.append_compat(_predictions())
     registry = (
         dev(),
+        device("asked"),
         device("fell"),
         device("lost"),
         device("own", torch={"channel": "release"}),
@@ -80,6 +81,7 @@ def test_the_file_has_what_was_measured_else_what_is_predicted_else_nothing(site
     cells = {row["device"]: {cell["torch"]: cell for cell in row["cells"]} for row in found["devices"]}
     words = {name: [(cell["verdict"], cell["forecast"]) for cell in cells[name].values()] for name in NAMES}
     assert words == {
+        "asked": [(None, None), ("OK", None), (None, None)],
         "dev": [("OK", None), ("SMOKE_BROKEN", None), ("OK", None)],
         "fell": [(None, None)] * 3,
         "lost": [("LOST_TESTS", None), (None, None), (None, None)],
@@ -96,6 +98,7 @@ def test_the_file_has_what_was_measured_else_what_is_predicted_else_nothing(site
     # The week before, it was the newest release.
     assert before["since"] == "2026-11-01T04:00:00.000Z"
     assert cells["lost"]["nightly"]["suites"] == ["smoke"]
+    assert cells["asked"]["nightly"]["why"] == "the newest run was on torch 2.15.0+cpu"
     assert "release 2.15.0+cpu instead of nightly" in cells["fell"]["nightly"]["why"]
     assert cells["dev"]["nightly"]["page"] == "../../d/dev/night007/index.html"
 
@@ -121,6 +124,7 @@ def test_the_page_and_the_device_s_page_show_the_same(site: Path) -> None:
 def test_a_badge_names_the_releases_that_a_device_works_with(site: Path) -> None:
     gallery = read(site / "badge" / "index.html")
     assert {name: (site / "badge" / f"{name}-support.svg").exists() for name in NAMES} == {
+        "asked": False,
         "dev": True,
         "fell": False,
         "lost": False,

@@ -88,11 +88,14 @@ def support_of(
     """
     run, path = own or (None, None)
     tested = verdict.torch.version if verdict.torch else None
-    column = NIGHTLY if device.torch.channel is Channel.NIGHTLY else _minor(tested)
+    wanted = device.torch.channel
+    channel = run.channel if run is not None else wanted
+    column = NIGHTLY if channel is Channel.NIGHTLY else _minor(tested) if channel is Channel.RELEASE else None
     cells = [_cell(column, device, verdict, run, f"{_TOP}{path}")] if column else []
-    if verdict.is_fallback and verdict.torch_request is not None:
-        # A release that stood in for the nightly tells nothing of the nightly.
-        cells = [SupportCell(torch=NIGHTLY, why=one_line(verdict.torch_request.deviation or ""))]
+    if wanted is Channel.NIGHTLY and column != NIGHTLY and verdict.torch_request is not None:
+        # A release that stood in for the nightly, or that somebody asked for, tells nothing of the nightly.
+        why = verdict.torch_request.deviation or f"the newest run was on torch {tested}"
+        cells.append(SupportCell(torch=NIGHTLY, why=one_line(why)))
     for other, of_other in others:
         if column := _minor(other.torch):
             cells.append(_cell(column, device, other, of_other, web_address(of_other.url) if of_other else None))

@@ -20,6 +20,8 @@ def on_torches(
     device: Device, plans: Sequence[Plan], history: History, witnesses: Witnesses, now: datetime
 ) -> Iterator[OtherTorchVerdict]:
     """The verdict of a device on each torch of its `torch.also`; ``plans`` are oldest first."""
+    if not device.torch.also:
+        return
     versions = {(plan.id, run.device): run.torch.version for plan in plans for run in plan.also}
     courses: list[tuple[Course, Judged]] = []
     for other in on_other_torches(device):

@@ -79,8 +79,8 @@ def plan(
         suffix: makes the plan's id unique within a day; the time of day when absent.
         history: past runs, from which the plan takes what failed last.
         proposed: what is tested instead of a nightly.
-        also: whether the torches of `torch.also` are tested today, too; on Sundays they are, but on a person's own
-            machine.
+        also: whether the torches of `torch.also` are tested, too. Without it they are on Sundays only, and not on a
+            person's own machine or where certain devices or a torch are asked for.
         say: called with each fallback.
 
     Raises:

@@ -17,6 +17,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from loopback import serving
+from simulator.other_torches import with_also, with_other_torches
 from simulator.own_tests import with_own_tests
 from simulator.world import PAGE_AFTER, START, World
 
@@ -54,7 +55,8 @@ def render_sample(folder: Path = FOLDER, nights: int = NIGHTS, start: datetime =
     world = World(SEED, nights=nights, tests=TESTS, ending=True, start=start)
     last = world.night(nights - 1)
     history = History(_kept_history(folder, world))
-    render(last.registry, history, judge(last.registry, history, last.now), folder / "site")
+    registry = with_also(last.registry)
+    render(registry, history, judge(registry, history, last.now), folder / "site")
     return folder / "site", last.now
 
 
@@ -85,7 +87,7 @@ def _kept_history(folder: Path, world: World) -> Path:
     # It gets its name when it is whole, so that one that was ended half-way is never taken for it.
     with tempfile.TemporaryDirectory(dir=folder) as unfinished:
         history = History(Path(unfinished) / "history")
-        for night in world.all_nights():
+        for night in (with_other_torches(night, world) for night in world.all_nights()):
             with history.together():
                 history.append_plan(night.plan)
                 if night.compat is not None:

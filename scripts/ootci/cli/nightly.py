@@ -20,12 +20,12 @@ from ootci.flows.held_plugin import with_plugin
 from ootci.flows.nightly import Night, exit_code, run_in_environment, run_night
 from ootci.flows.reports import reported_runs, take_in
 from ootci.model.build import StageResult
-from ootci.model.device import find_device
+from ootci.model.device import RegisteredDevice, find_device, with_other_torches
 from ootci.model.durations import duration
 from ootci.model.plan import Plan
 from ootci.model.record import read
 from ootci.model.run import Run
-from ootci.model.verdict import DeviceVerdict, Verdicts
+from ootci.model.verdict import VerdictName, Verdicts
 from ootci.resources import reference_device_file
 from ootci.stages.render.pages.findings import FindingsFile
 from ootci.stages.render.pages.published import API
@@ -49,6 +49,7 @@ HEADINGS = ("device", "stage reached", "verdict", "passed", "failed", "skipped",
     metavar="VERSION",
     help="Test this commit of the plugin's repository, or this version of its package, instead of the device file's.",
 )
+@click.option("--also", is_flag=True, help="Test the torches, too, that device files name in `torch.also`.")
 @suites_option
 @format_option
 @folder_options("devices", "work", "history", "site")
@@ -57,6 +58,7 @@ def nightly(
     python: str | None,
     torch: str | None,
     plugin: str | None,
+    also: bool,
     suites: Path,
     output_format: str,
     folders: Folders,
@@ -70,10 +72,12 @@ def nightly(
         raise BadOption("--python tests the torch that is there", where=f"--torch {torch}", fix="leave one of them out")
     if python is not None and plugin:
         raise BadOption("--python tests the plugin that is there", where=f"--plugin {plugin}", fix="leave one out")
+    if python is not None and also:
+        raise BadOption("--python tests the torch that is there", where="--also", fix="leave one of them out")
     for option, value in (("--python", python), ("--plugin", plugin)):
         if value and len(chosen) != 1:
             raise BadOption(f"{option} is about one device", where=f"{option} {value}", fix="name that device")
-    _run(chosen, python, torch, suites, output_format, folders, plugin)
+    _run(chosen, python, torch, suites, output_format, folders, plugin, also=also)
 
 
 @click.command(short_help="Try it: run every stage for the reference device.")
@@ -102,18 +106,20 @@ def _run(
     output_format: str,
     folders: Folders,
     plugin: str | None = None,
+    *,
+    also: bool = False,
 ) -> None:
     folders, names = folders.among(chosen)
     registry = folders.registry()
     if plugin:
-        registry = tuple(with_plugin(item, plugin) if item.device.name == names[0] else item for item in registry)
+        registry = tuple(with_plugin(item, plugin) if _makes(item, names[0]) else item for item in registry)
     progress = Progress()
 
     def say_stages(stages: Sequence[StageResult]) -> None:
         for line in stage_lines(stages):
             progress.say(f"  {line}")
 
-    night = Night(registry, names, torch, suites, folders, progress, say_stages)
+    night = Night(registry, names, torch, suites, folders, progress, say_stages, also=also)
     with locked(folders.work):
         if python is None:
             planned, verdicts = run_night(night)
@@ -121,6 +127,10 @@ def _run(
             planned, verdicts = run_in_environment(night, find_device(registry, names[0]).device, program(python))
     _report(planned, verdicts, folders, output_format)
     sys.exit(exit_code(planned, verdicts))
+
+
+def _makes(item: RegisteredDevice, name: str) -> bool:
+    return any(one.device.name == name for one in with_other_torches((item,)))
 
 
 @click.command("external", short_help="Import reports of devices run elsewhere.")
@@ -146,7 +156,8 @@ def _report(planned: Plan, verdicts: Verdicts, folders: Folders, output_format: 
     """Print the row of every device that ran, what was tested and why it is as it is, and where the page is."""
     runs = reported_runs(folders.workspace, planned, lambda _: None)
     mine = [item for item in verdicts.devices if any(run.device == item.device for run in planned.runs)]
-    show_table(HEADINGS, [_row(item, runs[item.device]) for item in mine if item.device in runs], output_format)
+    judged = [(item.device, item.verdict) for item in mine] + [(item.run_as, item.verdict) for item in verdicts.also]
+    show_table(HEADINGS, [_row(name, verdict, runs[name]) for name, verdict in judged if name in runs], output_format)
     if output_format == "json":
         return
     show_text("\n")
@@ -161,6 +172,10 @@ def _report(planned: Plan, verdicts: Verdicts, folders: Folders, output_format: 
         if request is not None and request.fallback_reason:
             show_text(f"  FALLBACK: {one_line(request.deviation or '')}")
         _say_findings(folders.site / API / "findings" / f"{item.device}.json")
+    for other in verdicts.also:
+        if other.run_as in runs:
+            show_text(f"{other.run_as}: {other.verdict.value}: {one_line(other.reason)}")
+            show_text(f"  torch {one_line(other.torch or 'that could not be had')}")
     show_text(f"\ndashboard: {one_line(str(folders.site / 'index.html'))}")
 
 
@@ -176,15 +191,15 @@ def _say_findings(file: Path) -> None:
         show_text(f"  {len(found) - FINDINGS} more findings are on its page")
 
 
-def _row(item: DeviceVerdict, run: Run) -> tuple[str, ...]:
+def _row(name: str, verdict: VerdictName, run: Run) -> tuple[str, ...]:
     """A device in the columns of ``HEADINGS``."""
     reached, counts = run.stage_reached, run.counts
     building = sum(stage.duration for stage in run.stages if stage.name in ("fetch", "build"))
     testing = sum(stage.duration for stage in run.stages) - building
     return (
-        item.device,
+        name,
         reached or "none",
-        item.verdict.value,
+        verdict.value,
         str(counts.pass_rate),
         str(counts.failures),
         str(counts.skipped + counts.unsupported),

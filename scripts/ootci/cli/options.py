@@ -96,7 +96,7 @@ exit_zero_option = click.option(
 torch_option = click.option(
     "--torch",
     metavar="TORCH",
-    help="nightly, nightly@2026-11-20, a version such as 2.13.0, or the path of a wheel. "
+    help="nightly, nightly@2026-11-20, release, previous_release, a version such as 2.13.0, or the path of a wheel. "
     "Default: set by the device files.",
 )
 payload_option = click.option(

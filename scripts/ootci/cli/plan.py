@@ -108,7 +108,7 @@ def plan_command(
         past, known = History(folders.history), remembered(durations_from)
         seconds = {
             run.device: measured(map(past.whole, past.newest_stored(run.device))) or known.get(run.device, {})
-            for run in result.runs
+            for run in result.every_run
         }
         write(Durations(devices=seconds), folders.workspace.durations)
     append(("due=yes\n" if if_due else "") + _outputs(result, registry), github_output)
@@ -117,7 +117,7 @@ def plan_command(
 
 def _lines(result: Plan) -> str:
     lines = []
-    for run in result.runs:
+    for run in result.every_run:
         where = f", run elsewhere: {one_line(run.external)}" if run.external else ""
         lines.append(f"{run.device}: torch {one_line(run.torch.version or 'none')} ({run.torch.channel.value}){where}")
     lines += [f"{left.device}: left out, {one_line(left.reason)}" for left in result.left_out]
@@ -127,7 +127,7 @@ def _lines(result: Plan) -> str:
 def _table(result: Plan) -> str:
     rows = [
         (run.device, run.torch.version or "none", run.torch.channel.value, run.torch.fallback_reason or "")
-        for run in result.runs
+        for run in result.every_run
     ]
     rows += [(left.device, "", "", f"left out: {left.reason}") for left in result.left_out]
     return table(("device", "torch", "channel", "note"), rows, markdown=True)
@@ -135,7 +135,8 @@ def _table(result: Plan) -> str:
 
 def _outputs(result: Plan, registry: tuple[RegisteredDevice, ...]) -> str:
     change = result.trigger.proposal is not None
-    include = [_job(find_device(registry, run.device).device, change) for run in result.runs if run.external is None]
+    here = [run.device for run in result.every_run if run.external is None]
+    include = [_job(find_device(registry, name).device, change) for name in here]
     text = f"matrix={json.dumps({'include': include})}\nplan-id={result.id}\ncount={len(include)}\n"
     if len(include) == 1:
         text += f"device={include[0]['device']}\njob={json.dumps(include[0])}\n"

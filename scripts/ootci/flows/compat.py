@@ -21,7 +21,7 @@ from ootci.flows.context import Folders
 from ootci.model.compat import Compat, ExportChanges, Forecast, Needs, Prediction
 from ootci.model.device import Device, Torch
 from ootci.model.plan import Plan
-from ootci.model.torch_build import Channel, TorchRequest
+from ootci.model.torch_build import Channel, OtherTorch, TorchRequest
 from ootci.stages.compat import (
     PluginWheel,
     TorchWheel,
@@ -95,8 +95,8 @@ def targets_of(names: Sequence[str], *, everything: bool, folders: Folders) -> t
 def of_plan(plan: Plan, folders: Folders) -> Question:
     """What a plan asks of every registered device.
 
-    On the nightly's torch, and on the releases that devices name; or, where something of PyTorch is proposed, what its
-    torch removes that the newest nightly has.
+    On the nightly's torch, on the newest release and the one before, and on those that devices name; or, where
+    something of PyTorch is proposed, what its torch removes that the newest nightly has.
 
     Raises:
         IndexUnreachable: the plan has no such torch.
@@ -111,7 +111,8 @@ def of_plan(plan: Plan, folders: Folders) -> Question:
         if proposed:
             return Question(targets, (_on_this_machine(torch, folders),), baseline="nightly", is_planned=True)
         public = [target.device for target in targets if target.device and target.device.public_package[0]]
-        releases = sorted({item.torch.release for item in public if item.torch.release}, key=Version, reverse=True)
+        named = sorted({item.torch.release for item in public if item.torch.release}, key=Version, reverse=True)
+        releases = (*(other.value for other in OtherTorch), *named) if public else ()
         return Question(targets, (torch,), releases, is_planned=True)
     raise IndexUnreachable(
         "the plan has no torch to check", where=plan.id, fix="see why in plan.json; nothing is predicted"
@@ -147,9 +148,11 @@ def _answer(
     errors: list[OotciError] = []
     for release in question.releases:
         try:
-            tested.append(torches.get(release))
+            torch = torches.get(release)
         except OotciError as error:
             errors.append(error)
+        else:
+            tested += [torch] if all(torch.version != other.version for other in tested) else []
     for target in question.targets:
         with progress.step(f"compat {target.name}"):
             try:

@@ -17,7 +17,7 @@ from ootci.flows.context import Folders, attempt_number, clock, run_url
 from ootci.flows.reports import append_workspace, require_date, take_in
 from ootci.history.store import History
 from ootci.model.build import Build, StageResult
-from ootci.model.device import Device, RegisteredDevice
+from ootci.model.device import Device, RegisteredDevice, with_other_torches
 from ootci.model.plan import SCHEDULE, Plan, PlannedRun, Trigger
 from ootci.model.record import read, write
 from ootci.model.torch_build import Channel, TorchRequest
@@ -39,6 +39,7 @@ class Night:
         torch: what was asked for; None leaves it to the device files.
         say_stages: called with the results of the stages of each device.
         installed: the torch of an environment that is there already, in place of ``torch``.
+        also: whether devices are run on the torches of `torch.also`, too.
 
     """
 
@@ -50,6 +51,7 @@ class Night:
     progress: Progress
     say_stages: Callable[[Sequence[StageResult]], None]
     installed: TorchRequest | None = None
+    also: bool = False
 
 
 Preparation = Callable[[RegisteredDevice, PlannedRun, Night], tuple[RegisteredDevice, Build]]
@@ -66,11 +68,17 @@ def run_night(night: Night, prepare: Preparation = built_here) -> tuple[Plan, Ve
     """Run every stage; the caller holds the lock of the work folder."""
     folders = night.folders
     planned = make_plan(
-        night.registry, folders, night.progress, chosen=night.chosen, torch=night.torch, installed=night.installed
+        night.registry,
+        folders,
+        night.progress,
+        chosen=night.chosen,
+        torch=night.torch,
+        installed=night.installed,
+        also=night.also,
     )
-    by_name = {item.device.name: item for item in night.registry}
+    by_name = {item.device.name: item for item in with_other_torches(night.registry)}
     take_in(planned, night.registry, folders, night.progress.say)
-    for run in planned.runs:
+    for run in planned.every_run:
         if run.external is None:
             _one_device(by_name[run.device], run, planned, night, prepare)
     append_workspace(folders.workspace, History(folders.history), night.progress.say)
@@ -107,8 +115,9 @@ def _one_device(
 
 def exit_code(planned: Plan, verdicts: Verdicts) -> int:
     """The exit code from the verdicts of the devices that ran."""
-    ran = {run.device for run in planned.runs}
-    bad = {item.verdict for item in verdicts.devices if item.device in ran} - AS_EXPECTED
+    found = {item.device: item.verdict for item in verdicts.devices}
+    found |= {item.run_as: item.verdict for item in verdicts.also}
+    bad = {found[run.device] for run in planned.every_run} - AS_EXPECTED
     if not bad:
         return EXIT_FINE
     return EXIT_INFRASTRUCTURE if bad <= {VerdictName.INFRA} else EXIT_DEVICE
@@ -155,6 +164,7 @@ def make_plan(
     chosen: Sequence[str],
     torch: str | None,
     installed: TorchRequest | None = None,
+    also: bool = False,
     proposed: Callable[[], Proposed] | None = None,
     suffix: str | None = None,
     if_due: Path | None = None,
@@ -162,7 +172,7 @@ def make_plan(
     """Decide which devices run on which torch; writes plan.json.
 
     Args:
-        chosen, torch, installed: as in :class:`Night`.
+        chosen, torch, installed, also: as in :class:`Night`.
         proposed: gives what is tested instead of a nightly.
         suffix: makes the plan's id unique within a day.
         if_due: the plan of the last scheduled nightly, or where it will be; None plans whatever was before.
@@ -178,6 +188,7 @@ def make_plan(
             chosen=[name for name in chosen if name],
             torch=torch or None,
             installed=installed,
+            also=also,
             now=clock(),
             trigger=trigger,
             suffix=suffix or found_suffix,

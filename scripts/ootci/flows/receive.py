@@ -97,10 +97,16 @@ class _Night:
         return now >= self.plan.created_at + DEADLINE
 
     @property
+    def missing(self) -> list[str]:
+        """The devices that it waits for; runs on other torches are added when they come."""
+        also = {run.device for run in self.plan.also}
+        legs = ((name, leg) for name, leg in self.legs.items() if name not in also)
+        return [name for name, leg in legs if leg is None or not leg.is_over]
+
+    @property
     def is_complete(self) -> bool:
         """Whether nothing more is to come of its own."""
-        runs = (self.run, *self.legs.values())
-        return all(run is not None and run.is_over for run in runs)
+        return self.run is not None and self.run.is_over and not self.missing
 
 
 def receive(
@@ -127,10 +133,8 @@ def receive(
     for plan, run in _open(hub, store, now, say):
         night = _night(plan, run, device_runs)
         if not night.is_over(now) and not night.is_complete:
-            waited = [name for name, leg in night.legs.items() if leg is None or not leg.is_over]
-            say(
-                f"{plan.id}: waiting until {plan.created_at + DEADLINE:%H:%M} UTC for {', '.join(waited) or 'its jobs'}"
-            )
+            waited = ", ".join(night.missing) or "its jobs"
+            say(f"{plan.id}: waiting until {plan.created_at + DEADLINE:%H:%M} UTC for {waited}")
             break
         received += _added(night, hub, registry, folders, now, say)
     return received
@@ -174,7 +178,7 @@ def _open(hub: Hub, store: History, now: datetime, say: Say) -> list[tuple[Plan,
 
 
 def _night(plan: Plan, run: WorkflowRun | None, device_runs: Mapping[str, WorkflowRun]) -> _Night:
-    here = (planned.device for planned in plan.runs if planned.external is None)
+    here = (planned.device for planned in plan.every_run if planned.external is None)
     return _Night(plan, run, {device: device_runs.get(title_of(plan.id, device)) for device in here})
 
 
@@ -186,7 +190,7 @@ def _added(
     own = replace(folders, work=folders.work / "received")
     shutil.rmtree(own.work, ignore_errors=True)
     write(plan, own.workspace.plan)
-    made = [run for planned in plan.runs for run in _one(night, planned, store, hub, own, now, say)]
+    made = [run for planned in plan.every_run for run in _one(night, planned, store, hub, own, now, say)]
     made = [run for run in made if not store.holds(run)]
     is_new = night.run is not None
     if night.run is not None:

@@ -97,9 +97,7 @@ def as_planned(plan: Plan, run: StoredRun | None) -> StoredRun | None:
 
 def concerns(plan: Plan, device: str) -> bool:
     """Whether the nightly expected the device, or left it out because it was paused."""
-    return any(run.device == device for run in plan.runs) or any(
-        left.device == device and left.paused for left in plan.left_out
-    )
+    return plan.expected(device) is not None or any(left.device == device and left.paused for left in plan.left_out)
 
 
 def base_of(before: StoredRun | None, run: StoredRun) -> StoredRun | None:

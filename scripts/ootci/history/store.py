@@ -20,13 +20,13 @@ from __future__ import annotations
 import contextlib
 import difflib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from ootci.errors import HistoryConflict, NotANightly, NotInHistory, StageFileInvalid
 from ootci.model.compat import Compat
-from ootci.model.plan import Plan
+from ootci.model.plan import Plan, PlannedRun
 from ootci.model.record import utc_text
 from ootci.model.run import Run
 
@@ -213,8 +213,12 @@ class History(HistoryReader):
 
 def _kept(plan: Plan) -> Plan:
     """The plan without the tests that failed before: they were found in the history and can be found there again."""
-    runs = tuple(run.model_copy(update={"failing_before": None, "not_retried": ()}) for run in plan.runs)
-    return Plan.model_validate_json(plan.model_copy(update={"runs": runs}).to_json())
+
+    def kept(runs: Sequence[PlannedRun]) -> tuple[PlannedRun, ...]:
+        return tuple(run.model_copy(update={"failing_before": None, "not_retried": ()}) for run in runs)
+
+    runs = {"runs": kept(plan.runs), "also": kept(plan.also)}
+    return Plan.model_validate_json(plan.model_copy(update=runs).to_json())
 
 
 def _conflict(name: str, path: Path) -> HistoryConflict:

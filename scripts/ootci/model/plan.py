@@ -159,10 +159,18 @@ class Plan(StageFile):
     """The expected runs, in registry order."""
     left_out: tuple[LeftOut, ...] = ()
     """Registered devices that do not run, in registry order."""
+    also: Annotated[tuple[PlannedRun, ...], Field(exclude_if=lambda runs: not runs)] = ()
+    """Runs of devices on the torches that their files name in `torch.also`. No verdict of the nightly rests on them, so
+    that they are none of `runs`. Absent where there are none."""
+
+    @property
+    def every_run(self) -> tuple[PlannedRun, ...]:
+        """Every expected run, those on other torches last."""
+        return (*self.runs, *self.also)
 
     def expected(self, device: str) -> PlannedRun | None:
         """The run that is expected of a device; None when there is none."""
-        return next((run for run in self.runs if run.device == device), None)
+        return next((run for run in self.every_run if run.device == device), None)
 
     @property
     def alone(self) -> tuple[str, ...]:
@@ -180,7 +188,7 @@ class Plan(StageFile):
         run = self.expected(device)
         if run is not None:
             return run
-        known = ", ".join(run.device for run in self.runs) or "none"
+        known = ", ".join(run.device for run in self.every_run) or "none"
         raise NoSuchDevice(
             f"the plan {self.id} has no run for `{device}`",
             where=self.FILE,

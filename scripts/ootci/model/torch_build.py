@@ -24,12 +24,22 @@ class Channel(str, Enum):
     """An environment that was given, with what is installed in it."""
 
 
+class OtherTorch(str, Enum):
+    """A torch that a device file has tested besides its own; ``ootci plan --torch`` takes the same words."""
+
+    RELEASE = "release"
+    """The newest release."""
+    PREVIOUS_RELEASE = "previous_release"
+    """The newest patch of the minor version before it."""
+
+
 class TorchRequest(Record):
     """The torch of one run, resolved once by the plan so that every device of a nightly tests the same one."""
 
     wanted: str
-    """What was asked for, as it was written: ``nightly``, ``nightly@`` and a date, ``release`` for the newest one, a
-    version, a wheel's file name, which pull request or commit of PyTorch, or ``installed``."""
+    """What was asked for, as it was written: ``nightly``, ``nightly@`` and a date, ``release`` for the newest one,
+    ``previous_release`` for the one before, a version, a wheel's file name, which pull request or commit of PyTorch, or
+    ``installed``."""
     wanted_channel: Channel
     """The channel that was asked for."""
     channel: Channel
@@ -82,6 +92,12 @@ def version_of(text: str | None) -> Version | None:
         return Version(text) if text is not None else None
     except InvalidVersion:
         return None
+
+
+def minor_version(text: str | None) -> tuple[int, int] | None:
+    """Major and minor version of a release; None for any other version."""
+    version = version_of(text)
+    return (version.major, version.minor) if version is not None and not version.is_prerelease else None
 
 
 def is_release(text: str) -> bool:

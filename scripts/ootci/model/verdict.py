@@ -254,6 +254,28 @@ class DeviceVerdict(Record):
         return bool(self.history) and self.history[-1].fallback
 
 
+class OtherTorchVerdict(Record):
+    """What the newest run of a device on a torch means that its file names in `torch.also`."""
+
+    device: str
+    """Name of the device."""
+    run_as: str
+    """The name that its runs on that torch have."""
+    torch: str | None
+    """The version that was planned; null when none could be had, or none was planned yet."""
+    verdict: VerdictName
+    """The verdict."""
+    reason: str
+    """One sentence that a maintainer understands."""
+    since: Time | None = None
+    """The first of the unbroken row of nights, on that minor version of torch, that were as expected, or that were
+    broken; null when the newest was neither."""
+    broke_at: AnyStage | None = None
+    """The stage where it broke; null when no stage did."""
+    run_id: str | None = None
+    """The run that the verdict was derived from; null when nothing was reported."""
+
+
 class Blocker(Record):
     """A gating device that is broken."""
 
@@ -364,5 +386,8 @@ class Verdicts(StageFile):
     """How many clusters there are besides, of which nothing is kept; absent where there are none."""
     devices: tuple[DeviceVerdict, ...]
     """One per device file, in registry order; a device that never reported is here too."""
+    also: Annotated[tuple[OtherTorchVerdict, ...], Field(exclude_if=lambda found: not found)] = ()
+    """The devices on the torches of `torch.also`, in registry order. No other verdict, no alert and not the gate rests
+    on them. Absent where no file names any."""
     predicted: Annotated[Predicted | None, Field(exclude_if=lambda found: found is None)] = None
     """What is predicted from public wheels. No verdict, and not the gate, rests on it. Absent where nothing was."""

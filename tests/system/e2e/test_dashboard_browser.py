@@ -49,6 +49,7 @@ PAGES = (
     "devices/add/index.html",
     "badge/index.html",
     "capabilities/index.html",
+    "support/index.html",
     "operators/index.html",
     "operators/jasper/index.html",
     "operators/dune/index.html",

@@ -15,7 +15,7 @@ from .fleet import Maker
 
 NO_NIGHTLY = 0.12
 """How often PyTorch has no new nightly."""
-RELEASE = "2.13.0"
+RELEASE, PREVIOUS = "2.13.0", "2.12.1"
 RELEASES = ((0, "2.14.0"), (150, "2.15.0"), (270, "2.16.0"))
 """The version that nightlies become, from which night on."""
 

@@ -9,7 +9,7 @@ from ootci.model.device import RegisteredDevice
 from ootci.model.plan import Plan
 from ootci.model.torch_build import Channel, TorchBuild
 
-from .builds import RELEASE
+from .builds import PREVIOUS, RELEASE
 
 SYMBOL = Finding(
     kind=FindingKind.SYMBOL,
@@ -59,15 +59,18 @@ def forecasts(
     """
     if all(run.torch.channel is not Channel.NIGHTLY for run in plan.runs):
         return None
-    release = TorchBuild(version=f"{RELEASE}+cpu")
+    release, previous = (TorchBuild(version=f"{version}+cpu") for version in (RELEASE, PREVIOUS))
     found = []
     for item in registry:
         name = item.device.name
         gone = [finding for when, needs in NEEDS.get(name, ()) if number >= round(when * nights) for finding in needs]
         found.append(_prediction(name, build.version, gone, number))
         found.append(_prediction(name, release.version, [], number))
+        found.append(_prediction(name, previous.version, [SYMBOL] if name == "halo" else [], number))
     needs = {item.digest: item for item in map(_needs, NEEDS)}
-    return Compat(plan_id=plan.id, torches=(build, release), predictions=tuple(found), needs=tuple(needs.values()))
+    return Compat(
+        plan_id=plan.id, torches=(build, release, previous), predictions=tuple(found), needs=tuple(needs.values())
+    )
 
 
 def _needs(name: str) -> Needs:
@@ -110,5 +113,5 @@ def _prediction(name: str, torch: str, gone: list[Finding], number: int) -> Pred
             for finding in gone
         ),
         checked=_CHECKED,
-        needs=_needs(name).digest if torch != f"{RELEASE}+cpu" else None,
+        needs=_needs(name).digest if ".dev" in torch else None,
     )

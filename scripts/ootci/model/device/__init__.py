@@ -30,7 +30,7 @@ from .running import (
     Runner,
     Suite,
 )
-from .variants import VariantDevice, variants_of
+from .variants import VariantDevice, on_other_torches, variants_of, with_other_torches
 
 __all__ = [
     "BAD_RANGES",
@@ -72,8 +72,10 @@ __all__ = [
     "load_bad_ranges",
     "load_device",
     "load_registry",
+    "on_other_torches",
     "read_device",
     "require_name",
     "variants_of",
     "with_lists",
+    "with_other_torches",
 ]

@@ -83,7 +83,7 @@ class Variant(Record):
     python: PythonVersion | None = None
     """Its Python; the device's when absent."""
     torch: Torch | None = None
-    """Which torch it is tested on, where that differs; keys that are absent are the device's."""
+    """Which torch it is tested on, where that differs; keys that are absent are the device's, but for `also`."""
     runner: Runner | None = None
     """Where its job runs, where that differs; keys that are absent are the device's."""
     build: BuildSettings | None = None
@@ -177,6 +177,11 @@ class Device(Record):
     def torch_name(self) -> str:
         """The name as in ``torch.device(name)``."""
         return self.name
+
+    @property
+    def wanted_torch(self) -> str | None:
+        """What it is tested on, in the words of ``ootci plan --torch``; None where the key `torch` tells."""
+        return None
 
     @property
     def credentials(self) -> Credentials | None:

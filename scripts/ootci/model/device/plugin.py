@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
 from ootci.model.record import Record
-from ootci.model.torch_build import Channel
+from ootci.model.torch_build import Channel, OtherTorch
 
 from .running import BuildRunner
 from .values import GitAddress, RelativePath, Requirement, Text, Url, Variable
@@ -62,6 +62,20 @@ class Torch(Record):
     """Release for the channel `release` and for the fallback; the newest release of the build `variant` when absent."""
     fallback: Literal["release", "none"] = "release"
     """What to do when the nightly cannot be had: test the release, visibly, or report INFRA."""
+    also: tuple[OtherTorch, ...] = ()
+    """Torches to test besides on Sundays (UTC): `release`, the newest one, and `previous_release`, the newest of the
+    minor version before. The dashboard's page Support has the results; they change no verdict."""
+
+    @field_validator("also")
+    @classmethod
+    def _other_ones(cls, also: tuple[OtherTorch, ...], info: ValidationInfo) -> tuple[OtherTorch, ...]:
+        if len(set(also)) != len(also):
+            raise ValueError("a torch is named twice")
+        if OtherTorch.RELEASE in also and info.data.get("channel") is Channel.RELEASE and not info.data.get("release"):
+            raise ValueError(
+                "the newest release is tested already, by `channel: release`; name `previous_release` only"
+            )
+        return also
 
 
 class BuildSettings(Record):

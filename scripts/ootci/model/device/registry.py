@@ -20,7 +20,7 @@ from .claims import BadRange, KnownFailure
 from .keys import BadRangesFile, Device, KnownFailuresFile, PullRequests, RegisteredDevice, Tier
 from .running import Container
 from .sentences import invalid
-from .variants import variants_of
+from .variants import on_other_torches, variants_of, with_other_torches
 
 DEFAULT_FOLDER = Path("devices")
 KNOWN_FAILURES = "known_failures.yaml"
@@ -76,20 +76,33 @@ def read_device(path: Path) -> DeviceFile:
 
 def _require_variants(found: DeviceFile) -> None:
     how = "see docs/guides/variants.md"
-    if found.device.variants and found.device.external is not None:
-        what = "a device that is run elsewhere has no variants here; each has a file of its own"
-        raise DeviceFileInvalid(what, where=found.place("variants"), fix=how)
+    if found.device.external is not None:
+        if found.device.variants:
+            what = "a device that is run elsewhere has no variants here; each has a file of its own"
+            raise DeviceFileInvalid(what, where=found.place("variants"), fix=how)
+        if found.device.torch.also:
+            what = "a device that is run elsewhere is tested on no other torch here"
+            raise DeviceFileInvalid(what, where=found.place("torch", "also"), fix="leave `also` out")
+    try:
+        list(on_other_torches(found.device))
+    except ValidationError as error:
+        what = f"with `torch.also` there is no device: {_first(error)}"
+        raise DeviceFileInvalid(what, where=found.place("torch", "also"), fix="give a shorter name") from error
     for index, variant in enumerate(found.device.variants):
         where = found.place("variants", index)
         try:
             (made,) = variants_of(found.device.model_copy(update={"variants": (variant,)}))
+            list(on_other_torches(made))
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            key = ".".join(map(str, first["loc"]))
-            what = f"with the variant `{variant.name}` there is no device: `{key}`: {first['msg']}"
+            what = f"with the variant `{variant.name}` there is no device: {_first(error)}"
             raise DeviceFileInvalid(what, where=where, fix=how) from error
         if problem := amiss(made):
             raise DeviceFileInvalid(problem[1], where=where, fix="see docs/guides/container.md")
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    return f"`{'.'.join(map(str, first['loc']))}`: {first['msg']}"
 
 
 def require_name(found: DeviceFile) -> None:
@@ -202,24 +215,25 @@ def _with_ranges(item: RegisteredDevice, ranges: tuple[BadRange, ...]) -> Regist
 
 def _require_distinct(devices: list[RegisteredDevice]) -> None:
     paths: dict[str, Path] = {}
-    for item in devices:
+    for item in with_other_torches(devices):
         name, path = item.device.name, item.path
-        if paths.setdefault(name, path) != path:
+        if name in paths:
             raise DeviceFileInvalid(
                 f"{paths[name].name} and {path.name} both make a device `{name}`",
                 where=path.as_posix(),
                 fix="give the variant another name",
             )
+        paths[name] = path
 
 
 def find_device(registry: tuple[RegisteredDevice, ...], name: str) -> RegisteredDevice:
-    """The device of that name.
+    """The device of that name, or a device on one of the torches of its `torch.also`.
 
     Raises:
         NoSuchDevice: with the nearest names.
 
     """
-    for item in registry:
+    for item in with_other_torches(registry):
         if item.device.name == name:
             return item
     names = [item.device.name for item in registry]

@@ -1,14 +1,15 @@
-"""Variants: the same plugin on another Python, SDK or machine, as devices of their own."""
+"""Variants: the same plugin on another Python, SDK, machine or torch, as devices of their own."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
 from ootci.model.record import Record
+from ootci.model.torch_build import Channel, OtherTorch
 
-from .keys import Device, PullRequests
+from .keys import Cadence, Device, PullRequests, RegisteredDevice, Tier
 from .values import Name
 
 R = TypeVar("R", bound=Record)
@@ -26,6 +27,50 @@ class VariantDevice(Device):
         return self.of
 
 
+class OtherTorchDevice(VariantDevice):
+    """A device on one of the torches that its file names in `torch.also`.
+
+    It is not among the registered devices: it has no row, and no verdict, alert or gate rests on it.
+    """
+
+    other: OtherTorch
+    """The torch."""
+
+    @property
+    def wanted_torch(self) -> str | None:
+        """What it is tested on, in the words of ``ootci plan --torch``."""
+        return self.other.value
+
+
+def on_other_torches(device: Device) -> Iterator[OtherTorchDevice]:
+    """The device on each of the torches that its file names in `torch.also`.
+
+    Raises:
+        pydantic.ValidationError: its name is too long for that.
+
+    """
+    for other in device.torch.also:
+        said = {name: getattr(device, name) for name in Device.model_fields} | {
+            "of": device.torch_name,
+            "other": other,
+            "name": f"{device.name}_{other.value}",
+            "display_name": f"{device.display_name}, {other.value}",
+            "tier": Tier.ADVISORY,
+            "cadence": Cadence.WEEKLY,
+            "torch": device.torch.model_copy(update={"channel": Channel.RELEASE, "release": None, "also": ()}),
+            "pull_requests": PullRequests.NEVER,
+            "variants": (),
+        }
+        yield OtherTorchDevice.model_validate(said)
+
+
+def with_other_torches(registry: Iterable[RegisteredDevice]) -> Iterator[RegisteredDevice]:
+    """Each registered device, followed by itself on the torches of `torch.also`."""
+    for item in registry:
+        yield item
+        yield from (item.model_copy(update={"device": made}) for made in on_other_torches(item.device))
+
+
 def variants_of(device: Device) -> Iterator[VariantDevice]:
     """Each variant as a device: what it says wins, key by key, and all else is the device's.
 
@@ -40,7 +85,8 @@ def variants_of(device: Device) -> Iterator[VariantDevice]:
             "of": device.name,
             "name": f"{device.name}_{variant.name}",
             "display_name": f"{device.display_name}, {variant.title or variant.name}",
-            "torch": _merged(device.torch, variant.torch),
+            # Each would be a further run of every variant: a variant has only those that it names itself.
+            "torch": _merged(device.torch.model_copy(update={"also": ()}), variant.torch),
             "runner": _merged(device.runner, variant.runner),
             "build": _merged(device.build, variant.build),
             "environment": {**device.environment, **variant.environment},

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from ootci.history.baseline import Baseline, as_planned, base_of, concerns
 from ootci.history.excuses import Excuses, Record
 from ootci.history.flakiness import tells
 from ootci.history.nights import DeviceNight, attempts_by_nightly
 from ootci.history.stored import StoredRun
-from ootci.model.device import BadRange
+from ootci.model.device import BadRange, Device
 from ootci.model.plan import Plan
 from ootci.model.torch_build import Channel
-from ootci.model.verdict import Before, Night
+from ootci.model.verdict import Before, Night, VerdictName
 
 from .gate import VOUCHING, Told, has_result
 from .night import Judged, Losses, judge_night
@@ -137,3 +138,28 @@ class Course:
         blocks = judged.verdict not in VOUCHING
         self.told[plan.id] = Told(blocks, bool(fresh), bool(judged.failed & self._fresh), torch)
         self._fresh, self._failed = fresh, judged.failed
+
+
+def today(
+    device: Device, course: Course, runs: Sequence[StoredRun], now: datetime, *, asked_for: bool = False
+) -> Judged:
+    """The newest night's verdict, unless the device is paused now, never ran, or has been silent for too long.
+
+    Args:
+        runs: every attempt of the device.
+        asked_for: whether somebody asked the newest nightly for it by its name, paused as it is.
+
+    """
+    judged = course.judged
+    if device.paused is not None and not asked_for:
+        return Judged(VerdictName.PAUSED, device.paused.reason)
+    if judged is None:
+        return Judged(VerdictName.NEVER_RAN, "registered, but no nightly has run it yet")
+    if not runs and judged.verdict is not VerdictName.NEVER_RAN:
+        return Judged(VerdictName.NEVER_RAN, "registered, but no nightly has run it yet")
+    silent = now - course.nights[-1].date
+    # Who never reported did not fall silent.
+    if silent > device.cadence.stale_after and judged.verdict is not VerdictName.NEVER_RAN:
+        days = silent.total_seconds() / 86400
+        return Judged(VerdictName.NO_DATA, f"the last nightly that ran it is {days:.1f} days old")
+    return judged

@@ -20,9 +20,10 @@ from ootci.model.device import Cadence, Device, RegisteredDevice
 from ootci.model.plan import Plan
 from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, Night, VerdictName, Verdicts
 
-from .course import Course
+from .course import Course, today
 from .gate import decide, gate_record
-from .night import Judged, required_counts
+from .night import required_counts
+from .other_torches import on_torches
 from .predicted import predicted
 from .together import CLUSTERS, kept, named_by_cluster, sentence, since, together
 from .witnesses import Witnesses
@@ -50,6 +51,8 @@ def judge(
     """
     known = history.plans()
     plans = [plan for plan in known if plan.created_at <= now + TOLERANCE]
+    # A plan for other torches alone is no nightly.
+    newest = next((plan for plan in reversed(plans) if plan.runs or not plan.also), None)
     witnesses = Witnesses(registry, history, plans)
     judged, told = [], {}
     for item in registry:
@@ -58,9 +61,8 @@ def judge(
         if courses is not None:
             course = courses.setdefault(item.device.name, course)
         course.go_on(plans, runs, witnesses)
-        judged.append(_device(item, course, runs, now, plans[-1] if plans else None))
+        judged.append(_device(item, course, runs, now, newest))
         told[item.device.name] = course.told
-    newest = plans[-1] if plans else None
     clusters = together(registry, newest, {verdict.device: failing for verdict, failing in judged})
     devices = named_by_cluster((verdict for verdict, _ in judged), clusters)
     predictions = predicted(plans, history, devices)
@@ -84,6 +86,7 @@ def judge(
         clusters=kept(clusters),
         more_clusters=max(0, len(clusters) - CLUSTERS),
         devices=devices,
+        also=tuple(verdict for item in registry for verdict in on_torches(item.device, plans, history, witnesses, now)),
         predicted=predictions,
     )
 
@@ -109,8 +112,7 @@ def _device(
     item: RegisteredDevice, course: Course, runs: Sequence[StoredRun], now: datetime, newest: Plan | None
 ) -> tuple[DeviceVerdict, tuple[Failing, ...]]:
     device, nights, run, before = item.device, course.nights, course.run, course.before
-    asked_for = _ran_although_paused(item, newest)
-    judged = _today(device, course.judged, nights, runs, now, asked_for=asked_for)
+    judged = today(device, course, runs, now, asked_for=_ran_although_paused(item, newest))
     last = course.reported[-1] if course.reported else None
     is_fallback = last is not None and last.is_fallback
     plan = last.plan if last else None
@@ -179,30 +181,6 @@ def _ran_although_paused(item: RegisteredDevice, newest: Plan | None) -> bool:
     """
     planned = newest.expected(item.device.name) if newest else None
     return item.device.paused is not None and planned is not None and planned.device_sha256 == item.sha256
-
-
-def _today(
-    device: Device,
-    judged: Judged | None,
-    nights: Sequence[Night],
-    runs: Sequence[StoredRun],
-    now: datetime,
-    *,
-    asked_for: bool,
-) -> Judged:
-    """The newest night's verdict, unless the device is paused now, never ran, or has been silent for too long."""
-    if device.paused is not None and not asked_for:
-        return Judged(VerdictName.PAUSED, device.paused.reason)
-    if judged is None:
-        return Judged(VerdictName.NEVER_RAN, "registered, but no nightly has run it yet")
-    if not runs and judged.verdict is not VerdictName.NEVER_RAN:
-        return Judged(VerdictName.NEVER_RAN, "registered, but no nightly has run it yet")
-    silent = now - nights[-1].date
-    # Who never reported did not fall silent.
-    if silent > device.cadence.stale_after and judged.verdict is not VerdictName.NEVER_RAN:
-        days = silent.total_seconds() / 86400
-        return Judged(VerdictName.NO_DATA, f"the last nightly that ran it is {days:.1f} days old")
-    return judged
 
 
 def _row(nights: Sequence[Night], verdict: VerdictName) -> list[Night]:

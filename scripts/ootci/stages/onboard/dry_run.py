@@ -23,6 +23,8 @@ def dry_run(device: Device, plan: Plan) -> tuple[str, ...]:
     ]
     if device.python is not None:
         lines.append(f"on Python {device.python}")
+    if device.torch.also:
+        lines.append(f"on Sundays (UTC) on torch {' and '.join(other.value for other in device.torch.also)}, too")
     for item in variants_of(device):
         python = f", Python {item.python}" if item.python else ""
         lines.append(f"beside it the variant {item.name}: {_place(item)}{python}")

@@ -22,7 +22,7 @@ from ootci.adapters.pip_sources import pip_pages
 from ootci.adapters.remote_wheel import accelerator_packages
 from ootci.adapters.torch_index import CPU, IndexProblem, NothingFits, TorchWheel, tags_of
 from ootci.errors import IndexUnreachable, TorchMissing
-from ootci.model.torch_build import Channel, TorchRequest
+from ootci.model.torch_build import Channel, OtherTorch, TorchRequest
 
 _LABEL = re.compile(r"(cpu|xpu|cu[0-9]+|rocm[0-9.]+)(?:\.|$)")
 """How PyTorch labels its builds in the local part of a version, such as 2.13.0+cpu."""
@@ -80,7 +80,9 @@ OPTION = "--torch (TORCH= with make)"
 
 
 class ReleaseSearch:
-    """Looks for one release, or for the newest, and keeps what stood in the way.
+    """Looks for one release, for the newest, or for the newest of an earlier minor version than ``before``.
+
+    It keeps what stood in the way.
 
     Attributes:
         answered: whether any index answered with a list of torch wheels.
@@ -91,9 +93,10 @@ class ReleaseSearch:
 
     """
 
-    def __init__(self, build: WantedBuild, version: Version | None = None) -> None:
+    def __init__(self, build: WantedBuild, version: Version | None = None, before: Version | None = None) -> None:
         self._build = build
         self._version = version
+        self._before = before
         self.answered = False
         self.listed = False
         self.other_builds: list[str] = []
@@ -128,7 +131,8 @@ class ReleaseSearch:
 
     def _is_wanted(self, version: Version) -> bool:
         if self._version is None:
-            return not version.is_prerelease
+            is_older = self._before is None or version.release[:2] < self._before.release[:2]
+            return not version.is_prerelease and is_older
         return torch_index.is_version(version, self._version)
 
     def _is_the_build(self, wheel: TorchWheel, own_index: bool) -> bool:
@@ -206,6 +210,24 @@ def release_of_device_file(
         channel=Channel.RELEASE,
         version=release or PINNED_RELEASE,
         fallback_reason=why,
+    )
+
+
+def previous_release(build: WantedBuild) -> TorchRequest:
+    """The newest release of the minor version before the newest one's; none where no index lists one."""
+    wanted = OtherTorch.PREVIOUS_RELEASE.value
+    newest = search = ReleaseSearch(build)
+    wheel = newest.find()
+    if wheel is not None:
+        search = ReleaseSearch(build, before=wheel.version)
+        if (previous := search.find()) is not None:
+            return request_of(previous, wanted, Channel.RELEASE, Channel.RELEASE)
+    why = _some([*search.broken, *search.other_builds, *search.unreadable]) or "the index lists none"
+    return TorchRequest(
+        wanted=wanted,
+        wanted_channel=Channel.RELEASE,
+        channel=Channel.RELEASE,
+        unavailable_reason=f"no release before the newest one of the build `{build.variant}` for {build}: {why}",
     )
 
 

@@ -10,8 +10,8 @@ from datetime import datetime, timezone
 from ootci.errors import BadOption
 from ootci.history.nights import failing_before
 from ootci.history.store import History
-from ootci.model.device import Device, PullRequests, RegisteredDevice, Torch, find_device
-from ootci.model.plan import NOT_ASKED_FOR, LeftOut, Plan, PlannedRun, Proposal, Trigger
+from ootci.model.device import Cadence, Device, PullRequests, RegisteredDevice, Torch, find_device, on_other_torches
+from ootci.model.plan import LOCAL, NOT_ASKED_FOR, LeftOut, Plan, PlannedRun, Proposal, Trigger
 from ootci.model.torch_build import TorchRequest
 
 from .torch_choice import resolve, resolve_proposed
@@ -65,6 +65,7 @@ def plan(
     suffix: str | None = None,
     history: History | None = None,
     proposed: Proposed | None = None,
+    also: bool = False,
     say: Callable[[str], None] = lambda _: None,
 ) -> Plan:
     """Decide which devices run on which torch.
@@ -78,6 +79,8 @@ def plan(
         suffix: makes the plan's id unique within a day; the time of day when absent.
         history: past runs, from which the plan takes what failed last.
         proposed: what is tested instead of a nightly.
+        also: whether the torches of `torch.also` are tested, too. Without it they are on Sundays only, and not on a
+            person's own machine or where certain devices or a torch are asked for.
         say: called with each fallback.
 
     Raises:
@@ -90,33 +93,47 @@ def plan(
         find_device(tuple(registry), name)
     now = now.astimezone(timezone.utc)
     plan_id = f"{now:%Y%m%d}-{_checked(suffix) or f'{now:%H%M%S}'}"
-    resolved: dict[tuple[Torch, str | None], TorchRequest] = {}
-    runs: list[PlannedRun] = []
+    is_asked = any((chosen, torch, installed, proposed, trigger.event == LOCAL))
+    also = also or (not is_asked and Cadence.WEEKLY.is_due(now))
+    resolved: dict[tuple[str | None, Torch, str | None], TorchRequest] = {}
     left_out: list[LeftOut] = []
-    for item in registry:
+
+    def planned(item: RegisteredDevice) -> PlannedRun:
         device = item.device
-        if (left := _left_out(device, chosen, proposed, now)) is not None:
+        wanted = torch or device.wanted_torch
+        key = (wanted, device.torch, device.python)
+        if key not in resolved:
+            resolved[key] = installed or _resolved(wanted, device, proposed, now)
+            if told := resolved[key].deviation:
+                say(f"torch: {told}")
+        failing = failing_before(history.newest_stored(device.name)) if history else None
+        return PlannedRun.of(
+            item,
+            f"{plan_id}-{device.name}",
+            resolved[key],
+            failing_before=failing.ids if failing else None,
+            not_retried=failing.not_retried if failing else (),
+            by_name=device.name in chosen,
+        )
+
+    runs: list[PlannedRun] = []
+    others: list[PlannedRun] = []
+    for item in registry:
+        left = _left_out(item.device, chosen, proposed, now)
+        if left is not None:
             left_out.append(left)
         else:
-            key = (device.torch, device.python)
-            if key not in resolved:
-                resolved[key] = installed or _resolved(torch, device, proposed, now)
-                if told := resolved[key].deviation:
-                    say(f"torch: {told}")
-            failing = failing_before(history.newest_stored(device.name)) if history else None
-            runs.append(
-                PlannedRun.of(
-                    item,
-                    f"{plan_id}-{device.name}",
-                    resolved[key],
-                    failing_before=failing.ids if failing else None,
-                    not_retried=failing.not_retried if failing else (),
-                    by_name=device.name in chosen,
-                )
-            )
+            runs.append(planned(item))
+        others += [
+            planned(item.model_copy(update={"device": device}))
+            for device in on_other_torches(item.device)
+            if device.name in chosen or (also and left is None)
+        ]
     if proposed is not None:
         trigger = trigger.model_copy(update={"event": proposed.event or trigger.event, "proposal": proposed.what})
-    return Plan(id=plan_id, created_at=now, trigger=trigger, runs=tuple(runs), left_out=tuple(left_out))
+    return Plan(
+        id=plan_id, created_at=now, trigger=trigger, runs=tuple(runs), left_out=tuple(left_out), also=tuple(others)
+    )
 
 
 def _resolved(torch: str | None, device: Device, proposed: Proposed | None, now: datetime) -> TorchRequest:

@@ -15,10 +15,10 @@ from ootci.errors import BadOption, OotciError, TorchWheelMissing
 from ootci.model.device import Torch
 from ootci.model.plan import Plan, Proposal
 from ootci.model.record import read
-from ootci.model.torch_build import Channel, TorchRequest, TorchSource, version_of
+from ootci.model.torch_build import Channel, OtherTorch, TorchRequest, TorchSource, version_of
 
 from .nights import newest_night, night_asked_for, version_asked_for
-from .releases import OPTION, WantedBuild, release_asked_for, release_of_device_file
+from .releases import OPTION, WantedBuild, previous_release, release_asked_for, release_of_device_file
 
 
 def resolve(wanted: str | None, settings: Torch, today: date | None = None, python: str | None = None) -> TorchRequest:
@@ -28,7 +28,8 @@ def resolve(wanted: str | None, settings: Torch, today: date | None = None, pyth
     version that somebody asks for is never replaced.
 
     Args:
-        wanted: ``nightly``, ``nightly@2026-11-20``, a version, or a path of a wheel; None takes the device's channel.
+        wanted: ``nightly``, ``nightly@2026-11-20``, ``release``, ``previous_release``, a version, or a path of a wheel;
+            None takes the device's channel.
         settings: the device's torch settings: channel, variant, release and fallback.
         today: the day (UTC) from which a nightly's age is counted; None where its age does not matter.
         python: the device's Python, such as ``3.12``; None means the tool's own.
@@ -47,6 +48,10 @@ def resolve(wanted: str | None, settings: Torch, today: date | None = None, pyth
         )
     if wanted is None or wanted == Channel.NIGHTLY.value:
         return newest_night(settings, build, today)
+    if wanted == OtherTorch.RELEASE.value:
+        return release_of_device_file(wanted, Channel.RELEASE, None, build)
+    if wanted == OtherTorch.PREVIOUS_RELEASE.value:
+        return previous_release(build)
     if wanted.endswith(".whl") or "/" in wanted:
         return _from_wheel(Path(wanted), build)
     name, at, night = wanted.partition("@")
@@ -57,7 +62,7 @@ def resolve(wanted: str | None, settings: Torch, today: date | None = None, pyth
         raise BadOption(
             f"`{wanted}` is not a torch",
             where=OPTION,
-            fix="give nightly, nightly@2026-11-20, a version such as 2.13.0, or the path of a .whl",
+            fix="give nightly, nightly@2026-11-20, release, a version such as 2.13.0, or the path of a .whl",
         )
     if version.is_devrelease:
         return version_asked_for(wanted, build)

@@ -1,17 +1,19 @@
-"""Badges: a device's verdict, prediction and test parity, as a picture and for shields.io, for others' pages."""
+"""Badges: a device's verdict, prediction, test parity and releases, as a picture and for shields.io."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from ootci.history.parity import Parity
 from ootci.model.compat import DevicePrediction
 from ootci.model.device import Device
+from ootci.model.torch_build import Channel
 from ootci.model.verdict import DeviceVerdict, VerdictName
 
+from .pages.support import NIGHTLY, SupportCell
 from .status import VERDICTS
 from .text import one_line
 from .words import day
@@ -87,6 +89,21 @@ def parity_badge(device: Device, parity: Parity) -> Badge:
     message = f"{parity.share} of {parity.asked:,}"
     message += f" · {parity.regressed:,} regressed" if parity.regressed else ""
     return _made(device, "PyTorch's own tests", message, COLOURS["bad" if parity.regressed else "good"])
+
+
+def tests_releases(device: Device) -> bool:
+    """Whether a device is tested on releases by its file, so that it has a badge of them."""
+    return bool(device.torch.also) or device.torch.channel is Channel.RELEASE
+
+
+def support_badge(device: Device, cells: Iterable[SupportCell]) -> Badge:
+    """A badge of the releases that a device works with, newest first; those with which it does not come last."""
+    found = [(cell.torch, VERDICTS[cell.verdict]) for cell in cells if cell.torch != NIGHTLY and cell.verdict]
+    good = [torch for torch, status in found if status.tone == "good"]
+    others = [f"{torch} {status.word.lower()}" for torch, status in found if status.tone != "good"]
+    tones = {status.tone for _, status in found}
+    tone = next((tone for tone in ("bad", "warn", "good") if tone in tones), "off")
+    return _made(device, "torch", " · ".join([*good, *others]) or "not tested", COLOURS[tone])
 
 
 def _made(device: Device, label: str, message: str, colour: str) -> Badge:

@@ -112,6 +112,7 @@ def device_facts(device: Device) -> tuple[Fact, ...]:
     facts = [
         Fact("torch", wanted or device.torch.channel.value),
         Fact("variant", device.torch.variant, code=True),
+        _optional("also, weekly", ", ".join(other.value for other in device.torch.also)),
         Fact("plugin", device.plugin.distribution, code=True),
         plugin_source(device.plugin),
         *_place(device),

@@ -10,7 +10,7 @@ from ootci.model.compat import Forecast
 from ootci.model.device import Device
 from ootci.model.verdict import DeviceVerdict, Verdicts
 
-from .badge import badge, parity_badge, predicted_badge
+from .badge import badge, parity_badge, predicted_badge, support_badge, tests_releases
 from .feed import Feed, cluster_entries, feed, predicted_entries, verdict_entries
 from .links import device_path
 from .looks import PageMaker
@@ -29,13 +29,18 @@ from .pages.published import (
     api_file,
 )
 from .pages.run_files import tests_files
+from .pages.support import SupportCell
 from .publish import File
 
 _UP = "../../"
 
 
 def machine_files(
-    maker: PageMaker, tests: TestTable, clusters: Container[str], parity: Mapping[str, Parity]
+    maker: PageMaker,
+    tests: TestTable,
+    clusters: Container[str],
+    parity: Mapping[str, Parity],
+    support: Mapping[str, Sequence[SupportCell]],
 ) -> Iterator[File]:
     """Every file that is made for programs.
 
@@ -43,6 +48,7 @@ def machine_files(
         tests: the tests of all devices; which of them ran where stands in the files of runs, made with their pages.
         clusters: ids of the signatures that have a page.
         parity: how many of PyTorch's own tests pass, by device that runs them.
+        support: what is known of each device on each torch, newest first.
 
     """
     verdicts, pages = maker.verdicts, maker.runs
@@ -55,6 +61,8 @@ def machine_files(
             badges[f"{name}-predicted"] = predicted_badge(device, forecast)
         if name in parity:
             badges[f"{name}-parity"] = parity_badge(device, parity[name])
+        if tests_releases(device):
+            badges[f"{name}-support"] = support_badge(device, support[name])
         for file, shown in badges.items():
             yield maker.show(f"badge/{file}.svg", "badge.svg", badge=shown)
             yield f"badge/{file}.json", shown.endpoint()

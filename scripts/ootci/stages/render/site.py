@@ -16,11 +16,12 @@ from ootci.history.parity import parity_nights
 from ootci.history.readiness import readiness
 from ootci.history.store import History
 from ootci.model.device import Device, PullRequests, RegisteredDevice
-from ootci.model.run import CapabilityCounts
+from ootci.model.run import CapabilityCounts, Run
 from ootci.model.torch_build import TorchBuild
-from ootci.model.verdict import DeviceVerdict, Verdicts
+from ootci.model.verdict import DeviceVerdict, OtherTorchVerdict, Verdicts
 from ootci.resources import dashboard_folder
 
+from .badge import tests_releases
 from .device_view import RunPage, by_nightly, device_page, judged_page, last_report, run_pages
 from .facts import age_when_taken
 from .front import front_grid, front_page, front_rows, groups_of, main_clusters
@@ -61,6 +62,7 @@ from .pages.published import api_file
 from .pages.registry import registry_page
 from .pages.run_files import runs_file
 from .pages.runs import RunPages
+from .pages.support import SupportCell, support_of, support_page
 from .pages.test_nights import recent_failures
 from .pages.trends import device_trends_page, trends_page
 from .permalinks import site_address, with_sitemap
@@ -144,6 +146,7 @@ class _Pages:
         self._trends: dict[str, list[TrendDay]] = {}
         self._parity: dict[str, DeviceFound] = {}
         self._builds: dict[str, TorchBuild] = {}
+        self._support: dict[str, tuple[SupportCell, ...]] = {}
 
     def files(self) -> Iterator[File]:
         """Every file of the site."""
@@ -161,7 +164,7 @@ class _Pages:
         yield from self._failures(lives)
         yield from self._others()
         parity = {name: found.newest for name, found in self._parity.items()}
-        yield from machine_files(self._pages, self._history.tests, self._clusters.names, parity)
+        yield from machine_files(self._pages, self._history.tests, self._clusters.names, parity, self._support)
         vendored = (path for path in (self._looks / VENDOR).iterdir() if path.suffix in (".js", ".woff2"))
         for path in sorted([*(self._looks / STATIC).iterdir(), *vendored]):
             yield f"{STATIC}/{path.name}", path.read_bytes()
@@ -191,6 +194,10 @@ class _Pages:
             if age := age_when_taken(run):
                 self._ages[name] = age
         found = self._verdicts.predicted
+        own = (judged.run, judged.path) if judged is not None else None
+        others = [(item, self._run_of(item)) for item in self._verdicts.also if item.device == name]
+        support = support_of(device, verdict, own, others, found.of(name) if found else None)
+        self._support[name] = support
         shown = device_page(
             device,
             verdict,
@@ -213,7 +220,7 @@ class _Pages:
         )
         heads = {plan_id: page.run for plan_id, page in counting.items()}
         ready = readiness(verdict, heads) if device.pull_requests is not PullRequests.NEVER else None
-        values = {"coverage": coverage, "lately": lately, "parity": own_tests, "readiness": ready}
+        values = {"coverage": coverage, "lately": lately, "parity": own_tests, "readiness": ready, "support": support}
         yield self._pages.show(device_path(name), "device.html", page=shown, **values)
         operators = device_operators_file(name, coverage, tested, judged.path if judged is not None else None)
         yield from device_operators_page(self._pages, operators, coverage)
@@ -231,6 +238,10 @@ class _Pages:
             withdrawn = {plan_id: item.plan for plan_id, item in self._withdrawn.items()}
             self._reports_withdrawn[name] = night_reports(name, old, withdrawn)
             yield from of_runs.withdrawn(old, self._withdrawn)
+
+    def _run_of(self, other: OtherTorchVerdict) -> Run | None:
+        runs = reversed(self._history.stored_runs(other.run_as))
+        return next((run.head for run in runs if run.head.id == other.run_id), None)
 
     def _runs(self, device: Device) -> tuple[tuple[RunPage, ...], ParityNights]:
         """The page of each of a device's runs, and what each night says of PyTorch's own tests."""
@@ -279,10 +290,12 @@ class _Pages:
         yield from operators_page(self._pages, order, self._coverage)
         yield from parity_page(self._pages, order, self._parity, self._places)
         yield from compat_page(self._pages)
+        yield from support_page(self._pages, order, self._support)
         yield from symbols_page(self._pages, self._history, self._nightlies)
         yield from registry_page(self._pages, self._nightlies[-1] if self._nightlies else None)
         yield add_page(self._pages)
-        yield self._pages.show("badge/index.html", "badges.html", names=order, parity=self._parity)
+        supported = [item.device.name for item in self._registry if tests_releases(item.device)]
+        yield self._pages.show("badge/index.html", "badges.html", names=order, parity=self._parity, supported=supported)
         yield diff_page(self._pages, self._newest)
         yield method_page(self._pages)
         yield from health_page(self._pages, self._nightlies, self._reports)

@@ -34,20 +34,23 @@ class World:
         self._ootci = ootci
         self.now = night(0)
 
-    def plan(self, number: int, names: Sequence[str] = NAMES) -> Plan:
-        """The plan of a nightly that the schedule started."""
+    def plan(self, number: int, names: Sequence[str] = NAMES, also: Sequence[str] = ()) -> Plan:
+        """The plan of a nightly that the schedule started; ``also`` are its runs on other torches."""
         url = f"https://github.com/{REPOSITORY}/actions/runs/{100 + number}"
-        return plan(number, names).model_copy(update={"trigger": Trigger(event=SCHEDULE, url=url)})
+        runs = {"runs": plan(number, names).runs, "also": plan(number, also).runs}
+        return plan(number).model_copy(update={"trigger": Trigger(event=SCHEDULE, url=url), **runs})
 
-    def nightly(self, number: int, names: Sequence[str] = NAMES, *, ended: bool = True) -> FakeRun:
+    def nightly(
+        self, number: int, names: Sequence[str] = NAMES, *, ended: bool = True, also: Sequence[str] = ()
+    ) -> FakeRun:
         """The nightly's own run, which has planned and started the devices' runs."""
         self.now = night(number)
         made = self.hub.add_run("nightly.yml", number=100 + number, event="schedule")
-        planned = self.plan(number, names)
+        planned = self.plan(number, names, also)
         self.hub.upload(made.number, "plan-1", made.sha, {"plan.json": planned.to_json().encode()})
         (self.folder / ".ootci").mkdir(exist_ok=True)
         (self.folder / ".ootci" / "plan.json").write_text(planned.to_json(), encoding="utf-8")
-        jobs = json.dumps({"include": [{"device": name} for name in names]})
+        jobs = json.dumps({"include": [{"device": name} for name in (*names, *also)]})
         ran = self.call("dispatch", "--jobs", jobs, "--plan-artifact", "plan-1", "--run-id", str(made.number))
         assert ran.code == 0, ran.err
         if ended:

@@ -189,6 +189,26 @@ def test_a_nightly_s_predictions_never_fail_it(ootci: Tool, tmp_path: Path, whee
     assert "nothing is predicted" in without.err
 
 
+def test_a_nightly_predicts_the_newest_release_and_the_one_before_once_each(
+    ootci: Tool, tmp_path: Path, wheels: Wheels
+) -> None:
+    register(tmp_path, extra="compat: {package: torch-card}\ntorch: {release: 2.13.0}\n")
+    nightly = TorchRequest(
+        wanted="nightly", wanted_channel=Channel.NIGHTLY, channel=Channel.NIGHTLY, version="2.15.0", wheel=wheels.new
+    )
+    found = plan()
+    runs = tuple(run.model_copy(update={"torch": nightly}) for run in found.runs)
+    write(found.model_copy(update={"runs": runs}), tmp_path / ".ootci" / "plan.json")
+    releases = [torch_wheel(tmp_path / version, "old", version) for version in ("2.14.1", "2.14.0", "2.13.0")]
+    with serve_torch_index(tmp_path / "index") as index:
+        index.files |= {f"/release/cpu/torch/{wheel.name}": wheel.read_bytes() for wheel in releases}
+        pip = {"PIP_FIND_LINKS": str(Path(wheels.plugin).parent)}
+        ran = ootci("compat", "--planned", cwd=tmp_path, env={**OFFLINE, **index.variables, **pip})
+    assert ran.code == 0, ran.err
+    predicted = read(Compat, tmp_path / ".ootci" / "compat.json")
+    assert [torch.version for torch in predicted.torches] == ["2.15.0", "2.14.1", "2.13.0"]
+
+
 def test_what_a_nightly_changed_since_the_one_before_is_kept(ootci: Tool, tmp_path: Path, wheels: Wheels) -> None:
     register(tmp_path, extra="compat:\n  nothing_public: a wheel.\n")
     nightlies = {

@@ -49,6 +49,7 @@ def failed(file: FileReview) -> dict[str, str]:
 
 def test_a_good_file_is_checked_planned_and_rendered(ootci: Tool, folder: Path) -> None:
     variants = 'python: "3.12"\nvariants: [{name: py313, python: "3.13", runner: {labels: [self-hosted, other]}}]\n'
+    variants += "torch: {also: [release, previous_release]}\n"
     device(folder / "proposed", "dev", "runner: {labels: [self-hosted, mycard], shares: 2}\n" + variants)
     ran, found = review(ootci, folder)
     assert ran.code == 0, ran.err
@@ -58,7 +59,8 @@ def test_a_good_file_is_checked_planned_and_rendered(ootci: Tool, folder: Path) 
     assert file.notes == (
         "1 file below devices/dev/ changed: sources of the plugin are not looked at, and nothing of them is run.",
     )
-    torch, plugin, place, suites, python, beside = file.dry_run
+    torch, plugin, place, suites, python, also, beside = file.dry_run
+    assert also == "on Sundays (UTC) on torch release and previous_release, too"
     assert python == "on Python 3.12"
     assert beside.startswith("beside it the variant dev_py313: 2 jobs on a machine that has to be registered with the")
     assert beside.endswith("labels self-hosted, other, at most 120 minutes, Python 3.13")

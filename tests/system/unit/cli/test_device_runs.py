@@ -91,6 +91,17 @@ def test_a_nightly_is_added_once_when_all_have_reported(world: World) -> None:
     assert again == {"received": "yes", "publish": "yes", "devices": ""}
 
 
+def test_a_run_on_another_torch_is_added_when_it_comes_and_holds_up_nobody(world: World) -> None:
+    world.nightly(0, also=["dev_release"])
+    for name in NAMES:
+        world.report(0, name)
+    assert world.received() == {"received": "yes", "publish": "yes", "devices": "dev two"}
+    assert world.history.stored_runs("dev_release") == ()
+    world.report(0, "dev_release")
+    assert world.received() == {"received": "yes", "publish": "yes", "devices": ""}
+    assert len(world.history.stored_runs("dev_release")) == 1
+
+
 def test_a_nightly_waits_for_its_own_run_too(world: World) -> None:
     own = world.nightly(0, ended=False)
     for name in NAMES:

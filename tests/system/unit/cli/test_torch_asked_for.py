@@ -47,6 +47,19 @@ def test_the_plan_pins_what_pip_s_own_index_has(ootci: Tool, folder: Path, serve
     assert run["torch"]["url"] == f"{server.address}/packages/ab/cd/torch-2.14.1-py3-none-any.whl"
 
 
+def test_another_torch_is_a_job_like_any_other(ootci: Tool, tmp_path: Path, server: TorchServer) -> None:
+    register(tmp_path, extra="torch: {also: [release, previous_release]}\n")
+    for version in ("2.15.0+cpu", "2.14.1+cpu"):
+        server.add("release", version, requires=FOR_CPU)
+    output, variables = tmp_path / "output", {**server.variables, **server.pip_variables}
+    arguments = ("--device", "dev_previous_release", "--github-output", str(output))
+    ran = ootci("plan", *arguments, cwd=tmp_path, env=variables)
+    assert (ran.code, ran.out.splitlines()[0]) == (0, "dev_previous_release: torch 2.14.1+cpu (release)"), ran.err
+    found = dict(line.split("=", 1) for line in output.read_text(encoding="utf-8").splitlines())
+    assert [job["device"] for job in json.loads(found["matrix"])["include"]] == ["dev_previous_release"]
+    assert found["count"] == "1"
+
+
 @pytest.mark.parametrize(
     ("wanted", "code", "what"),
     [

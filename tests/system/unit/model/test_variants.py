@@ -8,7 +8,7 @@ import pytest
 from unit.samples import DEVICE_YAML
 
 from ootci.errors import DeviceFileInvalid
-from ootci.model.device import Device, PullRequests, Tier, load_device, load_registry
+from ootci.model.device import Device, PullRequests, Tier, find_device, load_device, load_registry, with_other_torches
 
 GOOD = DEVICE_YAML.format(name="dev") + (
     "tier: gating\n"
@@ -105,3 +105,47 @@ def test_a_variant_and_a_file_of_the_same_name_are_told_apart(tmp_path: Path) ->
     with pytest.raises(DeviceFileInvalid) as caught:
         _registry(tmp_path, GOOD + VARIANTS)
     assert caught.value.what == "dev.yaml and dev_sdk9.yaml both make a device `dev_sdk9`"
+
+
+ALSO = "also: [release, previous_release]"
+
+
+def test_other_torches_are_runs_of_the_device_and_no_registered_devices(tmp_path: Path) -> None:
+    text = GOOD.replace("release: 2.13.0", f"release: 2.13.0, {ALSO}") + VARIANTS
+    assert list(_registry(tmp_path, text)) == ["dev", "dev_sdk9", "dev_py313"]
+    registry = load_registry(tmp_path)
+    # A variant is another machine's run, and does not come with its device's other torches.
+    others = [item.device for item in with_other_torches(registry) if item not in registry]
+    assert [device.name for device in others] == ["dev_release", "dev_previous_release"]
+    found = find_device(registry, "dev_previous_release").device
+    assert (found.torch_name, found.wanted_torch) == ("dev", "previous_release")
+    assert (found.tier, found.cadence.value, found.pull_requests) == (Tier.ADVISORY, "weekly", PullRequests.NEVER)
+    # A pinned release is not the newest one.
+    assert (found.torch.release, found.runner) == (None, registry[0].device.runner)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("torch:\n  also: [release, release]", "`torch.also`: a torch is named twice"),
+        ("torch:\n  also: [nightly]", "`torch.also.0`: input should be 'release' or 'previous_release'"),
+        ("torch:\n  channel: release\n  also: [release]", "`torch.also`: the newest release is tested already"),
+        (f"external: {{run: 'https://example.com/run.json'}}\ntorch:\n  {ALSO}", "run elsewhere is tested on no other"),
+        (f"torch:\n  {ALSO}", "with `torch.also` there is no device: `name`"),
+    ],
+)
+def test_what_is_no_other_torch_is_said_where_it_stands(tmp_path: Path, text: str, what: str) -> None:
+    name = "dev" if "there is no device" not in what else "d" * 15
+    path = tmp_path / f"{name}.yaml"
+    path.write_text(f"{DEVICE_YAML.format(name=name)}{text}\n", encoding="utf-8")
+    with pytest.raises(DeviceFileInvalid) as caught:
+        load_device(path)
+    assert what in caught.value.what
+    line = int(caught.value.where.rpartition(":")[2])
+    assert "also" in path.read_text(encoding="utf-8").splitlines()[line - 1]
+
+
+def test_a_variant_and_another_torch_of_one_name_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DeviceFileInvalid) as caught:
+        _registry(tmp_path, f"{DEVICE_YAML.format(name='dev')}torch: {{{ALSO}}}\nvariants: [{{name: release}}]\n")
+    assert caught.value.what == "dev.yaml and dev.yaml both make a device `dev_release`"

@@ -158,7 +158,7 @@ def test_every_section_at_its_worst(sampled: Sample, text: str) -> None:
     content = page(
         environment,
         "device.html",
-        {"page": shown, "coverage": coverage, **dict.fromkeys(("lately", "parity", "readiness"))}
+        {"page": shown, "coverage": coverage, "support": (), **dict.fromkeys(("lately", "parity", "readiness"))}
         | {"root": "../../", "here": "device.html"},
     )
     sections = "; ".join(f"{part[:24]!r} {len(part.encode())}" for part in re.split("<h[23][ >]", content.decode()))

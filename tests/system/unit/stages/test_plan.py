@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from misbehaving import stub_torch_wheel
@@ -233,3 +233,56 @@ def test_a_wheel_is_held_against_the_python_of_the_device(tmp_path: Path) -> Non
     with pytest.raises(TorchWheelMissing, match=r"not for Python 3\.13 on "):
         resolve(str(wheel), Torch(), python="3.13")
     assert resolve(str(wheel), Torch(), python="3.12").version == "2.13.0"
+
+
+SUNDAY = datetime(2026, 11, 22, 9, 0, tzinfo=timezone.utc)
+BOTH = {"also": ["release", "previous_release"]}
+
+
+def _scheduled(*devices: RegisteredDevice, now: datetime = SUNDAY, event: str = "schedule", **asked: Any) -> Plan:
+    asked = {"chosen": (), "torch": None, **asked}
+    return plan(devices, now=now, trigger=Trigger(event=event), suffix="1", **asked)
+
+
+def test_other_torches_are_planned_on_sundays_beside_the_nightly(index: dict[str, list[str]]) -> None:
+    index[torch_index.release_index("cpu")] += ["2.14.0+cpu", "2.13.0+cpu", "2.13.1+cpu", "2.15.0rc1+cpu"]
+    # The pin is the device's own release, and not the newest one.
+    found = _scheduled(device("dev", torch={**BOTH, "release": "2.12.0"}), device("rest"))
+    assert [run.device for run in found.runs] == ["dev", "rest"]
+    assert found.expected("dev").torch.channel is Channel.NIGHTLY
+    planned = {run.device: (run.torch.wanted, run.torch.channel, run.torch.version) for run in found.also}
+    assert planned == {
+        "dev_release": ("release", Channel.RELEASE, "2.14.1+cpu"),
+        "dev_previous_release": ("previous_release", Channel.RELEASE, "2.13.1+cpu"),
+    }
+    assert found.left_out == ()
+
+
+@pytest.mark.parametrize(
+    ("asked", "also"),
+    [
+        ({"now": SUNDAY + timedelta(days=1)}, []),
+        ({"event": "local"}, []),
+        ({"torch": "2.12.0"}, []),
+        ({"chosen": ("dev",)}, []),
+        ({"chosen": ("rest",), "also": True}, []),
+        ({"chosen": ("dev",), "also": True, "now": NOW, "event": "local"}, ["dev_release", "dev_previous_release"]),
+        ({"chosen": ("dev_release",), "now": NOW, "event": "local"}, ["dev_release"]),
+    ],
+)
+def test_other_torches_are_planned_on_other_days_only_where_somebody_asks(
+    index: dict[str, list[str]], asked: dict[str, Any], also: list[str]
+) -> None:
+    found = _scheduled(device("dev", torch=BOTH), device("rest"), **asked)
+    assert [run.device for run in found.also] == also
+
+
+def test_a_paused_device_is_tested_on_no_torch(index: dict[str, list[str]]) -> None:
+    assert _scheduled(device("dev", torch=BOTH, paused={"reason": "It moves."})).also == ()
+
+
+def test_a_release_that_is_not_there_is_not_replaced(index: dict[str, list[str]]) -> None:
+    index[torch_index.release_index("cpu")] = ["2.14.1+cpu", "2.14.0+cpu"]
+    run = _scheduled(device("dev", torch=BOTH)).expected("dev_previous_release")
+    assert run.torch.version is None
+    assert "no release before the newest one of the build `cpu`" in (run.torch.unavailable_reason or "")

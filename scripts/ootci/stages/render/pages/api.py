@@ -22,6 +22,7 @@ from .parity import DeviceParityFile, ParityFile
 from .published import DevicesFile, GateFile, IndexFile, NightsFile
 from .registry import RegistryFile
 from .run_files import RunFile, RunsFile, TestsFile
+from .support import SupportFile
 from .trends import TrendFile
 
 
@@ -58,6 +59,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("operators", OperatorsFile, "What became of every operator on every device."),
     Kind("parity", ParityFile, "Which of PyTorch's own tests pass on which device."),
     Kind("compat", CompatFile, "Breaks that are predicted from public wheels, by device and by what is missing."),
+    Kind("support", SupportFile, "Which PyTorch each device works with: the nightly and the newest releases."),
     Kind("symbols", SymbolsFile, "Which parts of PyTorch published plugins need, by symbol, name and operator."),
     Kind("nightlies", NightliesFile, "Every nightly, each with the file of its devices."),
     Kind("health", HealthFile, "How old everything is that the site is made from."),

@@ -20,7 +20,7 @@ NIGHTS = 60
 DRAWN = (6,)
 """Worlds of `make test`: in this one an error begins on two nights in a row."""
 KNOWN = {
-    909: "when all devices of an issue but one fall silent, and its error has a name for each test, it gets its own issue"
+    909: "the last device of an issue, whose error has a name for each test, gets an issue of its own"
 }
 """Worlds with a mistake that is known."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
 from ootci.errors import BadOption
@@ -95,29 +95,9 @@ def plan(
     plan_id = f"{now:%Y%m%d}-{_checked(suffix) or f'{now:%H%M%S}'}"
     is_asked = any((chosen, torch, installed, proposed, trigger.event == LOCAL))
     also = also or (not is_asked and Cadence.WEEKLY.is_due(now))
-    resolved: dict[tuple[str | None, Torch, str | None], TorchRequest] = {}
+    planned = _Runs(plan_id, chosen, torch, installed, proposed, now, history, say).of
     left_out: list[LeftOut] = []
-
-    def planned(item: RegisteredDevice) -> PlannedRun:
-        device = item.device
-        wanted = torch or device.wanted_torch
-        key = (wanted, device.torch, device.python)
-        if key not in resolved:
-            resolved[key] = installed or _resolved(wanted, device, proposed, now)
-            if told := resolved[key].deviation:
-                say(f"torch: {told}")
-        failing = failing_before(history.newest_stored(device.name)) if history else None
-        return PlannedRun.of(
-            item,
-            f"{plan_id}-{device.name}",
-            resolved[key],
-            failing_before=failing.ids if failing else None,
-            not_retried=failing.not_retried if failing else (),
-            by_name=device.name in chosen,
-        )
-
-    runs: list[PlannedRun] = []
-    others: list[PlannedRun] = []
+    runs, others = list[PlannedRun](), list[PlannedRun]()
     for item in registry:
         left = _left_out(item.device, chosen, proposed, now)
         if left is not None:
@@ -136,10 +116,45 @@ def plan(
     )
 
 
-def _resolved(torch: str | None, device: Device, proposed: Proposed | None, now: datetime) -> TorchRequest:
-    if proposed is not None:
-        return resolve_proposed(torch, proposed.what)
-    return resolve(torch, device.torch, now.date(), device.python)
+@dataclass
+class _Runs:
+    """Plans the runs of devices, see ``plan``; a torch that several of them want is looked for once."""
+
+    plan_id: str
+    chosen: Sequence[str]
+    torch: str | None
+    installed: TorchRequest | None
+    proposed: Proposed | None
+    now: datetime
+    history: History | None
+    say: Callable[[str], None]
+    _found: dict[tuple[str | None, Torch, str | None], TorchRequest] = field(default_factory=dict)
+
+    def of(self, item: RegisteredDevice) -> PlannedRun:
+        name = item.device.name
+        failing = failing_before(self.history.newest_stored(name)) if self.history else None
+        return PlannedRun.of(
+            item,
+            f"{self.plan_id}-{name}",
+            self._torch_of(item.device),
+            failing_before=failing.ids if failing else None,
+            not_retried=failing.not_retried if failing else (),
+            by_name=name in self.chosen,
+        )
+
+    def _torch_of(self, device: Device) -> TorchRequest:
+        wanted = self.torch or device.wanted_torch
+        key = (wanted, device.torch, device.python)
+        if key not in self._found:
+            self._found[key] = self.installed or self._resolved(wanted, device)
+            if told := self._found[key].deviation:
+                self.say(f"torch: {told}")
+        return self._found[key]
+
+    def _resolved(self, torch: str | None, device: Device) -> TorchRequest:
+        if self.proposed is not None:
+            return resolve_proposed(torch, self.proposed.what)
+        return resolve(torch, device.torch, self.now.date(), device.python)
 
 
 def _left_out(device: Device, chosen: Sequence[str], proposed: Proposed | None, now: datetime) -> LeftOut | None:

@@ -63,7 +63,7 @@ from .pages.registry import registry_page
 from .pages.run_files import runs_file
 from .pages.runs import RunPages
 from .pages.support import SupportCell, support_of, support_page
-from .pages.test_nights import recent_failures
+from .pages.test_nights import TestNights, recent_failures
 from .pages.trends import device_trends_page, trends_page
 from .permalinks import site_address, with_sitemap
 from .places import Places
@@ -211,13 +211,7 @@ class _Pages:
         self._clusters.read(shown)
         tested = operators_of(run.outcomes) if run is not None else None
         coverage = self._coverage[name] = device_coverage(run, tested)
-        lately = (
-            recent_failures(
-                self._lives[-1].found, self._nightlies, self._pages.runs[name], self._history.tests, _never_held(nights)
-            )
-            if pages
-            else None
-        )
+        lately = self._lately(name, nights) if pages else None
         heads = {plan_id: page.run for plan_id, page in counting.items()}
         ready = readiness(verdict, heads) if device.pull_requests is not PullRequests.NEVER else None
         values = {"coverage": coverage, "lately": lately, "parity": own_tests, "readiness": ready, "support": support}
@@ -233,11 +227,19 @@ class _Pages:
         yield from device_trends_page(self._pages, name, days)
         of_runs = RunPages(self._pages, self._history, device, pages, self._plans, shown)
         yield from of_runs.files()
+        yield from self._of_withdrawn(name, of_runs)
+
+    def _of_withdrawn(self, name: str, pages: RunPages) -> Iterator[File]:
+        """The pages of a device's runs of withdrawn nightlies."""
         if self._withdrawn:
             old = run_pages(self._history.withdrawn_runs(name))
             withdrawn = {plan_id: item.plan for plan_id, item in self._withdrawn.items()}
             self._reports_withdrawn[name] = night_reports(name, old, withdrawn)
-            yield from of_runs.withdrawn(old, self._withdrawn)
+            yield from pages.withdrawn(old, self._withdrawn)
+
+    def _lately(self, name: str, nights: ParityNights) -> tuple[list[TestNights], int]:
+        found, paths = self._lives[-1].found, self._pages.runs[name]
+        return recent_failures(found, self._nightlies, paths, self._history.tests, _never_held(nights))
 
     def _run_of(self, other: OtherTorchVerdict) -> Run | None:
         runs = reversed(self._history.stored_runs(other.run_as))

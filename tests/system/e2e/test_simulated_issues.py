@@ -19,15 +19,10 @@ from ootci.stages.alert import Act, Rules, remembered_in
 NIGHTS = 60
 DRAWN = (6,)
 """Worlds of `make test`: in this one an error begins on two nights in a row."""
-KNOWN = {
-    909: "the last device of an issue, whose error has a name for each test, gets an issue of its own"
-}
-"""Worlds with a mistake that is known."""
 
 
 def _case(seed: int) -> Any:
-    known = [pytest.mark.xfail(reason=KNOWN[seed])] if seed in KNOWN else []
-    return pytest.param(seed, marks=[*known, *([] if seed in DRAWN else [pytest.mark.deep])])
+    return pytest.param(seed, marks=[] if seed in DRAWN else [pytest.mark.deep])
 
 
 def _score(world: World, folder: Path) -> IssueScore:

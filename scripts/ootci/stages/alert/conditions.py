@@ -114,14 +114,25 @@ def _nights(verdicts: Verdicts) -> tuple[datetime, ...]:
 
 @dataclass(frozen=True)
 class _Event:
-    """Failures of one cause, and what their issue remembers, if they have one."""
+    """Failures of one cause, and what their issue remembers, if they have one.
+
+    Attributes:
+        others: failures that began with the issue and are alike no longer: on its last device each test may have a name
+            of its own.
+
+    """
 
     cluster: Cluster
     issue: Remembered | None
+    others: tuple[Cluster, ...] = ()
 
     @property
     def devices(self) -> frozenset[str]:
-        return frozenset(part.device for part in self.cluster.devices)
+        return frozenset(part.device for one in (self.cluster, *self.others) for part in one.devices)
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        return tuple(sorted({test for one in (self.cluster, *self.others) for test in _tests(one)})[:NAMED])
 
     @property
     def is_told(self) -> bool:
@@ -142,7 +153,19 @@ def _events(verdicts: Verdicts, told: Sequence[Remembered]) -> list[_Event]:
     for _, place, number in sorted(pairs, reverse=True):
         if -place not in found and -number not in found.values():
             found[-place] = -number
-    return [_Event(it, told[found[place]] if place in found else None) for place, it in enumerate(clusters)]
+    others: dict[int, list[Cluster]] = {}
+    for place, cluster in enumerate(clusters):
+        owner = next(
+            (it for it, number in found.items() if place not in found and _covers(told[number], cluster)), None
+        )
+        if owner is not None:
+            others.setdefault(owner, []).append(cluster)
+    alone = [cluster for covered in others.values() for cluster in covered]
+    return [
+        _Event(it, told[found[place]] if place in found else None, tuple(others.get(place, ())))
+        for place, it in enumerate(clusters)
+        if not any(it is cluster for cluster in alone)
+    ]
 
 
 def _is_about(item: Remembered, cluster: Cluster) -> bool:
@@ -153,6 +176,12 @@ def _is_about(item: Remembered, cluster: Cluster) -> bool:
     had_begun = cluster.last_passed is None or cluster.last_passed.date < item.began
     same = (item.subject.partition("-")[0] in cluster.names, *map(bool, _in_common(item, cluster)))
     return had_begun and sum(same) > 1 and not item.closed and cluster.cause not in CHANCE
+
+
+def _covers(item: Remembered, cluster: Cluster) -> bool:
+    """Whether failures are a part of what an issue is about: they began with it, on devices that it has already."""
+    known = {part.device for part in cluster.devices} <= set(item.devices)
+    return known and _is_about(item, cluster) and not cluster.is_new and cluster.since.date >= item.began
 
 
 def _goes_on(item: Remembered, cluster: Cluster) -> bool:
@@ -204,9 +233,9 @@ def _told(event: _Event, verdicts: Verdicts) -> Alert:
         date=verdicts.planned_at or verdicts.judged_at,
         began=min(cluster.since.date, issue.began) if issue else cluster.since.date,
         is_new=cluster.is_new,
-        devices=tuple(item.device for item in cluster.devices),
+        devices=tuple(sorted(event.devices)),
         cluster=cluster,
-        tests=_tests(cluster),
+        tests=event.tests,
     )
 
 

@@ -149,6 +149,19 @@ def test_the_last_device_that_shows_what_was_upstream_gets_no_issue_of_its_own()
     assert [(one.act, one.number) for one in actions] == [(Act.REWRITE, 1)]
 
 
+def test_on_the_last_device_of_an_issue_failures_with_names_of_their_own_are_a_part_of_it() -> None:
+    tests = ("smoke/test_x.py::one", "smoke/test_x.py::two")
+    all_of_it = cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")
+    parts = tuple(part.model_copy(update={"first": tests}) for part in all_of_it.devices)
+    together = all_of_it.model_copy(update={"devices": parts})
+    issues = done((), decided(verdicts({"a": "or", "b": "or"}, clusters=[together]), ()).actions)
+    each = [cluster(f"{test}: differs", Cause.SUSPECTED_UPSTREAM, 3, "a", began=1, test=test) for test in tests]
+    alone = verdicts({"a": "orf", "b": "orn"}, clusters=each)
+    actions = decided(alone, issues).actions
+    assert [(one.act, one.key) for one in actions if one.act is Act.OPEN] == [(Act.OPEN, "device-silent/b")]
+    assert decided(alone, done(issues, actions)).actions == ()
+
+
 def test_an_old_issue_of_several_devices_silences_no_device() -> None:
     found = verdicts({"a": "or", "b": "or"}, clusters=[cluster(UPSTREAM, Cause.UPSTREAM, 2, "a", "b")])
     issues = done((), decided(found, ()).actions)

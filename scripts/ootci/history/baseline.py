@@ -58,8 +58,13 @@ def was_executed(run: StoredRun, test_id: str) -> bool:
     return outcome is not None and outcome not in NOT_EXECUTED
 
 
+def executed(run: StoredRun) -> bytes:
+    """A byte for each row of a run's states: all bits where the test was executed, else none."""
+    return run.states.translate(EXECUTED)
+
+
 def _executed(run: StoredRun) -> int:
-    return number_of(run.states.translate(EXECUTED))
+    return number_of(executed(run))
 
 
 def _of_suites(run: StoredRun, suites: frozenset[str]) -> int:
@@ -72,7 +77,7 @@ def _rows(number: int) -> list[int]:
 
 def _has_another_row(run: StoredRun, row: int) -> bool:
     """Whether a test was executed under another row, because its title or capability changed."""
-    return was_executed(run, run.tests[row].id)
+    return run.tests.has_others(row) and was_executed(run, run.tests[row].id)
 
 
 def as_planned(plan: Plan, run: StoredRun | None) -> StoredRun | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, timezone
 
 from ootci.model.device import KnownFailure, Unsupported
@@ -128,13 +128,16 @@ def outdated(reviews: Sequence[KnownFailureReview], claims: Sequence[ClaimReview
     return text + (f"; declared unsupported, but works: {', '.join(works)}" if works else "")
 
 
-def accepts_loss(plan: Plan, run: StoredRun, test: Test) -> bool:
-    """Whether the device file of the night accepts that a test does not run: in words, or with its capability."""
-    planned = plan.expected(run.head.device)
-    if planned is None:
-        return False
-    in_words = any(entry.accepts(test.id, night_of(plan)) for entry in planned.lost_tests)
-    return in_words or test.capability in _claimed(plan, run)
+def accepted_losses(plan: Plan, run: StoredRun) -> Callable[[Test], bool] | None:
+    """Tells whether the device file of the night accepts that a test does not run: in words, or with its capability.
+
+    None where it accepts no loss.
+    """
+    planned, night, claimed = plan.expected(run.head.device), night_of(plan), _claimed(plan, run)
+    entries = planned.lost_tests if planned is not None else ()
+    if not entries and not claimed:
+        return None
+    return lambda test: test.capability in claimed or any(entry.accepts(test.id, night) for entry in entries)
 
 
 def refused(plan: Plan, run: StoredRun, suite: str) -> list[str]:

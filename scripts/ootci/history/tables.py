@@ -142,6 +142,12 @@ class TestTable:
         self._known = len(self.tests)
         return tuple(self._by_id.get(test_id, ()))
 
+    def has_others(self, row: int) -> bool:
+        """Whether the test of a row has had another one, too."""
+        if self._known < len(self.tests):
+            self.rows_of_id("")
+        return len(self._by_id[self.tests[row].id]) > 1
+
     def with_prefix(self, prefix: str) -> Iterator[tuple[str, int]]:
         """The id and the row of each test whose id begins so, by id."""
         if len(self._sorted) < len(self.tests):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ootci.history.baseline import Baseline
-from ootci.history.claims import accepts_loss, expired_ids, refused
+from ootci.history.claims import accepted_losses, expired_ids, refused
 from ootci.history.difference import newly_failing
 from ootci.history.excuses import Excuses
 from ootci.history.parity import class_of, classes_run
@@ -42,9 +42,10 @@ class Losses:
         """What a run lacks of its baseline."""
         rows = baseline.lost(run)
         # PyTorch renames, removes and skips tests of its own; only a class of which none runs any more is told.
-        left = classes_run(run) if rows else frozenset()
-        by_itself = {row for row in rows if accepts_loss(plan, run, run.tests[row]) or class_of(run.tests[row]) in left}
-        others = [row for row in rows if row not in by_itself]
+        left, accepts = classes_run(run) if rows else frozenset(), accepted_losses(plan, run)
+        by_itself = {row for row in rows if accepts(run.tests[row])} if accepts else set()
+        by_itself |= {row for row in rows if class_of(run.tests[row]) in left} if left else set()
+        others = [row for row in rows if row not in by_itself] if by_itself else list(rows)
         by_others = witnesses.accepted(plan, run, others) if others else frozenset()
         lost: dict[str, list[str]] = {}
         for row in others:

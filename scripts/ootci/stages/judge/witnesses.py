@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ootci.history.baseline import as_planned, was_executed
+from ootci.history.baseline import as_planned, executed, was_executed
 from ootci.history.flakiness import LATELY
 from ootci.history.reader import HistoryReader
 from ootci.history.stored import StoredRun
@@ -41,18 +41,28 @@ class Witnesses:
         """
         shared = [row for row in rows if run.tests[row].suite in SHARED]
         witnesses = self._runs(run.head.device, plan) if shared else {}
-        return frozenset(row for row in shared if self._lack(run, row, plan, witnesses))
+        accepted: set[int] = set()
+        for suite in {run.tests[row].suite for row in shared}:
+            asked = {name: found for name, found in witnesses.items() if suite in found.head.complete_suites}
+            ran = [executed(found) for found in asked.values()]
+            # Most of them run on a witness under the same row, which is seen without looking for the test.
+            lacking = (
+                row
+                for row in shared
+                if run.tests[row].suite == suite and not any(row < len(states) and states[row] for states in ran)
+            )
+            accepted.update(row for row in lacking if asked and self._lack(run, row, plan, asked))
+        return frozenset(accepted)
 
-    def _lack(self, run: StoredRun, row: int, plan: Plan, witnesses: dict[str, StoredRun]) -> bool:
-        test = run.tests[row]
-        asked = {name: found for name, found in witnesses.items() if test.suite in found.head.complete_suites}
-        if not asked or any(was_executed(found, test.id) for found in asked.values()):
+    def _lack(self, run: StoredRun, row: int, plan: Plan, asked: dict[str, StoredRun]) -> bool:
+        test_id = run.tests[row].id
+        if run.tests.has_others(row) and any(was_executed(found, test_id) for found in asked.values()):
             return False
-        is_gone = _is_gone(run, test.id)
-        alike = [name for name, found in asked.items() if _is_gone(found, test.id) is is_gone]
+        is_gone = _is_gone(run, row)
+        alike = [name for name, found in asked.items() if _is_gone(found, row) is is_gone]
         if is_gone and alike == list(asked) and run.head.device not in self._references:
             return True
-        return any(self._ran_before(name, plan, test.id) for name in alike)
+        return any(self._ran_before(name, plan, test_id) for name in alike)
 
     def _runs(self, device: str, plan: Plan) -> dict[str, StoredRun]:
         found = {name: self._run(name, plan) for name in self.of(device)}
@@ -69,6 +79,8 @@ class Witnesses:
         return any(run is not None and was_executed(run, test_id) for run in earlier)
 
 
-def _is_gone(run: StoredRun, test_id: str) -> bool:
-    """Whether a run did not even collect a test."""
-    return run.result(test_id)[0] is None
+def _is_gone(run: StoredRun, row: int) -> bool:
+    """Whether a run did not even collect the test of a row."""
+    if run.tests.has_others(row):
+        return run.result(run.tests[row].id)[0] is None
+    return run.outcome(row) is None

@@ -92,8 +92,8 @@ def test_a_review_is_red_for_a_bad_file_and_answers_all_the_same(reviewed: ActRu
         "devices/old.yaml": (Change.CHANGED, False),
     }
     assert "root:" not in review.to_json()
-    online = {item.check: item.state for item in files["devices/fresh.yaml"].checks[-2:]}
-    assert online == {"links": CheckState.PASSED, "handles": CheckState.PASSED}
+    online = {item.check: item.state for item in files["devices/fresh.yaml"].checks[-3:]}
+    assert online == dict.fromkeys(("links", "sources", "handles"), CheckState.PASSED)
     assert files["devices/fresh.yaml"].dry_run[0].startswith(f"torch {NIGHTLY} (nightly)")
     page = reviewed.store / "artifacts" / "device-file-preview-1" / "fresh" / "d" / "fresh" / "index.html"
     assert "Preview of <code>fresh.yaml</code>" in page.read_text(encoding="utf-8")

@@ -143,7 +143,7 @@ class DeviceOperators(Record):
         for _, key, operators in (*reversed(parts), (False, "none", self.not_tested)):
             width = 100 * operators / total
             if operators:
-                yield key, round(x, 2), round(width, 2)
+                yield key, round(x, 1), round(width, 1)
             x += width
 
 

@@ -72,7 +72,7 @@ requirements: ## Pin the requirements again: of development, of the tool, and of
 	(head -1 requirements-dev.txt; .ootci/requirements/bin/python -m pip freeze --exclude ootci) > requirements-dev.new
 	mv requirements-dev.new requirements-dev.txt
 	.ootci/requirements/bin/python -m pip --disable-pip-version-check install --quiet --upgrade uv
-	(head -2 requirements.txt; .ootci/requirements/bin/uv pip compile --quiet --universal --generate-hashes \
+	(head -2 requirements.txt; .ootci/requirements/bin/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes \
 		--no-annotate --no-header --no-python-downloads pyproject.toml) > requirements.new
 	mv requirements.new requirements.txt
 	(head -2 requirements-docs.txt; .ootci/requirements/bin/uv pip compile --quiet --generate-hashes --no-annotate \

@@ -8,19 +8,19 @@ import re
 import shutil
 import socket
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ootci.adapters.process import ask
+from ootci.adapters.process import Answer, ask
 from ootci.errors import HostFailure, PyTorchUnreachable
 
 TIMEOUT_SECONDS = 60.0
 """Of asking a repository for its refs."""
 PYTORCH = "https://github.com/pytorch/pytorch.git"
-PLAINLY = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-"""Variables with which git asks nobody and speaks English."""
+ENVIRONMENT = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+"""Variables with which git never prompts, and its messages, which are matched, are in English."""
 
 
 def pytorch_repository() -> str:
@@ -39,52 +39,61 @@ _NOT_THERE = re.compile(
     r"repository '[^']*' not found|Repository not found|does not appear to be a git repository|not our ref"
     r"|couldn't find remote ref|could not read (?:Username|Password)|Authentication failed"
 )
-"""What git says, in English, when somebody answered: there is no such repository or ref, or not without a password."""
+"""Messages of git where a server answered: the repository or ref does not exist, or needs a password."""
 _NO_SUCH_HOST = re.compile(r"Could not resolve host: ([\w.-]+)")
 
 
-def does_not_exist(said: str) -> bool:
-    """Whether git's output says that the repository or ref does not exist, and not that the network failed.
+def does_not_exist(output: str) -> bool:
+    """Whether git's output means that the repository or ref does not exist, and not that the network failed.
 
-    A host does not exist if it has no name while PyTorch's repository has one.
+    A host does not exist if it cannot be resolved while the host of PyTorch's repository can.
     """
-    host = _NO_SUCH_HOST.search(said)
+    host = _NO_SUCH_HOST.search(output)
     if host is not None:
-        return not _has_name(host[1]) and _has_name(urlsplit(pytorch_repository()).hostname or "localhost")
-    return _NOT_THERE.search(said) is not None
+        return not _resolves(host[1]) and _resolves(urlsplit(pytorch_repository()).hostname or "localhost")
+    return _NOT_THERE.search(output) is not None
+
+
+def _resolves(host: str) -> bool:
+    """Whether a host name exists; true also if the name server does not answer."""
+    try:
+        socket.getaddrinfo(host, None)
+    except socket.gaierror as error:
+        return error.errno != socket.EAI_NONAME
+    return True
 
 
 _PROTOCOLS = "file:git:http:https:ssh"
 """Those that run no program that an address names (git's documentation, "git-remote-ext")."""
 
 
+def _listed(url: str, names: Sequence[str]) -> Answer | None:
+    """The refs of a repository that match names; None without git."""
+    env = {**os.environ, **ENVIRONMENT, "GIT_ALLOW_PROTOCOL": _PROTOCOLS}
+    with tempfile.TemporaryDirectory() as empty:  # outside any checkout, whose remotes and settings would count
+        return ask(["git", "ls-remote", "--", url, *names], cwd=Path(empty), env=env, timeout=TIMEOUT_SECONDS)
+
+
+def _commits(listed: Answer, names: Sequence[str]) -> dict[str, str]:
+    """The commits of the refs with exactly these names; ls-remote matches patterns."""
+    found = re.findall(r"^([0-9a-f]{40})\t(\S+)$", listed.out, re.MULTILINE)
+    return {name: commit for commit, name in found if name in names}
+
+
 def problem_of(url: str, ref: str) -> tuple[str, bool] | None:
     """Why a ref of a repository cannot be fetched, and whether that is certain; None where it can be.
 
-    A commit is not looked for: a server lists branches and tags only.
+    Of a commit, only the repository is checked: a server lists branches and tags only.
     """
     is_commit = re.fullmatch(r"[0-9a-fA-F]{40}", ref) is not None
-    # As `git fetch` looks for a ref (git's documentation, "gitrevisions"); a pattern of ls-remote matches more.
+    # As `git fetch` looks for a ref (git's documentation, "gitrevisions").
     names = [] if is_commit else [ref, f"refs/{ref}", f"refs/tags/{ref}", f"refs/heads/{ref}"]
-    env = {**os.environ, **PLAINLY, "GIT_ALLOW_PROTOCOL": _PROTOCOLS}
-    with tempfile.TemporaryDirectory() as nowhere:  # where no remote and no setting of a checkout counts
-        listed = ask(["git", "ls-remote", "--", url, *names], cwd=Path(nowhere), env=env, timeout=TIMEOUT_SECONDS)
+    listed = _listed(url, names)
     if listed is None:
-        return "there is no git", False
+        return "git is not installed", False
     if listed.exit_code:
         return reason(listed.err), does_not_exist(listed.err)
-    if is_commit or any(line.partition("\t")[2] in names for line in listed.out.splitlines()):
-        return None
-    return f"it has no branch or tag `{ref}`", True
-
-
-def _has_name(host: str) -> bool:
-    """Whether the name servers know a host; also when they do not answer."""
-    try:
-        socket.getaddrinfo(host, None)
-    except socket.gaierror as error:
-        return error.errno != socket.EAI_NONAME
-    return True
+    return None if is_commit or _commits(listed, names) else (f"it has no branch or tag `{ref}`", True)
 
 
 def refs_of(url: str, *names: str) -> dict[str, str]:
@@ -94,8 +103,7 @@ def refs_of(url: str, *names: str) -> dict[str, str]:
         PyTorchUnreachable: the repository does not answer, or there is no git.
 
     """
-    command = ["git", "ls-remote", "--", url, *names]
-    listed = ask(command, env={**os.environ, **PLAINLY}, timeout=TIMEOUT_SECONDS)
+    listed = _listed(url, names)
     if listed is None or listed.exit_code != 0:
         said = reason(listed.err) if listed else "there is no git"
         raise PyTorchUnreachable(
@@ -103,8 +111,7 @@ def refs_of(url: str, *names: str) -> dict[str, str]:
             where=url,
             fix="check the network, and OOTCI_PYTORCH_GIT",
         )
-    found = re.findall(r"^([0-9a-f]{40})\t(\S+)$", listed.out, re.MULTILINE)
-    return {name: commit for commit, name in found if name in names}
+    return _commits(listed, names)
 
 
 def commit_of(folder: Path) -> str | None:

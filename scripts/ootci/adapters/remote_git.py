@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ootci.adapters.git import PLAINLY, reason
+from ootci.adapters.git import ENVIRONMENT, reason
 from ootci.adapters.process import Answer, ask
 from ootci.errors import HistoryUnreachable, ToolMissing
 
@@ -148,8 +148,8 @@ def _is_rejected(pushed: Answer) -> bool:
 
 
 def _environment(remote: str) -> dict[str, str]:
-    """Git's environment: plain; the token, if there is one, for this remote only and on no command line."""
-    env = {**os.environ, **PLAINLY}
+    """Git's environment; the token, if there is one, is for this remote only and on no command line."""
+    env = {**os.environ, **ENVIRONMENT}
     token = env.pop(TOKEN_VARIABLE, "")
     if token and remote.startswith("https://"):
         credentials = base64.b64encode(f"x-access-token:{token}".encode()).decode()

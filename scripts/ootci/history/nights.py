@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ootci.model.cluster import Mark, Spell
 from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
 from ootci.model.plan import Plan
-from ootci.model.torch_build import Channel, TorchBuild, TorchRequest, commits_between, full_commit
+from ootci.model.torch_build import Channel, TorchBuild, TorchRequest, commits_between, full_commit, short_range
 
 from .stored import StoredRun
 
@@ -100,15 +100,14 @@ def spell_between(last_passed: Mark | None, first_failed: Mark) -> Spell:
     """The row of failures that began then, with what changed in between."""
     if last_passed is None:
         return Spell(first_failed=first_failed)
-    url = commits_between(_torch(last_passed), _torch(first_failed))
-    commits = "...".join(f"{mark.torch_commit or '':.7}" for mark in (last_passed, first_failed)) if url else None
+    ends = _torch(last_passed), _torch(first_failed)
     return Spell(
         first_failed=first_failed,
         last_passed=last_passed,
         torch_changed=_torch_changed(last_passed, first_failed),
         plugin_changed=_plugin_changed(last_passed, first_failed),
-        commits=commits,
-        commits_url=url,
+        commits=short_range(*ends),
+        commits_url=commits_between(*ends),
     )
 
 

@@ -137,16 +137,17 @@ class TestTable:
 
     def rows_of_id(self, test_id: str) -> tuple[int, ...]:
         """Every row that a test has had."""
+        return tuple(self._indexed().get(test_id, ()))
+
+    def has_others(self, row: int) -> bool:
+        """Whether the test of a row has had another row, too."""
+        return len(self._indexed()[self.tests[row].id]) > 1
+
+    def _indexed(self) -> dict[str, list[int]]:
         for row in range(self._known, len(self.tests)):
             self._by_id.setdefault(self.tests[row].id, []).append(row)
         self._known = len(self.tests)
-        return tuple(self._by_id.get(test_id, ()))
-
-    def has_others(self, row: int) -> bool:
-        """Whether the test of a row has had another one, too."""
-        if self._known < len(self.tests):
-            self.rows_of_id("")
-        return len(self._by_id[self.tests[row].id]) > 1
+        return self._by_id
 
     def with_prefix(self, prefix: str) -> Iterator[tuple[str, int]]:
         """The id and the row of each test whose id begins so, by id."""

@@ -118,6 +118,13 @@ def commits_between(before: TorchBuild | None, after: TorchBuild | None) -> str 
     return f"https://github.com/pytorch/pytorch/compare/{ends[0]}...{ends[1]}"
 
 
+def short_range(before: TorchBuild | None, after: TorchBuild | None) -> str | None:
+    """The same commits as ``abc1234...def5678``; None where a build does not say its commit."""
+    if commits_between(before, after) is None:
+        return None
+    return "...".join(f"{build.git_version or '':.7}" for build in (before, after) if build)
+
+
 _HASH = re.compile("[0-9a-f]{40}")
 
 

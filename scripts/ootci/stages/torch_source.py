@@ -127,7 +127,7 @@ def _fetch(builder: _Builder) -> str:
     builder.sources.mkdir(parents=True)
     wanted = builder.wanted
     for command in git.clone_command(wanted.remote, wanted.ref, submodules=True):
-        builder.run("PyTorch's sources cannot be fetched", command, builder.sources, git.PLAINLY)
+        builder.run("PyTorch's sources cannot be fetched", command, builder.sources, git.ENVIRONMENT)
     commit, parents = git.head_and_parents(builder.sources)
     if wanted.head is not None and wanted.head not in (commit, *parents):
         raise builder.refused(f"the sources are of {commit[:10]}, which is not {wanted.head[:10]} nor merges it")

@@ -117,8 +117,8 @@ class _Event:
     """Failures of one cause, and what their issue remembers, if they have one.
 
     Attributes:
-        others: failures that began with the issue and are alike no longer: on its last device each test may have a name
-            of its own.
+        others: further clusters of the same issue: when only one device still fails, its tests may no longer share an
+            error.
 
     """
 
@@ -127,12 +127,16 @@ class _Event:
     others: tuple[Cluster, ...] = ()
 
     @property
+    def clusters(self) -> tuple[Cluster, ...]:
+        return (self.cluster, *self.others)
+
+    @property
     def devices(self) -> frozenset[str]:
-        return frozenset(part.device for one in (self.cluster, *self.others) for part in one.devices)
+        return frozenset(part.device for one in self.clusters for part in one.devices)
 
     @property
     def tests(self) -> tuple[str, ...]:
-        return tuple(sorted({test for one in (self.cluster, *self.others) for test in _tests(one)})[:NAMED])
+        return tuple(sorted({test for one in self.clusters for test in _tests(one)})[:NAMED])
 
     @property
     def is_told(self) -> bool:
@@ -153,18 +157,19 @@ def _events(verdicts: Verdicts, told: Sequence[Remembered]) -> list[_Event]:
     for _, place, number in sorted(pairs, reverse=True):
         if -place not in found and -number not in found.values():
             found[-place] = -number
-    others: dict[int, list[Cluster]] = {}
+    part_of: dict[int, int] = {}
     for place, cluster in enumerate(clusters):
-        owner = next(
-            (it for it, number in found.items() if place not in found and _covers(told[number], cluster)), None
-        )
-        if owner is not None:
-            others.setdefault(owner, []).append(cluster)
-    alone = [cluster for covered in others.values() for cluster in covered]
+        owners = (it for it, number in found.items() if place not in found and _covers(told[number], cluster))
+        if (owner := next(owners, None)) is not None:
+            part_of[place] = owner
     return [
-        _Event(it, told[found[place]] if place in found else None, tuple(others.get(place, ())))
-        for place, it in enumerate(clusters)
-        if not any(it is cluster for cluster in alone)
+        _Event(
+            cluster,
+            told[found[place]] if place in found else None,
+            tuple(clusters[other] for other, owner in part_of.items() if owner == place),
+        )
+        for place, cluster in enumerate(clusters)
+        if place not in part_of
     ]
 
 
@@ -179,7 +184,7 @@ def _is_about(item: Remembered, cluster: Cluster) -> bool:
 
 
 def _covers(item: Remembered, cluster: Cluster) -> bool:
-    """Whether failures are a part of what an issue is about: they began with it, on devices that it has already."""
+    """Whether a cluster is part of an issue: it began with the issue, on devices that the issue already names."""
     known = {part.device for part in cluster.devices} <= set(item.devices)
     return known and _is_about(item, cluster) and not cluster.is_new and cluster.since.date >= item.began
 
@@ -298,11 +303,9 @@ def _is_told_with_others(item: DeviceVerdict, verdicts: Verdicts, events: Sequen
     if item.history and item.history[-1].plan_id != verdicts.plan_id:
         return True
     broken = [event for event in events if item.device in event.devices and event.cluster.cause not in EXCUSED]
-    # No cluster holds lost tests, but one holds suites that did not come to their end.
-    ended = {
-        what for event in broken for part in event.cluster.devices if part.device == item.device for what in part.first
-    }
-    is_whole = item.verdict is not VerdictName.LOST_TESTS or item.broke_at in ended
+    # No cluster has lost tests, but one has the stage of a suite that did not finish.
+    parts = [part for event in broken for one in event.clusters for part in one.devices if part.device == item.device]
+    is_whole = item.verdict is not VerdictName.LOST_TESTS or any(item.broke_at in part.first for part in parts)
     return bool(broken) and all(event.is_told for event in broken) and is_whole
 
 

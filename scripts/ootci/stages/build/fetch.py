@@ -159,7 +159,7 @@ def _clone(item: RegisteredDevice, workspace: Workspace, commands: Commands) -> 
     folder.mkdir(parents=True)
     try:
         for command in git.clone_command(source.url, source.ref, submodules=source.submodules):
-            commands.run("the plugin's sources cannot be fetched", command, cwd=folder, extra=git.PLAINLY)
+            commands.run("the plugin's sources cannot be fetched", command, cwd=folder, extra=git.ENVIRONMENT)
     except StepFailed as failed:
         failed.by_device_file = not failed.timed_out and git.does_not_exist(failed.excerpt or "")
         raise
@@ -225,7 +225,7 @@ def fetch_upstream(git_version: str | None, workspace: Workspace, commands: Comm
     url = git.pytorch_repository()
     what = f"PyTorch's tests of commit {commit} cannot be fetched"
     for command in git.sparse_commands(url, commit, FOLDER):
-        commands.run(what, command, cwd=draft, extra=git.PLAINLY)
+        commands.run(what, command, cwd=draft, extra=git.ENVIRONMENT)
     if not (draft / FOLDER).is_dir():
         raise StepFailed(f"{what}: the repository has no folder {FOLDER}")
     draft.rename(target)

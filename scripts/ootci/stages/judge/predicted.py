@@ -23,7 +23,7 @@ from ootci.model.compat import (
     Prediction,
 )
 from ootci.model.plan import Plan
-from ootci.model.torch_build import TorchBuild, commits_between
+from ootci.model.torch_build import TorchBuild, commits_between, short_range
 from ootci.model.verdict import DeviceVerdict, VerdictName
 
 NIGHTS = 90
@@ -201,14 +201,12 @@ def _break(
     devices: tuple[str, ...], since: Mark, last: TorchBuild | None, parts: Sequence[MissingPart]
 ) -> PredictedBreak:
     first = TorchBuild(version=since.torch_version or "", git_version=since.torch_commit)
-    url = commits_between(last, first)
-    commits = "...".join(f"{torch.git_version or '':.7}" for torch in (last, first) if torch) if url else None
     return PredictedBreak(
         parts=tuple(parts[:FINDINGS]),
         more=len(parts[FINDINGS:]),
         devices=devices,
         since=since,
         last_present=last,
-        commits=commits,
-        commits_url=url,
+        commits=short_range(last, first),
+        commits_url=commits_between(last, first),
     )

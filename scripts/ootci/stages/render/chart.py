@@ -74,9 +74,11 @@ class Chart:
         top: what the upper edge stands for.
         bottom: what the lower edge stands for.
         words: the same in words.
-        is_flat: whether each day since the first with a value has the same, and nothing is marked, so that the picture
-            says no more than ``newest``.
-        days: where each day with a value begins, and its values in words.
+        is_flat: whether there is only one day with a value, or each day since the first one has the same value and
+            nothing is marked: the picture would show no more than ``newest``.
+        known: how many days have a value.
+        day: the width of a day.
+        values: of a large chart, where each day with a value begins, and its values in words.
 
     """
 
@@ -90,7 +92,9 @@ class Chart:
     newest: str
     words: str
     is_flat: bool
-    days: tuple[tuple[int, str], ...]
+    known: int
+    day: int
+    values: tuple[tuple[int, str], ...]
 
 
 def from_zero(values: Sequence[float]) -> Axis:
@@ -121,6 +125,8 @@ def chart(
         marks: places of the days on which the size of the suites changed.
 
     """
+    known = [place for place in range(len(days)) if any(item.values[place] is not None for item in series)]
+    same = len({value for item in series for value in item.begun}) == 1
     return Chart(
         width=size.day * len(days),
         height=size.height,
@@ -131,19 +137,19 @@ def chart(
         bottom=words(axis.low) if axis.low else "0",
         newest=words(series[0].known[-1]),
         words=" ".join(_in_words(item, words, days) for item in series if item.known),
-        is_flat=not (hatched or marks) and len({value for item in series for value in item.begun}) == 1,
-        days=tuple(
-            (size.day * place, f"{day}: {', '.join(found)}")
-            for place, day in enumerate(days)
-            if (
-                found := [
-                    f"{item.name.lower()} {words(value)}"
-                    for item in series
-                    if (value := item.values[place]) is not None
-                ]
-            )
-        ),
+        is_flat=len(known) == 1 or (same and not (hatched or marks)),
+        known=len(known),
+        day=size.day,
+        values=tuple((size.day * place, _of_day(series, place, words, days)) for place in known)
+        if size == LARGE
+        else (),
     )
+
+
+def _of_day(series: Sequence[Series], place: int, words: Words, days: Sequence[str]) -> str:
+    """The values of a day: ``2026-11-21: passed 69, executed 72``."""
+    known = ((item.name.lower(), item.values[place]) for item in series)
+    return f"{days[place]}: {', '.join(f'{name} {words(value)}' for name, value in known if value is not None)}"
 
 
 def steps(values: Sequence[float | None], axis: Axis, size: Size) -> str:

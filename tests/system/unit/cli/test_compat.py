@@ -11,7 +11,7 @@ from unit.samples import plan, register
 from unit.stages.compat.wheels import COMMIT, plugin_objects, torch_wheel, write_wheel
 
 from ootci.model.compat import Compat, ExportChanges, Forecast
-from ootci.model.plan import Proposal
+from ootci.model.plan import Plan, Proposal
 from ootci.model.record import read, write
 from ootci.model.torch_build import Channel, TorchRequest
 
@@ -164,14 +164,20 @@ def test_wrong_input(ootci: Tool, tmp_path: Path, arguments: tuple[str, ...], er
     assert error in ran.err
 
 
-def test_a_nightly_s_predictions_never_fail_it(ootci: Tool, tmp_path: Path, wheels: Wheels) -> None:
-    register(tmp_path, extra="compat:\n  package: torch-card\n")
+def _plan_nightly(folder: Path, wheels: Wheels) -> Plan:
+    """Write a plan that tests the new torch as a nightly; gives the plan without it."""
     nightly = TorchRequest(
         wanted="nightly", wanted_channel=Channel.NIGHTLY, channel=Channel.NIGHTLY, version="2.15.0", wheel=wheels.new
     )
     found = plan()
     runs = tuple(run.model_copy(update={"torch": nightly}) for run in found.runs)
-    write(found.model_copy(update={"runs": runs}), tmp_path / ".ootci" / "plan.json")
+    write(found.model_copy(update={"runs": runs}), folder / ".ootci" / "plan.json")
+    return found
+
+
+def test_a_nightly_s_predictions_never_fail_it(ootci: Tool, tmp_path: Path, wheels: Wheels) -> None:
+    register(tmp_path, extra="compat:\n  package: torch-card\n")
+    found = _plan_nightly(tmp_path, wheels)
     unreachable = ootci("compat", "--planned", cwd=tmp_path, env={**OFFLINE, "PIP_NO_INDEX": "maybe"})
     assert unreachable.code == 0
     assert "not everything is checked" in unreachable.err
@@ -193,12 +199,7 @@ def test_a_nightly_predicts_the_newest_release_and_the_one_before_once_each(
     ootci: Tool, tmp_path: Path, wheels: Wheels
 ) -> None:
     register(tmp_path, extra="compat: {package: torch-card}\ntorch: {release: 2.13.0}\n")
-    nightly = TorchRequest(
-        wanted="nightly", wanted_channel=Channel.NIGHTLY, channel=Channel.NIGHTLY, version="2.15.0", wheel=wheels.new
-    )
-    found = plan()
-    runs = tuple(run.model_copy(update={"torch": nightly}) for run in found.runs)
-    write(found.model_copy(update={"runs": runs}), tmp_path / ".ootci" / "plan.json")
+    _plan_nightly(tmp_path, wheels)
     releases = [torch_wheel(tmp_path / version, "old", version) for version in ("2.14.1", "2.14.0", "2.13.0")]
     with serve_torch_index(tmp_path / "index") as index:
         index.files |= {f"/release/cpu/torch/{wheel.name}": wheel.read_bytes() for wheel in releases}

@@ -90,14 +90,19 @@ def test_a_paused_device_pauses_its_variants(tmp_path: Path) -> None:
     ],
 )
 def test_what_makes_no_device_is_said_where_it_stands(tmp_path: Path, text: str, what: str) -> None:
-    name = "dev" if "there is no device" not in what else "d" * 20
+    _assert_refused(tmp_path, text, what, "d" * 20, line_of="variants")
+
+
+def _assert_refused(tmp_path: Path, text: str, what: str, long_name: str, *, line_of: str) -> None:
+    """Assert that a device file with these lines is refused, at the line of a key."""
+    name = "dev" if "there is no device" not in what else long_name
     path = tmp_path / f"{name}.yaml"
     path.write_text(f"{DEVICE_YAML.format(name=name)}{text}\n", encoding="utf-8")
     with pytest.raises(DeviceFileInvalid) as caught:
         load_device(path)
     assert what in caught.value.what
     line = int(caught.value.where.rpartition(":")[2])
-    assert "variants" in path.read_text(encoding="utf-8").splitlines()[line - 1]
+    assert line_of in path.read_text(encoding="utf-8").splitlines()[line - 1]
 
 
 def test_a_variant_and_a_file_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
@@ -135,14 +140,7 @@ def test_other_torches_are_runs_of_the_device_and_no_registered_devices(tmp_path
     ],
 )
 def test_what_is_no_other_torch_is_said_where_it_stands(tmp_path: Path, text: str, what: str) -> None:
-    name = "dev" if "there is no device" not in what else "d" * 15
-    path = tmp_path / f"{name}.yaml"
-    path.write_text(f"{DEVICE_YAML.format(name=name)}{text}\n", encoding="utf-8")
-    with pytest.raises(DeviceFileInvalid) as caught:
-        load_device(path)
-    assert what in caught.value.what
-    line = int(caught.value.where.rpartition(":")[2])
-    assert "also" in path.read_text(encoding="utf-8").splitlines()[line - 1]
+    _assert_refused(tmp_path, text, what, "d" * 15, line_of="also")
 
 
 def test_a_variant_and_another_torch_of_one_name_are_refused(tmp_path: Path) -> None:

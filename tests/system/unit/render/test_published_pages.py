@@ -113,7 +113,7 @@ def test_operators(site: Path) -> None:
         totals = {item["state"]: item["operators"] for item in told[device]["totals"]}
         assert totals == {state: found.count(state) for state in found}
         assert told[device]["not_tested"] == len(file["operators"]) - len(found)
-    assert told["fjord"]["why_none"] == "no run to look at"
+    assert told["fjord"]["why_none"] == "no run"
 
 
 def test_operators_of_a_device(site: Path) -> None:

@@ -55,7 +55,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind("flaky", FlakyFile, "Tests that fail and pass by turns, ranked."),
     Kind("registry", RegistryFile, "Every device file as it stands."),
-    Kind("capabilities", CapabilitiesFile, "What works where, by area of PyTorch."),
+    Kind("capabilities", CapabilitiesFile, "Feature support by device, per PyTorch area."),
     Kind("operators", OperatorsFile, "What became of every operator on every device."),
     Kind("parity", ParityFile, "Which of PyTorch's own tests pass on which device."),
     Kind("compat", CompatFile, "Breaks that are predicted from public wheels, by device and by what is missing."),

@@ -58,11 +58,11 @@ class Shown:
 
 STATES: Mapping[OperatorState, Shown] = MappingProxyType(
     {
-        S.NATIVE: Shown("Native", "like the CPU, and all of it ran on the device", is_fine=True),
-        S.PASSED: Shown("Passed", "like the CPU; the device does not count what it leaves to the CPU", is_fine=True),
-        S.FALLBACK: Shown("Fallback", "like the CPU, because some of it ran there"),
-        S.UNSUPPORTED: Shown("Unsupported", "the device says that it has no kernel"),
-        S.MISMATCH: Shown("Mismatch", "not like the CPU: other values, or an error"),
+        S.NATIVE: Shown("Native", "matches the CPU; all of it ran on the device", is_fine=True),
+        S.PASSED: Shown("Passed", "matches the CPU (fallback not reported)", is_fine=True),
+        S.FALLBACK: Shown("Fallback", "matches the CPU; some of it ran there"),
+        S.UNSUPPORTED: Shown("Unsupported", "the device has no kernel"),
+        S.MISMATCH: Shown("Mismatch", "other values than the CPU, or an error"),
         S.CRASH: Shown("Crash", "the process died"),
         S.TIMED_OUT: Shown("Time-out", "it took too long and was ended"),
         S.ERROR: Shown("Error", "the test could not be set up"),
@@ -234,7 +234,7 @@ def device_coverage(run: Run | None, tested: OperatorsOfRun | None) -> DeviceCov
 
 def _why_none(run: Run | None) -> str:
     if run is None:
-        return "no run to look at"
+        return "no run"
     report = next((report for report in run.suites if report.suite == SUITE), None)
     if report is None:
         return f"the run has no suite {SUITE}"

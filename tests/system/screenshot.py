@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 from datetime import timedelta
 from pathlib import Path
 
+from chromium import HOW, chromium
 from playwright.sync_api import sync_playwright
 from sample_site import render_sample
 
@@ -16,12 +15,12 @@ TARGET = Path(__file__).parents[2] / "dashboard" / "sample" / "front.png"
 
 def main() -> None:
     """Render the site, open it in Chromium and keep the picture."""
-    chromium = os.environ.get("OOTCI_CHROMIUM") or shutil.which("chromium")
-    if chromium is None:
-        sys.exit("Chromium is missing: install it with `apt-get install chromium`, or name one in OOTCI_CHROMIUM")
+    executable = chromium()
+    if executable is None:
+        sys.exit(f"Chromium is missing: {HOW}")
     site, made = render_sample()
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page(viewport={"width": 1280, "height": 1480}, color_scheme="light")
         page.clock.set_fixed_time(made + timedelta(hours=1))
         page.goto((site / "index.html").as_uri())

@@ -175,7 +175,7 @@ def _report(planned: Plan, verdicts: Verdicts, folders: Folders, output_format: 
     for other in verdicts.also:
         if other.run_as in runs:
             show_text(f"{other.run_as}: {other.verdict.value}: {one_line(other.reason)}")
-            show_text(f"  torch {one_line(other.torch or 'that could not be had')}")
+            show_text(f"  torch {one_line(other.torch or 'not available')}")
     show_text(f"\ndashboard: {one_line(str(folders.site / 'index.html'))}")
 
 

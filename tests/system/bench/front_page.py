@@ -5,11 +5,12 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import os
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from statistics import median
 from typing import TypedDict
+
+from chromium import chromium
 
 ARGUMENTS = ("--no-sandbox", "--disable-gpu")
 # An observer, because the page's own policy forbids what waiting for a condition would evaluate again and again.
@@ -52,7 +53,7 @@ def opened(page: Path, turns: int = 15) -> Opened | str:
         What was measured, or why nothing was.
 
     """
-    executable = os.environ.get("OOTCI_CHROMIUM") or shutil.which("chromium")
+    executable = chromium()
     if executable is None:
         return "not measured: Chromium is not installed"
     if importlib.util.find_spec("playwright") is None:

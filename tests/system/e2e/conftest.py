@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib.resources
 import importlib.util
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from chromium import HOW, chromium
 from e2e.packages import compiled, wheelhouse
 from fake_actions import FakeActions, fake_actions
 from preparation import prepare_once
@@ -18,8 +18,6 @@ from preparation import prepare_once
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-"""The first that is there is taken: the same engine without windows opens a page in a quarter of the processor time."""
 ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -60,10 +58,9 @@ def missing(what: str, how: str) -> None:
 
 @pytest.fixture(scope="module")
 def executable() -> str:
-    named = os.environ.get("OOTCI_CHROMIUM")
-    found = named or next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None or not Path(found).is_file():
-        missing("Chromium", "install it with `apt-get install chromium`, or name one in OOTCI_CHROMIUM")
+    found = chromium()
+    if found is None:
+        missing("Chromium", HOW)
     return str(found)
 
 

@@ -52,6 +52,48 @@ class Baseline:
         return Baseline(kept | (ran & complete))
 
 
+@dataclass(frozen=True)
+class Compared:
+    """What a night is compared with.
+
+    Attributes:
+        before: what was reported before, of each suite the last complete report; None where nothing was.
+        baseline: the tests that it is expected to run.
+
+    """
+
+    before: StoredRun | None = None
+    baseline: Baseline = Baseline()
+
+
+class Earlier:
+    """The earlier nights of a device on one channel, as far as a later one is compared with them.
+
+    That is with those on a torch that is not newer: an older torch lacks what a newer one brought.
+    """
+
+    def __init__(self) -> None:
+        self._by_release: dict[tuple[int, ...], Compared] = {}
+
+    def of(self, run: StoredRun | None) -> Compared:
+        """What a night is compared with: the newest torch's nights, where it does not say which torch it had."""
+        release = run.head.release if run is not None else None
+        known = [other for other in self._by_release if release is None or other <= release]
+        return self._by_release[max(known)] if known else Compared()
+
+    def add(self, run: StoredRun, accepted: Collection[int] = ()) -> None:
+        """Add what was reported, as it was planned, on the night that follows.
+
+        Args:
+            accepted: rows of the lost tests whose loss is accepted.
+
+        """
+        compared = self.of(run)
+        release = run.head.release or max(self._by_release, default=())
+        before, baseline = _base_of(compared.before, run), compared.baseline.after(run, accepted)
+        self._by_release[release] = Compared(before, baseline)
+
+
 def was_executed(run: StoredRun, test_id: str) -> bool:
     """Whether a test of a run was executed."""
     outcome, _ = run.result(test_id)
@@ -105,7 +147,7 @@ def concerns(plan: Plan, device: str) -> bool:
     return plan.expected(device) is not None or any(left.device == device and left.paused for left in plan.left_out)
 
 
-def base_of(before: StoredRun | None, run: StoredRun) -> StoredRun | None:
+def _base_of(before: StoredRun | None, run: StoredRun) -> StoredRun | None:
     """What the next night is compared with: of each suite this run, if it reported that completely, else ``before``."""
     complete = run.head.complete_suites
     if before is None or not complete:

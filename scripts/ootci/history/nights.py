@@ -39,6 +39,13 @@ class DeviceNight:
         """Whether another torch stood in for the one wanted, so that the night is evidence of nothing."""
         return self.run is not None and self.channel is None
 
+    def compares_with(self, later: StoredRun) -> bool:
+        """Whether a later run may be compared with the night: its channel is the same, and its torch is not older."""
+        if self.run is None or self.channel is None or self.channel is not later.head.channel:
+            return False
+        releases = self.run.head.release, later.head.release
+        return releases[0] is None or releases[1] is None or releases[0] <= releases[1]
+
     @cached_property
     def mark(self) -> Mark:
         """The night, with what was under test."""

@@ -14,7 +14,7 @@ from ootci.model.build import PluginBuild, StageName, StageResult, StageStatus
 from ootci.model.capability import CapabilityState
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.record import Record, Rows, StageFile, Time
-from ootci.model.torch_build import Channel, TorchBuild, TorchRequest, is_release
+from ootci.model.torch_build import Channel, TorchBuild, TorchRequest, is_release, release_of
 
 
 class ReportState(str, Enum):
@@ -273,6 +273,12 @@ class Run(StageFile):
             return None
         nightly = request.channel is Channel.NIGHTLY
         return None if nightly and self.torch is not None and is_release(self.torch.version) else request.channel
+
+    @property
+    def release(self) -> tuple[int, ...] | None:
+        """Major and minor version of the torch that was planned, or found in the environment that was given."""
+        found = self.torch.version if self.torch is not None else None
+        return release_of(self.torch_request.version or found)
 
     @property
     def unreadable(self) -> str | None:

@@ -100,6 +100,12 @@ def minor_version(text: str | None) -> tuple[int, int] | None:
     return (version.major, version.minor) if version is not None and not version.is_prerelease else None
 
 
+def release_of(text: str | None) -> tuple[int, ...] | None:
+    """Major and minor version of the release that a version is of or leads to; None where nobody can read it."""
+    version = version_of(text)
+    return version.release[:2] if version is not None else None
+
+
 def is_release(text: str) -> bool:
     """Whether a version is that of a release; false for a version that cannot be parsed."""
     version = version_of(text)

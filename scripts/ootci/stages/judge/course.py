@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from ootci.history.baseline import Baseline, as_planned, base_of, concerns
+from ootci.history.baseline import Earlier, as_planned, concerns
 from ootci.history.excuses import Excuses, Record
 from ootci.history.flakiness import tells
 from ootci.history.nights import DeviceNight, attempts_by_nightly
@@ -27,30 +27,27 @@ class Known:
 
     Attributes:
         bad_ranges: nights that tell nothing about which of its tests are flaky.
-        before: what the next night is compared with; None where nothing was reported before.
-        baseline: the tests that the next night is expected to run.
+        earlier: what the next night is compared with.
         record: how its tests did of late.
 
     """
 
     device: str
     bad_ranges: tuple[BadRange, ...] = ()
-    before: StoredRun | None = None
-    baseline: Baseline = field(default_factory=Baseline)
+    earlier: Earlier = field(default_factory=Earlier)
     record: Record = field(default_factory=Record)
 
     def judge(self, plan: Plan, run: StoredRun | None, witnesses: Witnesses, *, ever: bool) -> Judged:
         """The verdict on the night that follows; nothing is added."""
-        losses, excuses = Losses(), Excuses()
+        losses, excuses, compared = Losses(), Excuses(), self.earlier.of(run)
         if run is not None:
-            losses = Losses.of(plan, run, self.baseline, witnesses)
-            excuses = self.record.excuses(plan, run, self.before)
-        return judge_night(self.device, plan, run, self.before, losses=losses, excuses=excuses, ever=ever)
+            losses = Losses.of(plan, run, compared.baseline, witnesses)
+            excuses = self.record.excuses(plan, run, compared.before)
+        return judge_night(self.device, plan, run, compared.before, losses=losses, excuses=excuses, ever=ever)
 
     def add(self, plan: Plan, run: StoredRun, judged: Judged) -> None:
         """Add the night that was judged."""
-        self.before = base_of(self.before, run)
-        self.baseline = self.baseline.after(run, judged.losses.accepted)
+        self.earlier.add(run, judged.losses.accepted)
         if tells(self.bad_ranges, plan, run):
             self.record.add(run)
 
@@ -107,7 +104,7 @@ class Course:
         compared = None if night.is_fallback else self._channel
         nothing = Known(self.device, self.bad_ranges)
         known = nothing if compared is None else self._known.setdefault(compared, nothing)
-        self.before = known.before
+        self.before = known.earlier.of(run).before
         late = reported.late if reported is not None else None
         earlier = None
         if late is not None:

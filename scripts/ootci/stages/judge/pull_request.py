@@ -16,7 +16,6 @@ from ootci.model.plan import Plan
 from ootci.model.pull_request import WITHOUT_RESULT, Effect, EffectName, PullRequestGate
 from ootci.model.relay import Conclusion, concluded_of_change
 from ootci.model.run import Run
-from ootci.model.torch_build import version_of
 from ootci.model.verdict import VerdictName
 
 from .course import Known
@@ -134,7 +133,7 @@ def _effect(plan: Plan, known: Known, reported: Run | None, history: History, ga
     if run.head.unreadable is not None:
         reason = f"its report could not be read: {run.head.unreadable.removeprefix('report unreadable: ')}"
         return Effect(device=device, effect=EffectName.UNREADABLE, gates=gates, verdict=judged.verdict, reason=reason)
-    base, excuses = known.before, judged.excuses
+    base, excuses = known.earlier.of(run).before, judged.excuses
     new = newly_failing(base, run, excuses.all)
     failing = [item for item in run.failures if item.suite in run.head.required_suites]
     firm = [item.id for item in failing if not item.is_flaky and item.id not in excuses.all]
@@ -165,19 +164,14 @@ def _nights(history: History, device: str, reported: Run | None) -> list[tuple[P
     release's nightlies, however far main has come.
     """
     plans = {plan.id: plan for plan in history.plans()}
+    release = reported.release if reported is not None else None
     found = []
     for run, *_ in islice(history.attempts_by_nightly(device), NIGHTS):
         plan = plans[run.head.plan_id]
         planned = as_planned(plan, run)
-        if planned is not None and run.head.channel is not None and _release(run.head) == _release(reported):
+        if planned is not None and run.head.channel is not None and run.head.release == release:
             found.append((plan, planned))
     return found
-
-
-def _release(run: Run | None) -> tuple[int, ...] | None:
-    """Major and minor version of the torch that was tested; None where nobody can read it."""
-    version = version_of(run.torch.version) if run is not None and run.torch is not None else None
-    return version.release[:2] if version is not None else None
 
 
 def _meaning(judged: Judged, new: int, base: StoredRun | None, before: Judged | None) -> tuple[EffectName, str]:

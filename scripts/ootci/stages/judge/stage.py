@@ -166,11 +166,12 @@ def _device(
 
 
 def _since_the_run_before(course: Course) -> Spell | None:
-    """What changed between the newest night and the last one before on the same channel; None when either has none."""
+    """What changed between the newest night and the last one before that it is compared with; None without either."""
     last = course.reported[-1] if course.reported else None
-    if last is None or last.channel is None:
+    if last is None or last.run is None:
         return None
-    before = next((item for item in reversed(course.reported[:-1]) if item.channel is last.channel), None)
+    run = last.run
+    before = next((item for item in reversed(course.reported[:-1]) if item.compares_with(run)), None)
     return spell_between(before.mark, last.mark) if before is not None else None
 
 
@@ -196,11 +197,13 @@ def _row(nights: Sequence[Night], verdict: VerdictName) -> list[Night]:
 
 
 def _broken_since(course: Course) -> datetime | None:
-    """The first night of the current broken streak: only a night as expected on the same channel ends one."""
-    channel = next((item.channel for item in reversed(course.reported) if item.channel is not None), None)
+    """The first night of the current broken streak: only a night as expected that the newest report is compared with
+    ends one.
+    """
+    newest = next((item.run for item in reversed(course.reported) if item.run and item.channel is not None), None)
     first = None
     for night, reported in zip(reversed(course.nights), reversed(course.reported), strict=True):
-        if reported.run is not None and reported.channel is not channel:
+        if reported.run is not None and newest is not None and not reported.compares_with(newest):
             continue
         if night.verdict in AS_EXPECTED:
             break

@@ -267,6 +267,40 @@ def test_a_release_under_the_name_of_a_nightly_is_a_fallback_too(tmp_path: Path)
     assert (found.broken_since, found.history[-1].fallback) == (None, True)
 
 
+def _on(version: str, record: Run) -> Run:
+    """The run on a wheel that somebody gave by hand."""
+    commit = f"{version.replace('.', ''):0<40}"
+    request = TorchRequest(
+        wanted=f"torch-{version}.whl", wanted_channel=Channel.WHEEL, channel=Channel.WHEEL, version=version
+    )
+    return record.model_copy(
+        update={"torch_request": request, "torch": TorchBuild(version=version, git_version=commit)}
+    )
+
+
+def test_an_older_torch_has_not_lost_what_a_newer_one_brought(tmp_path: Path) -> None:
+    older, newer = _names(range(10)), _names(range(12))
+    tried = [("2.15.0", newer), ("2.12.1", older), ("2.13.0", older), ("2.15.0", newer), ("2.15.1", newer)]
+    tried += [("2.12.1", _names(range(1, 10))), ("2.15.0", older), ("2.16.0", older)]
+    records: list[Plan | Run] = []
+    for number, (version, tests) in enumerate(tried):
+        records += [plan(number), _on(version, run(number, integration=tests))]
+    found = _judge(tmp_path, *records)
+    # Each against its own and older ones: the last three lack a test of 2.12.1, two of 2.15.0, and these two still.
+    assert _strip(found) == [V.OK] * 5 + [V.LOST_TESTS] * 3
+    assert _of(found).reason.startswith("integration: 2 of 12 tests no longer run, first ")
+
+
+def test_what_fails_on_an_older_torch_is_not_new_since_a_newer_one(tmp_path: Path) -> None:
+    records = [plan(0), _on("2.15.0", run(0)), plan(1), _on("2.12.1", run(1, **BAD))]  # type: ignore[arg-type]
+    found = _of(_judge(tmp_path, *records))
+    assert (found.verdict, found.is_first) == (V.FAILING, True)
+    (spell,) = found.spells
+    assert (spell.last_passed, spell.commits) == (None, None)
+    found = _of(_judge(tmp_path, plan(2), _on("2.15.0", run(2, **BAD))))  # type: ignore[arg-type]
+    assert (found.verdict, found.spells[0].last_passed and found.spells[0].last_passed.date) == (V.REGRESSED, night(0))
+
+
 def test_a_device_that_changes_to_releases_begins_anew(tmp_path: Path) -> None:
     release = TorchRequest(wanted="release", wanted_channel=Channel.RELEASE, channel=Channel.RELEASE)
     update = {"torch_request": release, "torch": TorchBuild(version="2.13.0+cpu")}

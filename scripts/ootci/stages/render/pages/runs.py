@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from itertools import pairwise
 
-from ootci.history.baseline import as_planned, base_of, concerns
+from ootci.history.baseline import Earlier, as_planned, concerns
 from ootci.history.difference import changes_between
 from ootci.history.gc import TEXTS_NIGHTS
 from ootci.history.reader import HistoryReader, Withdrawn
@@ -14,6 +15,7 @@ from ootci.history.stored import StoredRun
 from ootci.model.device import Device
 from ootci.model.plan import Plan
 from ootci.model.run import Run
+from ootci.model.torch_build import Channel
 from ootci.model.verdict import Change, ChangeName
 
 from ..changes import change_groups
@@ -60,12 +62,14 @@ class RunPages:
 
     def files(self) -> Iterator[File]:
         """A page and a file of every attempt; the newest report has its page once more at an address of its own."""
-        base, last = None, last_report(self._pages)
+        earlier: dict[Channel | None, Earlier] = defaultdict(Earlier)
+        last = last_report(self._pages)
         for page in by_age(self._pages, self._plans):
             plan = self._plans.get(page.run.plan_id)
             yield run_file(page.stored, plan)
             is_old = plan is not None and self._first is not None and plan.created_at < self._first
             if page is last or not is_old:
+                base = earlier[page.run.channel].of(page.stored).before
                 yield from self._page(page, plan, base, is_last=page is last)
             else:
                 old = {"nights": PAGE_NIGHTS, "file": f"{API}/{run_path(page.run)}"}
@@ -73,7 +77,7 @@ class RunPages:
             # Attempts are in order, and the one that counts is the last of its nightly.
             counts = page.latest and plan is not None and concerns(plan, self._device.name)
             if plan is not None and counts and page.run.channel is not None:
-                base = base_of(base, as_planned(plan, page.stored) or page.stored)
+                earlier[page.run.channel].add(as_planned(plan, page.stored) or page.stored)
 
     def withdrawn(self, pages: Sequence[RunPage], nights: Mapping[str, Withdrawn]) -> Iterator[File]:
         """A page and a file of every attempt on a nightly that does not count any more: their addresses stay."""

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
+from ootci.model.device import UPSTREAM
 from ootci.model.outcome import NOT_EXECUTED
 from ootci.model.plan import Plan
 from ootci.model.run import ReportState, SuiteReport
+from ootci.model.torch_build import Channel
 
 from .states import EXECUTED, bytes_of, number_of, present_rows
 from .stored import StoredRun
+
+LISTED_BY_PYTORCH = frozenset(("ops", UPSTREAM))
+"""Suites whose tests come from lists in PyTorch."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,10 @@ class Baseline:
     def size(self, run: StoredRun, suite: str) -> int:
         """How many tests of a suite are expected."""
         return (self.rows & _of_suites(run, frozenset((suite,)))).bit_count() // 8
+
+    def without(self, run: StoredRun, suites: frozenset[str]) -> Baseline:
+        """The same, with nothing expected of some suites."""
+        return Baseline(self.rows & ~_of_suites(run, suites))
 
     def after(self, run: StoredRun, accepted: Collection[int]) -> Baseline:
         """What is expected of the next night.
@@ -69,7 +78,8 @@ class Compared:
 class Earlier:
     """The earlier nights of a device on one channel, as far as a later one is compared with them.
 
-    That is with those on a torch that is not newer: an older torch lacks what a newer one brought.
+    That is with those on a torch that is not newer: an older torch lacks what a newer one brought. From one release to
+    another PyTorch lists other tests; on nightlies, where the next one is the first that lacks a test, that is told.
     """
 
     def __init__(self) -> None:
@@ -79,7 +89,12 @@ class Earlier:
         """What a night is compared with: the newest torch's nights, where it does not say which torch it had."""
         release = run.head.release if run is not None else None
         known = [other for other in self._by_release if release is None or other <= release]
-        return self._by_release[max(known)] if known else Compared()
+        if not known:
+            return Compared()
+        compared = self._by_release[max(known)]
+        if run is None or release in (None, max(known)) or run.head.channel is Channel.NIGHTLY:
+            return compared
+        return replace(compared, baseline=compared.baseline.without(run, LISTED_BY_PYTORCH))
 
     def add(self, run: StoredRun, accepted: Collection[int] = ()) -> None:
         """Add what was reported, as it was planned, on the night that follows.

@@ -16,6 +16,7 @@ def elements_differ(
     *,
     own: Tolerance | None = None,
     rounds: bool = False,
+    as_one: bool = False,
 ) -> str | None:
     """The first element that is wrong, with its values and the error, and how many are; None where all are right.
 
@@ -25,6 +26,7 @@ def elements_differ(
         compute_exact: gives what the cpu computes in float64 or complex128, if it can; asked only where it matters.
         own: PyTorch's tolerance for this operator and dtype, if it has one.
         rounds: whether results are rounded to few values, as by floor, so that they equal the exact or the cpu's.
+        as_one: whether the cpu's largest error counts for each element.
 
     """
     if cpu.layout is not torch.strided or cpu.is_nested or cpu.is_quantized:
@@ -47,7 +49,7 @@ def elements_differ(
     exact = None if exact is None else exact.resolve_conj().resolve_neg()
     if not (cpu.dtype.is_floating_point or cpu.dtype.is_complex) or rounds:
         return _unequal(actual, cpu, exact)
-    allowed = allowance(cpu, exact, own)
+    allowed = allowance(cpu, exact, own, as_one=as_one)
     errors = [_distance(actual, reference) for reference in allowed.references]
     near = [error <= distance for error, distance in zip(errors, allowed.distances, strict=True)]
     wrong = ~torch.stack(near).any(0)

@@ -227,7 +227,9 @@ def _against(
         with _attention(case) if device.type == CONTROL else nullcontext():
             seen = run(case, sample, arguments)
         where = device if placing.moved else torch.device(CONTROL)
-        yardstick = Yardstick(cache(partial(exact_result, case, run, sample)), tolerances, case.rounds)
+        yardstick = Yardstick(
+            cache(partial(exact_result, case, run, sample)), tolerances, case.rounds, is_attention(case.name)
+        )
         is_comparable = control.is_determined and not control.is_random
         text = seen.differs(control.seen, where, values=is_comparable, yardstick=yardstick)
     except Exception as error:

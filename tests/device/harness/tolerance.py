@@ -91,13 +91,16 @@ class Allowance:
     source: str
 
 
-def allowance(cpu: torch.Tensor, exact: torch.Tensor | None, own: Tolerance | None = None) -> Allowance:
+def allowance(
+    cpu: torch.Tensor, exact: torch.Tensor | None, own: Tolerance | None = None, *, as_one: bool = False
+) -> Allowance:
     """How far a floating or complex result may be from the exact one.
 
     Args:
         cpu: the cpu's result in the tested dtype, strided.
         exact: the cpu's result in float64 or complex128, if it has one.
         own: PyTorch's tolerance for this operator and dtype, if it has one.
+        as_one: whether the cpu's largest error counts for each element.
 
     """
     tolerance = TOLERANCES.get(cpu.dtype, EQUAL)
@@ -121,7 +124,9 @@ def allowance(cpu: torch.Tensor, exact: torch.Tensor | None, own: Tolerance | No
     # element in which the cpu is far off does not widen what is allowed for all others.
     relative = (error / distance)[measured]
     typical = torch.minimum(relative.max(), TYPICAL * relative.square().mean().sqrt()) if relative.numel() else 0.0
-    by_cpu = MULTIPLE * torch.maximum(error, torch.minimum(typical * distance, error.max()))
+    by_cpu = MULTIPLE * (
+        error.max() if as_one else torch.maximum(error, torch.minimum(typical * distance, error.max()))
+    )
     if bool((by_cpu > distance).any()):
         distance, source = torch.maximum(distance, by_cpu), f"{MULTIPLE:g} times the cpu's own error on this sample"
     distances = (distance, *(tolerance.distance(other) for other in others))

@@ -23,12 +23,16 @@ class Yardstick:
         exact: computes what the call gives in float64 or complex128 on the cpu, when first asked; None where it cannot.
         tolerances: PyTorch's own for the operator, by dtype.
         rounds: whether the operator rounds to few values, so that results are equal and not close.
+        as_one: whether the cpu's largest error in a result counts for each element of it, as for attention: which
+            products are summed first depends on the algorithm, and an element that cancels in one does not in another.
+            PyTorch's own tests of attention compare largest errors, too (test/test_transformers.py).
 
     """
 
     exact: Callable[[], Any] = _none
     tolerances: Mapping[torch.dtype, Tolerance] = field(default_factory=dict)
     rounds: bool = False
+    as_one: bool = False
 
     def of(self, part: Callable[[Any], Any]) -> Yardstick:
         """The same for a part of the result."""

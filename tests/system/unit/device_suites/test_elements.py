@@ -55,6 +55,15 @@ SAID = {
         "bool(differ(ONE + 6e-3 * (torch.arange(8) == 1), ONE + 1.6e-3 * (torch.arange(8) == 0), ONE.double()))",
         True,
     ),
+    "the largest error of a result that is one": (
+        "differ(ONE + 6e-3 * (torch.arange(8) == 1), ONE + 1.6e-3 * (torch.arange(8) == 0), ONE.double(), as_one=True)",
+        None,
+    ),
+    "more than four times the largest error of a result that is one": (
+        "bool(differ(ONE + 7e-3 * (torch.arange(8) == 1), ONE + 1.6e-3 * (torch.arange(8) == 0), ONE.double(), "
+        "as_one=True))",
+        True,
+    ),
     "exact where the cpu overflows": (
         "differ(torch.tensor([7.64]).half(), torch.tensor([torch.inf]).half(), torch.tensor([7.6406], dtype=D))",
         None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -289,6 +290,33 @@ def test_an_older_torch_has_not_lost_what_a_newer_one_brought(tmp_path: Path) ->
     # Each against its own and older ones: the last three lack a test of 2.12.1, two of 2.15.0, and these two still.
     assert _strip(found) == [V.OK] * 5 + [V.LOST_TESTS] * 3
     assert _of(found).reason.startswith("integration: 2 of 12 tests no longer run, first ")
+
+
+def test_another_release_has_other_tests_of_pytorch(tmp_path: Path) -> None:
+    """An operator that a release no longer lists is nobody's loss; on nightlies, and in other suites, it is told."""
+    nightly = TorchRequest(wanted="nightly", wanted_channel=Channel.NIGHTLY, channel=Channel.NIGHTLY)
+    for suite, channel, verdict in (
+        ("ops", Channel.WHEEL, V.OK),
+        ("integration", Channel.WHEEL, V.LOST_TESTS),
+        ("ops", Channel.NIGHTLY, V.LOST_TESTS),
+    ):
+        records: list[Plan | Run] = []
+        versions = ("2.12.1", "2.13.0") if channel is Channel.WHEEL else ("2.12.0.dev1", "2.13.0.dev1")
+        for number, (version, last) in enumerate(zip(versions, (3, 2), strict=True)):
+            found = run(number, integration=_names(range(last)))
+            renamed = found.suites[1].model_copy(update={"suite": suite})
+            tests = tuple(
+                replace(item, suite=suite) if item.suite == "integration" else item for item in found.outcomes
+            )
+            found = found.model_copy(update={"suites": (found.suites[0], renamed), "outcomes": tests})
+            made = plan(number)
+            suites = tuple(PlannedSuite.model_validate({"name": name}) for name in ("smoke", suite))
+            planned = tuple(item.model_copy(update={"suites": suites}) for item in made.runs)
+            tried = _on(version, found)
+            if channel is Channel.NIGHTLY:
+                tried = tried.model_copy(update={"torch_request": nightly.model_copy(update={"version": version})})
+            records += [made.model_copy(update={"runs": planned}), tried]
+        assert _strip(_judge(tmp_path / f"{suite}-{channel.value}", *records)) == [V.OK, verdict], (suite, channel)
 
 
 def test_what_fails_on_an_older_torch_is_not_new_since_a_newer_one(tmp_path: Path) -> None:

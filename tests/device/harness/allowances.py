@@ -18,10 +18,10 @@ from torch.utils._pytree import tree_leaves
 
 from harness import module_database, operator_database
 from harness.module_database import MODULE_TEST, modules
-from harness.operator_database import BACKWARD, FORWARD, is_attention, operators
+from harness.operator_database import BACKWARD, FORWARD, operators
 from harness.operator_runs import BACKWARD_TEST, FORWARD_TEST, backward, forward
 from harness.ops_dtypes import dtype_name
-from harness.parity import Case, ControlResult, Run, control_result, exact_result
+from harness.parity import Case, ControlResult, Run, control_result, differentiates_attention, exact_result
 from harness.samples import Sample
 from harness.tolerance import TOLERANCES, Allowance, Tolerance, allowance, torch_tolerances
 
@@ -75,7 +75,7 @@ def _allowances(
                 value = exact[index] if len(exact) == len(seen) else None
                 value = value.detach() if isinstance(value, torch.Tensor) else None
                 own = tolerances.get(leaf.dtype)
-                given = allowance(leaf.detach(), value, own, as_one=is_attention(case.name))
+                given = allowance(leaf.detach(), value, own, as_one=differentiates_attention(case, sample))
                 several = given.cpu_error is None and value is not None
                 source = "the cpu's result: float64 gives another answer" if several else given.source
                 yield 1.0 if several else _multiple(given, TOLERANCES[leaf.dtype]), source

@@ -227,9 +227,8 @@ def _against(
         with _attention(case) if device.type == CONTROL else nullcontext():
             seen = run(case, sample, arguments)
         where = device if placing.moved else torch.device(CONTROL)
-        yardstick = Yardstick(
-            cache(partial(exact_result, case, run, sample)), tolerances, case.rounds, is_attention(case.name)
-        )
+        exact = cache(partial(exact_result, case, run, sample))
+        yardstick = Yardstick(exact, tolerances, case.rounds, differentiates_attention(case, sample))
         is_comparable = control.is_determined and not control.is_random
         text = seen.differs(control.seen, where, values=is_comparable, yardstick=yardstick)
     except Exception as error:
@@ -280,6 +279,11 @@ def _memory_filled() -> Iterator[None]:
         yield
     finally:
         torch.use_deterministic_algorithms(False)
+
+
+def differentiates_attention(case: Case, sample: Sample) -> bool:
+    """Whether gradients of attention are asked for."""
+    return is_attention(case.name) and any(tensor.requires_grad for tensor in sample.arguments.tensors())
 
 
 def _attention(case: Case) -> AbstractContextManager[None]:

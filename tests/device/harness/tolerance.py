@@ -2,7 +2,8 @@
 
 The exact result is the cpu's in float64 or complex128 on the same inputs. The distance allowed is the largest of three:
 the tolerance of the dtype; PyTorch's own tolerance for the operator, in its test that compares the same thing; and
-``MULTIPLE`` times the cpu's own error on this sample in the tested dtype.
+``MULTIPLE`` times the cpu's own error on this sample in the tested dtype, which for gradients of attention is the
+largest in the result.
 """
 
 from __future__ import annotations

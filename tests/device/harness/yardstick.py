@@ -23,9 +23,9 @@ class Yardstick:
         exact: computes what the call gives in float64 or complex128 on the cpu, when first asked; None where it cannot.
         tolerances: PyTorch's own for the operator, by dtype.
         rounds: whether the operator rounds to few values, so that results are equal and not close.
-        as_one: whether the cpu's largest error in a result counts for each element of it, as for attention: which
-            products are summed first depends on the algorithm, and an element that cancels in one does not in another.
-            PyTorch's own tests of attention compare largest errors, too (test/test_transformers.py).
+        as_one: whether the cpu's largest error in a result counts for each element of it, as for gradients of
+            attention: which terms cancel depends on the algorithm, and PyTorch's own tests compare largest errors, too
+            (test/test_transformers.py).
 
     """
 

@@ -17,7 +17,8 @@ from it as the largest of:
 - the tolerance of the dtype ([`harness/tolerance.py`](../../tests/device/harness/tolerance.py));
 - PyTorch's own tolerance for the operator, read from the installed PyTorch, up to five tolerances of the result's
   largest element;
-- four times the error that the CPU itself makes on the sample in the tested dtype.
+- four times the error that the CPU itself makes on the sample in the tested dtype: in that element, or for gradients of
+  attention in any element of the result.
 
 Integer, boolean and rounded results equal the exact ones or the CPU's. Where float64 gives another answer, such as an
 eigenvector of the other sign, an element is near the CPU's or near that one.

@@ -6,12 +6,11 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from ootci.model.device import UPSTREAM
-from ootci.model.outcome import NOT_EXECUTED
 from ootci.model.plan import Plan
 from ootci.model.run import ReportState, SuiteReport
 from ootci.model.torch_build import Channel
 
-from .states import EXECUTED, bytes_of, number_of, present_rows
+from .states import COLLECTED, EXECUTED, bytes_of, number_of, present_rows
 from .stored import StoredRun
 
 LISTED_BY_PYTORCH = frozenset(("ops", UPSTREAM))
@@ -30,10 +29,15 @@ class Baseline:
 
     rows: int = 0
 
-    def lost(self, run: StoredRun) -> tuple[int, ...]:
-        """The rows of the expected tests that did not run, of the suites that were reported completely."""
-        missing = self.rows & _of_suites(run, run.head.complete_suites) & ~_executed(run)
-        return tuple(row for row in _rows(missing) if not _has_another_row(run, row)) if missing else ()
+    def lost(self, run: StoredRun) -> dict[str, list[int]]:
+        """The rows of the expected tests that did not run, by suite, of those that were reported completely."""
+        missing = self.rows & _of_suites(run, run.head.complete_suites) & ~number_of(run.states.translate(EXECUTED))
+        lost = {}
+        for suite in sorted(run.head.complete_suites) if missing else ():
+            rows = present_rows(bytes_of(missing & _of_suites(run, frozenset((suite,)))))
+            elsewhere = ran(run, rows)
+            lost[suite] = [row for row in rows if row not in elsewhere]
+        return {suite: rows for suite, rows in lost.items() if rows}
 
     def size(self, run: StoredRun, suite: str) -> int:
         """How many tests of a suite are expected."""
@@ -51,14 +55,17 @@ class Baseline:
             accepted: rows of the lost tests whose loss is accepted.
 
         """
-        complete, ran = _of_suites(run, run.head.complete_suites), _executed(run)
+        complete, executed = _of_suites(run, run.head.complete_suites), number_of(run.states.translate(EXECUTED))
         kept = self.rows & _of_suites(run, frozenset(report.suite for report in run.head.suites))
-        missing = kept & complete & ~ran
-        for row in _rows(missing) if missing else ():
+        missing = kept & complete & ~executed
+        if missing:
+            rows = present_rows(bytes_of(missing))
+            gone = bytearray(rows[-1] + 1)
             # A test whose title or capability changed has a new row, and is expected there.
-            if row in accepted or _has_another_row(run, row):
-                kept &= ~(255 << 8 * row)
-        return Baseline(kept | (ran & complete))
+            for row in ran(run, rows).union(accepted).intersection(rows):
+                gone[row] = 255
+            kept &= ~number_of(gone)
+        return Baseline(kept | (executed & complete))
 
 
 @dataclass(frozen=True)
@@ -109,32 +116,28 @@ class Earlier:
         self._by_release[release] = Compared(before, baseline)
 
 
-def was_executed(run: StoredRun, test_id: str) -> bool:
-    """Whether a test of a run was executed."""
-    outcome, _ = run.result(test_id)
-    return outcome is not None and outcome not in NOT_EXECUTED
+def ran(run: StoredRun, rows: Collection[int]) -> set[int]:
+    """Those of some rows whose tests were executed, be it under another row, as a title or capability changed."""
+    return _with(run, rows, EXECUTED)
 
 
-def executed(run: StoredRun) -> bytes:
-    """A byte for each row of a run's states: all bits where the test was executed, else none."""
-    return run.states.translate(EXECUTED)
+def collected(run: StoredRun, rows: Collection[int]) -> set[int]:
+    """Those of some rows whose tests were collected, executed or not, be it under another row."""
+    return _with(run, rows, COLLECTED)
 
 
-def _executed(run: StoredRun) -> int:
-    return number_of(executed(run))
+def _with(run: StoredRun, rows: Collection[int], wanted: bytes) -> set[int]:
+    states = run.states.translate(wanted)
+    size = len(states)
+    found = {row for row in rows if row < size and states[row]}
+    for row in run.tests.with_others.intersection(rows):
+        if any(other < size and states[other] for other in run.tests.rows_of_id(run.tests[row].id)):
+            found.add(row)
+    return found
 
 
 def _of_suites(run: StoredRun, suites: frozenset[str]) -> int:
     return number_of(run.tests.mask(suites))
-
-
-def _rows(number: int) -> list[int]:
-    return present_rows(bytes_of(number))
-
-
-def _has_another_row(run: StoredRun, row: int) -> bool:
-    """Whether a test was executed under another row, because its title or capability changed."""
-    return run.tests.has_others(row) and was_executed(run, run.tests[row].id)
 
 
 def as_planned(plan: Plan, run: StoredRun | None) -> StoredRun | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 from datetime import date, timezone
 
 from ootci.model.device import KnownFailure, Unsupported
@@ -12,7 +12,6 @@ from ootci.model.run import Run
 from ootci.model.verdict import ClaimReview, ClaimState, KnownFailureReview, KnownFailureState
 
 from .stored import StoredRun
-from .tables import Test
 
 NAMED = 5
 """Passing tests that a review names; the others are counted."""
@@ -128,16 +127,14 @@ def outdated(reviews: Sequence[KnownFailureReview], claims: Sequence[ClaimReview
     return text + (f"; declared unsupported, but works: {', '.join(works)}" if works else "")
 
 
-def accepted_losses(plan: Plan, run: StoredRun) -> Callable[[Test], bool] | None:
-    """Tells whether the device file of the night accepts that a test does not run: in words, or with its capability.
-
-    None where it accepts no loss.
-    """
+def accepted_losses(plan: Plan, run: StoredRun, rows: Collection[int]) -> set[int]:
+    """Those of some tests, by row, whose loss the device file of the night accepts: in words, or with a capability."""
     planned, night, claimed = plan.expected(run.head.device), night_of(plan), _claimed(plan, run)
-    entries = planned.lost_tests if planned is not None else ()
-    if not entries and not claimed:
-        return None
-    return lambda test: test.capability in claimed or any(entry.accepts(test.id, night) for entry in entries)
+    capabilities = run.tests.capabilities
+    accepted = {row for row in rows if capabilities[row] in claimed} if claimed else set()
+    for entry in planned.lost_tests if planned is not None else ():
+        accepted.update(row for row in rows if entry.accepts(run.tests[row].id, night))
+    return accepted
 
 
 def refused(plan: Plan, run: StoredRun, suite: str) -> list[str]:

@@ -119,6 +119,8 @@ def by_outcome(values: Mapping[OutcomeName, int], otherwise: int) -> bytes:
 
 EXECUTED = by_outcome({name: 255 for name in OutcomeName if name not in NOT_EXECUTED}, otherwise=0)
 """All bits where a test was executed."""
+COLLECTED = by_outcome(dict.fromkeys(OutcomeName, 255), otherwise=0)
+"""All bits where a test is in the run."""
 _SPAN = re.compile(rb"[^\x00]+")
 
 
@@ -127,7 +129,7 @@ def present_rows(states: bytes) -> list[int]:
     return [row for found in _SPAN.finditer(states) for row in range(*found.span())]
 
 
-def number_of(states: bytes) -> int:
+def number_of(states: bytes | bytearray) -> int:
     """States, or another byte for each row, as one number, row 0 the lowest byte.
 
     Numbers of many thousand digits are the fastest way that Python itself has of comparing bytes one by one.

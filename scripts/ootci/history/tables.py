@@ -126,6 +126,7 @@ class TestTable:
         self._capabilities: list[str | None] = []
         self._masks: dict[frozenset[str], tuple[int, bytes]] = {}
         self._by_id: dict[str, list[int]] = {}
+        self._with_others: set[int] = set()
         self._known = 0
         self._sorted: list[tuple[str, int]] = []
 
@@ -139,13 +140,18 @@ class TestTable:
         """Every row that a test has had."""
         return tuple(self._indexed().get(test_id, ()))
 
-    def has_others(self, row: int) -> bool:
-        """Whether the test of a row has had another row, too."""
-        return len(self._indexed()[self.tests[row].id]) > 1
+    @property
+    def with_others(self) -> set[int]:
+        """The rows of tests that have had another row, too."""
+        self._indexed()
+        return self._with_others
 
     def _indexed(self) -> dict[str, list[int]]:
         for row in range(self._known, len(self.tests)):
-            self._by_id.setdefault(self.tests[row].id, []).append(row)
+            rows = self._by_id.setdefault(self.tests[row].id, [])
+            rows.append(row)
+            if len(rows) > 1:
+                self._with_others.update(rows)
         self._known = len(self.tests)
         return self._by_id
 

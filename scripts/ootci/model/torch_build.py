@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from functools import lru_cache
 from typing import Annotated, ClassVar
 
 from packaging.version import InvalidVersion, Version
@@ -86,6 +87,7 @@ class TorchBuild(Record):
     """``torch.version.git_version``, the commit of PyTorch that it was built from."""
 
 
+@lru_cache(maxsize=1024)
 def version_of(text: str | None) -> Version | None:
     """The version that a text says; None where it says none."""
     try:

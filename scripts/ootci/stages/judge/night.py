@@ -12,6 +12,7 @@ from ootci.history.excuses import Excuses
 from ootci.history.parity import class_of, classes_run
 from ootci.history.stored import Failure, StoredRun
 from ootci.model.build import NOTHING_COLLECTED, StageName, StageResult, StageStatus
+from ootci.model.device import UPSTREAM
 from ootci.model.outcome import Counts
 from ootci.model.plan import Plan
 from ootci.model.run import ReportState, Run
@@ -40,22 +41,20 @@ class Losses:
     @classmethod
     def of(cls, plan: Plan, run: StoredRun, baseline: Baseline, witnesses: Witnesses) -> Losses:
         """What a run lacks of its baseline."""
-        rows = baseline.lost(run)
-        # PyTorch renames, removes and skips tests of its own; only a class of which none runs any more is told.
-        left, accepts = classes_run(run) if rows else frozenset(), accepted_losses(plan, run)
-        by_itself = {row for row in rows if accepts(run.tests[row])} if accepts else set()
-        by_itself |= {row for row in rows if class_of(run.tests[row]) in left} if left else set()
-        others = [row for row in rows if row not in by_itself] if by_itself else list(rows)
-        by_others = witnesses.accepted(plan, run, others) if others else frozenset()
-        lost: dict[str, list[str]] = {}
-        for row in others:
-            if row not in by_others:
-                lost.setdefault(run.tests[row].suite, []).append(run.tests[row].id)
-        return cls(
-            accepted=by_others | by_itself,
-            lost={suite: tuple(sorted(ids)) for suite, ids in lost.items()},
-            expected={suite: baseline.size(run, suite) for suite in lost},
-        )
+        accepted: set[int] = set()
+        lost = {}
+        for suite, rows in baseline.lost(run).items():
+            by_itself = accepted_losses(plan, run, rows)
+            if suite == UPSTREAM:
+                # PyTorch renames, removes and skips tests of its own; only a class of which none runs any more is told.
+                left = classes_run(run)
+                by_itself.update(row for row in rows if class_of(run.tests[row]) in left)
+            others = [row for row in rows if row not in by_itself]
+            by_others = witnesses.accepted(plan, run, suite, others)
+            accepted |= by_itself | by_others
+            if len(by_others) < len(others):
+                lost[suite] = tuple(sorted(run.tests[row].id for row in others if row not in by_others))
+        return cls(frozenset(accepted), lost, expected={suite: baseline.size(run, suite) for suite in lost})
 
     @property
     def ids(self) -> Iterable[str]:

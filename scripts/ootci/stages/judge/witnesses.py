@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-from ootci.history.baseline import as_planned, executed, was_executed
+from ootci.history.baseline import as_planned, collected, ran
 from ootci.history.flakiness import LATELY
 from ootci.history.reader import HistoryReader
 from ootci.history.stored import StoredRun
@@ -34,35 +34,27 @@ class Witnesses:
         """Names of the devices that are asked about a device's loss."""
         return self._others if device in self._references else self._references[:1]
 
-    def accepted(self, plan: Plan, run: StoredRun, rows: Iterable[int]) -> frozenset[int]:
-        """Those of a run's lost tests that the witnesses do not run either, by row.
+    def accepted(self, plan: Plan, run: StoredRun, suite: str, rows: Collection[int]) -> set[int]:
+        """Those of a run's lost tests, all of one suite, that the witnesses do not run either, by row.
 
         A test that is still collected, and skipped, is accepted only where a witness skips it, too, and did not before.
         """
-        shared = [row for row in rows if run.tests[row].suite in SHARED]
-        witnesses = self._runs(run.head.device, plan) if shared else {}
-        accepted: set[int] = set()
-        for suite in {run.tests[row].suite for row in shared}:
-            asked = {name: found for name, found in witnesses.items() if suite in found.head.complete_suites}
-            ran = [executed(found) for found in asked.values()]
-            # Most of them run on a witness under the same row, which is seen without looking for the test.
-            lacking = (
-                row
-                for row in shared
-                if run.tests[row].suite == suite and not any(row < len(states) and states[row] for states in ran)
-            )
-            accepted.update(row for row in lacking if asked and self._lack(run, row, plan, asked))
-        return frozenset(accepted)
-
-    def _lack(self, run: StoredRun, row: int, plan: Plan, asked: dict[str, StoredRun]) -> bool:
-        test_id = run.tests[row].id
-        if run.tests.has_others(row) and any(was_executed(found, test_id) for found in asked.values()):
-            return False
-        is_gone = _is_gone(run, row)
-        alike = [name for name, found in asked.items() if _is_gone(found, row) is is_gone]
-        if is_gone and alike == list(asked) and run.head.device not in self._references:
-            return True
-        return any(self._ran_before(name, plan, test_id) for name in alike)
+        witnesses = self._runs(run.head.device, plan) if rows and suite in SHARED else {}
+        asked = {name: found for name, found in witnesses.items() if suite in found.head.complete_suites}
+        if not asked:
+            return set()
+        lacking = set(rows)
+        for found in asked.values():
+            lacking -= ran(found, lacking)
+        there = collected(run, lacking)
+        # Of each witness, what it lacks as the device does: it did not collect it either, or skipped it, too.
+        alike = {name: lacking - (collected(found, lacking) ^ there) for name, found in asked.items()}
+        accepted = set() if run.head.device in self._references else set.intersection(lacking - there, *alike.values())
+        for name, same in alike.items():
+            nights = self._lately(name, plan)
+            while (asked_of := same - accepted) and (earlier := next(nights, None)) is not None:
+                accepted |= ran(earlier, asked_of)
+        return accepted
 
     def _runs(self, device: str, plan: Plan) -> dict[str, StoredRun]:
         found = {name: self._run(name, plan) for name in self.of(device)}
@@ -73,14 +65,8 @@ class Witnesses:
             self._read[device, plan.id] = as_planned(plan, self._history.counting_run(device, plan.id))
         return self._read[device, plan.id]
 
-    def _ran_before(self, device: str, plan: Plan, test_id: str) -> bool:
+    def _lately(self, device: str, plan: Plan) -> Iterator[StoredRun]:
+        """A device's runs on the last nights before, the newest first."""
         place = self._place[plan.id]
         earlier = (self._run(device, before) for before in reversed(self._plans[max(0, place - LATELY) : place]))
-        return any(run is not None and was_executed(run, test_id) for run in earlier)
-
-
-def _is_gone(run: StoredRun, row: int) -> bool:
-    """Whether a run did not even collect the test of a row."""
-    if run.tests.has_others(row):
-        return run.result(run.tests[row].id)[0] is None
-    return run.outcome(row) is None
+        return (run for run in earlier if run is not None)

@@ -6,6 +6,7 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.plan import Plan
@@ -92,7 +93,12 @@ def _passing_again(failed: tuple[Failure, ...], run: StoredRun) -> Iterator[int]
 
 
 def _is_unreachable(failing: Failure) -> bool:
-    return failing.signature is not None and _UNREACHABLE.search(failing.signature.text) is not None
+    return failing.signature is not None and _says_unreachable(failing.signature.text)
+
+
+@lru_cache(maxsize=4096)
+def _says_unreachable(text: str) -> bool:
+    return _UNREACHABLE.search(text) is not None
 
 
 def _failed(run: StoredRun | None, test_id: str) -> bool:

@@ -43,7 +43,8 @@ _OUTCOME_ROW, _WAY_ROW = (
     re.compile(f"(?:[{''.join(letters)}][0-9]*)*")
     for letters in (OUTCOME_LETTERS.values(), sorted(WAY_LETTERS.values()))
 )
-_COUNTED = re.compile(r"(\D)(\d*)")
+_COUNTED = re.compile(r"(\D)(\d+)")
+_COUNT = re.compile(r"\d+")
 _REPEATED = re.compile(r"(.)\1*")
 
 
@@ -78,10 +79,9 @@ def _counted(letters: str) -> str:
 def _repeated(text: str, size: int, row: re.Pattern[str]) -> bytes:
     if row.fullmatch(text) is None:
         raise ValueError(f"`{text[:40]}` is no row of letters")
-    parts = _COUNTED.findall(text)
     # Looked at first: a damaged count may be larger than memory.
-    if sum([int(count) for _, count in parts if count]) <= size:
-        letters = "".join([letter * int(count) if count else letter for letter, count in parts])
+    if sum(map(int, _COUNT.findall(text))) <= size:
+        letters = _COUNTED.sub(lambda found: found[1] * int(found[2]), text)
         if len(letters) == size:
             return letters.encode()
     raise ValueError(f"there are {size} tests, and another number of letters")

@@ -68,12 +68,18 @@ def findings(run: Run, tests: int, expected: Container[str]) -> tuple[Finding, .
             to have.
 
     """
+    still_open = [
+        item
+        for item in run.outcomes
+        if (item.is_failure or item.outcome is OutcomeName.UNSUPPORTED)
+        and item.id not in expected
+        and item.capability not in expected
+    ]
+    is_weak = len(still_open) >= WEAK * tests
     groups: dict[str, list[Outcome]] = {}
-    for item in run.outcomes:
-        is_open = item.is_failure or item.outcome is OutcomeName.UNSUPPORTED
-        if is_open and item.id not in expected and item.capability not in expected:
+    for item in still_open:
+        if is_weak or not item.is_failure:
             groups.setdefault(_key(item, run.device), []).append(item)
-    is_weak = sum(map(len, groups.values())) >= WEAK * tests
     lacks = [need for need in _lacks(run) if need.capability.value not in expected]
     missing = [_missing(need, groups.pop(need.name, [])) for need in lacks]
     others = sorted(map(_finding, groups.values()), key=_rank)[:LIMIT] if is_weak else []

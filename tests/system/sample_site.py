@@ -88,7 +88,7 @@ def _kept_history(folder: Path, world: World) -> Path:
     with tempfile.TemporaryDirectory(dir=folder) as unfinished:
         history = History(Path(unfinished) / "history")
         for night in (with_other_torches(night, world) for night in world.all_nights()):
-            with history.together():
+            with history.batch():
                 history.append_plan(night.plan)
                 if night.compat is not None:
                     history.append_compat(night.compat)

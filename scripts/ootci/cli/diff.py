@@ -12,8 +12,8 @@ from ootci.cli.options import folder_options, format_option
 from ootci.cli.show import code, shortened, show, table
 from ootci.errors import EXIT_DEVICE, EXIT_FINE
 from ootci.flows.context import Folders
-from ootci.history.claims import known_ids
 from ootci.history.difference import difference
+from ootci.history.expectations import known_ids
 from ootci.history.reference import find_run
 from ootci.history.store import History
 from ootci.history.stored import stored

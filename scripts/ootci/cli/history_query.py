@@ -51,27 +51,27 @@ def query(device: str, test: str, output_format: str, folders: Folders) -> None:
 
 
 def _text(life: Life, markdown: bool) -> str:
-    """The life for people: what is so now and since when, then its stretches of nights."""
-    stretches = life.stretches()
-    rows = [_row(stretch) for stretch in stretches]
+    """The life for people: what is so now and since when, then its intervals of nights."""
+    intervals = life.intervals()
+    rows = [_row(interval) for interval in intervals]
     title = f"{one_line(life.test)} on {life.device}"
     parts = [
         title if life.title is None else f"{title}: {one_line(life.title)}",
-        _now(life, stretches[-1]),
+        _now(life, intervals[-1]),
         _counts(life),
     ]
     return "\n".join([*parts, "", table(HEADINGS, rows, markdown=markdown)])
 
 
 def _now(life: Life, last: Sequence[LifeEntry]) -> str:
-    text, spell = f"{_outcome(last[0])} since {_date(last[0])}", life.spell
-    if spell is None or last[0].outcome not in FAILURES:
+    text, streak = f"{_outcome(last[0])} since {_date(last[0])}", life.streak
+    if streak is None or last[0].outcome not in FAILURES:
         return text
-    if spell.last_passed is None:
+    if streak.last_passed is None:
         return f"{text}; it has never passed"
-    changed = {True: "changed", False: "did not change", None: "may have changed"}[spell.plugin_changed]
-    commits = f", and PyTorch's commits are {spell.commits_url}" if spell.commits_url else ""
-    return f"{text}; passed last on {spell.last_passed.date:%Y-%m-%d}; in between the plugin {changed}{commits}"
+    changed = {True: "changed", False: "did not change", None: "may have changed"}[streak.plugin_changed]
+    commits = f", and PyTorch's commits are {streak.commits_url}" if streak.commits_url else ""
+    return f"{text}; passed last on {streak.last_passed.date:%Y-%m-%d}; in between the plugin {changed}{commits}"
 
 
 def _counts(life: Life) -> str:
@@ -79,10 +79,10 @@ def _counts(life: Life) -> str:
     return f"of {len(life.entries)}: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
 
 
-def _row(stretch: Sequence[LifeEntry]) -> tuple[str, ...]:
-    first, last = stretch[0], stretch[-1]
-    runs = sum(entry.attempt is not None for entry in stretch)
-    message = next((entry.message for entry in reversed(stretch) if entry.message), "")
+def _row(interval: Sequence[LifeEntry]) -> tuple[str, ...]:
+    first, last = interval[0], interval[-1]
+    runs = sum(entry.attempt is not None for entry in interval)
+    message = next((entry.message for entry in reversed(interval) if entry.message), "")
     return (
         _span(_date(first), _date(last)),
         str(runs) if runs else "-",

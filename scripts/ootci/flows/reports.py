@@ -190,7 +190,7 @@ def append_workspace(
     plan = read(Plan, workspace.plan)
     store.folder.mkdir(parents=True, exist_ok=True)
     # The result of hours of testing is worth a wait.
-    with held(store.folder, PATIENCE), store.together():
+    with held(store.folder, PATIENCE), store.batch():
         require_date(plan.id, plan.created_at, store, clock())
         is_new = store.append_plan(plan)
         if workspace.compat.exists():

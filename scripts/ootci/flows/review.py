@@ -91,7 +91,7 @@ def render_preview(item: RegisteredDevice, output: Path, *, run_file: Path | Non
         )
     with tempfile.TemporaryDirectory() as folder:
         store = History(Path(folder))
-        with store.together():
+        with store.batch():
             planned = PlannedRun.of(item, run.id, run.torch_request)
             trigger = Trigger(event="local")
             store.append_plan(Plan(id=run.plan_id, created_at=run.started_at, trigger=trigger, runs=(planned,)))

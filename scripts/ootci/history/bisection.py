@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from packaging.version import Version
 
 from ootci.errors import NothingToBisect
-from ootci.history.nights import DeviceNight, Seen, spell_of
+from ootci.history.nights import DeviceNight, Seen, streak_of
 from ootci.history.store import History
 from ootci.model.bisection import Bisection, Conclusion, Ending, Step, StepResult
 from ootci.model.cluster import Mark
@@ -54,17 +54,17 @@ def ends_of(
             f"no run of `{device}`{when} {'passed' if bad else 'says anything of'} `{test}`",
             _near(history, device, test),
         )
-    spell = spell_of(seen)
-    if spell is None:
+    streak = streak_of(seen)
+    if streak is None:
         said = f"`{test}` passes in the newest run that says anything of it, {run_id(seen[0].mark, device)}"
         raise _nothing(history, said)
     if good is not None:
-        return None, spell.first_failed
-    if spell.last_passed is None:
-        first = run_id(spell.first_failed, device)
+        return None, streak.first_failed
+    if streak.last_passed is None:
+        first = run_id(streak.first_failed, device)
         raise _nothing(history, f"`{test}` has never passed on a nightly; the first run in which it failed is {first}")
-    _require_other_torch(history, spell.last_passed, spell.first_failed, test)
-    return spell.last_passed, spell.first_failed
+    _require_other_torch(history, streak.last_passed, streak.first_failed, test)
+    return streak.last_passed, streak.first_failed
 
 
 def run_id(mark: Mark, device: str) -> str:

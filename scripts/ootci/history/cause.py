@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ootci.model.cluster import Cause, Mark, Spell
+from ootci.model.cluster import Cause, Mark, Streak
 
 
 @dataclass(frozen=True)
@@ -36,25 +36,25 @@ class Source:
 
 @dataclass(frozen=True)
 class Began:
-    """How a failure that nobody expected began on one device: the spells of its tests that had passed before."""
+    """How a failure that nobody expected began on one device: the streaks of its tests that had passed before."""
 
     source: Source
-    spells: tuple[Spell, ...]
+    streaks: tuple[Streak, ...]
 
     @property
     def plugin_changed(self) -> bool | None:
         """Whether its plugin changed then."""
-        return any_of(spell.plugin_changed for spell in self.spells)
+        return any_of(streak.plugin_changed for streak in self.streaks)
 
     @property
     def torch_changed(self) -> bool | None:
         """Whether PyTorch changed then."""
-        return any_of(spell.torch_changed for spell in self.spells)
+        return any_of(streak.torch_changed for streak in self.streaks)
 
     @property
     def first_failed(self) -> Mark:
         """The first night on which it failed."""
-        return min((spell.first_failed for spell in self.spells), key=lambda mark: mark.date)
+        return min((streak.first_failed for streak in self.streaks), key=lambda mark: mark.date)
 
     @property
     def torch(self) -> str | None:

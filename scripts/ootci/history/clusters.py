@@ -9,9 +9,9 @@ from datetime import datetime
 from itertools import combinations
 
 from ootci.history.cause import Began, Blamed, Source, any_of, blame, plugins
-from ootci.history.nights import spell_between
+from ootci.history.nights import streak_between
 from ootci.history.signature import short
-from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark, Signature, Spell
+from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark, Signature, Streak
 
 NAMED = 5
 """Tests that a cluster names of each device; the others are counted."""
@@ -32,7 +32,7 @@ class Failing:
     device: str
     test_id: str
     signature: Signature | None
-    spell: Spell
+    streak: Streak
     settled: Cause | None = None
 
     @property
@@ -94,7 +94,7 @@ def _alike(by_test: Mapping[str, Sequence[Failing]]) -> list[list[Failing]]:
         if "/" not in test:
             unexpected = _own_errors(unexpected)
         for one, other in combinations(unexpected, 2):
-            if one.device != other.device and one.name != other.name and _overlap(one.spell, other.spell):
+            if one.device != other.device and one.name != other.name and _overlap(one.streak, other.streak):
                 same[root(one.name)] = root(other.name)
     groups: dict[Signature, list[Failing]] = defaultdict(list)
     for item in failing:
@@ -105,7 +105,7 @@ def _alike(by_test: Mapping[str, Sequence[Failing]]) -> list[list[Failing]]:
     return list(together.values())
 
 
-def _nights_of_one_test(failing: Sequence[Failing]) -> frozenset[tuple[str, Spell]] | None:
+def _nights_of_one_test(failing: Sequence[Failing]) -> frozenset[tuple[str, Streak]] | None:
     """On which devices and nights a test began to fail, if its failures' names say only which test it is; else None.
 
     None for a single device, too. A change in PyTorch that makes values wrong breaks many tests at once on several.
@@ -115,7 +115,7 @@ def _nights_of_one_test(failing: Sequence[Failing]) -> frozenset[tuple[str, Spel
     if len({item.device for item in unexpected}) < 2 or len(tests) > 1:
         return None
     named = all(item.name.text.startswith(short(item.test_id)) for item in unexpected)
-    return frozenset((item.device, item.spell) for item in unexpected) if named else None
+    return frozenset((item.device, item.streak) for item in unexpected) if named else None
 
 
 def _own_errors(stages: Sequence[Failing]) -> list[Failing]:
@@ -125,7 +125,7 @@ def _own_errors(stages: Sequence[Failing]) -> list[Failing]:
     so it is where the plugin changed.
     """
     shared = Counter(item.name for item in stages)
-    return [item for item in stages if shared[item.name] == 1 and not item.spell.plugin_changed]
+    return [item for item in stages if shared[item.name] == 1 and not item.streak.plugin_changed]
 
 
 def _events(failing: Sequence[Failing]) -> list[list[Failing]]:
@@ -139,13 +139,13 @@ def _events(failing: Sequence[Failing]) -> list[list[Failing]]:
     begun: dict[tuple[str, datetime], list[Failing]] = defaultdict(list)
     for item in failing:
         if item.settled in (None, Cause.KNOWN):
-            begun[item.device, item.spell.first_failed.date].append(item)
+            begun[item.device, item.streak.first_failed.date].append(item)
         else:
             aside[item.settled].append(item)
-    torch = _first_nights([item.spell for items in begun.values() for item in items])
+    torch = _first_nights([item.streak for items in begun.values() for item in items])
     dated: list[tuple[datetime, datetime, list[Failing]]] = []
     for (_, night), items in begun.items():
-        passed = [date for item in items if (date := _passed(item.spell, torch)) is not None]
+        passed = [date for item in items if (date := _passed(item.streak, torch)) is not None]
         if passed:
             dated.append((night, max(passed), items))
         else:
@@ -160,24 +160,24 @@ def _events(failing: Sequence[Failing]) -> list[list[Failing]]:
     return [*found, *(aside[cause] for cause in sorted(aside, key=lambda cause: (cause is None, cause)))]
 
 
-def _first_nights(spells: Sequence[Spell]) -> dict[str, datetime]:
+def _first_nights(streaks: Sequence[Streak]) -> dict[str, datetime]:
     """The first night of each commit of PyTorch, as far as these rows tell."""
-    marks = [mark for spell in spells for mark in (spell.last_passed, spell.first_failed) if mark is not None]
+    marks = [mark for streak in streaks for mark in (streak.last_passed, streak.first_failed) if mark is not None]
     newest_first = sorted(marks, key=_when, reverse=True)
     return {mark.torch_commit: mark.date for mark in newest_first if mark.torch_commit is not None}
 
 
-def _passed(spell: Spell, torch: Mapping[str, datetime]) -> datetime | None:
+def _passed(streak: Streak, torch: Mapping[str, datetime]) -> datetime | None:
     """The last night before a row; that of its PyTorch, where the device got that later than others did."""
-    mark = spell.last_passed
-    if mark is None or mark.torch_commit is None or not spell.torch_changed:
+    mark = streak.last_passed
+    if mark is None or mark.torch_commit is None or not streak.torch_changed:
         return mark.date if mark is not None else None
     return torch[mark.torch_commit]
 
 
-def _overlap(one: Spell, other: Spell) -> bool:
+def _overlap(one: Streak, other: Streak) -> bool:
     """Whether two failures may have begun on the same night."""
-    passed = [spell.last_passed.date for spell in (one, other) if spell.last_passed is not None]
+    passed = [streak.last_passed.date for streak in (one, other) if streak.last_passed is not None]
     return not passed or max(passed) < min(one.first_failed.date, other.first_failed.date)
 
 
@@ -189,9 +189,9 @@ def _cluster(
 ) -> Cluster:
     unexpected = [item for item in failing if item.settled is None]
     blamed = _settled(len(sources), failing) if not unexpected else _blamed(sources, failing, by_test)
-    spells = [spell for item in blamed.began for spell in item.spells]
-    spell = _tightest(spells) if spells else None
-    began = spell or max((item.spell for item in unexpected or failing), key=_begin)
+    streaks = [streak for item in blamed.began for streak in item.streaks]
+    streak = _tightest(streaks) if streaks else None
+    began = streak or max((item.streak for item in unexpected or failing), key=_begin)
     signature, *others = _names(unexpected or failing, failing)
     return Cluster(
         signature=signature,
@@ -205,8 +205,8 @@ def _cluster(
         ),
         since=began.first_failed,
         last_passed=began.last_passed,
-        commits=spell.commits if spell else None,
-        commits_url=spell.commits_url if spell else None,
+        commits=streak.commits if streak else None,
+        commits_url=streak.commits_url if streak else None,
     )
 
 
@@ -218,23 +218,23 @@ def _names(named: Sequence[Failing], failing: Sequence[Failing]) -> list[Signatu
     for item in failing:
         devices[item.name].add(item.device)
         if item.name in chosen:
-            when = _when(item.spell.first_failed)[:2]
+            when = _when(item.streak.first_failed)[:2]
             began[item.name] = min(began.get(item.name, when), when)
     last = max(began.values())
     return sorted(devices, key=lambda name: (name not in began, began.get(name, last), -len(devices[name]), name.text))
 
 
 def _device(plan_id: str, source: Source, failing: Sequence[Failing]) -> ClusterDevice:
-    first = min((item.spell for item in failing), key=_begin)
+    first = min((item.streak for item in failing), key=_begin)
     return ClusterDevice(
         device=source.device,
         is_reference=source.is_reference,
         tests=len(failing),
         new=sum(
-            item.settled in (None, Cause.PLUGIN) and item.spell.first_failed.plan_id == plan_id for item in failing
+            item.settled in (None, Cause.PLUGIN) and item.streak.first_failed.plan_id == plan_id for item in failing
         ),
         first=tuple(sorted(item.test_id for item in failing)[:NAMED]),
-        plugin_changed=any_of(item.spell.plugin_changed for item in failing),
+        plugin_changed=any_of(item.streak.plugin_changed for item in failing),
         since=first.first_failed,
         last_passed=first.last_passed,
     )
@@ -249,20 +249,20 @@ def _settled(devices: int, failing: Sequence[Failing]) -> Blamed:
 
 def _blamed(sources: dict[str, Source], failing: Sequence[Failing], by_test: Mapping[str, Sequence[Failing]]) -> Blamed:
     """The cause that the last night shows on which it began, several plugins at once before one alone."""
-    unexpected = [item for item in failing if item.settled is None and item.spell.last_passed is not None]
+    unexpected = [item for item in failing if item.settled is None and item.streak.last_passed is not None]
     # That a vendor knows of it by now does not mean that it did not begin there with a new PyTorch.
-    doubtful = [item.spell for item in unexpected if item.spell.torch_changed is not False]
+    doubtful = [item.streak for item in unexpected if item.streak.torch_changed is not False]
     evidence = unexpected + [
         item
         for item in failing
         if item.settled is Cause.KNOWN
-        and item.spell.last_passed is not None
-        and any(_overlap(item.spell, spell) for spell in doubtful)
+        and item.streak.last_passed is not None
+        and any(_overlap(item.streak, streak) for streak in doubtful)
     ]
     if not unexpected:
         return Blamed(Cause.UNKNOWN, "it has never passed, so nothing is known of how it began", ())
-    nights = sorted({item.spell.first_failed.date for item in evidence})
-    groups = [[item for item in evidence if _may_have_begun(item.spell, night)] for night in nights]
+    nights = sorted({item.streak.first_failed.date for item in evidence})
+    groups = [[item for item in evidence if _may_have_begun(item.streak, night)] for night in nights]
     # A group of which another has all members, and more, is no explanation of its own.
     ids = [frozenset(map(id, group)) for group in groups]
     chosen = [
@@ -273,7 +273,7 @@ def _blamed(sources: dict[str, Source], failing: Sequence[Failing], by_test: Map
     last = max(chosen, key=lambda group: (plugins(group) > 1, max(_when(item.first_failed) for item in group)))
     named = {item.source.device for item in last}
     others = any(
-        other.device not in named and _overlap(other.spell, item.spell)
+        other.device not in named and _overlap(other.streak, item.streak)
         for item in failing
         if item.device in named
         for other in by_test[item.test_id]
@@ -281,8 +281,8 @@ def _blamed(sources: dict[str, Source], failing: Sequence[Failing], by_test: Map
     return blame(last, others=others)
 
 
-def _may_have_begun(spell: Spell, night: datetime) -> bool:
-    return spell.last_passed is not None and spell.last_passed.date < night <= spell.first_failed.date
+def _may_have_begun(streak: Streak, night: datetime) -> bool:
+    return streak.last_passed is not None and streak.last_passed.date < night <= streak.first_failed.date
 
 
 def _began(sources: dict[str, Source], failing: Sequence[Failing]) -> list[Began]:
@@ -291,20 +291,20 @@ def _began(sources: dict[str, Source], failing: Sequence[Failing]) -> list[Began
     return [
         Began(
             sources.get(name, Source(name)),
-            tuple(item.spell for item in sorted(failing, key=lambda item: item.test_id) if item.device == name),
+            tuple(item.streak for item in sorted(failing, key=lambda item: item.test_id) if item.device == name),
         )
         for name in devices
     ]
 
 
-def _tightest(spells: Sequence[Spell]) -> Spell:
+def _tightest(streaks: Sequence[Streak]) -> Streak:
     """The tightest range that is within all of these, which have a night in common: the fewest commits lie in it."""
-    passed = max((spell.last_passed for spell in spells), key=_when)
-    return spell_between(passed, min((spell.first_failed for spell in spells), key=_when))
+    passed = max((streak.last_passed for streak in streaks), key=_when)
+    return streak_between(passed, min((streak.first_failed for streak in streaks), key=_when))
 
 
-def _begin(spell: Spell) -> tuple[object, ...]:
-    return _when(spell.first_failed), _when(spell.last_passed)
+def _begin(streak: Streak) -> tuple[object, ...]:
+    return _when(streak.first_failed), _when(streak.last_passed)
 
 
 def _when(mark: Mark | None) -> tuple[object, ...]:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.plan import Plan
 
-from .claims import known_ids
+from .expectations import known_ids
 from .flakiness import LATELY, flaky
 from .parity import Ledger
 from .stored import Failure, StoredRun

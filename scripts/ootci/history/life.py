@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from ootci.errors import NotInHistory
-from ootci.model.cluster import Spell
+from ootci.model.cluster import Streak
 from ootci.model.outcome import OutcomeName, Way
 from ootci.model.plan import Plan
 from ootci.model.record import Record, Time
 from ootci.model.torch_build import TorchBuild
 
 from .details import Texts
-from .nights import DeviceNight, attempts_by_nightly, results, spell_of
+from .nights import DeviceNight, attempts_by_nightly, results, streak_of
 from .reader import HistoryReader
 from .states import bytes_of, number_of, outcome_of, present_rows, way_of
 from .stored import StoredRun
@@ -73,10 +73,10 @@ class Life(Record):
     """Its title, as the newest run with it said."""
     entries: tuple[LifeEntry, ...]
     """Every night that the device was expected on, oldest first, from the first one with the test."""
-    spell: Spell | None
+    streak: Streak | None
     """Since when it fails; null where it does not fail now."""
 
-    def stretches(self) -> list[list[LifeEntry]]:
+    def intervals(self) -> list[list[LifeEntry]]:
         """The entries, those next to one another together that came to the same."""
         return [list(group) for _, group in groupby(self.entries, key=lambda entry: entry.came_to)]
 
@@ -136,7 +136,7 @@ def life_of(history: HistoryReader, device: str, test: str) -> Life:
         capability=known.capability,
         title=known.title,
         entries=tuple(entries),
-        spell=spell_of(results(reversed(nights), test)),
+        streak=streak_of(results(reversed(nights), test)),
     )
 
 

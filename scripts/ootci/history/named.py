@@ -9,8 +9,8 @@ from ootci.model.cluster import Signature
 from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.plan import Plan
 
-from .beginnings import broken_stages
 from .clusters import NAMED, unnamed
+from .first_failures import broken_stages
 from .stored import StoredRun
 
 KEPT = 90

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
-from ootci.model.cluster import Mark, Spell
+from ootci.model.cluster import Mark, Streak
 from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.torch_build import Channel, TorchBuild, TorchRequest, commits_between, full_commit, short_range
@@ -88,7 +88,7 @@ def results(
         yield Seen(night.mark, settled)
 
 
-def spell_of(newest_first: Iterable[Seen]) -> Spell | None:
+def streak_of(newest_first: Iterable[Seen]) -> Streak | None:
     """The row of failures that lasts until the newest night; None when the last that is known of it is no failure.
 
     Nights on which it was skipped, not run or not reported do not interrupt a row: who is silent has not passed. No
@@ -99,16 +99,16 @@ def spell_of(newest_first: Iterable[Seen]) -> Spell | None:
         if seen.outcome in FAILURES:
             first_failed = seen.mark
         elif seen.outcome in AS_THEY_SHOULD:
-            return spell_between(seen.mark, first_failed) if first_failed is not None else None
-    return spell_between(None, first_failed) if first_failed is not None else None
+            return streak_between(seen.mark, first_failed) if first_failed is not None else None
+    return streak_between(None, first_failed) if first_failed is not None else None
 
 
-def spell_between(last_passed: Mark | None, first_failed: Mark) -> Spell:
+def streak_between(last_passed: Mark | None, first_failed: Mark) -> Streak:
     """The row of failures that began then, with what changed in between."""
     if last_passed is None:
-        return Spell(first_failed=first_failed)
+        return Streak(first_failed=first_failed)
     ends = _torch(last_passed), _torch(first_failed)
-    return Spell(
+    return Streak(
         first_failed=first_failed,
         last_passed=last_passed,
         torch_changed=_torch_changed(last_passed, first_failed),

@@ -63,19 +63,19 @@ class History(HistoryReader):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self._pending: dict[Path, bytes] = {}
-        self._together = False
+        self._in_batch = False
 
     @contextlib.contextmanager
-    def together(self) -> Iterator[None]:
+    def batch(self) -> Iterator[None]:
         """Write what is appended inside at the end, flushed to disk at once and not record by record.
 
         What was taken is written also when an error ends the block.
         """
-        self._together = True
+        self._in_batch = True
         try:
             yield
         finally:
-            self._together = False
+            self._in_batch = False
             self._flush()
 
     def append_plan(self, plan: Plan) -> bool:
@@ -199,7 +199,7 @@ class History(HistoryReader):
 
     def _write(self, files: dict[Path, bytes]) -> None:
         self._pending |= files
-        if not self._together:
+        if not self._in_batch:
             self._flush()
 
     def _flush(self) -> None:

@@ -47,7 +47,7 @@ class Mark(Record):
     """Checksum of its source files, where it was built from them."""
 
 
-class Spell(Record):
+class Streak(Record):
     """An unbroken row of failures, and what changed when it began."""
 
     first_failed: Mark

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from ootci.model.build import AnyStage
 from ootci.model.capability import Capability
-from ootci.model.cluster import Cause, Cluster, Spell
+from ootci.model.cluster import Cause, Cluster, Streak
 from ootci.model.compat import Predicted
 from ootci.model.device import KnownFailure
 from ootci.model.outcome import Counts, OutcomeName, PassRate
@@ -87,8 +87,8 @@ class Change:
     """Whether it fails now and the vendor's list of known failures covers it."""
     signature: Annotated[str | None, Field(exclude_if=lambda found: found is None)] = None
     """Of a failing test, the id of the signature of its cluster; absent where it does not fail."""
-    spell: Annotated[int | None, Field(exclude_if=lambda place: place is None)] = None
-    """Of a failing test, the place of its spell in the device's list `spells`."""
+    streak: Annotated[int | None, Field(exclude_if=lambda place: place is None)] = None
+    """Of a failing test, the place of its streak in the device's list `streaks`."""
 
 
 class KnownFailureState(str, Enum):
@@ -123,7 +123,7 @@ class KnownFailureReview(Record):
     """The first of those that pass."""
 
 
-class ClaimState(str, Enum):
+class ExpectationState(str, Enum):
     """Whether a capability that is declared unsupported really is."""
 
     HOLDS = "holds"
@@ -136,14 +136,14 @@ class ClaimState(str, Enum):
     """None of its tests ran."""
 
 
-class ClaimReview(Record):
+class ExpectationReview(Record):
     """A capability that the device was declared not to have, and whether that is true."""
 
     capability: Capability
     """The capability."""
     reason: str
     """Why the device does not have it, as declared."""
-    state: ClaimState
+    state: ExpectationState
     """Whether that is true."""
     passing: int = 0
     """Tests of it that pass."""
@@ -226,11 +226,11 @@ class DeviceVerdict(Record):
     """Failing tests of the required suites that the vendor knows of; `counts` has them among the failures."""
     known_failures: tuple[KnownFailureReview, ...] = ()
     """Every entry of the vendor's list of that night, in the list's order."""
-    unsupported: tuple[ClaimReview, ...] = ()
+    unsupported: tuple[ExpectationReview, ...] = ()
     """Every capability that was declared unsupported on that night."""
     changes: tuple[Change, ...] = ()
     """Every test whose change is worth showing, by id, those that disappeared last."""
-    spells: Annotated[tuple[Spell, ...], Field(exclude_if=lambda spells: not spells)] = ()
+    streaks: Annotated[tuple[Streak, ...], Field(exclude_if=lambda streaks: not streaks)] = ()
     """Since when its tests and stages fail, each row of failures once, in the order in which they began."""
     history: tuple[Night, ...] = ()
     """Past nights, oldest first, the newest included."""

@@ -247,7 +247,7 @@ def _size(folder: Path, git: Path, outcomes: int) -> Size:
 def _append_once(arriving: tuple[Plan, list[Run]], folder: Path) -> None:
     history = History(folder)
     plan, runs = arriving
-    with history.together():
+    with history.batch():
         history.append_plan(plan)
         for run in runs:
             history.append_run(run)

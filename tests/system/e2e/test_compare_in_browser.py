@@ -57,7 +57,7 @@ def compared(hostile_site: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     world = World(3, nights=NIGHTS, devices=8)
     history = History(top / "data")
     for night in world.all_nights():
-        with history.together():
+        with history.batch():
             history.append_plan(night.plan)
             for record in night.arrivals:
                 history.append_run(record)

@@ -16,7 +16,7 @@ from ootci.model.plan import Plan
 from ootci.model.run import Run
 from ootci.model.verdict import Verdicts
 from ootci.stages.judge import judge
-from ootci.stages.judge.course import Course
+from ootci.stages.judge.timeline import Timeline
 
 from .world import Night
 
@@ -28,7 +28,7 @@ class Memory(History):
         super().__init__(folder)
         self._nightlies: list[Plan] = []
         self._kept: dict[str, list[StoredRun]] = {}
-        self._courses: dict[str, Course] = {}
+        self._timelines: dict[str, Timeline] = {}
         self._judged: set[str] = set()
         self._changed: set[str] = set()
 
@@ -70,10 +70,10 @@ class Memory(History):
         """The verdicts by now. The reference device is a witness for every other one, and every other one for it."""
         references = {item.device.name for item in registry if item.device.tier is Tier.REFERENCE}
         for item in registry:
-            name, course = item.device.name, self._courses.get(item.device.name)
+            name, timeline = item.device.name, self._timelines.get(item.device.name)
             is_late = self._changed & {name, *references} or (self._changed and name in references)
-            if course and (is_late or course.bad_ranges != item.device.bad_ranges):
-                del self._courses[name]
+            if timeline and (is_late or timeline.bad_ranges != item.device.bad_ranges):
+                del self._timelines[name]
         self._changed.clear()
         self._judged.update(plan.id for plan in self._nightlies)
-        return judge(registry, self, now, self._courses)
+        return judge(registry, self, now, self._timelines)

@@ -156,11 +156,11 @@ class Score:
 
     def _add_rows(self, world: World, night: Night, truth: Expected, said: DeviceVerdict) -> None:
         """Whether each failure's row begins where it does, and whether the tests passed last where they did."""
-        places = {item.id: item.spell for item in said.changes if item.spell is not None}
+        places = {item.id: item.streak for item in said.changes if item.streak is not None}
         for test, row in truth.rows.items():
             place = places.get(world.test_ids[test])
-            spell = said.spells[place] if place is not None else None
-            found = (spell.last_passed, spell.first_failed) if spell is not None else (None, None)
+            streak = said.streaks[place] if place is not None else None
+            found = (streak.last_passed, streak.first_failed) if streak is not None else (None, None)
             ids = tuple(mark.plan_id if mark is not None else None for mark in found)
             if not self.rows.add(right=ids == tuple(_plan(world, number) for number in row)):
                 text = f"{said.device}: {world.test_ids[test]} began between {ids}, not nights {row}"

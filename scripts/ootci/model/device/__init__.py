@@ -1,6 +1,6 @@
 """The device file: one out-of-tree accelerator, as data. The only package that reads device YAML."""
 
-from .claims import LONGEST_RANGE, BadRange, KnownFailure, LostTests, Unsupported, bad_range
+from .expectations import LONGEST_RANGE, BadRange, KnownFailure, LostTests, Unsupported, bad_range
 from .keys import Cadence, Device, Links, Paused, PullRequests, RegisteredDevice, Tier, Variant
 from .plugin import BuildSettings, GitSource, Plugin, Torch
 from .registry import (

@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints, field_validator
 
 from ootci.model.record import Record
 
-from .claims import BadRanges, KnownFailure, LostTests, Unsupported
+from .expectations import BadRanges, KnownFailure, LostTests, Unsupported
 from .plugin import BuildSettings, CompatSource, Plugin, Torch
 from .running import Check, Credentials, External, Limits, Runner, Suite
 from .values import Handle, OutOfTreeName, PythonVersion, Text, Url, Variable

@@ -16,7 +16,7 @@ from ootci.errors import DeviceFileInvalid, DeviceFileMisnamed, NoDevices, NoSuc
 from ootci.model.record import Record
 from ootci.model.strict_yaml import Document, read_document
 
-from .claims import BadRange, KnownFailure
+from .expectations import BadRange, KnownFailure
 from .keys import BadRangesFile, Device, KnownFailuresFile, PullRequests, RegisteredDevice, Tier
 from .running import Container
 from .sentences import invalid

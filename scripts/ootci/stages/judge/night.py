@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ootci.history.baseline import Baseline
-from ootci.history.claims import accepted_losses, expired_ids, refused
 from ootci.history.difference import newly_failing
 from ootci.history.excuses import Excuses
+from ootci.history.expectations import accepted_losses, expired_ids, refused
 from ootci.history.parity import class_of, classes_run
 from ootci.history.stored import Failure, StoredRun
 from ootci.model.build import NOTHING_COLLECTED, StageName, StageResult, StageStatus

@@ -11,8 +11,8 @@ from ootci.model.plan import Plan
 from ootci.model.torch_build import minor_version
 from ootci.model.verdict import AS_EXPECTED, BROKEN, Night, OtherTorchVerdict, VerdictName
 
-from .course import Course, today
 from .night import Judged
+from .timeline import Timeline, today
 from .witnesses import Witnesses
 
 
@@ -23,29 +23,29 @@ def on_torches(
     if not device.torch.also:
         return
     versions = {(plan.id, run.device): run.torch.version for plan in plans for run in plan.also}
-    courses: list[tuple[Course, Judged]] = []
+    timelines: list[tuple[Timeline, Judged]] = []
     for other in on_other_torches(device):
         runs = history.stored_runs(other.name)
-        course = Course(other.name, other.bad_ranges)
-        course.go_on(plans, runs, witnesses)
-        courses.append((course, today(other, course, runs, now)))
+        timeline = Timeline(other.name, other.bad_ranges)
+        timeline.go_on(plans, runs, witnesses)
+        timelines.append((timeline, today(other, timeline, runs, now)))
     # The newest release becomes the previous one, so that the nights on a version lie in both.
     nights = [
-        (minor_version(versions.get((night.plan_id, course.device))), night)
-        for course, _ in courses
-        for night in course.nights
+        (minor_version(versions.get((night.plan_id, timeline.device))), night)
+        for timeline, _ in timelines
+        for night in timeline.nights
     ]
-    for course, judged in courses:
-        version = versions.get((course.nights[-1].plan_id, course.device)) if course.nights else None
+    for timeline, judged in timelines:
+        version = versions.get((timeline.nights[-1].plan_id, timeline.device)) if timeline.nights else None
         yield OtherTorchVerdict(
             device=device.name,
-            run_as=course.device,
+            run_as=timeline.device,
             torch=version,
             verdict=judged.verdict,
             reason=judged.reason,
             since=_since(judged.verdict, [night for minor, night in nights if minor == minor_version(version)]),
             broke_at=judged.broke_at,
-            run_id=course.run.head.id if course.run else None,
+            run_id=timeline.run.head.id if timeline.run else None,
         )
 
 

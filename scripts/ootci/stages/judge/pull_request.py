@@ -18,9 +18,9 @@ from ootci.model.relay import Conclusion, concluded_of_change
 from ootci.model.run import Run
 from ootci.model.verdict import VerdictName
 
-from .course import Known
 from .gate import answer_of, named, names_of, too_little
 from .night import Judged
+from .timeline import Known
 from .witnesses import Witnesses
 
 NIGHTS = 30

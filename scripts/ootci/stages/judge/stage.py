@@ -8,24 +8,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from ootci.history.beginnings import failing_of
-from ootci.history.claims import outdated, review_known, review_unsupported
 from ootci.history.clusters import Failing
 from ootci.history.difference import changes_between, newly_failing
-from ootci.history.nights import spell_between
+from ootci.history.expectations import outdated, review_known, review_unsupported
+from ootci.history.first_failures import failing_of
+from ootci.history.nights import streak_between
 from ootci.history.store import History
 from ootci.history.stored import StoredRun
-from ootci.model.cluster import Spell
+from ootci.model.cluster import Streak
 from ootci.model.device import Cadence, Device, RegisteredDevice
 from ootci.model.plan import Plan
 from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, Night, VerdictName, Verdicts
 
-from .course import Course, today
+from .clusters import CLUSTERS, kept, named_by_cluster, newest_clusters, sentence, since
 from .gate import decide, gate_record
 from .night import required_counts
 from .other_torches import on_torches
 from .predicted import predicted
-from .together import CLUSTERS, kept, named_by_cluster, sentence, since, together
+from .timeline import Timeline, today
 from .witnesses import Witnesses
 
 STALE_AFTER = Cadence.NIGHTLY.stale_after
@@ -36,14 +36,14 @@ TOLERANCE = timedelta(hours=1)
 
 
 def judge(
-    registry: Sequence[RegisteredDevice], history: History, now: datetime, courses: dict[str, Course] | None = None
+    registry: Sequence[RegisteredDevice], history: History, now: datetime, timelines: dict[str, Timeline] | None = None
 ) -> Verdicts:
     """Derive every registered device's verdict, the front page's sentence and the gate.
 
     Args:
         registry: every registered device, in registry order.
         now: the aware time that staleness is judged against.
-        courses: by device, the nights that are judged already; the others are added. None: judge all, and keep none.
+        timelines: by device, the nights that are judged already; the others are added. None: judge all, and keep none.
 
     Raises:
         HistoryCorrupt: a record of the history cannot be read back.
@@ -57,13 +57,13 @@ def judge(
     judged, told = [], {}
     for item in registry:
         runs = history.stored_runs(item.device.name)
-        course = Course(item.device.name, item.device.bad_ranges)
-        if courses is not None:
-            course = courses.setdefault(item.device.name, course)
-        course.go_on(plans, runs, witnesses)
-        judged.append(_device(item, course, runs, now, newest))
-        told[item.device.name] = course.told
-    clusters = together(registry, newest, {verdict.device: failing for verdict, failing in judged})
+        timeline = Timeline(item.device.name, item.device.bad_ranges)
+        if timelines is not None:
+            timeline = timelines.setdefault(item.device.name, timeline)
+        timeline.go_on(plans, runs, witnesses)
+        judged.append(_device(item, timeline, runs, now, newest))
+        told[item.device.name] = timeline.told
+    clusters = newest_clusters(registry, newest, {verdict.device: failing for verdict, failing in judged})
     devices = named_by_cluster((verdict for verdict, _ in judged), clusters)
     predictions = predicted(plans, history, devices)
     return Verdicts(
@@ -109,27 +109,27 @@ def _stale(newest: Plan | None, now: datetime) -> str | None:
 
 
 def _device(
-    item: RegisteredDevice, course: Course, runs: Sequence[StoredRun], now: datetime, newest: Plan | None
+    item: RegisteredDevice, timeline: Timeline, runs: Sequence[StoredRun], now: datetime, newest: Plan | None
 ) -> tuple[DeviceVerdict, tuple[Failing, ...]]:
-    device, nights, run, before = item.device, course.nights, course.run, course.before
-    judged = today(device, course, runs, now, asked_for=_ran_although_paused(item, newest))
-    last = course.reported[-1] if course.reported else None
+    device, nights, run, before = item.device, timeline.nights, timeline.run, timeline.before
+    judged = today(device, timeline, runs, now, asked_for=_ran_although_paused(item, newest))
+    last = timeline.reported[-1] if timeline.reported else None
     is_fallback = last is not None and last.is_fallback
     plan = last.plan if last else None
     reviews, claims = review_known(plan, device.name, run), review_unsupported(plan, device.name, run)
-    found = course.judged or judged
+    found = timeline.judged or judged
     excuses = found.excuses
     required = run.head.required_suites if run else frozenset()
     counts = required_counts(run)
     row = _row(nights, judged.verdict)
-    broken_since = None if judged.verdict is VerdictName.PAUSED else _broken_since(course)
+    broken_since = None if judged.verdict is VerdictName.PAUSED else _broken_since(timeline)
     is_first = run is not None and not is_fallback and (before is None or not before.rows())
-    changed = _since_the_run_before(course)
-    failing = failing_of(course.reported, excuses)
+    changed = _since_the_run_before(timeline)
+    failing = failing_of(timeline.reported, excuses)
     compared = run if not is_fallback else None
     lost = found.losses.ids
     differ = changes_between(before, compared, excuses.known, lost, excuses.unsettled) if compared else ()
-    changes, spells = since(differ, failing)
+    changes, streaks = since(differ, failing)
     verdict = DeviceVerdict(
         device=device.name,
         verdict=judged.verdict,
@@ -159,20 +159,20 @@ def _device(
         known_failures=reviews,
         unsupported=claims,
         changes=changes,
-        spells=spells,
+        streaks=streaks,
         history=tuple(nights[-STRIP_NIGHTS:]),
     )
     return verdict, failing
 
 
-def _since_the_run_before(course: Course) -> Spell | None:
+def _since_the_run_before(timeline: Timeline) -> Streak | None:
     """What changed between the newest night and the last one before that it is compared with; None without either."""
-    last = course.reported[-1] if course.reported else None
+    last = timeline.reported[-1] if timeline.reported else None
     if last is None or last.run is None:
         return None
     run = last.run
-    before = next((item for item in reversed(course.reported[:-1]) if item.compares_with(run)), None)
-    return spell_between(before.mark, last.mark) if before is not None else None
+    before = next((item for item in reversed(timeline.reported[:-1]) if item.compares_with(run)), None)
+    return streak_between(before.mark, last.mark) if before is not None else None
 
 
 def _ran_although_paused(item: RegisteredDevice, newest: Plan | None) -> bool:
@@ -196,13 +196,13 @@ def _row(nights: Sequence[Night], verdict: VerdictName) -> list[Night]:
     return row
 
 
-def _broken_since(course: Course) -> datetime | None:
+def _broken_since(timeline: Timeline) -> datetime | None:
     """The first night of the current broken streak: only a night as expected that the newest report is compared with
     ends one.
     """
-    newest = next((item.run for item in reversed(course.reported) if item.run and item.channel is not None), None)
+    newest = next((item.run for item in reversed(timeline.reported) if item.run and item.channel is not None), None)
     first = None
-    for night, reported in zip(reversed(course.nights), reversed(course.reported), strict=True):
+    for night, reported in zip(reversed(timeline.nights), reversed(timeline.reported), strict=True):
         if reported.run is not None and newest is not None and not reported.compares_with(newest):
             continue
         if night.verdict in AS_EXPECTED:

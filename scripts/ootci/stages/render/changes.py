@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ootci.model.cluster import Spell
+from ootci.model.cluster import Streak
 from ootci.model.verdict import Change
 
 from .status import CHANGES, Status
@@ -39,6 +39,6 @@ def change_groups(changes: Sequence[Change]) -> tuple[ChangeGroup, ...]:
     return tuple(groups)
 
 
-def spell_of(change: Change, spells: Sequence[Spell]) -> Spell | None:
+def streak_of(change: Change, streaks: Sequence[Streak]) -> Streak | None:
     """Since when a test fails; None where the judge does not know."""
-    return spells[change.spell] if change.spell is not None and 0 <= change.spell < len(spells) else None
+    return streaks[change.streak] if change.streak is not None and 0 <= change.streak < len(streaks) else None

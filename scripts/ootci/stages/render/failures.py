@@ -36,7 +36,7 @@ class FailureRow:
         repeated: of each later attempt, whether it said what the first one did, which is not shown again.
         command: runs it again; None for a test of a suite that the vendor brings.
         alike: the first of the others.
-        alike_total: how many others there are.
+        same_error_total: how many others there are.
 
     """
 
@@ -47,7 +47,7 @@ class FailureRow:
     repeated: tuple[bool, ...]
     command: str | None
     alike: tuple[Outcome, ...]
-    alike_total: int
+    same_error_total: int
 
     @property
     def status(self) -> Status:
@@ -78,7 +78,7 @@ def failures(
             repeated=tuple(_is_same(outcome, attempt, run.device) for attempt in outcome.attempts[:ATTEMPTS_SHOWN]),
             command=reproduce(outcome.id, run.device),
             alike=tuple(others[:ALIKE_SHOWN]),
-            alike_total=len(others),
+            same_error_total=len(others),
         )
         for number, (outcome, *others) in enumerate(groups[:SHOWN])
     )

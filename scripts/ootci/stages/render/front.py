@@ -22,7 +22,7 @@ from .text import one_line
 from .words import day
 
 if TYPE_CHECKING:
-    from .looks import PageMaker  # imports Jinja, which the step summary does without
+    from .page_maker import PageMaker  # imports Jinja, which the step summary does without
 
 SHOWN_CLUSTERS = 3
 _OF_TESTS = (VerdictName.SMOKE_BROKEN, VerdictName.REGRESSED, VerdictName.FAILING)

@@ -13,7 +13,7 @@ from ootci.model.verdict import DeviceVerdict, Verdicts
 from .badge import badge, parity_badge, predicted_badge, support_badge, tests_releases
 from .feed import Feed, cluster_entries, feed, predicted_entries, verdict_entries
 from .links import device_path
-from .looks import PageMaker
+from .page_maker import PageMaker
 from .pages.api import KINDS, api_schemas
 from .pages.published import (
     API,

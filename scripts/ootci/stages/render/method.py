@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from ootci.history.ever_failed import NIGHTS
 from ootci.history.flakiness import LATELY, SAMPLE, TURNS
 from ootci.history.gc import MEASURES_RUNS, TEXTS_NIGHTS
 from ootci.history.named import KEPT
-from ootci.history.not_passing import NIGHTS
 from ootci.model.device import LONGEST_RANGE
 
 from .feed import ENTRIES
-from .looks import PageMaker
+from .page_maker import PageMaker
 from .publish import File
 from .status import OUTCOMES, VERDICTS
 from .trend_series import DAYS, RESIZED

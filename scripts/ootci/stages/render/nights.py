@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import NamedTuple
 
-from ootci.history.not_passing import FAILED, PASSES
+from ootci.history.ever_failed import FAILED, PASSES
 from ootci.model.device import BadRange, bad_range
 from ootci.model.plan import Plan
 from ootci.model.torch_build import TorchBuild
@@ -87,7 +87,7 @@ def cells_of(
     """The nights of a test or an error in a grid's columns; the first failure of a row is shown as new.
 
     Args:
-        nights: nightlies, oldest first, each with the letter of its outcome (:mod:`ootci.history.not_passing`); those
+        nights: nightlies, oldest first, each with the letter of its outcome (:mod:`ootci.history.ever_failed`); those
             without a column only tell whether it failed before.
         looks: how each letter is shown.
         pages: the page of each nightly that has one, from the top.

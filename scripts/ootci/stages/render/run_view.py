@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from ootci.history.claims import known_ids, review_known, review_unsupported
+from ootci.history.expectations import known_ids, review_known, review_unsupported
 from ootci.history.stored import StoredRun
 from ootci.model.outcome import Outcome, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import Run
-from ootci.model.verdict import Change, ClaimReview, KnownFailureReview
+from ootci.model.verdict import Change, ExpectationReview, KnownFailureReview
 
 from .failures import FailureRow, failures
 from .pages.findings import Finding, findings
@@ -40,7 +40,7 @@ class RunView:
     failures: tuple[FailureRow, ...]
     other_failures: Sequence[Outcome]
     known_failures: Sequence[KnownFailureReview]
-    unsupported: Sequence[ClaimReview]
+    unsupported: Sequence[ExpectationReview]
 
     @property
     def lists(self) -> list[tuple[OutcomeName, list[Outcome]]]:
@@ -78,7 +78,7 @@ def run_view(
         run=run,
         reported=any(stored.states),
         findings=findings(run, stored.counts().total, expected),
-        failures_total=len(others) + sum(1 + row.alike_total for row in rows),
+        failures_total=len(others) + sum(1 + row.same_error_total for row in rows),
         failures_known=len(known),
         unsettled=len(unsettled),
         failures=rows,

@@ -8,8 +8,8 @@ from datetime import datetime
 from itertools import chain
 from pathlib import Path
 
+from ootci.history.ever_failed import NIGHTS, ever_failed
 from ootci.history.named import named_failures
-from ootci.history.not_passing import NIGHTS, not_passing
 from ootci.history.operators import SUITE as OPERATORS_SUITE
 from ootci.history.operators import operators_of
 from ootci.history.parity import parity_nights
@@ -27,9 +27,9 @@ from .facts import age_when_taken
 from .front import front_grid, front_page, front_rows, groups_of, main_clusters
 from .link_pictures import link_pictures
 from .links import cluster_path, device_path
-from .looks import PageMaker, with_style
 from .machines import machine_files
 from .method import method_page
+from .page_maker import PageMaker, with_style
 from .pages.add import add_page
 from .pages.board import board
 from .pages.capabilities import capabilities_page
@@ -38,7 +38,6 @@ from .pages.compat import compat_page, symbols_page
 from .pages.diff import NewestRuns, diff_page, newest_runs
 from .pages.findings import FindingsFile
 from .pages.flaky import FlakyFile, flaky_of_device, flaky_page
-from .pages.gone import DeviceFailures, Names
 from .pages.health import health_page
 from .pages.known import known_page
 from .pages.lives import DeviceLives, Lives
@@ -58,6 +57,7 @@ from .pages.operators import (
     operators_page,
 )
 from .pages.parity import DeviceFound, ParityNights, device_parity, parity_page
+from .pages.past_errors import DeviceFailures, Names
 from .pages.published import api_file
 from .pages.registry import registry_page
 from .pages.run_files import runs_file
@@ -258,7 +258,7 @@ class _Pages:
         """Keep the little of a device's runs that the pages of tests and of names need."""
         plans = self._nightlies
         counting = {plan_id: page.stored for plan_id, page in by_nightly(pages).items()}
-        found = not_passing(device.name, plans, [page.stored for page in pages], counting.get, self._history.tests)
+        found = ever_failed(device.name, plans, [page.stored for page in pages], counting.get, self._history.tests)
         flaky = frozenset(test.id for test in self._flaky[-1].tests)
         paths = self._pages.runs[device.name]
         self._lives.append(DeviceLives(device.name, found, verdict, flaky))
@@ -283,7 +283,7 @@ class _Pages:
     def _others(self) -> Iterator[File]:
         grid = front_grid(self._verdicts, self._builds)
         rows = front_rows(self._registry, self._verdicts, grid, self._pages.runs, self._ages)
-        yield front_page(self._pages, rows, grid, self._clusters.together)
+        yield front_page(self._pages, rows, grid, self._clusters.featured)
         if self._pages.canonical("") is not None:
             yield from link_pictures(self._verdicts, rows, groups_of(rows))
         order = [row.device.name for row in rows]

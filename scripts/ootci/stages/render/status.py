@@ -18,8 +18,8 @@ from ootci.model.run import CapabilityCounts, ReportState
 from ootci.model.verdict import (
     Answer,
     ChangeName,
-    ClaimState,
     DeviceVerdict,
+    ExpectationState,
     KnownFailureState,
     VerdictName,
     Verdicts,
@@ -112,12 +112,12 @@ KNOWN: Mapping[KnownFailureState, Status] = MappingProxyType(
 )
 """In the order in which they are shown: what asks for a change comes first."""
 
-CLAIMS: Mapping[ClaimState, Status] = MappingProxyType(
+CLAIMS: Mapping[ExpectationState, Status] = MappingProxyType(
     {
-        ClaimState.WORKS: Status("works", "warn", "wave"),
-        ClaimState.PARTLY: Status("works in part", "warn", "wave"),
-        ClaimState.HOLDS: Status("unsupported", "off", "never"),
-        ClaimState.UNSEEN: Status("not seen", "off", "never"),
+        ExpectationState.WORKS: Status("works", "warn", "wave"),
+        ExpectationState.PARTLY: Status("works in part", "warn", "wave"),
+        ExpectationState.HOLDS: Status("unsupported", "off", "never"),
+        ExpectationState.UNSEEN: Status("not seen", "off", "never"),
     }
 )
 """In the order in which they are shown: what asks for a change comes first."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from functools import lru_cache
 
-from ootci.model.verdict import Answer, ClaimReview, ClaimState, KnownFailureReview, KnownFailureState
+from ootci.model.verdict import Answer, ExpectationReview, ExpectationState, KnownFailureReview, KnownFailureState
 
 from .text import one_line
 
@@ -81,11 +81,11 @@ def known_note(review: KnownFailureReview) -> str:
     }.get(review.state, "none of its tests ran")
 
 
-def claim_note(review: ClaimReview) -> str:
+def expectation_note(review: ExpectationReview) -> str:
     """What a capability that is declared unsupported has come to, in words."""
     tests = f"{review.passing} of {many(review.seen, 'test')} passed"
     return {
-        ClaimState.WORKS: f"declared unsupported, but works: remove the claim ({tests})",
-        ClaimState.PARTLY: f"declared unsupported, but works in part ({tests})",
-        ClaimState.HOLDS: tests,
+        ExpectationState.WORKS: f"declared unsupported, but works: remove the claim ({tests})",
+        ExpectationState.PARTLY: f"declared unsupported, but works in part ({tests})",
+        ExpectationState.HOLDS: tests,
     }.get(review.state, "none of its tests ran")

@@ -214,9 +214,14 @@ def test_without_a_nightly_nothing_is_known(ootci: Tool, folder: Path) -> None:
     assert "no nightly on the same base has a complete report to hold it against" in out
 
 
+def _on(torch: TorchBuild, record: Run) -> Run:
+    request = record.torch_request.model_copy(update={"version": torch.version})
+    return record.model_copy(update={"torch": torch, "torch_request": request})
+
+
 def test_it_is_held_against_the_newest_nightly_on_the_same_base(ootci: Tool, folder: Path) -> None:
-    newer = {"torch": TorchBuild(version="2.15.0.dev20261105+cpu")}
-    failing = [run(4, name, integration={**USUAL, "good": "failed"}).model_copy(update=newer) for name in NAMES]
+    newer = TorchBuild(version="2.15.0.dev20261105+cpu")
+    failing = [_on(newer, run(4, name, integration={**USUAL, "good": "failed"})) for name in NAMES]
     stored(folder / "data", plan(4, NAMES), *failing)
     code, out, _ = _ask(ootci, folder)
     assert (code, "held against night002-dev, torch 2.14.0.dev20261101+cpu" in out) == (0, True)
@@ -224,7 +229,7 @@ def test_it_is_held_against_the_newest_nightly_on_the_same_base(ootci: Tool, fol
         torch = TorchBuild(version=version)
         for name in NAMES:
             made = run(9, name, integration={**USUAL, "good": "failed"})
-            _report(folder, made.model_copy(update={"torch": torch}))
+            _report(folder, _on(torch, made))
         assert f"- dev: {answer}" in _ask(ootci, folder)[1]
 
 

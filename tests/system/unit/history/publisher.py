@@ -44,7 +44,7 @@ def main(folder: Path, remote: str, device: str, first: int, count: int) -> None
     for number in range(first, first + count):
         with held(folder):
             history = History(folder)
-            with history.together():
+            with history.batch():
                 history.append_plan(plan(number, DEVICES))
                 history.append_run(run_of(number, device))
         publish(folder, remote)

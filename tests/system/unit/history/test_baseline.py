@@ -13,7 +13,7 @@ from ootci.history.tables import TestTable
 from ootci.model.outcome import OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import ReportState, Run
-from ootci.stages.judge.course import Course
+from ootci.stages.judge.timeline import Timeline
 from ootci.stages.judge.witnesses import Witnesses
 
 NIGHTS, DEVICES = 45, range(3, 9)
@@ -29,16 +29,18 @@ def test_a_night_is_compared_with_the_last_complete_report_of_each_suite(tmp_pat
         reported = [run for night in range(NIGHTS) for run in world.runs(number, night)]
         runs = [stored(cut_off(run) if place % 7 == 5 else run, table) for place, run in enumerate(reported)]
         expected = by_nightly(plans, device, {run.head.plan_id: run for run in sorted(runs, key=attempt)})
-        course = Course(device)
+        timeline = Timeline(device)
         for last in range(1, NIGHTS + 1):
             planned = {plan.id for plan in plans[:last]}
-            course.go_on(plans[:last], [run for run in runs if run.head.plan_id in planned], nobody)
-            if not course.nights or course.nights[-1].plan_id != plans[last - 1].id:
+            timeline.go_on(plans[:last], [run for run in runs if run.head.plan_id in planned], nobody)
+            if not timeline.nights or timeline.nights[-1].plan_id != plans[last - 1].id:
                 continue
             suites = expected[plans[last - 1].id]
-            assert bool(suites) == (course.before is not None)
-            if course.before is not None:
-                found = {report.suite: outcomes_of(course.before, report.suite) for report in course.before.head.suites}
+            assert bool(suites) == (timeline.before is not None)
+            if timeline.before is not None:
+                found = {
+                    report.suite: outcomes_of(timeline.before, report.suite) for report in timeline.before.head.suites
+                }
                 assert found == {suite: outcomes_of(run, suite) for suite, run in suites.items()}
                 compared += 1
                 merged += len({run.head.plan_id for run in suites.values()}) > 1

@@ -12,8 +12,8 @@ from unit.samples import night
 
 from ootci.history.cause import Source
 from ootci.history.clusters import NAMED, Failing, clusters_of
-from ootci.history.nights import spell_between
-from ootci.model.cluster import Cause, Cluster, Mark, Signature, Spell
+from ootci.history.nights import streak_between
+from ootci.model.cluster import Cause, Cluster, Mark, Signature, Streak
 
 TONIGHT = 9
 ERROR = Signature.of("RuntimeError: no such thing")
@@ -35,24 +35,24 @@ def _mark(number: int, torch: int | None, plugin: int | None) -> Mark:
     )
 
 
-def _spell(
+def _streak(
     *, torch: bool | None = True, plugin: bool | None = False, began: int = TONIGHT, passed: int | None = None
-) -> Spell:
+) -> Streak:
     """A row of failures that began on a night, with or without changes."""
     passed = began - 1 if passed is None else passed
     before = _mark(passed, None if torch is None else passed if torch else began, None if plugin is None else 1)
-    return spell_between(before, _mark(began, began, 2 if plugin else 1))
+    return streak_between(before, _mark(began, began, 2 if plugin else 1))
 
 
 def failing(
     device: str,
-    spell: Spell | None = None,
+    streak: Streak | None = None,
     *,
     test: str = "a/b.py::c",
     settled: Cause | None = None,
     name: Signature | None = ERROR,
 ) -> Failing:
-    return Failing(device, test, name, spell or _spell(), settled)
+    return Failing(device, test, name, streak or _streak(), settled)
 
 
 def _only(*items: Failing) -> Cluster:
@@ -64,27 +64,27 @@ def _only(*items: Failing) -> Cluster:
     ("items", "cause", "words"),
     [
         ([failing("oak"), failing("elm")], Cause.UPSTREAM, "broke alike: probably upstream, and none of them changed"),
-        ([failing("oak", _spell(plugin=True)), failing("elm")], Cause.UPSTREAM, "the plugins of oak changed too"),
-        ([failing("oak", _spell(plugin=None)), failing("elm")], Cause.UPSTREAM, "oak changed too, or may have"),
-        ([failing("oak"), failing("ref", _spell(plugin=True))], Cause.UPSTREAM, "the reference among them"),
-        ([failing("oak", _spell(torch=None)), failing("elm", _spell(torch=None))], Cause.UPSTREAM, "2 independent"),
+        ([failing("oak", _streak(plugin=True)), failing("elm")], Cause.UPSTREAM, "the plugins of oak changed too"),
+        ([failing("oak", _streak(plugin=None)), failing("elm")], Cause.UPSTREAM, "oak changed too, or may have"),
+        ([failing("oak"), failing("ref", _streak(plugin=True))], Cause.UPSTREAM, "the reference among them"),
+        ([failing("oak", _streak(torch=None)), failing("elm", _streak(torch=None))], Cause.UPSTREAM, "2 independent"),
         ([failing("ref")], Cause.UNKNOWN, "only the reference device; PyTorch or the reference: unclear"),
-        ([failing("ref", _spell(plugin=True))], Cause.UNKNOWN, "only the reference device; PyTorch or the reference"),
-        ([failing("ref", _spell(torch=False))], Cause.UNKNOWN, "only the reference device"),
-        ([failing("ref", _spell(plugin=True, torch=False))], Cause.PLUGIN, "its plugin changed, PyTorch did not"),
+        ([failing("ref", _streak(plugin=True))], Cause.UNKNOWN, "only the reference device; PyTorch or the reference"),
+        ([failing("ref", _streak(torch=False))], Cause.UNKNOWN, "only the reference device"),
+        ([failing("ref", _streak(plugin=True, torch=False))], Cause.PLUGIN, "its plugin changed, PyTorch did not"),
         ([failing("oak")], Cause.SUSPECTED_UPSTREAM, "only this device: its plugin did not change, PyTorch changed"),
-        ([failing("oak", _spell(plugin=True, torch=False))], Cause.PLUGIN, "its plugin changed, PyTorch did not"),
-        ([failing("oak", _spell(plugin=True))], Cause.UNKNOWN, "its plugin changed, PyTorch changed"),
-        ([failing("oak", _spell(torch=False))], Cause.UNKNOWN, "its plugin did not change, PyTorch did not"),
-        ([failing("oak", _spell(plugin=None, torch=None))], Cause.UNKNOWN, "not known"),
+        ([failing("oak", _streak(plugin=True, torch=False))], Cause.PLUGIN, "its plugin changed, PyTorch did not"),
+        ([failing("oak", _streak(plugin=True))], Cause.UNKNOWN, "its plugin changed, PyTorch changed"),
+        ([failing("oak", _streak(torch=False))], Cause.UNKNOWN, "its plugin did not change, PyTorch did not"),
+        ([failing("oak", _streak(plugin=None, torch=None))], Cause.UNKNOWN, "not known"),
         ([failing("elm"), failing("ash")], Cause.SUSPECTED_UPSTREAM, "only the 2 devices of one plugin"),
         ([failing("elm"), failing("fir")], Cause.SUSPECTED_UPSTREAM, "only the 2 devices of one plugin"),
         ([failing("ash"), failing("fir")], Cause.UPSTREAM, "2 independent plugins"),
         ([failing("ash"), failing("fir"), failing("elm")], Cause.SUSPECTED_UPSTREAM, "the 3 devices of one plugin"),
-        ([failing("oak"), failing("elm", _spell(torch=False))], Cause.UNKNOWN, "not with the same new PyTorch"),
-        ([failing("oak"), failing("elm", _spell(began=TONIGHT - 2))], Cause.SUSPECTED_UPSTREAM, "only this device"),
+        ([failing("oak"), failing("elm", _streak(torch=False))], Cause.UNKNOWN, "not with the same new PyTorch"),
+        ([failing("oak"), failing("elm", _streak(began=TONIGHT - 2))], Cause.SUSPECTED_UPSTREAM, "only this device"),
         ([failing("nobody"), failing("oak")], Cause.UPSTREAM, "2 independent plugins"),
-        ([failing("oak", Spell(first_failed=_mark(TONIGHT, 1, 1)))], Cause.UNKNOWN, "never passed"),
+        ([failing("oak", Streak(first_failed=_mark(TONIGHT, 1, 1)))], Cause.UNKNOWN, "never passed"),
         ([failing("oak", settled=Cause.KNOWN), failing("elm")], Cause.UPSTREAM, "2 independent plugins"),
         ([failing("oak", settled=Cause.FLAKY), failing("elm")], Cause.SUSPECTED_UPSTREAM, "on other devices"),
         ([failing("oak", settled=Cause.KNOWN)], Cause.KNOWN, "known to the vendor, on one device"),
@@ -101,8 +101,8 @@ def test_whose_it_probably_is(items: list[Failing], cause: Cause, words: str) ->
 
 
 def test_what_broke_together_before_is_remembered_while_one_more_breaks() -> None:
-    before = [failing(name, _spell(began=TONIGHT - 2)) for name in ("oak", "elm")]
-    cluster = _only(*before, failing("ref", _spell(plugin=True)))
+    before = [failing(name, _streak(began=TONIGHT - 2)) for name in ("oak", "elm")]
+    cluster = _only(*before, failing("ref", _streak(plugin=True)))
     assert cluster.cause is Cause.UPSTREAM
     assert cluster.since.plan_id == f"night{TONIGHT - 2:03d}"
     assert cluster.is_new
@@ -111,7 +111,7 @@ def test_what_broke_together_before_is_remembered_while_one_more_breaks() -> Non
 
 def test_the_fewest_commits_are_named() -> None:
     cluster = _only(
-        failing("oak", _spell(passed=3)), failing("elm", _spell(passed=7)), failing("ref", _spell(passed=5))
+        failing("oak", _streak(passed=3)), failing("elm", _streak(passed=7)), failing("ref", _streak(passed=5))
     )
     assert cluster.commits_url == f"https://github.com/pytorch/pytorch/compare/{7:040x}...{TONIGHT:040x}"
     assert cluster.commits == "0000000...0000000"
@@ -119,7 +119,7 @@ def test_the_fewest_commits_are_named() -> None:
 
 def test_each_device_is_counted_by_itself() -> None:
     tests = [f"a/b.py::{letter}" for letter in "gfedcba"]
-    old = failing("oak", _spell(began=2, plugin=True), test="a/a.py::old")
+    old = failing("oak", _streak(began=2, plugin=True), test="a/a.py::old")
     items = [failing("oak", test=test) for test in tests]
     cluster = _only(*items, old, failing("elm", settled=Cause.FLAKY))
     elm, oak = cluster.devices
@@ -157,15 +157,15 @@ def test_three_vendors_with_their_own_texts_for_the_same_tests_are_one_cluster()
 
 
 def test_the_name_of_a_cluster_stays_when_a_device_joins_a_night_later() -> None:
-    first = _only(failing("oak", _spell(began=TONIGHT - 1), name=TEXTS["oak"]))
-    late = [failing("ash", _spell(began=TONIGHT, passed=TONIGHT - 2), name=TEXTS["ash"], test=test) for test in TESTS]
-    joined = _only(failing("oak", _spell(began=TONIGHT - 1), name=TEXTS["oak"]), *late)
+    first = _only(failing("oak", _streak(began=TONIGHT - 1), name=TEXTS["oak"]))
+    late = [failing("ash", _streak(began=TONIGHT, passed=TONIGHT - 2), name=TEXTS["ash"], test=test) for test in TESTS]
+    joined = _only(failing("oak", _streak(began=TONIGHT - 1), name=TEXTS["oak"]), *late)
     assert joined.signature == first.signature
 
 
 def _crashes(*devices: str, began: int = TONIGHT, tests: Sequence[str] = TESTS) -> list[Failing]:
     named = [(test, Signature.of(f"{test}: crashed (SIGSEGV)")) for test in tests]
-    return [failing(device, _spell(began=began), test=test, name=name) for device in devices for test, name in named]
+    return [failing(device, _streak(began=began), test=test, name=name) for device in devices for test, name in named]
 
 
 def test_tests_that_crash_on_the_same_nights_on_the_same_devices_are_one_cluster() -> None:
@@ -184,11 +184,11 @@ def test_tests_that_crash_on_other_nights_or_devices_or_on_one_device_are_severa
 def test_other_tests_or_other_nights_are_no_evidence() -> None:
     one = failing("oak", test=TESTS[0], name=TEXTS["oak"])
     assert len(_clusters(one, failing("ash", test=TESTS[1], name=TEXTS["ash"]))) == 2
-    assert len(_clusters(one, failing("ash", _spell(began=TONIGHT - 1), test=TESTS[0], name=TEXTS["ash"]))) == 2
+    assert len(_clusters(one, failing("ash", _streak(began=TONIGHT - 1), test=TESTS[0], name=TEXTS["ash"]))) == 2
 
 
 def test_a_stage_that_broke_otherwise_where_a_plugin_changed_is_not_called_the_same_and_not_only_here() -> None:
-    mine = failing("oak", _spell(plugin=True, torch=False), test="build", name=TEXTS["oak"])
+    mine = failing("oak", _streak(plugin=True, torch=False), test="build", name=TEXTS["oak"])
     clusters = _clusters(mine, failing("ash", test="build", name=TEXTS["ash"]))
     causes = {item.signature: (item.cause, item.reason) for item in clusters}
     assert causes[TEXTS["oak"]][0] is Cause.PLUGIN
@@ -200,8 +200,8 @@ def test_a_stage_that_broke_otherwise_where_a_plugin_changed_is_not_called_the_s
 
 
 def test_a_device_that_was_silent_on_the_first_night_belongs_to_it_and_the_range_is_the_tightest() -> None:
-    silent = _spell(began=TONIGHT, passed=TONIGHT - 2)
-    cluster = _only(failing("oak", _spell(began=TONIGHT - 1, passed=TONIGHT - 3)), failing("fir", silent))
+    silent = _streak(began=TONIGHT, passed=TONIGHT - 2)
+    cluster = _only(failing("oak", _streak(began=TONIGHT - 1, passed=TONIGHT - 3)), failing("fir", silent))
     assert cluster.cause is Cause.UPSTREAM
     assert cluster.commits_url == f"https://github.com/pytorch/pytorch/compare/{TONIGHT - 2:040x}...{TONIGHT - 1:040x}"
     assert cluster.since.plan_id == f"night{TONIGHT - 1:03d}"
@@ -222,7 +222,7 @@ def _events(*items: Failing) -> list[tuple[list[str], Cause, str]]:
 
 
 def _both(test: str, began: int, *devices: str, passed: int | None = None) -> list[Failing]:
-    return [failing(device, _spell(began=began, passed=passed), test=test) for device in devices]
+    return [failing(device, _streak(began=began, passed=passed), test=test) for device in devices]
 
 
 def test_one_error_that_began_on_two_nights_in_other_tests_is_two_events() -> None:
@@ -241,7 +241,7 @@ def test_tests_that_may_have_begun_to_fail_on_one_night_are_one_event() -> None:
 
 
 def test_a_device_that_got_the_new_torch_a_night_later_belongs_to_the_event() -> None:
-    late = spell_between(_mark(5, 4, 1), _mark(6, 6, 1))
+    late = streak_between(_mark(5, 4, 1), _mark(6, 6, 1))
     both = _both("a/b.py::c", 5, "oak", "ash")
     assert [devices for devices, *_ in _events(*both, failing("ref", late))] == [["ash", "oak", "ref"]]
     assert [devices for devices, *_ in _events(*both, *_both("a/b.py::c", 6, "ref"))] == [["ash", "oak"], ["ref"]]
@@ -261,7 +261,7 @@ def test_what_can_belong_to_two_events_belongs_to_the_first_and_what_a_device_fi
 def test_chance_and_what_never_passed_is_part_of_no_event(settled: Cause) -> None:
     event = _both("a/b.py::c", TONIGHT, "oak", "ash")
     chance = failing("ref", test="a/b.py::c", settled=settled)
-    never = failing("fir", Spell(first_failed=_mark(TONIGHT, 1, 1)), test="a/b.py::d")
+    never = failing("fir", Streak(first_failed=_mark(TONIGHT, 1, 1)), test="a/b.py::d")
     found = _events(*event, chance, never)
     assert [(devices, cause) for devices, cause, _ in found] == [
         (["ash", "oak"], Cause.UPSTREAM),
@@ -271,17 +271,17 @@ def test_chance_and_what_never_passed_is_part_of_no_event(settled: Cause) -> Non
 
 
 def test_what_the_vendor_knows_of_by_now_is_part_of_its_event() -> None:
-    known = failing("ash", _spell(began=5), settled=Cause.KNOWN)
+    known = failing("ash", _streak(began=5), settled=Cause.KNOWN)
     assert _only(*_both("a/b.py::c", 5, "oak"), known).events == ()
 
 
 _SPELLS = st.builds(
-    _spell,
+    _streak,
     torch=st.sampled_from([True, False, None]),
     plugin=st.sampled_from([True, False, None]),
     began=st.integers(7, TONIGHT),
     passed=st.integers(1, 6),
-) | st.builds(lambda number: Spell(first_failed=_mark(number, number, 1)), st.integers(7, TONIGHT))
+) | st.builds(lambda number: Streak(first_failed=_mark(number, number, 1)), st.integers(7, TONIGHT))
 _FAILING = st.lists(
     st.builds(
         Failing,
@@ -326,9 +326,9 @@ def test_nobody_blames_torch_where_it_stayed_as_it_was(items: list[Failing]) -> 
         named = [item for item in items if item.name.id in cluster.names and item.test_id in tests]
         mine = [item for item in named if item.settled is None]
         if cluster.cause in (Cause.UPSTREAM, Cause.SUSPECTED_UPSTREAM) and mine:
-            assert any(item.spell.torch_changed is not False and item.spell.last_passed for item in mine)
+            assert any(item.streak.torch_changed is not False and item.streak.last_passed for item in mine)
         if cluster.cause is Cause.PLUGIN:
-            assert any(item.spell.plugin_changed for item in mine)
+            assert any(item.streak.plugin_changed for item in mine)
 
 
 def _shuffled(items: Sequence[object], random: Random) -> list[object]:

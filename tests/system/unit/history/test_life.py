@@ -66,9 +66,9 @@ def test_every_night_since_the_first_has_an_entry(history: History) -> None:
         ("6", 1, "failed", "second"),
         ("6", 2, "failed", "late"),
     ]
-    assert [len(stretch) for stretch in life.stretches()] == [2, 1, 1, 2, 1]
+    assert [len(interval) for interval in life.intervals()] == [2, 1, 1, 2, 1]
     assert life.entries[-1].later == (OutcomeName.PASSED,)
-    assert life.spell is None, "in the end, it passed"
+    assert life.streak is None, "in the end, it passed"
     last = life.entries[4]
     assert (last.torch, last.plugin_version, last.plugin_commit) == (
         TorchBuild(version="2.15.0.dev20261105", git_version="5" * 40),

@@ -8,8 +8,8 @@ import pytest
 from unit.samples import plan, run
 
 import ootci.history.named as named_module
-from ootci.history.beginnings import failing_of
 from ootci.history.excuses import Excuses
+from ootci.history.first_failures import failing_of
 from ootci.history.named import KEPT, NamedFailures, named_failures, names_of
 from ootci.history.nights import DeviceNight
 from ootci.history.stored import StoredRun, stored

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit.samples import night
 
-from ootci.history.nights import Seen, build_of_nightly, spell_between, spell_of
+from ootci.history.nights import Seen, build_of_nightly, streak_between, streak_of
 from ootci.model.cluster import Mark
 from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
 from ootci.model.torch_build import Channel, TorchBuild, TorchRequest
@@ -58,22 +58,22 @@ def _row(*outcomes: str | None) -> list[Seen]:
     ],
 )
 def test_a_row_begins_after_the_last_pass(outcomes: list[str | None], passed: int | None, failed: int) -> None:
-    spell = spell_of(_row(*outcomes))
-    assert spell is not None
-    assert spell.first_failed == mark(failed)
-    assert spell.last_passed == (None if passed is None else mark(passed))
+    streak = streak_of(_row(*outcomes))
+    assert streak is not None
+    assert streak.first_failed == mark(failed)
+    assert streak.last_passed == (None if passed is None else mark(passed))
 
 
 @pytest.mark.parametrize(
     "outcomes", [[], ["passed"], ["failed", "passed"], ["failed", "passed", None], [None, "skipped"]]
 )
 def test_what_does_not_fail_has_no_row(outcomes: list[str | None]) -> None:
-    assert spell_of(_row(*outcomes)) is None
+    assert streak_of(_row(*outcomes)) is None
 
 
 def test_no_more_is_read_than_is_needed() -> None:
     endless = itertools.chain(_row("passed", "failed"), (_ for _ in iter(_refuse, None)))
-    assert spell_of(endless) is not None
+    assert streak_of(endless) is not None
 
 
 def _refuse() -> Seen:
@@ -85,16 +85,16 @@ _NAMES = st.sampled_from([None, *(name.value for name in OutcomeName)])
 
 @given(st.lists(_NAMES, max_size=12))
 def test_a_row_holds_no_pass(outcomes: list[str | None]) -> None:
-    spell = spell_of(_row(*outcomes))
+    streak = streak_of(_row(*outcomes))
     passes, failures = ({name.value for name in names} for names in (AS_THEY_SHOULD, FAILURES))
     told = [(number, name) for number, name in enumerate(outcomes) if name in passes | failures]
-    assert (spell is None) == (not told or told[-1][1] in passes)
-    if spell is not None:
-        first = int(spell.first_failed.plan_id.removeprefix("night"))
+    assert (streak is None) == (not told or told[-1][1] in passes)
+    if streak is not None:
+        first = int(streak.first_failed.plan_id.removeprefix("night"))
         assert outcomes[first] in failures
         assert not set(outcomes[first:]) & passes
         before = [number for number, name in told if number < first]
-        assert spell.last_passed == (mark(before[-1]) if before else None)
+        assert streak.last_passed == (mark(before[-1]) if before else None)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_row_holds_no_pass(outcomes: list[str | None]) -> None:
     ],
 )
 def test_whether_torch_changed(before: dict[str, str], after: dict[str, str], expected: bool | None) -> None:
-    assert spell_between(mark(0, **before), mark(1, **after)).torch_changed is expected
+    assert streak_between(mark(0, **before), mark(1, **after)).torch_changed is expected
 
 
 @pytest.mark.parametrize(
@@ -131,21 +131,21 @@ def test_whether_torch_changed(before: dict[str, str], after: dict[str, str], ex
     ],
 )
 def test_whether_the_plugin_changed(before: dict[str, str], after: dict[str, str], expected: bool | None) -> None:
-    assert spell_between(mark(0, **before), mark(1, **after)).plugin_changed is expected
+    assert streak_between(mark(0, **before), mark(1, **after)).plugin_changed is expected
 
 
 def test_the_commits_in_between_have_a_page() -> None:
-    spell = spell_between(mark(0, torch=A), mark(1, torch=B))
-    assert spell.commits == "a1a1a1a...b2b2b2b"
-    assert spell.commits_url == f"https://github.com/pytorch/pytorch/compare/{A}...{B}"
+    streak = streak_between(mark(0, torch=A), mark(1, torch=B))
+    assert streak.commits == "a1a1a1a...b2b2b2b"
+    assert streak.commits_url == f"https://github.com/pytorch/pytorch/compare/{A}...{B}"
 
 
 @pytest.mark.parametrize(
     ("before", "after"), [(A, A), (None, B), (A, "javascript:alert(1)"), ("a1a1a1a", B), (A, B.upper())]
 )
 def test_what_is_no_commit_has_no_page(before: str | None, after: str) -> None:
-    spell = spell_between(mark(0, torch=before), mark(1, torch=after))
-    assert (spell.commits, spell.commits_url) == (None, None)
+    streak = streak_between(mark(0, torch=before), mark(1, torch=after))
+    assert (streak.commits, streak.commits_url) == (None, None)
 
 
 ONE, TWO = "1" * 40, "2" * 40

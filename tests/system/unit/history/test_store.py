@@ -152,7 +152,7 @@ def test_records_that_are_appended_together_are_written_at_the_end_also_after_an
         assert not (tmp_path / "together").exists()
         history.append_run(run(smoke={"one": "failed"}))
 
-    with pytest.raises(HistoryConflict, match="attempt 1"), history.together():
+    with pytest.raises(HistoryConflict, match="attempt 1"), history.batch():
         append()
     assert whole_runs(history, "dev") == (run(), run(attempt=2, smoke={"one": "failed", "new": "passed"}))
     one_by_one = stored(tmp_path / "one", plan())

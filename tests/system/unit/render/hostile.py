@@ -10,12 +10,12 @@ from unit.render.sample import BAD_RANGE, Sample, sample
 from unit.render.sample_clusters import cluster, mark, part
 from unit.samples import whole_runs
 
-from ootci.history.claims import review_known, review_unsupported
+from ootci.history.expectations import review_known, review_unsupported
 from ootci.history.store import History
 from ootci.history.stored import stored
 from ootci.model.build import PluginBuild, StageName, StageResult, StageStatus
 from ootci.model.capability import Capability
-from ootci.model.cluster import Cause, Cluster, Signature, Spell
+from ootci.model.cluster import Cause, Cluster, Signature, Streak
 from ootci.model.device import KnownFailure, Unsupported
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan, Trigger
@@ -168,13 +168,13 @@ def hostile_sample(folder: Path) -> Sample:
                     change=ChangeName.REGRESSION,
                     after=item.outcome,
                     signature=EVIL_NAME.id,
-                    spell=number % 3,
+                    streak=number % 3,
                 )
                 for number, item in enumerate(evil.outcomes)
             ),
-            "spells": (
-                Spell(first_failed=mark(3), commits=EVIL + LONG, commits_url=ADDRESS),
-                Spell(first_failed=mark(3), last_passed=mark(2), commits=EVIL, commits_url=f"https://{EVIL}"),
+            "streaks": (
+                Streak(first_failed=mark(3), commits=EVIL + LONG, commits_url=ADDRESS),
+                Streak(first_failed=mark(3), last_passed=mark(2), commits=EVIL, commits_url=f"https://{EVIL}"),
             ),
         }
     )

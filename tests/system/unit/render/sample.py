@@ -16,8 +16,8 @@ from unit.render.sample_operators import DEVICES as TESTED
 from unit.render.sample_predicted import COMPAT, PREDICTED
 from unit.render.sample_runs import BROKE_AT, FIRST_NIGHT, NIGHTS, SHA, plan_id, request, run
 
-from ootci.history.claims import review_known, review_unsupported
 from ootci.history.difference import changes_between, newly_failing
+from ootci.history.expectations import review_known, review_unsupported
 from ootci.history.store import History
 from ootci.history.stored import stored
 from ootci.history.tables import TestTable

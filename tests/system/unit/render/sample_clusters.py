@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from unit.render.sample_runs import FIRST_NIGHT, NIGHTS, SHA, plan_id
 
-from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark, Signature, Spell
+from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark, Signature, Streak
 from ootci.model.verdict import ChangeName, DeviceVerdict
 
 COMMITS = "abc1234...def5678"
@@ -91,9 +91,9 @@ CLUSTERS = (
 )
 
 
-SPELLS = (
-    Spell(first_failed=mark(3)),
-    Spell(first_failed=mark(LAST), last_passed=mark(LAST - 1), commits=COMMITS, commits_url=COMMITS_URL),
+STREAKS = (
+    Streak(first_failed=mark(3)),
+    Streak(first_failed=mark(LAST), last_passed=mark(LAST - 1), commits=COMMITS, commits_url=COMMITS_URL),
 )
 FAILING = (ChangeName.REGRESSION, ChangeName.NEW_FAILURE, ChangeName.STILL_FAILING)
 
@@ -104,11 +104,11 @@ def with_spells(verdict: DeviceVerdict) -> DeviceVerdict:
         replace(
             change,
             signature=CLUSTERS[3 if change.change is ChangeName.STILL_FAILING else 0].signature.id,
-            spell=0 if change.change is ChangeName.STILL_FAILING else 1,
+            streak=0 if change.change is ChangeName.STILL_FAILING else 1,
         )
         if change.change in FAILING
         else change
         for change in verdict.changes
     )
-    update = {"changes": changes, "spells": SPELLS, "torch_changed": True, "plugin_changed": False}
+    update = {"changes": changes, "streaks": STREAKS, "torch_changed": True, "plugin_changed": False}
     return verdict.model_copy(update=update)

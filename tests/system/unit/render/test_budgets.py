@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 from unit.render.sample import Sample, registered
-from unit.render.sample_clusters import ALIKE, SPELLS
+from unit.render.sample_clusters import ALIKE, STREAKS
 from unit.render.sample_runs import NIGHTS, run
 
 from ootci.history.operators import DTYPES, operators_of
@@ -16,7 +16,7 @@ from ootci.model.outcome import Outcome, OutcomeName
 from ootci.model.verdict import Change, ChangeName, VerdictName
 from ootci.resources import dashboard_folder
 from ootci.stages.render import render
-from ootci.stages.render.looks import page, templates
+from ootci.stages.render.page_maker import page, templates
 from ootci.stages.render.pages.operators import (
     ALWAYS_COUNTED,
     STATES,
@@ -113,7 +113,7 @@ def test_device_page_with_ten_thousand_failures(sampled: Sample, tmp_path: Path)
         for number in range(20_000)
     )
     changes = tuple(
-        Change(id=item.id, change=ChangeName.REGRESSION, after=item.outcome, signature=ALIKE.id, spell=1)
+        Change(id=item.id, change=ChangeName.REGRESSION, after=item.outcome, signature=ALIKE.id, streak=1)
         for item in outcomes
     )
     history = History(tmp_path / "history")
@@ -124,7 +124,9 @@ def test_device_page_with_ten_thousand_failures(sampled: Sample, tmp_path: Path)
     earlier = run("cobalt", NIGHTS - 2, VerdictName.OK)
     history.append_run(earlier.model_copy(update={"outcomes": before}))
     history.append_run(honest.model_copy(update={"outcomes": outcomes}))
-    verdict = sampled.verdicts.devices[2].model_copy(update={"changes": changes, "spells": SPELLS, "run_id": honest.id})
+    verdict = sampled.verdicts.devices[2].model_copy(
+        update={"changes": changes, "streaks": STREAKS, "run_id": honest.id}
+    )
     verdicts = sampled.verdicts.model_copy(update={"devices": (verdict,)})
     render(sampled.registry[2:3], history, verdicts, tmp_path / "site")
     pages = list((tmp_path / "site" / "d").rglob("*.html"))

@@ -13,7 +13,7 @@ from ootci.model.run import Run
 from ootci.stages.judge import judge
 from ootci.stages.render import render
 from ootci.stages.render.failures import ALIKE_SHOWN, SHOWN, failures
-from ootci.stages.render.looks import prose
+from ootci.stages.render.page_maker import prose
 
 LAST = "E  NotImplementedError: no kernel for aten::{}\n"
 
@@ -31,7 +31,7 @@ def _with(*failed: Outcome) -> Run:
 def _rows(record: Run, known: frozenset[str] = frozenset()) -> list[tuple[str, list[str], int]]:
     _, rows = failures(record, {}, known)
     return [
-        (row.outcome.id.partition("::")[2], [test.id.partition("::")[2] for test in row.alike], row.alike_total)
+        (row.outcome.id.partition("::")[2], [test.id.partition("::")[2] for test in row.alike], row.same_error_total)
         for row in rows
     ]
 
@@ -78,7 +78,7 @@ def test_none_is_lost_where_there_are_too_many() -> None:
     record = _with(*(_failed(f"t{number}", kernel) for number in range(50)), *others_of_it)
     others, rows = failures(record, {}, ())
     assert len(rows) == SHOWN
-    assert (len(rows[0].alike), rows[0].alike_total) == (ALIKE_SHOWN, 49)
+    assert (len(rows[0].alike), rows[0].same_error_total) == (ALIKE_SHOWN, 49)
     assert [item.id for item in others] == [others_of_it[-1].id]
 
 

@@ -8,19 +8,19 @@ from typing import Any
 from urllib.parse import urljoin
 
 import pytest
+from ootci.history.ever_failed import ABSENT, FLAKY, LETTERS, SILENT
 from unit.render.pages import Element, read
 from unit.render.sample import Sample, registered
 from unit.render.sample_clusters import ALIKE, COMMITS, COMMITS_URL
 from unit.render.sample_clusters import VIEWS as TESTS
 from unit.render.sample_runs import NIGHTS, plan_id, run
 
-from ootci.history.not_passing import ABSENT, FLAKY, LETTERS, SILENT
 from ootci.history.store import History
 from ootci.model.outcome import Outcome, OutcomeName
 from ootci.model.verdict import VerdictName
 from ootci.stages.render import render
+from ootci.stages.render.intervals import SIGNS, intervals
 from ootci.stages.render.pages.lives import DEVICES, in_words
-from ootci.stages.render.stretches import SIGNS, stretches
 
 VIEWS = Path("t/integration/test_views/index.html")
 FILES = "api/v1/lives.json"
@@ -142,10 +142,10 @@ def test_nights_in_words(nights: str, words: str) -> None:
 
 def test_a_picture_has_one_mark_for_each_night_whatever_came() -> None:
     for letter in {*LETTERS.values(), FLAKY, SILENT, ABSENT}:
-        width, paths = stretches(30 * letter)
+        width, paths = intervals(30 * letter)
         assert width == 328
         assert [path.partition("h")[2] for _, path in paths] == ([] if letter == ABSENT else ["328"])
-    shapes = [stretches(letter)[1][0][0] for letter in SIGNS]
+    shapes = [intervals(letter)[1][0][0] for letter in SIGNS]
     assert len({shape.partition(" ")[2] if "off" not in shape else shape for shape in shapes}) == len(shapes)
 
 
@@ -202,7 +202,7 @@ def test_a_test_has_its_nights_and_what_the_judge_knows_of_it(site: Path) -> Non
     borealis = next(item for item in transpose["devices"] if item["device"] == "borealis")
     assert borealis["nights"] == "p" * (NIGHTS - 1) + "f"
     assert borealis["last"] == plan_id(NIGHTS - 1)
-    assert borealis["spell"]["commits"] == COMMITS
+    assert borealis["streak"]["commits"] == COMMITS
     assert content(site / "api/v1/clusters.json")["clusters"][0]["signature"]["id"] == borealis["signature"]
     assert (borealis["flaky"], borealis["known"]) == (False, None)
     first = next(test for test in life["tests"] if test["id"] == TESTS[0])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from array import array
 
 import pytest
+from ootci.history.ever_failed import NotPassing
 from unit.render.test_places import table
 from unit.samples import plan
 
-from ootci.history.not_passing import NotPassing
 from ootci.stages.render.pages.test_nights import TestNights, recent_failures
 
 

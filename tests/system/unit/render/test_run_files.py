@@ -14,7 +14,7 @@ from unit.render.run_reader import Told, read_run
 from unit.render.sample import Sample
 from unit.samples import plan, run
 
-from ootci.history.claims import known_ids
+from ootci.history.expectations import known_ids
 from ootci.history.store import History
 from ootci.history.stored import StoredRun, stored
 from ootci.history.tables import TestTable

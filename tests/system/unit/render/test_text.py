@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ootci.stages.render.looks import marked
+from ootci.stages.render.page_maker import marked
 from ootci.stages.render.text import Excerpt, clean, excerpt, one_line
 
 

@@ -16,7 +16,7 @@ from unit.render.sample_runs import run
 
 from ootci.history.stored import stored
 from ootci.model.capability import Capability
-from ootci.model.cluster import Spell
+from ootci.model.cluster import Streak
 from ootci.model.device import KnownFailure, Unsupported
 from ootci.model.outcome import Attempt, Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan
@@ -24,7 +24,7 @@ from ootci.model.run import CapabilityCounts, OperatorCount, ReportState, Run, S
 from ootci.model.verdict import Change, ChangeName, DeviceVerdict, Night, VerdictName
 from ootci.resources import dashboard_folder
 from ootci.stages.render.device_view import device_page, run_pages
-from ootci.stages.render.looks import page, templates
+from ootci.stages.render.page_maker import page, templates
 from ootci.stages.render.pages.operators import device_coverage
 
 DEVICE = 5 * 1024 * 1024
@@ -87,9 +87,9 @@ def worst_verdict(honest: DeviceVerdict, run: Run, text: str) -> DeviceVerdict:
             "torch_request": run.torch_request,
             "history": history,
             "changes": tuple(
-                Change(id=item.id, change=name, after=item.outcome, signature="x", spell=0) for name, item in changes
+                Change(id=item.id, change=name, after=item.outcome, signature="x", streak=0) for name, item in changes
             ),
-            "spells": (Spell(first_failed=mark(3), last_passed=mark(2), commits=text, commits_url=ADDRESS),),
+            "streaks": (Streak(first_failed=mark(3), last_passed=mark(2), commits=text, commits_url=ADDRESS),),
         }
     )
 

@@ -234,9 +234,9 @@ def test_a_fallback_night_does_not_fix_and_enters_no_range(tmp_path: Path) -> No
     assert tonight.broken_since == night(1)
     found = _of(_judge(tmp_path, plan(3), run(3, **BAD)))  # type: ignore[arg-type]
     assert (found.verdict, found.broken_since, found.new_failures) == (V.FAILING, night(1), 0)
-    (spell,) = found.spells
-    assert spell.last_passed is not None
-    assert (spell.last_passed.date, spell.first_failed.date) == (night(0), night(1))
+    (streak,) = found.streaks
+    assert streak.last_passed is not None
+    assert (streak.last_passed.date, streak.first_failed.date) == (night(0), night(1))
 
 
 def test_a_fallback_night_loses_no_tests_and_brings_none_back(tmp_path: Path) -> None:
@@ -323,10 +323,13 @@ def test_what_fails_on_an_older_torch_is_not_new_since_a_newer_one(tmp_path: Pat
     records = [plan(0), _on("2.15.0", run(0)), plan(1), _on("2.12.1", run(1, **BAD))]  # type: ignore[arg-type]
     found = _of(_judge(tmp_path, *records))
     assert (found.verdict, found.is_first) == (V.FAILING, True)
-    (spell,) = found.spells
-    assert (spell.last_passed, spell.commits) == (None, None)
+    (streak,) = found.streaks
+    assert (streak.last_passed, streak.commits) == (None, None)
     found = _of(_judge(tmp_path, plan(2), _on("2.15.0", run(2, **BAD))))  # type: ignore[arg-type]
-    assert (found.verdict, found.spells[0].last_passed and found.spells[0].last_passed.date) == (V.REGRESSED, night(0))
+    assert (found.verdict, found.streaks[0].last_passed and found.streaks[0].last_passed.date) == (
+        V.REGRESSED,
+        night(0),
+    )
 
 
 def test_a_device_that_changes_to_releases_begins_anew(tmp_path: Path) -> None:
@@ -335,4 +338,4 @@ def test_a_device_that_changes_to_releases_begins_anew(tmp_path: Path) -> None:
     bad = run(1, **BAD).model_copy(update=update)  # type: ignore[arg-type]
     found = _of(_judge(tmp_path, plan(0), run(0), plan(1), bad))
     assert (found.verdict, found.is_first) == (V.FAILING, True)
-    assert [item.last_passed for item in found.spells] == [None]
+    assert [item.last_passed for item in found.streaks] == [None]

@@ -22,7 +22,7 @@ from ootci.model.run import Run
 from ootci.model.verdict import AS_EXPECTED, DeviceVerdict, VerdictName
 from ootci.stages.judge import judge
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "claims"
+GOLDEN = Path(__file__).parents[2] / "golden" / "expectations"
 SHOWN = {"verdict", "reason", "broke_at", "counts", "new_failures", "known", "known_failures", "unsupported", "changes"}
 
 V = VerdictName

@@ -16,8 +16,8 @@ from ootci.model.outcome import FAILURES
 from ootci.model.run import Run
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import VerdictName, Verdicts
-from ootci.stages.judge import judge, together
-from ootci.stages.judge.together import CLUSTERS
+from ootci.stages.judge import clusters, judge
+from ootci.stages.judge.clusters import CLUSTERS
 
 NAMES = ("oak", "elm", "ref")
 REGISTRY = (device("oak"), device("elm"), device("ref", tier="reference"))
@@ -87,13 +87,13 @@ def test_a_failing_test_says_its_cluster_and_since_when(tmp_path: Path) -> None:
     (change,) = oak.changes
     assert change.signature not in {cluster.signature.id for cluster in _judged(tmp_path / "b", *nights[:2]).clusters}
     assert change.signature == said.clusters[0].signature.id
-    assert change.spell is not None
-    spell = oak.spells[change.spell]
-    assert (spell.first_failed.date, spell.last_passed and spell.last_passed.date) == (night(1), night(0))
-    assert (spell.torch_changed, spell.plugin_changed) == (True, False)
+    assert change.streak is not None
+    streak = oak.streaks[change.streak]
+    assert (streak.first_failed.date, streak.last_passed and streak.last_passed.date) == (night(1), night(0))
+    assert (streak.torch_changed, streak.plugin_changed) == (True, False)
     assert said.clusters[0].cause is Cause.SUSPECTED_UPSTREAM
     assert not said.clusters[0].is_new
-    assert elm.spells == ()
+    assert elm.streaks == ()
 
 
 def test_what_is_not_new_or_of_one_device_is_not_in_the_sentence(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_what_is_new_is_told_apart_from_what_goes_on(tmp_path: Path) -> None:
     assert (old.is_new, old.commits) == (False, "1111111...2222222")
     assert said.summary.endswith(" · 2 devices broke alike, probably upstream, 2222222...3333333.")
     oak = said.devices[0]
-    began = {item.id: oak.spells[item.spell].first_failed.date for item in oak.changes if item.spell is not None}
+    began = {item.id: oak.streaks[item.streak].first_failed.date for item in oak.changes if item.streak is not None}
     assert began == {"smoke/test_x.py::one": night(2), TWO: night(1)}
 
 
@@ -256,4 +256,4 @@ def test_of_very_many_clusters_and_names_the_first_are_kept_and_the_others_count
     assert (len(verdicts.clusters), verdicts.more_clusters) == (CLUSTERS, 5)
     runs["oak"] = _very_many(1, "oak", repeat("OSError: the same of all"))
     (cluster,) = _judged(tmp_path / "both", before, runs).clusters
-    assert (len(cluster.also), cluster.tests) == (together.NAMES, 2 * (CLUSTERS + 5))
+    assert (len(cluster.also), cluster.tests) == (clusters.NAMES, 2 * (CLUSTERS + 5))

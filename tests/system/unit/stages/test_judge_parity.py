@@ -45,7 +45,7 @@ def test_a_test_that_passed_on_three_of_five_nights_is_held_to_it(tmp_path: Path
 def test_a_regression_is_one_however_long_ago_it_passed(tmp_path: Path) -> None:
     found = _verdict(tmp_path, one="pppffff")
     assert found.verdict is VerdictName.FAILING
-    assert found.spells[0].first_failed.plan_id == "night003"
+    assert found.streaks[0].first_failed.plan_id == "night003"
     found = _verdict(tmp_path / "skipped", one="pppssff")
     assert found.verdict is VerdictName.FAILING
 

@@ -24,7 +24,7 @@ from ootci.model.outcome import Attempt, Counts, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import ReportState, Run
 from ootci.model.verdict import VerdictName as V
-from ootci.stages.judge.course import Known
+from ootci.stages.judge.timeline import Known
 from ootci.stages.judge.witnesses import Witnesses
 
 FAILED = ("failed", "error", "crashed", "timed_out")

@@ -10,7 +10,7 @@ from unit.samples import night, plan
 
 from ootci.model.cluster import Cause, Cluster, ClusterDevice, Mark, Signature
 from ootci.model.verdict import DeviceVerdict, Night, VerdictName
-from ootci.stages.judge.together import headline_numbers, sentence
+from ootci.stages.judge.clusters import headline_numbers, sentence
 
 MARK = Mark(plan_id="night001", date=night(1))
 

@@ -10,7 +10,7 @@ from typing import Any
 from ootci.model.device.values import MEANINGS
 from ootci.model.schema import device_schema
 
-from ..looks import PageMaker
+from ..page_maker import PageMaker
 from ..publish import File
 
 SHORTEST = """\

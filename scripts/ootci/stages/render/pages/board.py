@@ -9,8 +9,8 @@ from operator import itemgetter
 from ootci.history.reader import Withdrawn
 from ootci.model.torch_build import TorchBuild
 
-from ..looks import PageMaker
 from ..nights import last_nightlies, night_grid, stacked, with_marks
+from ..page_maker import PageMaker
 from ..text import one_line
 from ..words import short_day
 

@@ -10,7 +10,7 @@ from ootci.model.record import Record
 from ootci.model.run import CapabilityCounts
 
 from ..links import device_path
-from ..looks import PageMaker
+from ..page_maker import PageMaker
 from ..publish import File
 from ..text import one_line
 from .published import Compact, api_file

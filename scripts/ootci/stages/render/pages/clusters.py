@@ -17,12 +17,12 @@ from ootci.model.verdict import Verdicts
 from ..card import UPSTREAM, Card, cluster_card
 from ..device_view import DevicePage
 from ..links import cluster_path, device_path
-from ..looks import PageMaker
+from ..page_maker import PageMaker
 from ..publish import File
 from ..search import Entry
 from ..status import VERDICTS
 from ..text import Excerpt, excerpt, one_line
-from .gone import LATELY, Names
+from .past_errors import LATELY, Names
 from .published import Published, api_file
 
 SHOWN = 200
@@ -66,7 +66,7 @@ class Clusters:
         """The ids of the signatures that have a page."""
 
     @property
-    def together(self) -> list[Cluster]:
+    def featured(self) -> list[Cluster]:
         """The failures that are new or probably PyTorch's, the latter first."""
         chosen = [item for item in self._shown if item.is_new or item.cause in UPSTREAM]
         return sorted(chosen, key=lambda item: item.cause is not Cause.UPSTREAM)

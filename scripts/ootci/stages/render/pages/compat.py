@@ -14,7 +14,7 @@ from ootci.model.device import RegisteredDevice
 from ootci.model.plan import Plan
 from ootci.model.record import Record
 
-from ..looks import PageMaker
+from ..page_maker import PageMaker
 from ..publish import File
 from .published import Compact, api_file
 

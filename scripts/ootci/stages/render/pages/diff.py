@@ -15,7 +15,7 @@ from ootci.model.plan import Plan
 from ootci.model.verdict import FAILING, NEW_FAILURES, ChangeName
 
 from ..device_view import RunPage
-from ..looks import PageMaker
+from ..page_maker import PageMaker
 from ..publish import File
 from ..status import CHANGES, OUTCOMES, Status
 from ..text import one_line

@@ -10,7 +10,7 @@ from ootci.model.plan import Plan
 from ootci.model.record import Record
 
 from ..device_view import RunPage, by_nightly
-from ..looks import PageMaker
+from ..page_maker import PageMaker
 from ..publish import File
 from .published import Published, api_file
 

@@ -18,7 +18,7 @@ from ootci.model.verdict import DeviceVerdict, VerdictName
 from ..facts import Fact
 from ..front import in_order
 from ..links import web_address
-from ..looks import PageMaker
+from ..page_maker import PageMaker
 from ..publish import File
 from ..text import one_line
 from ..words import ago, many, moment

@@ -7,7 +7,7 @@ from datetime import date
 
 from ootci.model.device import KnownFailure
 
-from ..looks import PageMaker
+from ..page_maker import PageMaker
 from ..publish import File
 from ..status import rank
 from ..words import many

@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 
-from ootci.history.not_passing import ABSENT, FAILED, FLAKY, PASSED, NotPassing
-from ootci.model.cluster import Spell
+from ootci.history.ever_failed import ABSENT, FAILED, FLAKY, PASSED, NotPassing
+from ootci.model.cluster import Streak
 from ootci.model.device import KnownFailure
 from ootci.model.outcome import FAILURES, OutcomeName, file_of
 from ootci.model.plan import Plan
 from ootci.model.record import Record
 from ootci.model.verdict import Change, DeviceVerdict, KnownFailureState
 
-from ..changes import spell_of
-from ..looks import PageMaker
+from ..changes import streak_of
+from ..intervals import SIGNS, intervals
+from ..page_maker import PageMaker
 from ..places import Places, TestFile, anchor
 from ..publish import File
 from ..search import Entry
 from ..status import OUTCOMES, Status
-from ..stretches import SIGNS, stretches
 from ..text import one_line
 from ..words import many
 from .published import Published, api_file
@@ -75,7 +75,7 @@ class DeviceLife(Record):
     """The newest nightly on which it failed, or, if it did on none of these, was not passing."""
     signature: str | None
     """The id of what it fails of on the newest nightly; null where it does not fail."""
-    spell: Spell | None
+    streak: Streak | None
     """Since when it fails; null where it does not, or nobody knows."""
     flaky: bool
     """Whether it is on the list of flaky tests."""
@@ -177,7 +177,7 @@ class Lives:
             "plans": {plan.id: plan for plan in plans},
             "signs": SIGNS,
             "now": NOW,
-            "picture": stretches,
+            "picture": intervals,
             "in_words": in_words,
             "first_devices": _first_devices,
         }
@@ -299,15 +299,15 @@ class Lives:
             nights = bytes(map(max, zip(nights, *others, strict=True)))
         shown = nights.decode()
         failed = max(map(shown.rfind, (FAILED, FLAKY)))
-        not_passing = max(item.found.last[place] for place in places)
+        ever_failed = max(item.found.last[place] for place in places)
         change = item.failing.get(test_id)
         known = next((found for found in item.verdict.known_failures if found.entry.matches(test_id)), None)
         return DeviceLife(
             device=item.name,
             nights=shown,
-            last=self._plans[len(self._plans) - len(nights) + failed if failed >= 0 else not_passing].id,
+            last=self._plans[len(self._plans) - len(nights) + failed if failed >= 0 else ever_failed].id,
             signature=change.signature if change is not None else None,
-            spell=spell_of(change, item.verdict.spells) if change is not None else None,
+            streak=streak_of(change, item.verdict.streaks) if change is not None else None,
             flaky=test_id in item.flaky,
             known=KnownMark(state=known.state, issue=known.entry.issue) if known is not None else None,
         )

@@ -21,8 +21,8 @@ from ootci.model.verdict import Night, VerdictName, Verdicts
 from ..device_view import RunPage, by_nightly
 from ..facts import Fact, torch_view
 from ..links import folder_name, nightly_path, pytorch_commit, web_address
-from ..looks import PageMaker
 from ..nights import before_words
+from ..page_maker import PageMaker
 from ..publish import File
 from ..status import VERDICTS, urgency
 from ..text import one_line

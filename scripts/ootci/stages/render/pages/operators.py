@@ -14,7 +14,7 @@ from ootci.model.record import Record
 from ootci.model.run import Run
 
 from ..links import operators_path
-from ..looks import PageMaker
+from ..page_maker import PageMaker
 from ..publish import File
 from ..text import one_line
 from .published import Compact, api_file

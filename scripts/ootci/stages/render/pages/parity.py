@@ -14,7 +14,7 @@ from ootci.model.record import Record
 
 from ..chart import Chart, Series, chart, from_lowest
 from ..links import device_path, parity_path
-from ..looks import PageMaker
+from ..page_maker import PageMaker
 from ..places import Places
 from ..publish import File
 from ..trend_series import DAYS, number

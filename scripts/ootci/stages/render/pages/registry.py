@@ -13,7 +13,7 @@ from ootci.model.verdict import VerdictName
 
 from ..facts import contacts, plugin_source
 from ..links import device_path, web_address
-from ..looks import PageMaker
+from ..page_maker import PageMaker
 from ..publish import File
 from ..status import VERDICTS
 from .published import Published, api_file

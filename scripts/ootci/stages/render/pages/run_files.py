@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
-from ootci.history.claims import known_ids
+from ootci.history.expectations import known_ids
 from ootci.history.states import painted, row_text
 from ootci.history.stored import StoredRun
 from ootci.history.tables import TestTable

@@ -21,8 +21,8 @@ from ootci.model.verdict import Change, ChangeName
 from ..changes import change_groups
 from ..device_view import DevicePage, RunPage, by_nightly, last_report
 from ..links import LATEST, device_path
-from ..looks import PageMaker
 from ..nights import broken_streaks
+from ..page_maker import PageMaker
 from ..publish import File
 from ..run_view import run_view
 from .published import API

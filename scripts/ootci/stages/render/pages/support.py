@@ -13,7 +13,7 @@ from ootci.model.torch_build import Channel, minor_version
 from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, OtherTorchVerdict, VerdictName
 
 from ..links import device_path, web_address
-from ..looks import PageMaker
+from ..page_maker import PageMaker
 from ..publish import File
 from ..text import one_line
 from .published import Compact, api_file

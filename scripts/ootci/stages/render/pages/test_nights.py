@@ -6,10 +6,10 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from ootci.history.nights import DeviceNight, Seen, spell_of
-from ootci.history.not_passing import ABSENT, FAILED, FLAKY, PASSED, PASSES, SILENT, NotPassing
+from ootci.history.ever_failed import ABSENT, FAILED, FLAKY, PASSED, PASSES, SILENT, NotPassing
+from ootci.history.nights import DeviceNight, Seen, streak_of
 from ootci.history.tables import TestTable
-from ootci.model.cluster import Spell
+from ootci.model.cluster import Streak
 from ootci.model.outcome import OutcomeName
 from ootci.model.plan import Plan
 
@@ -56,7 +56,7 @@ def recent_failures(
             before = known.get(tests[row].id)
             # The rows of one test are never in one run together.
             known[tests[row].id] = _merged(nights, before) if before else nights
-    order = sorted(known, key=lambda test: (_spell(known[test], nightlies) is None, -_last(known[test]), test))
+    order = sorted(known, key=lambda test: (_streak(known[test], nightlies) is None, -_last(known[test]), test))
     rows = [
         TestNights(test, _nights(known[test], nightlies, grid, pages), _note(known[test], nightlies))
         for test in order[:ROWS]
@@ -93,16 +93,16 @@ def _nights(letters: str, plans: Sequence[Plan], grid: NightGrid, pages: Mapping
     return NightsOf(grid.width, cells, f"failed on {failed} of the last {len(letters)}")
 
 
-def _spell(letters: str, plans: Sequence[Plan]) -> Spell | None:
+def _streak(letters: str, plans: Sequence[Plan]) -> Streak | None:
     newest_first = zip(reversed(letters), reversed(plans), strict=True)
-    return spell_of(Seen(DeviceNight(plan, None).mark, _OUTCOMES.get(letter)) for letter, plan in newest_first)
+    return streak_of(Seen(DeviceNight(plan, None).mark, _OUTCOMES.get(letter)) for letter, plan in newest_first)
 
 
 def _note(letters: str, plans: Sequence[Plan]) -> str:
     """Since when it fails; of one that does not, when it last did."""
-    spell = _spell(letters, plans)
-    if spell is not None:
-        first = spell.first_failed
+    streak = _streak(letters, plans)
+    if streak is not None:
+        first = streak.first_failed
         return "tonight" if first.plan_id == plans[-1].id else f"since {_day(first.date)}"
     last = _last(letters)
     if letters[last] == FLAKY:

@@ -12,7 +12,7 @@ from ootci.model.outcome import PassRate
 
 from ..chart import SMALL, TINY, Axis, Chart, Series, from_lowest
 from ..links import TRENDS, device_path
-from ..looks import PageMaker
+from ..page_maker import PageMaker
 from ..publish import File
 from ..trend_series import DAYS, TrendDay, TrendNight, TrendSeries, number
 from ..words import day, many

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ootci.model.build import StageName, StageResult, StageStatus
-from ootci.model.cluster import Cause, Signature, Spell
+from ootci.model.cluster import Cause, Signature, Streak
 from ootci.model.outcome import OutcomeName
 
 from .clusters import Failing
 from .excuses import Excuses
-from .nights import DeviceNight, Seen, results, spell_of
+from .nights import DeviceNight, Seen, results, streak_of
 from .signature import signature_of_stage
 from .stored import Failure, StoredRun
 
@@ -34,13 +34,13 @@ def _stages(nights: Sequence[DeviceNight], run: StoredRun) -> Iterator[Failing]:
     for name, signature in broken_stages(run):
         now = run.head.stage(name)
         is_vendors = now is not None and now.is_vendors
-        spell = spell_of(
+        streak = streak_of(
             Seen(night.mark, _came_to(_of(night, name, is_vendors=is_vendors))) for night in reversed(nights)
         )
-        if spell is not None:
+        if streak is not None:
             settled = Cause.INFRASTRUCTURE if name in _INFRASTRUCTURE else None
             settled = Cause.PLUGIN if is_vendors else settled
-            yield Failing(run.head.device, name, signature, spell, settled)
+            yield Failing(run.head.device, name, signature, streak, settled)
 
 
 def _of(night: DeviceNight, name: str, *, is_vendors: bool) -> StageResult | None:
@@ -72,10 +72,10 @@ def _tests(nights: Sequence[DeviceNight], run: StoredRun, excuses: Excuses) -> I
         if item.id in excuses.unsettled:
             continue
         # A test that passed in the end fails on this night only.
-        spell = spell_of(results(newest_first, item.id)) or Spell(first_failed=nights[-1].mark)
-        yield Failing(run.head.device, item.id, item.signature, spell, _settled_cause(item, excuses))
+        streak = streak_of(results(newest_first, item.id)) or Streak(first_failed=nights[-1].mark)
+        yield Failing(run.head.device, item.id, item.signature, streak, _settled_cause(item, excuses))
     for row in run.with_outcomes((OutcomeName.XFAILED,)):
-        expected = spell_of(results(newest_first, run.tests[row].id, (OutcomeName.XFAILED,)))
+        expected = streak_of(results(newest_first, run.tests[row].id, (OutcomeName.XFAILED,)))
         if expected is not None and row in run.signatures:
             yield Failing(run.head.device, run.tests[row].id, run.signatures[row], expected, Cause.CORE_DEFECT)
 

@@ -11,13 +11,13 @@ from unit.render.sample_clusters import cluster, part
 from unit.render.sample_runs import NIGHTS, plan_id, run
 from unit.samples import device, plan
 
-import ootci.stages.render.pages.gone as gone_module
+import ootci.stages.render.pages.past_errors as gone_module
 from ootci.history.named import KEPT, NamedFailure, NamedFailures
 from ootci.history.store import History
 from ootci.model.cluster import Cause, Signature
 from ootci.model.verdict import VerdictName
 from ootci.stages.render import render
-from ootci.stages.render.pages.gone import LATELY, LISTED, DeviceFailures, Names
+from ootci.stages.render.pages.past_errors import LATELY, LISTED, DeviceFailures, Names
 
 OLD = Signature.of("RuntimeError: a past failure")
 TEST = "integration/test_views.py::test_transpose"

@@ -9,7 +9,7 @@ from ootci.model.device import KnownFailure, Unsupported
 from ootci.model.outcome import FAILURES, Counts, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import Run
-from ootci.model.verdict import ClaimReview, ClaimState, KnownFailureReview, KnownFailureState
+from ootci.model.verdict import ExpectationReview, ExpectationState, KnownFailureReview, KnownFailureState
 
 from .stored import StoredRun
 
@@ -94,7 +94,7 @@ def _review(entry: KnownFailure, night: date, run: StoredRun | None) -> KnownFai
     )
 
 
-def review_unsupported(plan: Plan | None, device: str, run: StoredRun | None) -> tuple[ClaimReview, ...]:
+def review_unsupported(plan: Plan | None, device: str, run: StoredRun | None) -> tuple[ExpectationReview, ...]:
     """Every capability that the device was declared not to have: whether that is true."""
     planned = plan.expected(device) if plan is not None else None
     if planned is None or not planned.unsupported:
@@ -103,26 +103,26 @@ def review_unsupported(plan: Plan | None, device: str, run: StoredRun | None) ->
     return tuple(_review_claim(claim, found.get(claim.capability.value, Counts())) for claim in planned.unsupported)
 
 
-def _review_claim(claim: Unsupported, found: Counts) -> ClaimReview:
+def _review_claim(claim: Unsupported, found: Counts) -> ExpectationReview:
     passing = sum(getattr(found, name.value) for name in _PASSED)
     others = sum(getattr(found, name.value) for name in (OutcomeName.UNSUPPORTED, OutcomeName.XFAILED, *FAILURES))
     if passing:
-        state = ClaimState.PARTLY if others else ClaimState.WORKS
+        state = ExpectationState.PARTLY if others else ExpectationState.WORKS
     else:
-        state = ClaimState.HOLDS if others else ClaimState.UNSEEN
-    return ClaimReview(
+        state = ExpectationState.HOLDS if others else ExpectationState.UNSEEN
+    return ExpectationReview(
         capability=claim.capability, reason=claim.reason, state=state, passing=passing, seen=passing + others
     )
 
 
-def outdated(reviews: Sequence[KnownFailureReview], claims: Sequence[ClaimReview]) -> str:
+def outdated(reviews: Sequence[KnownFailureReview], claims: Sequence[ExpectationReview]) -> str:
     """What a verdict's reason says of claims that are true no more; empty when there are none."""
     old = sum(item.state in (KnownFailureState.PASSES, KnownFailureState.UNMATCHED) for item in reviews)
     text = f"; {old} of {len(reviews)} entries of known_failures out of date" if old else ""
     works = [
-        f"{item.capability.value}{' (in part)' if item.state is ClaimState.PARTLY else ''}"
+        f"{item.capability.value}{' (in part)' if item.state is ExpectationState.PARTLY else ''}"
         for item in claims
-        if item.state in (ClaimState.WORKS, ClaimState.PARTLY)
+        if item.state in (ExpectationState.WORKS, ExpectationState.PARTLY)
     ]
     return text + (f"; declared unsupported, but works: {', '.join(works)}" if works else "")
 

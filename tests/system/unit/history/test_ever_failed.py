@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from unit.samples import plan, run
 
-from ootci.history.not_passing import NIGHTS, NotPassing, not_passing
+from ootci.history.ever_failed import NIGHTS, NotPassing, ever_failed
 from ootci.history.stored import StoredRun, stored
 from ootci.history.tables import TestTable
 from ootci.model.outcome import OutcomeName
@@ -41,7 +41,7 @@ def gathered(letters: str, more: tuple[StoredRun, ...] = (), table: TestTable | 
         made = stored(run(number, integration={} if letter == "." else {"two": WORDS[letter]}), table)
         later = {table.rows_of_id(TWO)[0]: (OutcomeName.PASSED,)} if letter == "a" else {}
         counting[plans[-1].id] = replace(made, attempts=later)
-    return not_passing("dev", plans, [*counting.values(), *more], counting.get, table)
+    return ever_failed("dev", plans, [*counting.values(), *more], counting.get, table)
 
 
 def test_every_kind_of_night_is_told_from_the_others() -> None:
@@ -85,7 +85,7 @@ def test_of_a_test_that_got_another_row_all_nights_are_there() -> None:
     after = stored(run(1, integration={"two": "failed"}), table)
     plans = [plan(0), plan(1)]
     counting = {plans[0].id: before, plans[1].id: after}
-    found = not_passing("dev", plans, [before, after], counting.get, table)
+    found = ever_failed("dev", plans, [before, after], counting.get, table)
     rows = table.rows_of_id(TWO)
     assert len(rows) == 2
     nights = [found.nights(place) for row in rows if (place := found.place(row)) is not None]

@@ -53,7 +53,7 @@ class Known:
 
 
 @dataclass
-class Course:
+class Timeline:
     """A device's nights, judged as far as they are known.
 
     Attributes:
@@ -138,7 +138,7 @@ class Course:
 
 
 def today(
-    device: Device, course: Course, runs: Sequence[StoredRun], now: datetime, *, asked_for: bool = False
+    device: Device, timeline: Timeline, runs: Sequence[StoredRun], now: datetime, *, asked_for: bool = False
 ) -> Judged:
     """The newest night's verdict, unless the device is paused now, never ran, or has been silent for too long.
 
@@ -147,14 +147,14 @@ def today(
         asked_for: whether somebody asked the newest nightly for it by its name, paused as it is.
 
     """
-    judged = course.judged
+    judged = timeline.judged
     if device.paused is not None and not asked_for:
         return Judged(VerdictName.PAUSED, device.paused.reason)
     if judged is None:
         return Judged(VerdictName.NEVER_RAN, "registered, but no nightly has run it yet")
     if not runs and judged.verdict is not VerdictName.NEVER_RAN:
         return Judged(VerdictName.NEVER_RAN, "registered, but no nightly has run it yet")
-    silent = now - course.nights[-1].date
+    silent = now - timeline.nights[-1].date
     # Who never reported did not fall silent.
     if silent > device.cadence.stale_after and judged.verdict is not VerdictName.NEVER_RAN:
         days = silent.total_seconds() / 86400

@@ -16,7 +16,7 @@ GAP = 2
 """Between two nights."""
 
 
-Stretches = tuple[int, list[tuple[str, str]]]
+Intervals = tuple[int, list[tuple[str, str]]]
 """The width of a row of nights, and of each kind of night the classes that draw it, and the path."""
 
 _DRAWN: Mapping[str, tuple[str, int]] = MappingProxyType(
@@ -48,7 +48,7 @@ SIGNS: Mapping[str, str] = MappingProxyType(
 
 
 @lru_cache(maxsize=2_000)
-def stretches(nights: str) -> Stretches:
+def intervals(nights: str) -> Intervals:
     """The picture of nights, a letter for each."""
     paths: dict[tuple[str, int], list[str]] = {}
     start = 0

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ootci.history.cause import Source
 from ootci.history.clusters import Failing, clusters_of
-from ootci.model.cluster import Cause, Cluster, Spell
+from ootci.model.cluster import Cause, Cluster, Streak
 from ootci.model.device import Device, RegisteredDevice, Tier
 from ootci.model.plan import Plan
 from ootci.model.verdict import AS_EXPECTED, BROKEN, Change, DeviceVerdict, VerdictName
@@ -19,7 +19,7 @@ NAMES = 20
 """Names besides its first that a cluster has there."""
 
 
-def together(
+def newest_clusters(
     registry: Sequence[RegisteredDevice], newest: Plan | None, failing: Mapping[str, Sequence[Failing]]
 ) -> tuple[Cluster, ...]:
     """The clusters of the newest nightly, of what fails on each device's newest night."""
@@ -36,18 +36,20 @@ def _source(device: Device) -> Source:
     return Source(device.name, device.tier is Tier.REFERENCE, plugin.distribution, source)
 
 
-def since(changes: Sequence[Change], failing: Sequence[Failing]) -> tuple[tuple[Change, ...], tuple[Spell, ...]]:
-    """The changes with the names of the failures and the places of their spells, and all spells."""
+def since(changes: Sequence[Change], failing: Sequence[Failing]) -> tuple[tuple[Change, ...], tuple[Streak, ...]]:
+    """The changes with the names of the failures and the places of their streaks, and all streaks."""
     by_id = {item.test_id: item for item in failing}
-    spells = list(dict.fromkeys(item.spell for item in sorted(failing, key=lambda item: item.spell.first_failed.date)))
-    places = {spell: place for place, spell in enumerate(spells)}
+    streaks = list(
+        dict.fromkeys(item.streak for item in sorted(failing, key=lambda item: item.streak.first_failed.date))
+    )
+    places = {streak: place for place, streak in enumerate(streaks)}
     named = (
-        replace(change, signature=item.name.id, spell=places[item.spell])
+        replace(change, signature=item.name.id, streak=places[item.streak])
         if (item := by_id.get(change.id)) is not None
         else change
         for change in changes
     )
-    return tuple(named), tuple(spells)
+    return tuple(named), tuple(streaks)
 
 
 def kept(clusters: Sequence[Cluster]) -> tuple[Cluster, ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ootci.history.ever_failed import FAILED, PASSED, SILENT
 from ootci.history.named import KEPT, NamedFailure, NamedFailures
-from ootci.history.not_passing import FAILED, PASSED, SILENT
 from ootci.model.device import Device
 from ootci.model.plan import Plan
 from ootci.model.torch_build import TorchBuild

@@ -66,7 +66,7 @@ class NotPassing:
         return self._nights[place * self.width : (place + 1) * self.width]
 
 
-def not_passing(
+def ever_failed(
     device: str,
     plans: Sequence[Plan],
     runs: Iterable[StoredRun],

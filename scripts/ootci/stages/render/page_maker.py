@@ -21,7 +21,7 @@ from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.record import utc_text
 from ootci.model.verdict import KnownFailureState, Verdicts
 
-from .changes import spell_of
+from .changes import streak_of
 from .facts import contacts, device_facts, run_facts, run_files, torch_view
 from .link_pictures import picture_path
 from .links import cluster_path, device_path, folder_name, github_handle, pytorch_commit, torch_issue, web_address
@@ -29,7 +29,7 @@ from .nights import before_words, in_words
 from .permalinks import canonical
 from .status import CHANGES, KNOWN, outcomes, shown, verdict_of_each, works
 from .text import excerpt, one_line
-from .words import age, ago, changed, claim_note, day, known_note, many, moment, short_day
+from .words import age, ago, changed, day, expectation_note, known_note, many, moment, short_day
 
 TEXT_LIMIT = 8_000
 """No text that a template prints is longer than this."""
@@ -226,7 +226,7 @@ _FILTERS: Mapping[str, Callable[..., object]] = {
     "outcomes": outcomes,
     "others": lambda counts: outcomes(counts, OutcomeName.PASSED),
     "known_note": known_note,
-    "claim_note": claim_note,
+    "expectation_note": expectation_note,
     "folder": folder_name,
     "web": web_address,
     "excerpt": excerpt,
@@ -251,7 +251,7 @@ _NAMES: Mapping[str, object] = {
     "judged": {},
     "failures": FAILURES,
     "known_failure": KNOWN[KnownFailureState.COVERS],
-    "spell_of": spell_of,
+    "streak_of": streak_of,
     "torch_view": torch_view,
     "bad_range": bad_range,
     "change_status": {name.value: status for name, status in CHANGES.items()},

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from unit.samples import night, plan, run
 
-from ootci.history.beginnings import failing_of
 from ootci.history.clusters import Failing
 from ootci.history.excuses import Excuses, Record
+from ootci.history.first_failures import failing_of
 from ootci.history.nights import DeviceNight
 from ootci.history.stored import stored
 from ootci.history.tables import TestTable
@@ -75,10 +75,10 @@ def _only(*tests: str | Mapping[str, str] | None, known: tuple[str, ...] = ()) -
     ],
 )
 def test_a_failure_began_after_the_last_pass(tests: list[str], first: int, passed: int | None) -> None:
-    spell = _only(*tests).spell
-    assert spell.first_failed.plan_id == f"night{first:03d}"
-    assert spell.first_failed.date == night(first)
-    assert (spell.last_passed and spell.last_passed.plan_id) == (None if passed is None else f"night{passed:03d}")
+    streak = _only(*tests).streak
+    assert streak.first_failed.plan_id == f"night{first:03d}"
+    assert streak.first_failed.date == night(first)
+    assert (streak.last_passed and streak.last_passed.plan_id) == (None if passed is None else f"night{passed:03d}")
 
 
 def test_what_changed_in_between_is_told() -> None:
@@ -91,20 +91,20 @@ def test_what_changed_in_between_is_told() -> None:
         head = reported.run.head.model_copy(update={"torch": torch.model_copy(update={"git_version": commit})})
         nights[number] = DeviceNight(reported.plan, replace(reported.run, head=head))
     (found,) = _failing(nights)
-    assert found.spell.torch_changed is True
-    assert found.spell.plugin_changed is None
-    assert found.spell.commits_url == f"https://github.com/pytorch/pytorch/compare/{1:040x}...{2:040x}"
+    assert found.streak.torch_changed is True
+    assert found.streak.plugin_changed is None
+    assert found.streak.commits_url == f"https://github.com/pytorch/pytorch/compare/{1:040x}...{2:040x}"
 
 
 def test_a_test_that_passed_in_the_end_is_flaky_and_has_passed() -> None:
     nights = _nights("passed", "failed", "failed")
     (found,) = _failing([*nights[:2], _flaky(nights[2])])
-    assert (found.settled, found.spell.first_failed.plan_id) == (Cause.FLAKY, "night002")
+    assert (found.settled, found.streak.first_failed.plan_id) == (Cause.FLAKY, "night002")
     nights = _nights("passed", "failed", "failed")
     (found,) = _failing([nights[0], _flaky(nights[1]), nights[2]])
     assert found.settled is None
-    assert found.spell.last_passed is not None
-    assert found.spell.last_passed.plan_id == "night001"
+    assert found.streak.last_passed is not None
+    assert found.streak.last_passed.plan_id == "night001"
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_what_the_vendor_knows_of_is_known() -> None:
 
 def test_what_fails_as_expected_is_a_core_defect_since_it_does() -> None:
     found = _only("failed", "passed", "xfailed", "xfailed")
-    assert (found.settled, found.spell.first_failed.plan_id) == (Cause.CORE_DEFECT, "night002")
+    assert (found.settled, found.streak.first_failed.plan_id) == (Cause.CORE_DEFECT, "night002")
 
 
 @pytest.mark.parametrize(
@@ -163,11 +163,11 @@ def test_what_fails_as_expected_is_a_core_defect_since_it_does() -> None:
 def test_a_stage_that_broke_fails_as_well(stage: str, settled: Cause | None) -> None:
     broken = {number: {stage: "failed"} for number in (1, 2)}
     found = _failing(_nights("passed", "passed", "passed", stages=broken))
-    assert [(item.test_id, item.settled, item.spell.first_failed.plan_id) for item in found] == [
+    assert [(item.test_id, item.settled, item.streak.first_failed.plan_id) for item in found] == [
         (stage, settled, "night001")
     ]
     assert found[0].signature == Signature.of(f"{stage}: {stage} failed")
-    assert found[0].spell.last_passed is not None
+    assert found[0].streak.last_passed is not None
 
 
 def test_a_stage_in_which_tests_failed_did_not_break() -> None:

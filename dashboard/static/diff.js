@@ -183,7 +183,7 @@ async function compare() {
 function tell(runs, sides) {
   const total = found.tests.length + found.unchanged;
   const newly = found.tests.filter((test) => rules.new_failures.includes(test.change) && (test.known || !test.required));
-  const notes = [`${number(found.unchanged)} of ${many(total, "test")} came to the same in both, and do not fail`];
+  const notes = [`${number(found.unchanged)} of ${many(total, "test")} are unchanged and do not fail`];
   if (newly.length) notes.push(`not counted: ${many(newly.length, "test")} newly failing in B, known failures or of an advisory suite`);
   if (found.noLongerRun) notes.push(`${many(found.noLongerRun, "test")} executed in A and not in B: skipped, unsupported or not run`);
   const [a, b] = runs;

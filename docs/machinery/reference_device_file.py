@@ -33,7 +33,7 @@ def page(root: Path) -> str:
         (
             f"**`{key.path}`**" if key.top else f"`{key.path}`",
             escaped(key.kind),
-            "must be there" + ("" if key.top else " with its group") if key.default is None else key.default,
+            "required" + ("" if key.top else " with its group") if key.default is None else key.default,
             escaped(key.sentence),
         )
         for key in device_keys(device_schema())

@@ -134,7 +134,7 @@ def _verdict(difference: Difference, style: _Style) -> Iterator[list[str]]:
     else:
         same = difference.before.id == difference.after.id and difference.before.attempt == difference.after.attempt
         yield ["A and B are the same run." if same else "B is not worse than A."]
-    notes = [f"{difference.unchanged} of {_tests(difference.total)} came to the same in both, and do not fail"]
+    notes = [f"{difference.unchanged} of {_tests(difference.total)} are unchanged and do not fail"]
     uncounted = sum(item.change in NEW_FAILURES and (item.known or not item.required) for item in difference.tests)
     if uncounted:
         notes.append(f"not counted: {_tests(uncounted)} newly failing in B, known failures or of an advisory suite")

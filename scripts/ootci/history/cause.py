@@ -143,4 +143,4 @@ def _together(began: Sequence[Began]) -> str:
     names = ", ".join(sorted(item.source.device for item in began if item.plugin_changed is not False))
     control = f"; the plugins of {names} changed too, or may have" if names else ", and none of them changed"
     reference = ", the reference among them" if any(item.source.is_reference for item in began) else ""
-    return f"{count} independent plugins broke alike{reference}: probably upstream{control}"
+    return f"{count} independent plugins broke the same way{reference}: probably upstream{control}"

@@ -145,7 +145,7 @@ def _upstream(count: int, clusters: Sequence[Cluster]) -> str:
     found = [item for item in clusters if item.is_new and item.cause is Cause.UPSTREAM]
     commits = sorted({item.commits for item in found if item.commits})
     where = f", {commits[0]}" if len(commits) == 1 else ""
-    return f"{_devices(count)} broke{' alike' if count > 1 else ''}, probably upstream{where}"
+    return f"{_devices(count)} broke{' together' if count > 1 else ''}, probably upstream{where}"
 
 
 def _devices(count: int) -> str:

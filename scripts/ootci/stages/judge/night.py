@@ -103,11 +103,11 @@ def judge_night(
     if paused is not None:
         return Judged(VerdictName.PAUSED, paused.reason)
     if run is None and not ever:
-        return Judged(VerdictName.NEVER_RAN, "nightlies expect it, but it has never reported")
+        return Judged(VerdictName.NEVER_RAN, "has never reported")
     if run is None:
         expected = plan.expected(device)
         elsewhere = f" that is new from {expected.external}" if expected and expected.external else ""
-        return Judged(VerdictName.NO_DATA, f"the nightly expected a report{elsewhere} and got none")
+        return Judged(VerdictName.NO_DATA, f"no report received{elsewhere}")
     failures = _Failures.of(plan, run, excuses)
     judged = _judged(plan, run, before, failures, losses)
     failed = frozenset(item.id for item in failures.unknown) | frozenset(losses.ids)

@@ -151,9 +151,9 @@ def today(
     if device.paused is not None and not asked_for:
         return Judged(VerdictName.PAUSED, device.paused.reason)
     if judged is None:
-        return Judged(VerdictName.NEVER_RAN, "registered, but no nightly has run it yet")
+        return Judged(VerdictName.NEVER_RAN, "no nightly has run it yet")
     if not runs and judged.verdict is not VerdictName.NEVER_RAN:
-        return Judged(VerdictName.NEVER_RAN, "registered, but no nightly has run it yet")
+        return Judged(VerdictName.NEVER_RAN, "no nightly has run it yet")
     silent = now - timeline.nights[-1].date
     # Who never reported did not fall silent.
     if silent > device.cadence.stale_after and judged.verdict is not VerdictName.NEVER_RAN:

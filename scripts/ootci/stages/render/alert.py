@@ -26,7 +26,7 @@ _ID_LIMIT = 300
 _TITLES: Mapping[Condition, str] = MappingProxyType(
     {
         Condition.STALE: "The nightly does not run",
-        Condition.UPSTREAM: "Probably upstream: several devices fail alike",
+        Condition.UPSTREAM: "Probably upstream: several devices fail with the same error",
         Condition.BROKEN: "is broken",
         Condition.INFRASTRUCTURE: "has no working machine",
         Condition.SILENT: "does not report",

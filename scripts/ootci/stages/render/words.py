@@ -66,9 +66,7 @@ def known_note(review: KnownFailureReview) -> str:
     """What an entry of the list of known failures has come to, in words."""
     failing = many(review.failing, "failing test")
     if review.state is KnownFailureState.EXPIRED:
-        return (
-            f"names {failing}, which count as failures again" if review.failing else "names no failing test; remove it"
-        )
+        return f"names {failing}, which count as failures again" if review.failing else "no longer fails: remove it"
     if review.state is KnownFailureState.PASSES:
         first = one_line(review.passes[0], 200) if review.passes else "unknown"
         also = f" and {failing}" if review.failing else ""
@@ -76,7 +74,7 @@ def known_note(review: KnownFailureReview) -> str:
         return f"names {many(review.passing, 'passing test')}, first {first}{also}: {remedy}"
     return {
         KnownFailureState.COVERS: f"names {failing}",
-        KnownFailureState.UNMATCHED: "names no test that there is: remove it, or correct its id",
+        KnownFailureState.UNMATCHED: "matches no test: remove it, or correct its id",
         KnownFailureState.OTHER_TORCH: "does not count on this torch",
     }.get(review.state, "none of its tests ran")
 

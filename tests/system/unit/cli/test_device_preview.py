@@ -38,7 +38,7 @@ def test_the_row_the_page_and_the_registry_are_rendered_and_say_what_they_are(oo
     row = pages[folder / "preview" / "index.html"]
     assert '<li class="row" id="dev"' in row
     assert "A &lt;b&gt;new&lt;/b&gt; device" in row
-    assert "registered, but no nightly has run it yet" in row
+    assert "no nightly has run it yet" in row
     assert ootci("device", "preview", "dev.yaml", "--output", "preview", cwd=folder).code == 0
 
 
@@ -48,7 +48,7 @@ def test_a_run_at_hand_is_shown_as_the_newest_nightlys(ootci: Tool, folder: Path
     assert made.code == 0, made.err
     text = (folder / "out" / "d" / "dev" / "index.html").read_text(encoding="utf-8")
     assert "permalink" in text
-    assert "This page is not fresh" not in text
+    assert "Stale" not in text
     (folder / "other.yaml").write_text(DEVICE_YAML.format(name="other"), encoding="utf-8")
     wrong = ootci("device", "preview", "other.yaml", "--run", "run.json", cwd=folder)
     assert (wrong.code, "the run is one of `dev` and not of `other`" in wrong.err) == (2, True)

@@ -47,7 +47,7 @@ def test_people_see_the_runs_whether_it_got_worse_and_the_tests(ootci: Tool, fol
     ]
     assert "plugin         none                                      the same" in lines
     assert lines[lines.index("B is worse than A:") + 1] == "  25 tests fail in B and did not fail in A"
-    assert "5 of 32 tests came to the same in both, and do not fail" in lines
+    assert "5 of 32 tests are unchanged and do not fail" in lines
     assert (
         f"PyTorch's commits between them: https://github.com/pytorch/pytorch/compare/{'0' * 40}...{'1' * 40}" in lines
     )

@@ -142,7 +142,7 @@ def test_a_report_counts_for_one_night_only(ootci: Tool, folder: Path, vendor: _
     assert "warning EXT-001: away has no report from elsewhere: there is nothing new" in again.err
     assert verdict(folder) == (
         "NO_DATA",
-        f"the nightly expected a report that is new from {vendor.url} and got none",
+        f"no report received that is new from {vendor.url}",
     )
     vendor.content = report(1).to_json().encode()
     night(ootci, folder, "three")

@@ -226,7 +226,7 @@ def test_a_good_report_that_comes_late_counts_and_the_night_tells_what_it_was(oo
     assert before.verdict is VerdictName.LOST_TESTS
     assert "report unreadable" in before.reason
     assert isinstance(silent, Before)
-    assert (silent.verdict, silent.reason) == (VerdictName.NO_DATA, "the nightly expected a report and got none")
+    assert (silent.verdict, silent.reason) == (VerdictName.NO_DATA, "no report received")
     files = sorted(path.name for path in (work / "data" / "2026-11" / "night002").iterdir())
     assert files == ["dev.1.json", "dev.1.late.json", "plan.json", "two.1.late.json"]
     assert ootci("history", "append", cwd=work).out == "runs appended: 0; there already: 2\n"

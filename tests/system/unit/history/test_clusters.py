@@ -63,7 +63,7 @@ def _only(*items: Failing) -> Cluster:
 @pytest.mark.parametrize(
     ("items", "cause", "words"),
     [
-        ([failing("oak"), failing("elm")], Cause.UPSTREAM, "broke alike: probably upstream, and none of them changed"),
+        ([failing("oak"), failing("elm")], Cause.UPSTREAM, "probably upstream, and none of them changed"),
         ([failing("oak", _streak(plugin=True)), failing("elm")], Cause.UPSTREAM, "the plugins of oak changed too"),
         ([failing("oak", _streak(plugin=None)), failing("elm")], Cause.UPSTREAM, "oak changed too, or may have"),
         ([failing("oak"), failing("ref", _streak(plugin=True))], Cause.UPSTREAM, "the reference among them"),

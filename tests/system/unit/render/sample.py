@@ -92,8 +92,8 @@ DEVICES = (
 )
 REASONS = {
     V.PAUSED: "The only machine is being moved until March.",
-    V.NEVER_RAN: "nightlies expect it, but it has never reported",
-    V.NO_DATA: "the nightly expected a report and got none",
+    V.NEVER_RAN: "has never reported",
+    V.NO_DATA: "no report received",
     V.INFRA: "check: 0 cards found, 2 expected",
     V.BUILD_BROKEN: "build: ninja ended with exit code 1",
     V.IMPORT_BROKEN: "import: the plugin's entry point raised ImportError: undefined symbol: _ZN2at6detail5hooksEv",

@@ -57,7 +57,7 @@ CLUSTERS = (
     cluster(
         ALIKE.text,
         Cause.UPSTREAM,
-        "2 independent plugins broke alike on one nightly: probably upstream",
+        "2 independent plugins broke together on one nightly: probably upstream",
         part("borealis", *VIEWS, changed=False),
         part("nimbus", "smoke/test_tensors.py::test_round_trip[bfloat16]", changed=True),
         commits=True,

@@ -39,7 +39,7 @@ def test_a_broken_device_is_told_with_all_that_helps(sampled: Sample) -> None:
     assert re.search(r"\| Since \| 2026-\d\d-\d\d, 1 night \|", body)
     assert "2 new failures:\n" in body
     assert "pytest tests/device/integration/test&#95;views.py" in body
-    assert "probably upstream: 2 independent plugins broke alike" in body
+    assert "probably upstream: 2 independent plugins broke together" in body
     maintainers = next(item.device.maintainers for item in sampled.registry if item.device.name == "borealis")
     assert f"For {', '.join(maintainers)}, who answer for this device." in body
     assert "closed after 3 good nights in a row" in body

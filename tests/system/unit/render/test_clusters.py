@@ -37,7 +37,7 @@ def test_the_front_page_says_whose_it_is_and_links_the_commits(decision: Element
     told = {part.one("dt").text: part.one("dd") for part in decision.one("dl").find("div")}
     assert told["Likely cause"].text == "probably upstream"
     assert len(told["2 devices with the same error, 3 failures"].find("a")) == 2
-    assert told["Reference device"].text == "not on the control, which is OK"
+    assert told["Reference device"].text == "not seen on the reference device, which is OK"
     assert told["Suspect commits"].one("a").attributes["href"] == COMMITS_URL
     error = decision.one("p", class_="error").one("a")
     assert error.text.startswith("AssertionError: Tensor-likes are not equal!")
@@ -88,7 +88,7 @@ def test_the_list_is_in_the_judge_s_order_and_marks_what_is_new(site: Path) -> N
 
 def test_a_page_says_why_and_what_each_device_has_of_it(alike: Element) -> None:
     assert alike.one("h1").text == ALIKE.text
-    assert "2 independent plugins broke alike on one nightly" in alike.one("section", aria_labelledby="cause").text
+    assert "2 independent plugins broke together on one nightly" in alike.one("section", aria_labelledby="cause").text
     borealis, nimbus = alike.one("tbody").find("tr")
     assert [cell.text for cell in borealis.find("td")[:3]] == ["2", "2", "no"]
     assert nimbus.find("td")[2].text == "yes"
@@ -131,7 +131,7 @@ def test_the_control_that_fails_too_is_said(sampled: Sample, tmp_path: Path) -> 
     verdicts = sampled.verdicts.model_copy(update={"clusters": (both,)})
     render(sampled.registry, History(tmp_path / "none"), verdicts, tmp_path / "site")
     assert "same error" in read(tmp_path / "site" / "index.html").one("dl", class_="evidence").text
-    assert "OpenReg control" in read(tmp_path / "site" / "c" / both.signature.id / "index.html").one("tbody").text
+    assert "OpenReg reference" in read(tmp_path / "site" / "c" / both.signature.id / "index.html").one("tbody").text
 
 
 def test_a_long_reason_says_how_much_of_it_is_left_out(sampled: Sample, tmp_path: Path) -> None:
@@ -160,4 +160,4 @@ def test_without_failures_the_list_says_so(sampled: Sample, tmp_path: Path, plan
     changes = {"clusters": ()} | ({} if planned else {"plan_id": None})
     render(sampled.registry, History(tmp_path / "none"), sampled.verdicts.model_copy(update=changes), tmp_path / "site")
     said = read(tmp_path / "site" / "c" / "index.html").one("h2").text
-    assert said == ("Nothing failed that was reported" if planned else "No nightly yet")
+    assert said == ("No failures reported" if planned else "No nightly yet")

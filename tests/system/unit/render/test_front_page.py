@@ -198,8 +198,7 @@ def test_a_page_that_is_not_fresh_says_so_everywhere(sampled: Sample, tmp_path: 
     render(sampled.registry, sampled.history, stale, tmp_path / "site")
     for name in ("index.html", "d/cobalt/index.html", "method/index.html"):
         assert (
-            "not fresh: the newest nightly is 5.0 days old"
-            in read(tmp_path / "site" / name).one("p", class_="stale").text
+            "Stale: the newest nightly is 5.0 days old" in read(tmp_path / "site" / name).one("p", class_="stale").text
         )
     assert "5.0 days old" in step_summary(stale, sampled.registry)
     assert json.loads((tmp_path / "site" / "gate.json").read_text())["stale_reason"] == stale.stale_reason

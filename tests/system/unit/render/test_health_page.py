@@ -64,19 +64,19 @@ def test_the_newest_nightly_says_what_it_expected_and_got(page: Element, sampled
 
 def test_it_says_what_the_history_s_collector_keeps(page: Element) -> None:
     kept = {item.one("dt").text: item.one("dd").text for item in page.find("dl")[1].find("div")}
-    assert list(kept) == ["for good", f"{TEXTS_NIGHTS} nights", f"{MEASURES_RUNS} runs"]
+    assert list(kept) == ["forever", f"{TEXTS_NIGHTS} nights", f"{MEASURES_RUNS} runs"]
 
 
 def test_it_is_not_fresh_when_the_judge_says_so_and_names_the_control(
     page: Element, sampled: Sample, tmp_path: Path
 ) -> None:
-    assert page.one("h2", id="nightly").text == "Fresh"
+    assert page.one("h2", id="nightly").text == "Up to date"
     assert page.one("section", aria_label="The control").one("h2").text == "Control OK"
     late = {"stale_reason": "the newest nightly is 72 hours old", "judged_at": NOW + timedelta(hours=72)}
     verdicts = sampled.verdicts.model_copy(update=late)
     render(sampled.registry[1:], sampled.history, verdicts, tmp_path / "site")
     later = read(tmp_path / "site" / "health" / "index.html")
-    assert later.one("h2", id="nightly").text == "Not fresh"
+    assert later.one("h2", id="nightly").text == "Stale"
     assert later.one("section", aria_label="The control").one("h2").text == "No control"
 
 

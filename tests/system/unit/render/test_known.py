@@ -67,5 +67,5 @@ def test_a_list_without_end_is_cut_and_the_rest_is_counted(sampled: Sample, tmp_
     counted = [line.text for line in page.find("p", class_="cut")]
     assert counted == [
         f"{400 * len(KNOWN_FAILURES) - LISTED:,} more entries not named here",
-        f"{400 * len(UNSUPPORTED) - LISTED:,} more claims not named here",
+        f"{400 * len(UNSUPPORTED) - LISTED:,} more declarations not named here",
     ]

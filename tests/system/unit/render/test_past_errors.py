@@ -140,7 +140,7 @@ def test_a_cluster_keeps_its_address_when_it_is_gone(past: tuple[Path, Path]) ->
 
 def test_the_list_has_it_among_those_that_went(past: tuple[Path, Path]) -> None:
     before, after = (read(site / "c" / "index.html") for site in past)
-    assert after.one("h2", id="gone").text == f"Gone in the last {LATELY} nightlies"
+    assert after.one("h2", id="gone").text == f"Resolved in the last {LATELY} nights"
     went = [[row for row in page.find("tbody")[-1].find("tr") if OLD.text in row.text] for page in (before, after)]
     assert went[0] == []
     assert [cell.text for cell in went[1][0].find("td")] == [OLD.text, "1", "2026-11-20"]

@@ -75,7 +75,7 @@ def test_nothing_can_be_left_out_of_the_shortest_file(site: Path) -> None:
     top = re.findall(r"^(\w+):", SHORTEST, re.MULTILINE)
     assert top == json.loads(device_schema())["required"]
     page = read(site / "devices" / "add" / "index.html")
-    assert "It must say name , display_name , vendor , maintainers and plugin ." in page.text
+    assert "Required: name , display_name , vendor , maintainers and plugin ." in page.text
 
 
 def test_every_key_of_the_schema_is_explained(site: Path) -> None:

@@ -76,7 +76,7 @@ def test_what_breaks_alike_on_two_devices_is_told_once(tmp_path: Path) -> None:
         ("elm", (TWO,), True),
         ("oak", (TWO,), False),
     ]
-    assert f" · 2 devices broke alike, probably upstream, {cluster.commits}" in said.summary
+    assert f" · 2 devices broke together, probably upstream, {cluster.commits}" in said.summary
     assert cluster.commits_url == f"https://github.com/pytorch/pytorch/compare/{_commit(0)}...{_commit(1)}"
 
 
@@ -148,7 +148,7 @@ def test_what_is_new_is_told_apart_from_what_goes_on(tmp_path: Path) -> None:
     new, old = said.clusters
     assert (new.is_new, new.commits) == (True, "2222222...3333333")
     assert (old.is_new, old.commits) == (False, "1111111...2222222")
-    assert said.summary.endswith(" · 2 devices broke alike, probably upstream, 2222222...3333333.")
+    assert said.summary.endswith(" · 2 devices broke together, probably upstream, 2222222...3333333.")
     oak = said.devices[0]
     began = {item.id: oak.streaks[item.streak].first_failed.date for item in oak.changes if item.streak is not None}
     assert began == {"smoke/test_x.py::one": night(2), TWO: night(1)}

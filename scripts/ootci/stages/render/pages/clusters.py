@@ -97,7 +97,7 @@ class Clusters:
         """What the reference device says to it; None where there is none."""
         if any(part.is_reference for part in cluster.devices):
             return "same error"
-        return f"not on the control, which is {', '.join(self._controls)}" if self._controls else None
+        return f"not seen on the reference device, which is {', '.join(self._controls)}" if self._controls else None
 
     def read(self, page: DevicePage) -> None:
         """Keep what a cluster's page takes from a device's page."""

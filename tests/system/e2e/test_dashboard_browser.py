@@ -201,7 +201,7 @@ def test_a_page_says_how_old_it_is_by_the_reader_s_clock(browser: Browser, sites
         assert not page.locator("#too-old").is_visible()
         assert not visit(context, address, STALE_AT).page.locator("#too-old").is_visible()
         late = visit(context, address, STALE_AT + timedelta(days=3, minutes=1)).page
-        assert late.inner_text("#too-old").startswith("This page is old: a nightly should have followed by 2026-11-22")
+        assert late.inner_text("#too-old").startswith("Stale: no newer nightly; one was expected by 2026-11-22")
         assert "built 2026-11-21 05:02 UTC, 4 days ago" in late.inner_text(".alive")
 
 

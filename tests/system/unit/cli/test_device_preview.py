@@ -48,7 +48,7 @@ def test_a_run_at_hand_is_shown_as_the_newest_nightlys(ootci: Tool, folder: Path
     assert made.code == 0, made.err
     text = (folder / "out" / "d" / "dev" / "index.html").read_text(encoding="utf-8")
     assert "permalink" in text
-    assert "Stale" not in text
+    assert "banner stale" not in text
     (folder / "other.yaml").write_text(DEVICE_YAML.format(name="other"), encoding="utf-8")
     wrong = ootci("device", "preview", "other.yaml", "--run", "run.json", cwd=folder)
     assert (wrong.code, "the run is one of `dev` and not of `other`" in wrong.err) == (2, True)

@@ -1,4 +1,4 @@
-"""Which tests were ever not passing, and what is kept of their nights."""
+"""Which tests have ever failed, and what is kept of their nights."""
 
 from __future__ import annotations
 

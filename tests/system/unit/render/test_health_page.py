@@ -71,13 +71,13 @@ def test_it_is_not_fresh_when_the_judge_says_so_and_names_the_control(
     page: Element, sampled: Sample, tmp_path: Path
 ) -> None:
     assert page.one("h2", id="nightly").text == "Up to date"
-    assert page.one("section", aria_label="The control").one("h2").text == "Control OK"
+    assert page.one("section", aria_label="The reference device").one("h2").text == "Reference device: OK"
     late = {"stale_reason": "the newest nightly is 72 hours old", "judged_at": NOW + timedelta(hours=72)}
     verdicts = sampled.verdicts.model_copy(update=late)
     render(sampled.registry[1:], sampled.history, verdicts, tmp_path / "site")
     later = read(tmp_path / "site" / "health" / "index.html")
     assert later.one("h2", id="nightly").text == "Stale"
-    assert later.one("section", aria_label="The control").one("h2").text == "No control"
+    assert later.one("section", aria_label="The reference device").one("h2").text == "No reference device"
 
 
 def test_it_stands_before_the_first_nightly(sampled: Sample, tmp_path: Path) -> None:

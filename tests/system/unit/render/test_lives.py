@@ -8,13 +8,13 @@ from typing import Any
 from urllib.parse import urljoin
 
 import pytest
-from ootci.history.ever_failed import ABSENT, FLAKY, LETTERS, SILENT
 from unit.render.pages import Element, read
 from unit.render.sample import Sample, registered
 from unit.render.sample_clusters import ALIKE, COMMITS, COMMITS_URL
 from unit.render.sample_clusters import VIEWS as TESTS
 from unit.render.sample_runs import NIGHTS, plan_id, run
 
+from ootci.history.ever_failed import ABSENT, FLAKY, LETTERS, SILENT
 from ootci.history.store import History
 from ootci.model.outcome import Outcome, OutcomeName
 from ootci.model.verdict import VerdictName

@@ -36,5 +36,5 @@ def test_a_device_that_fell_silent_tells_since_when_and_counts_no_nights(sampled
         assert row.one("p", class_="since").one("time").attributes["datetime"] == since
         page = read(tmp_path / "site" / "d" / item.device / "index.html")
         said = [line.text.partition(" · ")[0] for line in page.find("p", class_="muted")]
-        assert f"This verdict since {since}" in said
+        assert f"Since {since}" in said
         assert f"| {since} |" in step_summary(verdicts, sampled.registry)

@@ -39,7 +39,7 @@ _IS_LISTED = by_outcome(dict.fromkeys(LISTED, 1), otherwise=0)
 
 
 @dataclass(frozen=True)
-class NotPassing:
+class EverFailed:
     """The tests of one device that were ever not passing.
 
     Attributes:
@@ -72,7 +72,7 @@ def ever_failed(
     runs: Iterable[StoredRun],
     counting: Callable[[str], StoredRun | None],
     tests: TestTable,
-) -> NotPassing:
+) -> EverFailed:
     """What of a device's runs was not passing.
 
     Args:
@@ -88,7 +88,7 @@ def ever_failed(
             last[other] = max(number, last.get(other, number))
     nights = [_night(counting(plan.id), plan.expected(device) is not None, size) for plan in newest]
     joined, rows = b"".join(nights), array("I", sorted(last))
-    return NotPassing(
+    return EverFailed(
         rows=rows,
         last=array("I", (last[row] for row in rows)),
         newest=nights[-1].rstrip(ABSENT.encode()) if nights else b"",

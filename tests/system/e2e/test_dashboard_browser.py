@@ -249,7 +249,7 @@ def test_it_is_complete_without_javascript(browser: Browser, sites: Sites) -> No
 def test_the_missing_page_has_its_looks_at_any_depth(browser: Browser, sites: Sites) -> None:
     with browser.new_context() as context:
         seen = visit(context, sites.address("http", "sample") + "d/left/the/registry/")
-        assert seen.page.inner_text("h1") == "No such page"
+        assert seen.page.inner_text("h1") == "Page not found"
         assert seen.page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--accent')")
         assert [text for text in seen.complaints if "404" not in text] == []
 

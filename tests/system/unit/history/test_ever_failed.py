@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from unit.samples import plan, run
 
-from ootci.history.ever_failed import NIGHTS, NotPassing, ever_failed
+from ootci.history.ever_failed import NIGHTS, EverFailed, ever_failed
 from ootci.history.stored import StoredRun, stored
 from ootci.history.tables import TestTable
 from ootci.model.outcome import OutcomeName
@@ -29,7 +29,7 @@ WORDS = {
 }
 
 
-def gathered(letters: str, more: tuple[StoredRun, ...] = (), table: TestTable | None = None) -> NotPassing:
+def gathered(letters: str, more: tuple[StoredRun, ...] = (), table: TestTable | None = None) -> EverFailed:
     """A night for each letter, what came of the test `two`: `.` is without it, `_` unreported, `-` unplanned."""
     table = TestTable() if table is None else table
     plans: list[Plan] = []

@@ -5,10 +5,10 @@ from __future__ import annotations
 from array import array
 
 import pytest
-from ootci.history.ever_failed import NotPassing
 from unit.render.test_places import table
 from unit.samples import plan
 
+from ootci.history.ever_failed import EverFailed
 from ootci.stages.render.pages.test_nights import TestNights, recent_failures
 
 
@@ -18,7 +18,7 @@ def shown(*nights: str) -> list[TestNights]:
     plans = [plan(at) for at in range(width)]
     tests = table(*(("smoke", f"smoke/test_x.py::t{number}") for number in range(len(nights))))
     rows = array("I", range(len(nights)))
-    found = NotPassing(rows, rows, b"", width, "".join(nights).encode("ascii"))
+    found = EverFailed(rows, rows, b"", width, "".join(nights).encode("ascii"))
     return recent_failures(found, plans, {}, tests)[0]
 
 

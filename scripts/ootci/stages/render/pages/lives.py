@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 
-from ootci.history.ever_failed import ABSENT, FAILED, FLAKY, PASSED, NotPassing
+from ootci.history.ever_failed import ABSENT, FAILED, FLAKY, PASSED, EverFailed
 from ootci.model.cluster import Streak
 from ootci.model.device import KnownFailure
 from ootci.model.outcome import FAILURES, OutcomeName, file_of
@@ -142,7 +142,7 @@ class DeviceLives:
     """What the pages need of one device: its tests that were ever not passing, and the ids of its flaky ones."""
 
     name: str
-    found: NotPassing
+    found: EverFailed
     verdict: DeviceVerdict
     flaky: frozenset[str]
 

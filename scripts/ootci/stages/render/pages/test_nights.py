@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from ootci.history.ever_failed import ABSENT, FAILED, FLAKY, PASSED, PASSES, SILENT, NotPassing
+from ootci.history.ever_failed import ABSENT, FAILED, FLAKY, PASSED, PASSES, SILENT, EverFailed
 from ootci.history.nights import DeviceNight, Seen, streak_of
 from ootci.history.tables import TestTable
 from ootci.model.cluster import Streak
@@ -32,7 +32,7 @@ class TestNights:
 
 
 def recent_failures(
-    found: NotPassing,
+    found: EverFailed,
     plans: Sequence[Plan],
     pages: Mapping[str, str],
     tests: TestTable,

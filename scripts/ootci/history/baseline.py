@@ -85,15 +85,16 @@ class Compared:
 class Earlier:
     """The earlier nights of a device on one channel, as far as a later one is compared with them.
 
-    That is with those on a torch that is not newer: an older torch lacks what a newer one brought. From one release to
-    another PyTorch lists other tests; on nightlies, where the next one is the first that lacks a test, that is told.
+    Nights on a newer torch are left out, because an older torch lacks the tests that a newer one brought. Between two
+    releases, PyTorch's own lists of tests are not compared, because each release has its own. Between nightlies they
+    are, so that the first nightly without a test is found.
     """
 
     def __init__(self) -> None:
         self._by_release: dict[tuple[int, ...], Compared] = {}
 
     def of(self, run: StoredRun | None) -> Compared:
-        """What a night is compared with: the newest torch's nights, where it does not say which torch it had."""
+        """What a run is compared with; a run of unknown torch, with the nights on the newest torch."""
         release = run.head.release if run is not None else None
         known = [other for other in self._by_release if release is None or other <= release]
         if not known:

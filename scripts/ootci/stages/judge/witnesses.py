@@ -47,13 +47,13 @@ class Witnesses:
         for found in asked.values():
             lacking -= ran(found, lacking)
         there = collected(run, lacking)
-        # Of each witness, what it lacks as the device does: it did not collect it either, or skipped it, too.
+        # By witness: the tests that neither it nor the device collected, and those that both skipped.
         alike = {name: lacking - (collected(found, lacking) ^ there) for name, found in asked.items()}
         accepted = set() if run.head.device in self._references else set.intersection(lacking - there, *alike.values())
         for name, same in alike.items():
             nights = self._lately(name, plan)
-            while (asked_of := same - accepted) and (earlier := next(nights, None)) is not None:
-                accepted |= ran(earlier, asked_of)
+            while (undecided := same - accepted) and (earlier := next(nights, None)) is not None:
+                accepted |= ran(earlier, undecided)
         return accepted
 
     def _runs(self, device: str, plan: Plan) -> dict[str, StoredRun]:

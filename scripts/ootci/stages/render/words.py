@@ -83,7 +83,7 @@ def expectation_note(review: ExpectationReview) -> str:
     """What a capability that is declared unsupported has come to, in words."""
     tests = f"{review.passing} of {many(review.seen, 'test')} passed"
     return {
-        ExpectationState.WORKS: f"declared unsupported, but works: remove the claim ({tests})",
+        ExpectationState.WORKS: f"declared unsupported, but works: remove the declaration ({tests})",
         ExpectationState.PARTLY: f"declared unsupported, but works in part ({tests})",
         ExpectationState.HOLDS: tests,
     }.get(review.state, "none of its tests ran")

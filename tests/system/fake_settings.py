@@ -108,7 +108,9 @@ class SettingsHandler(Handler):
         if query or size > LISTS.get(key, 100) or (not isinstance(found, list) and "per_page" in self.path):
             self.say(400, {"message": "there is no such parameter"})
         elif key in LISTS and isinstance(found, list):
-            self.say(200, {"total_count": len(found), key: found[(page - 1) * size : page * size]})
+            following = f'<{self.server.url}{PLACE}{path}?per_page={size}&page={page + 1}>; rel="next"'
+            more = {"Link": following} if len(found) > page * size else {}
+            self.say(200, {"total_count": len(found), key: found[(page - 1) * size : page * size]}, more)
         else:
             self.say(200, found)
 

@@ -6,7 +6,6 @@ Source of the addresses and of what each needs: GitHub's REST API documentation,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -68,9 +67,7 @@ def repository(rest: GithubRest, name: str) -> GithubRepository:
 
 
 Found = dict[str, object]
-PAGE_SIZE = 30
-"""The most that GitHub lists of variables at once."""
-MAX_PAGES = 50
+_ADMINISTRATORS = "GitHub shows it to administrators of the repository only"
 
 
 class NotReadable(Exception):
@@ -94,37 +91,21 @@ class GithubSettings:
                 may not read them, so of them it is believed to an administrator only.
 
         """
-        found = self._asked(path, {})
+        try:
+            found = self._rest.find(self._place + path)
+        except GithubRefused as refused:
+            raise NotReadable(refused.what) from refused
         if found is None and not public and not self._admin:
-            raise NotReadable("GitHub shows it to administrators of the repository only")
+            raise NotReadable(_ADMINISTRATORS)
         if found is not None and not isinstance(found, dict):
             raise NotReadable("GitHub's answer is no object")
         return found
 
-    def rules(self, branch: str) -> frozenset[str]:
-        """Types of the rules that apply to a branch."""
-        found = self._asked(f"/rules/branches/{quote(branch, safe='')}", {"per_page": "100"})
-        if not isinstance(found, list) or not all(isinstance(rule, dict) for rule in found):
-            raise NotReadable("GitHub's answer is no list of rules")
-        return frozenset(str(rule.get("type")) for rule in found)
-
-    def listed(self, path: str, key: str) -> list[Found]:
-        """All entries of a list that GitHub counts, such as variables."""
-        entries: list[Found] = []
-        for page in range(1, MAX_PAGES + 1):
-            found = self._asked(path, {"per_page": str(PAGE_SIZE), "page": str(page)})
-            part = found.get(key) if isinstance(found, dict) else None
-            count = found.get("total_count") if isinstance(found, dict) else None
-            if not isinstance(part, list) or not isinstance(count, int):
-                reason = "GitHub shows it to administrators of the repository only" if found is None else "no list"
-                raise NotReadable(reason)
-            entries += [entry for entry in part if isinstance(entry, dict)]
-            if page * PAGE_SIZE >= count:
-                return entries
-        raise NotReadable(f"there are more than {MAX_PAGES * PAGE_SIZE} entries")
-
-    def _asked(self, path: str, parameters: Mapping[str, str]) -> object:
+    def listed(self, path: str, key: str = "") -> list[Found]:
+        """All entries of a list; ``key`` is where an answer has it, unless the answer is the list itself."""
         try:
-            return self._rest.find(self._place + path, parameters)
+            # GitHub lists no more variables than that at once.
+            entries = list(self._rest.pages(self._place + path, {"per_page": "30"}, within=key))
         except GithubRefused as refused:
-            raise NotReadable(refused.what) from refused
+            raise NotReadable(_ADMINISTRATORS if "404" in refused.what else refused.what) from refused
+        return [entry for entry in entries if isinstance(entry, dict)]

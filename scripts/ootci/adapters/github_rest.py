@@ -84,7 +84,7 @@ class GithubRest:
 
         """
         url = self._api + path
-        query = {**parameters, "per_page": str(PAGE_SIZE)}
+        query = {"per_page": str(PAGE_SIZE), **parameters}
         for _ in range(MAX_PAGES):
             answer, url = self._ask("GET", url, query, None, may_miss=may_miss)
             if may_miss and answer is None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial
 from urllib.parse import urlsplit
 
 from ootci.adapters.github_repository import GithubRepository, GithubSettings, NotReadable
@@ -37,14 +38,19 @@ class Step:
 
     Attributes:
         detail: what was found, or what to do.
-        page: the page of GitHub on which it is set; empty where there is none.
+        page: the page of GitHub on which it is set; empty where nothing is left to do.
 
     """
 
-    name: str
     state: State
     detail: str
+    name: str = ""
     page: str = ""
+
+
+_done, _open, _off, _unclear = (
+    partial(Step, state) for state in (State.DONE, State.NOT_DONE, State.OFF, State.CANNOT_TELL)
+)
 
 
 def steps(
@@ -59,51 +65,38 @@ def steps(
 
     """
     checks: tuple[tuple[str, str, Callable[[], Step]], ...] = (
-        ("repository", "settings", lambda: _repository(repository)),
-        ("issues", "settings", lambda: _issues(repository)),
-        ("Actions", "settings/actions", lambda: _actions(settings)),
-        ("token of workflows", "settings/actions", lambda: _token(settings)),
-        ("runs of forks", "settings/actions", lambda: _forks(repository, settings)),
-        ("private reports", "settings/security_analysis", lambda: _reports(settings)),
-        ("Pages", "settings/pages", lambda: _pages(settings)),
-        ("branch data", "actions/workflows/nightly.yml", lambda: _history(settings)),
-        ("rules for data", "settings/rules", lambda: _rules(settings)),
-        ("environment release", "settings/environments", lambda: _environment(settings)),
-        *((f"schedule {file}", f"actions/workflows/{file}", _scheduled(settings, file)) for file in SCHEDULED),
-        ("unknown variables", "settings/variables/actions", lambda: _unknown(settings)),
-        *((one.name, "settings/variables/actions", _variable(settings, one)) for one in of_kind(Kind.VARIABLE)),
-        *((secret, "settings/secrets/actions", _secret(settings, secret)) for secret in _secrets(devices)),
+        ("repository", "settings", partial(_repository, repository)),
+        ("issues", "settings", partial(_issues, repository)),
+        ("Actions", "settings/actions", partial(_actions, settings)),
+        ("token of workflows", "settings/actions", partial(_token, settings)),
+        ("runs of forks", "settings/actions", partial(_forks, repository, settings)),
+        ("private reports", "settings/security_analysis", partial(_reports, settings)),
+        ("Pages", "settings/pages", partial(_pages, settings)),
+        ("branch data", "actions/workflows/nightly.yml", partial(_history, settings)),
+        ("rules for data", "settings/rules", partial(_rules, settings)),
+        ("environment release", "settings/environments", partial(_environment, settings)),
+        *((f"schedule {file}", f"actions/workflows/{file}", partial(_scheduled, settings, file)) for file in SCHEDULED),
+        ("unknown variables", "settings/variables/actions", partial(_unknown, settings)),
         *(
-            (f"runner {', '.join(labels)}", "settings/actions/runners", _runner(repository, settings, labels))
+            (one.name, "settings/variables/actions", partial(_variable, settings, one))
+            for one in of_kind(Kind.VARIABLE)
+        ),
+        *((secret, "settings/secrets/actions", partial(_secret, settings, secret)) for secret in _secrets(devices)),
+        *(
+            (f"runner {', '.join(labels)}", "settings/actions/runners", partial(_runner, repository, settings, labels))
             for labels in _machines(devices)
         ),
-        ("relay", "settings/installations", lambda: _relay(settings)),
+        ("relay", "settings/installations", partial(_relay, settings)),
     )
-    return [_with_page(what, f"{server}/{name}/{page}", check) for what, page, check in checks]
-
-
-def _with_page(name: str, page: str, check: Callable[[], Step]) -> Step:
-    try:
-        step = check()
-    except NotReadable as reason:
-        step = Step(name, State.CANNOT_TELL, f"{reason}; open the page")
-    return replace(step, name=name, page="" if step.state in (State.DONE, State.OFF) else page)
-
-
-def _done(detail: str) -> Step:
-    return Step("", State.DONE, detail)
-
-
-def _open(detail: str) -> Step:
-    return Step("", State.NOT_DONE, detail)
-
-
-def _off(detail: str) -> Step:
-    return Step("", State.OFF, detail)
-
-
-def _unclear(detail: str) -> Step:
-    return Step("", State.CANNOT_TELL, detail)
+    found = []
+    for what, page, check in checks:
+        try:
+            step = check()
+        except NotReadable as reason:
+            step = _unclear(f"{reason}; open the page")
+        is_left = step.state not in (State.DONE, State.OFF)
+        found.append(replace(step, name=what, page=f"{server}/{name}/{page}" if is_left else ""))
+    return found
 
 
 def _repository(repository: GithubRepository) -> Step:
@@ -168,7 +161,7 @@ def _history(settings: GithubSettings) -> Step:
 
 
 def _rules(settings: GithubSettings) -> Step:
-    found = settings.rules(HISTORY)
+    found = {str(rule.get("type")) for rule in settings.listed(f"/rules/branches/{HISTORY}")}
     if missing := sorted(PROTECTING - found):
         return _open(f"no rule {' and '.join(missing)}; import .github/rulesets/data.json")
     if hindering := sorted(HINDERING & found):
@@ -185,15 +178,12 @@ def _environment(settings: GithubSettings) -> Step:
     return _done("with reviewers") if "required_reviewers" in kinds else _open("it has no reviewers; add some")
 
 
-def _scheduled(settings: GithubSettings, file: str) -> Callable[[], Step]:
-    def check() -> Step:
-        found = settings.one(f"/actions/workflows/{file}", public=True)
-        if found is None:
-            return _open("the workflow is not on the default branch; push it")
-        state = found.get("state")
-        return _done("active") if state == "active" else _open(f"{state}; enable the workflow")
-
-    return check
+def _scheduled(settings: GithubSettings, file: str) -> Step:
+    found = settings.one(f"/actions/workflows/{file}", public=True)
+    if found is None:
+        return _open("the workflow is not on the default branch; push it")
+    state = found.get("state")
+    return _done("active") if state == "active" else _open(f"{state}; enable the workflow")
 
 
 def _variables(settings: GithubSettings) -> dict[str, str]:
@@ -211,15 +201,12 @@ def _unknown(settings: GithubSettings) -> Step:
     return _done("none")
 
 
-def _variable(settings: GithubSettings, setting: Setting) -> Callable[[], Step]:
-    def check() -> Step:
-        value = _variables(settings).get(setting.name, "").strip()
-        if not value:
-            return _off(f"{OPTIONAL}; not set: {setting.default}")
-        amiss = _amiss(value, setting.form)
-        return _open(f"it is not {setting.form.value}; correct it") if amiss else _done("set")
-
-    return check
+def _variable(settings: GithubSettings, setting: Setting) -> Step:
+    value = _variables(settings).get(setting.name, "").strip()
+    if not value:
+        return _off(f"{OPTIONAL}; not set: {setting.default}")
+    amiss = _amiss(value, setting.form)
+    return _open(f"it is not {setting.form.value}; correct it") if amiss else _done("set")
 
 
 def _amiss(value: str, form: Form) -> bool:
@@ -243,17 +230,14 @@ def _secrets(devices: tuple[Device, ...]) -> list[str]:
     return sorted({name for pair in pairs for name in (pair.username, pair.password)})
 
 
-def _secret(settings: GithubSettings, name: str) -> Callable[[], Step]:
-    def check() -> Step:
-        found = settings.listed("/actions/secrets", "secrets")
-        found += settings.listed("/actions/organization-secrets", "secrets")
-        if name in {str(one.get("name")) for one in found}:
-            return _done("set; GitHub shows nobody its value")
-        if name.endswith("USERNAME") and _variables(settings).get(name):
-            return _done("set, as a variable")
-        return _open("a device file names it, and it is not set; create it")
-
-    return check
+def _secret(settings: GithubSettings, name: str) -> Step:
+    found = settings.listed("/actions/secrets", "secrets")
+    found += settings.listed("/actions/organization-secrets", "secrets")
+    if name in {str(one.get("name")) for one in found}:
+        return _done("set; GitHub shows nobody its value")
+    if name.endswith("USERNAME") and _variables(settings).get(name):
+        return _done("set, as a variable")
+    return _open("a device file names it, and it is not set; create it")
 
 
 def _machines(devices: tuple[Device, ...]) -> list[tuple[str, ...]]:
@@ -263,18 +247,15 @@ def _machines(devices: tuple[Device, ...]) -> list[tuple[str, ...]]:
     return sorted({labels for labels in asked if not all(HOSTED.fullmatch(label) for label in labels)})
 
 
-def _runner(repository: GithubRepository, settings: GithubSettings, labels: tuple[str, ...]) -> Callable[[], Step]:
-    def check() -> Step:
-        fitting = [one for one in settings.listed("/actions/runners", "runners") if _has(one, labels)]
-        if any(one.get("status") == "online" for one in fitting):
-            return _done("online")
-        if fitting:
-            return _open("offline; start it")
-        if repository.organization:
-            return _unclear("not among the repository's runners; see those that the organization shares with it")
-        return _open("no runner has these labels; register one")
-
-    return check
+def _runner(repository: GithubRepository, settings: GithubSettings, labels: tuple[str, ...]) -> Step:
+    fitting = [one for one in settings.listed("/actions/runners", "runners") if _has(one, labels)]
+    if any(one.get("status") == "online" for one in fitting):
+        return _done("online")
+    if fitting:
+        return _open("offline; start it")
+    if repository.organization:
+        return _unclear("not among the repository's runners; see those that the organization shares with it")
+    return _open("no runner has these labels; register one")
 
 
 def _has(runner: dict[str, object], labels: tuple[str, ...]) -> bool:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import re
+import shutil
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import requests
 import urllib3
@@ -24,6 +25,8 @@ PAUSES = (1.0, 4.0)
 """Seconds before each further attempt."""
 ATTEMPTS = len(PAUSES) + 1
 PIECE = 1 << 18
+KEPT = 5
+"""Downloads that stay in a folder: wheels of torch have up to a gigabyte each."""
 
 _PLAIN = {"Accept-Encoding": "identity"}
 _FOR_GOOD = (("NameResolution", "host name not resolved"), ("refused", "connection refused"), ("SSL", "TLS failed"))
@@ -119,6 +122,29 @@ def download(url: str, file: Path, *, sha256: str | None, seconds: float) -> Non
             continue
         part.replace(file)
         return
+
+
+def downloaded(url: str, folder: Path, *, sha256: str | None, seconds: float) -> Path:
+    """A file in a folder of downloads, where it is fetched once if its checksum is known; the oldest ones are removed.
+
+    Raises:
+        DownloadProblem: as by :func:`download`.
+
+    """
+    file = folder / hashlib.sha256(f"{url} {sha256}".encode()).hexdigest()[:16] / file_name(url)
+    if sha256 is not None and file.is_file() and checksum(file) == sha256:
+        file.touch()
+        return file
+    file.parent.mkdir(parents=True, exist_ok=True)
+    download(url, file, sha256=sha256, seconds=seconds)
+    for old in sorted(folder.glob("*/*.whl"), key=lambda path: path.stat().st_mtime)[:-KEPT]:
+        shutil.rmtree(old.parent)
+    return file
+
+
+def file_name(url: str) -> str:
+    """The file name at the end of an address."""
+    return unquote(urlsplit(url).path.rpartition("/")[2])
 
 
 def checksum(file: Path) -> str:

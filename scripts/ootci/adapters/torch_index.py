@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from datetime import date
 from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import quote, unquote, urljoin, urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 from urllib.request import url2pathname
 
 from packaging.tags import Tag, compatible_tags, cpython_tags, sys_tags
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import Version
 
-from ootci.adapters.download import DownloadProblem, read
+from ootci.adapters.download import DownloadProblem, file_name, read
 
 NIGHTLY_INDEX = "https://download.pytorch.org/whl/nightly"
 RELEASE_INDEX = "https://download.pytorch.org/whl"
@@ -75,7 +75,7 @@ class TorchWheel:
     @property
     def name(self) -> str:
         """Its file name."""
-        return _file_name(self.url)
+        return file_name(self.url)
 
 
 def night_of(version: Version) -> date | None:
@@ -156,7 +156,7 @@ def linked(page_url: str, tags: frozenset[Tag] | None = None, index_url: str | N
     for link in _links(page_url):
         try:
             url, _, fragment = urljoin(page_url, link["href"] or "").partition("#")
-            project, version, _, wheel_tags = parse_wheel_filename(_file_name(url))
+            project, version, _, wheel_tags = parse_wheel_filename(file_name(url))
         except (InvalidWheelFilename, ValueError):
             continue
         if project != "torch" or not url.startswith(schemes):
@@ -201,10 +201,6 @@ def _get(url: str) -> str:
 
 def _path(url: str) -> Path | None:
     return Path(url2pathname(urlsplit(url).path)) if url.startswith("file:") else None
-
-
-def _file_name(url: str) -> str:
-    return unquote(urlsplit(url).path.rpartition("/")[2])
 
 
 class _Links(HTMLParser):

@@ -271,8 +271,7 @@ def with_one_suite(item: RegisteredDevice, test_id: str) -> RegisteredDevice:
             fix=f"write a test's whole id, which begins with one of its suites: {names}",
         )
     limits = item.device.limits.model_copy(update={"workers": 1})
-    device = item.device.model_copy(update={"suites": suites, "limits": limits})
-    return RegisteredDevice(device=device, path=item.path, sha256=item.sha256)
+    return item.model_copy(update={"device": item.device.model_copy(update={"suites": suites, "limits": limits})})
 
 
 def _broken(stages: tuple[StageResult, ...]) -> StageResult | None:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from packaging.version import Version
 
-from ootci.adapters.download import DownloadProblem, download
+from ootci.adapters.download import DownloadProblem, downloaded
 from ootci.adapters.process import Finished, run
 from ootci.adapters.python_env import device_environment, pip_command
 from ootci.adapters.terminal import Progress, plain
@@ -134,7 +132,7 @@ def compat(question: Question, folders: Folders, progress: Progress) -> tuple[Co
         TorchMissing, IndexUnreachable: a torch or a plugin cannot be had.
 
     """
-    with contextlib.closing(_Torches(folders.work / "compat" / "torch", progress)) as torches:
+    with contextlib.closing(_Torches(folders.workspace.torch_wheels, progress)) as torches:
         return _answer(question, torches, folders, progress)
 
 
@@ -277,14 +275,10 @@ class _Torches:
             return Path(request.wheel)
         if request.url is None:
             return self._by_pip(str(request.version))
-        file = self._folder / hashlib.sha256(request.url.encode()).hexdigest()[:16] / _name(request.url)
-        if not file.is_file():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                download(request.url, file, sha256=request.sha256, seconds=SECONDS)
-            except DownloadProblem as problem:
-                raise IndexUnreachable(str(problem), where=request.url, fix="try again later") from problem
-        return file
+        try:
+            return downloaded(request.url, self._folder, sha256=request.sha256, seconds=SECONDS)
+        except DownloadProblem as problem:
+            raise IndexUnreachable(str(problem), where=request.url, fix="try again later") from problem
 
     def _by_pip(self, version: str) -> Path:
         folder = self._folder / version
@@ -303,7 +297,3 @@ def _pip_download(folder: Path, *arguments: str) -> Finished:
     always = ("download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(folder))
     command = pip_command(Path(sys.prefix), *always, *arguments)
     return run(command, cwd=folder, env=device_environment(None, {}), log_file=folder / "pip.log", timeout=SECONDS)
-
-
-def _name(url: str) -> str:
-    return Path(unquote(urlsplit(url).path)).name

@@ -18,7 +18,7 @@ def holding_commit(item: RegisteredDevice, commit: str) -> RegisteredDevice:
 def holding_plugin(item: RegisteredDevice, held: PluginBuild) -> RegisteredDevice:
     """The device with the very plugin of the steps before, as far as its file can say so."""
     if item.device.plugin.package is not None:
-        return _with_plugin(item, {"package": f"{held.package}=={held.version}"})
+        return with_plugin(item, held.version or "")
     return holding_commit(item, held.commit) if held.commit else item
 
 
@@ -46,5 +46,4 @@ def with_plugin(item: RegisteredDevice, version: str) -> RegisteredDevice:
 
 def _with_plugin(item: RegisteredDevice, values: dict[str, object]) -> RegisteredDevice:
     plugin = item.device.plugin.model_copy(update=values)
-    device = item.device.model_copy(update={"plugin": plugin})
-    return RegisteredDevice(device=device, path=item.path, sha256=item.sha256)
+    return item.model_copy(update={"device": item.device.model_copy(update={"plugin": plugin})})

@@ -5,12 +5,11 @@ from __future__ import annotations
 import dataclasses
 import shutil
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from packaging.requirements import Requirement
 
 from ootci.adapters import git, python_env
-from ootci.adapters.download import DownloadProblem, checksum, download
+from ootci.adapters.download import DownloadProblem, checksum, downloaded
 from ootci.adapters.remote_wheel import accelerator_packages
 from ootci.adapters.torch_index import CPU
 from ootci.errors import ToolMissing
@@ -20,9 +19,6 @@ from ootci.model.torch_build import TorchRequest, full_commit
 from ootci.model.workspace import Workspace
 
 from .commands import Commands, Stamp, StepFailed, digest
-
-KEPT_DOWNLOADS = 3
-"""Wheels of torch that stay in the work folder; they have up to a gigabyte each."""
 
 
 def fetch(
@@ -81,7 +77,11 @@ def _install_torch(torch: TorchRequest, workspace: Workspace, commands: Commands
     elif torch.url is not None:
         # Variants with a GPU need packages that lie beside torch on its index.
         index = ["--extra-index-url", torch.index_url] if torch.index_url else []
-        requirement = [str(_downloaded(torch.url, torch.sha256, workspace, commands)), *index]
+        try:
+            wheel = downloaded(torch.url, workspace.torch_wheels, sha256=torch.sha256, seconds=commands.timeout)
+        except DownloadProblem as problem:
+            raise StepFailed(f"torch cannot be installed: {problem}") from problem
+        requirement = [str(wheel), *index]
     else:
         requirement = [f"torch=={torch.version}"]
     commands.pip("torch cannot be installed", "install", *requirement)
@@ -99,24 +99,6 @@ def _checked_wheel(torch: TorchRequest, workspace: Workspace) -> Path:
             f"planned is {torch.sha256}"
         )
     return path
-
-
-def _downloaded(url: str, sha256: str | None, workspace: Workspace, commands: Commands) -> Path:
-    """The wheel of an index, downloaded once for all devices of a work folder where its checksum is known."""
-    folder = workspace.torch_wheels / digest(url, sha256)[:16]
-    file = folder / Path(unquote(urlsplit(url).path)).name
-    if sha256 is not None and file.is_file() and checksum(file) == sha256:
-        file.touch()
-        return file
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        download(url, file, sha256=sha256, seconds=commands.timeout)
-    except DownloadProblem as problem:
-        raise StepFailed(f"torch cannot be installed: {problem}") from problem
-    downloads = sorted(workspace.torch_wheels.glob("*/*.whl"), key=lambda path: path.stat().st_mtime)
-    for old in downloads[:-KEPT_DOWNLOADS]:
-        shutil.rmtree(old.parent)
-    return file
 
 
 def _check_commit(torch: TorchRequest, installed: str | None) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from datetime import date
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
-from ootci.adapters.download import DownloadProblem, checksum
+from ootci.adapters.download import DownloadProblem, checksum, file_name
 from ootci.adapters.remote_wheel import local_contents
 from ootci.errors import BadOption, OotciError, TorchWheelMissing
 from ootci.model.device import Torch
@@ -161,7 +160,7 @@ def _from_address(address: str, what: Proposal) -> TorchRequest:
         "the address is not that of a torch wheel", where=url, fix="give one that ends in a torch wheel's file name"
     )
     try:
-        project, version, _, _ = parse_wheel_filename(unquote(urlsplit(url).path.rpartition("/")[2]))
+        project, version, _, _ = parse_wheel_filename(file_name(url))
     except (InvalidWheelFilename, ValueError):
         raise error from None
     if project != "torch":

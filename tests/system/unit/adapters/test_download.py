@@ -10,7 +10,7 @@ import pytest
 from torch_server import Fault, TorchServer, serve_torch_index
 
 from ootci.adapters import download as module
-from ootci.adapters.download import ATTEMPTS, DownloadProblem, download, read
+from ootci.adapters.download import ATTEMPTS, KEPT, DownloadProblem, download, downloaded, read
 
 NAME = "torch-1.0-py3-none-any.whl"
 PATH = f"/nightly/cpu/torch/{NAME}"
@@ -48,6 +48,15 @@ def _expect_refusal(
 def test_a_file_comes_whole_and_is_asked_for_once(server: TorchServer, tmp_path: Path) -> None:
     assert _download(server, tmp_path).read_bytes() == CONTENT
     assert [asked.part for asked in server.asked] == [None]
+
+
+def test_a_folder_of_downloads_asks_once_and_keeps_the_last(server: TorchServer, tmp_path: Path) -> None:
+    server.files |= {f"/{number}{PATH}": CONTENT for number in range(KEPT + 1)}
+    folder, urls = tmp_path / "torch", [f"{server.address}/{number}{PATH}" for number in range(KEPT + 1)]
+    files = [downloaded(url, folder, sha256=DIGEST, seconds=60) for url in [*urls[:KEPT], urls[0], urls[KEPT]]]
+    assert len(server.asked) == KEPT + 1
+    assert files[0] == files[KEPT]
+    assert sorted(folder.glob("*/*")) == sorted({*files} - {files[1]})
 
 
 def test_half_a_download_goes_on_where_it_broke_off(server: TorchServer, tmp_path: Path) -> None:

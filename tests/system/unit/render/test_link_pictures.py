@@ -3,40 +3,56 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from PIL import Image
 from unit.render.sample import Sample
 
-from ootci.model.verdict import Gate
+from ootci.model.device import RegisteredDevice
+from ootci.model.verdict import Gate, Verdicts
 from ootci.stages.render import render
-from ootci.stages.render.front import Group, front_grid, front_rows
+from ootci.stages.render.front import Group, front_grid, front_rows, groups_of
 from ootci.stages.render.link_pictures import link_pictures
 
 ADDRESS = "https://devices.example.org/nightly/"
 
 
-def _pictures(site: Path) -> dict[str, bytes]:
+def _in_site(site: Path) -> dict[str, bytes]:
     found = sorted((site / "static").glob("**/*.png"))
-    return {path.relative_to(site / "static").as_posix(): path.read_bytes() for path in found}
+    return {path.relative_to(site).as_posix(): path.read_bytes() for path in found}
 
 
-def test_the_site_and_every_device_have_a_picture_that_is_the_same_each_time(sampled: Sample, tmp_path: Path) -> None:
-    render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "a", ADDRESS)
-    render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "b", ADDRESS)
-    found = _pictures(tmp_path / "a")
-    assert found == _pictures(tmp_path / "b")
-    assert set(found) == {"link.png", *(f"link/{item.device.name}.png" for item in sampled.registry)}
+def _drawn(verdicts: Verdicts, registry: Sequence[RegisteredDevice]) -> dict[str, bytes]:
+    rows = front_rows(registry, verdicts, front_grid(verdicts, {}))
+    return dict(link_pictures(verdicts, rows, groups_of(rows)))
+
+
+@pytest.fixture(scope="module")
+def addressed(sampled: Sample, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample site, which knows its address."""
+    folder = tmp_path_factory.mktemp("addressed")
+    render(sampled.registry, sampled.history, sampled.verdicts, folder, ADDRESS)
+    return folder
+
+
+def test_the_site_and_every_device_have_a_picture_that_is_the_same_each_time(sampled: Sample, addressed: Path) -> None:
+    found = _drawn(sampled.verdicts, sampled.registry)
+    assert found == _drawn(sampled.verdicts, sampled.registry)
+    assert found.keys() == _in_site(addressed).keys()
+    assert set(found) == {
+        "static/link.png",
+        *(f"static/link/{item.device.name}.png" for item in sampled.registry),
+    }
     assert {Image.open(io.BytesIO(content)).size for content in found.values()} == {(1200, 630)}
     assert len(set(found.values())) == len(found)
 
 
 def test_pages_name_the_picture_but_for_those_of_past_runs_which_it_does_not_show(
-    sampled: Sample, tmp_path: Path
+    sampled: Sample, addressed: Path
 ) -> None:
-    render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "site", ADDRESS)
-    pages = {path.relative_to(tmp_path / "site").as_posix(): path for path in (tmp_path / "site").rglob("index.html")}
+    pages = {path.relative_to(addressed).as_posix(): path for path in addressed.rglob("index.html")}
     assert f'content="{ADDRESS}static/link.png?{sampled.verdicts.plan_id}"' in pages["index.html"].read_text(
         encoding="utf-8"
     )
@@ -46,29 +62,26 @@ def test_pages_name_the_picture_but_for_those_of_past_runs_which_it_does_not_sho
     assert not any("og:image" in path.read_text(encoding="utf-8") for path in runs)
 
 
-def test_the_picture_shows_tonight_s_answer(sampled: Sample, tmp_path: Path) -> None:
-    render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "a", ADDRESS)
+def test_the_picture_shows_tonight_s_answer(sampled: Sample) -> None:
     other = sampled.verdicts.model_copy(update={"gate": Gate(answer="cannot_say", reason="")})
-    render(sampled.registry, sampled.history, other, tmp_path / "b", ADDRESS)
-    before, after = _pictures(tmp_path / "a"), _pictures(tmp_path / "b")
-    assert {name for name in before if before[name] != after[name]} == {"link.png"}
+    before, after = _drawn(sampled.verdicts, sampled.registry), _drawn(other, sampled.registry)
+    assert {name for name in before if before[name] != after[name]} == {"static/link.png"}
 
 
 def test_without_an_address_there_is_none(site: Path) -> None:
-    assert _pictures(site) == {}
+    assert _in_site(site) == {}
     assert "og:" not in (site / "index.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("text", ["two\nlines\r", "\u202eright to left", "升腾", "x" * 5_000])
-def test_no_text_ends_the_rendering(sampled: Sample, tmp_path: Path, text: str) -> None:
+def test_no_text_ends_the_rendering(sampled: Sample, text: str) -> None:
     devices = (item.model_copy(update={"reason": text}) for item in sampled.verdicts.devices)
     named = tuple(
         item.model_copy(update={"device": item.device.model_copy(update={"display_name": text[:60]})})
         for item in sampled.registry
     )
     verdicts = sampled.verdicts.model_copy(update={"devices": tuple(devices)})
-    render(named, sampled.history, verdicts, tmp_path / "site", ADDRESS)
-    assert len(_pictures(tmp_path / "site")) == len(named) + 1
+    assert len(_drawn(verdicts, named)) == len(named) + 1
 
 
 def test_a_group_of_one_among_hundreds_has_a_bar(sampled: Sample) -> None:

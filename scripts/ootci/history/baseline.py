@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ootci.model.device import UPSTREAM
@@ -10,7 +10,7 @@ from ootci.model.plan import Plan
 from ootci.model.run import ReportState, SuiteReport
 from ootci.model.torch_build import Channel
 
-from .states import COLLECTED, EXECUTED, bytes_of, number_of, present_rows
+from .states import COLLECTED, bytes_of, number_of, number_with, rows_in
 from .stored import StoredRun
 
 LISTED_BY_PYTORCH = frozenset(("ops", UPSTREAM))
@@ -23,31 +23,29 @@ class Baseline:
 
     Attributes:
         rows: a number with a byte for each row of the table of tests, that of row 0 being the lowest: all bits where
-            the test is expected, else none. So a year of nights is compared in well under a second.
+            the test is expected, else none. So a year of nights is compared in well under a second. All rows here are
+            such numbers.
 
     """
 
     rows: int = 0
 
-    def lost(self, run: StoredRun) -> dict[str, list[int]]:
+    def lost(self, run: StoredRun) -> dict[str, int]:
         """The rows of the expected tests that did not run, by suite, of those that were reported completely."""
-        missing = self.rows & _of_suites(run, run.head.complete_suites) & ~number_of(run.states.translate(EXECUTED))
-        lost = {}
-        for suite in sorted(run.head.complete_suites) if missing else ():
-            rows = present_rows(bytes_of(missing & _of_suites(run, frozenset((suite,)))))
-            elsewhere = ran(run, rows)
-            lost[suite] = [row for row in rows if row not in elsewhere]
-        return {suite: rows for suite, rows in lost.items() if rows}
+        missing = self.rows & run.tests.mask(run.head.complete_suites) & ~run.executed
+        missing &= ~ran(run, missing)
+        by_suite = {suite: missing & run.tests.mask(frozenset((suite,))) for suite in sorted(run.head.complete_suites)}
+        return {suite: rows for suite, rows in by_suite.items() if rows}
 
     def size(self, run: StoredRun, suite: str) -> int:
         """How many tests of a suite are expected."""
-        return (self.rows & _of_suites(run, frozenset((suite,)))).bit_count() // 8
+        return (self.rows & run.tests.mask(frozenset((suite,)))).bit_count() // 8
 
     def without(self, run: StoredRun, suites: frozenset[str]) -> Baseline:
         """The same, with nothing expected of some suites."""
-        return Baseline(self.rows & ~_of_suites(run, suites))
+        return Baseline(self.rows & ~run.tests.mask(suites))
 
-    def after(self, run: StoredRun, accepted: Collection[int]) -> Baseline:
+    def after(self, run: StoredRun, accepted: int) -> Baseline:
         """What is expected of the next night.
 
         Args:
@@ -55,17 +53,12 @@ class Baseline:
             accepted: rows of the lost tests whose loss is accepted.
 
         """
-        complete, executed = _of_suites(run, run.head.complete_suites), number_of(run.states.translate(EXECUTED))
-        kept = self.rows & _of_suites(run, frozenset(report.suite for report in run.head.suites))
-        missing = kept & complete & ~executed
-        if missing:
-            rows = present_rows(bytes_of(missing))
-            gone = bytearray(rows[-1] + 1)
-            # A test whose title or capability changed has a new row, and is expected there.
-            for row in ran(run, rows).union(accepted).intersection(rows):
-                gone[row] = 255
-            kept &= ~number_of(gone)
-        return Baseline(kept | (executed & complete))
+        complete = run.tests.mask(run.head.complete_suites)
+        kept = self.rows & run.tests.mask(frozenset(report.suite for report in run.head.suites))
+        missing = kept & complete & ~run.executed
+        # A test whose title or capability changed has a new row, and is expected there.
+        kept &= ~(missing & (ran(run, missing) | accepted))
+        return Baseline(kept | (run.executed & complete))
 
 
 @dataclass(frozen=True)
@@ -104,7 +97,7 @@ class Earlier:
             return compared
         return replace(compared, baseline=compared.baseline.without(run, LISTED_BY_PYTORCH))
 
-    def add(self, run: StoredRun, accepted: Collection[int] = ()) -> None:
+    def add(self, run: StoredRun, accepted: int = 0) -> None:
         """Add what was reported, as it was planned, on the night that follows.
 
         Args:
@@ -117,28 +110,26 @@ class Earlier:
         self._by_release[release] = Compared(before, baseline)
 
 
-def ran(run: StoredRun, rows: Collection[int]) -> set[int]:
+def ran(run: StoredRun, rows: int) -> int:
     """Those of some rows whose tests were executed, be it under another row, as a title or capability changed."""
-    return _with(run, rows, EXECUTED)
+    return _with(run, rows, run.executed)
 
 
-def collected(run: StoredRun, rows: Collection[int]) -> set[int]:
+def collected(run: StoredRun, rows: int) -> int:
     """Those of some rows whose tests were collected, executed or not, be it under another row."""
-    return _with(run, rows, COLLECTED)
+    return _with(run, rows, number_of(run.states.translate(COLLECTED)))
 
 
-def _with(run: StoredRun, rows: Collection[int], wanted: bytes) -> set[int]:
-    states = run.states.translate(wanted)
-    size = len(states)
-    found = {row for row in rows if row < size and states[row]}
-    for row in run.tests.with_others.intersection(rows):
-        if any(other < size and states[other] for other in run.tests.rows_of_id(run.tests[row].id)):
-            found.add(row)
-    return found
+def _with(run: StoredRun, rows: int, wanted: int) -> int:
+    moved: list[int] = []
+    if elsewhere := (missing := rows & ~wanted) and missing & run.tests.with_others:
+        found = bytes_of(wanted)
+        moved = [row for row in rows_in(elsewhere) if _any_of(found, run.tests.rows_of_id(run.tests[row].id))]
+    return rows & wanted | number_with(moved)
 
 
-def _of_suites(run: StoredRun, suites: frozenset[str]) -> int:
-    return number_of(run.tests.mask(suites))
+def _any_of(wanted: bytes, rows: Iterable[int]) -> bool:
+    return any(row < len(wanted) and wanted[row] for row in rows)
 
 
 def as_planned(plan: Plan, run: StoredRun | None) -> StoredRun | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.plan import Plan
 
-from .states import OUTCOME_LETTERS, by_outcome, bytes_of, number_of, present_rows
+from .states import OUTCOME_LETTERS, by_outcome, number_of, rows_in
 from .stored import StoredRun
 from .tables import TestTable
 
@@ -106,7 +106,7 @@ def _last(plans: Sequence[Plan], runs: Iterable[StoredRun]) -> dict[int, int]:
     last: dict[int, int] = {}
     for number, run in sorted(known, key=lambda item: -item[0]):
         states = number_of(run.states.translate(_IS_LISTED))
-        last.update(dict.fromkeys(present_rows(bytes_of(states & ~seen)), number))
+        last.update(dict.fromkeys(rows_in(states & ~seen), number))
         seen |= states
     return last
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import date, timezone
 
 from ootci.model.device import KnownFailure, Unsupported
@@ -11,6 +11,7 @@ from ootci.model.plan import Plan
 from ootci.model.run import Run
 from ootci.model.verdict import ExpectationReview, ExpectationState, KnownFailureReview, KnownFailureState
 
+from .states import masked, number_with, rows_in, with_outcomes
 from .stored import StoredRun
 
 NAMED = 5
@@ -127,26 +128,25 @@ def outdated(reviews: Sequence[KnownFailureReview], claims: Sequence[Expectation
     return text + (f"; declared unsupported, but works: {', '.join(works)}" if works else "")
 
 
-def accepted_losses(plan: Plan, run: StoredRun, rows: Collection[int]) -> set[int]:
+def accepted_losses(plan: Plan, run: StoredRun, rows: int) -> int:
     """Those of some tests, by row, whose loss the device file of the night accepts: in words, or with a capability."""
     planned, night, claimed = plan.expected(run.head.device), night_of(plan), _claimed(plan, run)
-    capabilities = run.tests.capabilities
-    accepted = {row for row in rows if capabilities[row] in claimed} if claimed else set()
+    capabilities, lost = run.tests.capabilities, rows_in(rows)
+    accepted = [row for row in lost if capabilities[row] in claimed] if claimed else []
     for entry in planned.lost_tests if planned is not None else ():
-        accepted.update(row for row in rows if entry.accepts(run.tests[row].id, night))
-    return accepted
+        accepted += [row for row in lost if entry.accepts(run.tests[row].id, night)]
+    return number_with(accepted)
 
 
 def refused(plan: Plan, run: StoredRun, suite: str) -> list[str]:
     """Ids of the tests of a suite that are unsupported, and of which the device file says nothing."""
     claimed, entries = _claimed(plan, run), _entries(plan, run, expired=False)
-    found = [run.tests[row] for row in run.with_outcomes((OutcomeName.UNSUPPORTED,))]
+    states = masked(run.states, run.tests.mask(frozenset((suite,))))
+    found = [run.tests[row] for row in with_outcomes(states, (OutcomeName.UNSUPPORTED,))]
     return [
         test.id
         for test in found
-        if test.suite == suite
-        and test.capability not in claimed
-        and not any(entry.matches(test.id) for entry in entries)
+        if test.capability not in claimed and not any(entry.matches(test.id) for entry in entries)
     ]
 
 

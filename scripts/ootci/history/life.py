@@ -18,7 +18,7 @@ from ootci.model.torch_build import TorchBuild
 from .details import Texts
 from .nights import DeviceNight, attempts_by_nightly, results, streak_of
 from .reader import HistoryReader
-from .states import bytes_of, number_of, outcome_of, present_rows, way_of
+from .states import number_of, outcome_of, rows_in, way_of
 from .stored import StoredRun
 
 NEAR = 5
@@ -175,7 +175,7 @@ def _ids(history: HistoryReader, runs: Sequence[StoredRun]) -> list[str]:
     seen = 0
     for run in runs:
         seen |= number_of(run.states)
-    return sorted({history.tests[row].id for row in present_rows(bytes_of(seen))})
+    return sorted({history.tests[row].id for row in rows_in(seen)})
 
 
 def _unknown(what: str, name: str, there: Sequence[str], history: HistoryReader) -> NotInHistory:

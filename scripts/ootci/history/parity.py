@@ -18,7 +18,7 @@ from ootci.model.record import Record
 from ootci.model.torch_build import Channel
 
 from .flakiness import tells
-from .states import EXECUTED, by_outcome, bytes_of, number_of, present_rows
+from .states import EXECUTED, by_outcome, bytes_of, number_of, rows_in
 from .stored import StoredRun
 from .tables import Test
 
@@ -171,7 +171,8 @@ def rows_of(run: StoredRun) -> array[int]:
 
 
 def _rows_in(run: StoredRun, wanted: bytes) -> int:
-    return number_of(run.states.translate(wanted)) & number_of(run.tests.mask(frozenset((UPSTREAM,))))
+    mask = run.tests.mask(frozenset((UPSTREAM,)))
+    return number_of(run.states.translate(wanted)) & mask if mask else 0
 
 
 def _each(number: int, table: bytes) -> int:
@@ -180,4 +181,4 @@ def _each(number: int, table: bytes) -> int:
 
 
 def _places(number: int) -> array[int]:
-    return array("I", present_rows(bytes_of(number)))
+    return array("I", rows_in(number))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -171,9 +172,15 @@ def _attempts(record: Mapping[str, list[int]], places: Places) -> Iterator[tuple
 
 def _by_row(record: list[list[Any]], places: Places) -> Iterator[tuple[int, Signature]]:
     for name, text, found in record:
-        signature = Signature(id=name, text=text)
+        signature = _signature(name, text)
         for place in found:
             yield places.rows[place], signature
+
+
+@lru_cache(maxsize=4096)
+def _signature(name: str, text: str) -> Signature:
+    """The same failures are named night after night."""
+    return Signature(id=name, text=text)
 
 
 def lists_of(path: Path) -> list[str]:

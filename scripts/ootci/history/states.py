@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
 
 from ootci.model.outcome import NOT_EXECUTED, OutcomeName, Way
 
@@ -43,8 +44,7 @@ _OUTCOME_ROW, _WAY_ROW = (
     re.compile(f"(?:[{''.join(letters)}][0-9]*)*")
     for letters in (OUTCOME_LETTERS.values(), sorted(WAY_LETTERS.values()))
 )
-_COUNTED = re.compile(r"(\D)(\d+)")
-_COUNT = re.compile(r"\d+")
+_COUNTED = re.compile(r"\D\d*")
 _REPEATED = re.compile(r"(.)\1*")
 
 
@@ -79,12 +79,22 @@ def _counted(letters: str) -> str:
 def _repeated(text: str, size: int, row: re.Pattern[str]) -> bytes:
     if row.fullmatch(text) is None:
         raise ValueError(f"`{text[:40]}` is no row of letters")
+    counted = _COUNTED.findall(text)
     # Looked at first: a damaged count may be larger than memory.
-    if sum(map(int, _COUNT.findall(text))) <= size:
-        letters = _COUNTED.sub(lambda found: found[1] * int(found[2]), text)
-        if len(letters) == size:
-            return letters.encode()
+    if sum(map(_count, counted)) == size:
+        return "".join(map(_expanded, counted)).encode()
     raise ValueError(f"there are {size} tests, and another number of letters")
+
+
+@lru_cache(maxsize=4096)
+def _count(counted: str) -> int:
+    return int(counted[1:] or 1)
+
+
+@lru_cache(maxsize=4096)
+def _expanded(counted: str) -> str:
+    """A letter as often as its count says."""
+    return counted[0] * _count(counted)
 
 
 def state_of(outcome: OutcomeName, ran: Way | None) -> int:
@@ -137,6 +147,19 @@ def number_of(states: bytes | bytearray) -> int:
     return int.from_bytes(states, "little")
 
 
+def rows_in(number: int) -> list[int]:
+    """The rows whose byte of a number is not 0, ascending."""
+    return present_rows(bytes_of(number))
+
+
+def number_with(rows: Collection[int]) -> int:
+    """A number with a byte for each row: all bits where the row is one of these, else none."""
+    chosen = bytearray(max(rows, default=-1) + 1)
+    for row in rows:
+        chosen[row] = 255
+    return number_of(chosen)
+
+
 def bytes_of(number: int) -> bytes:
     """The bytes of a number up to its last row that is not 0."""
     return number.to_bytes((number.bit_length() + 7) // 8, "little")
@@ -150,7 +173,7 @@ def with_outcomes(states: bytes, outcomes: Iterable[OutcomeName]) -> list[int]:
 
 def changed_rows(before: bytes, after: bytes) -> list[int]:
     """The rows whose states differ, ascending; the shorter of the two is as if more tests were absent at its end."""
-    return present_rows(bytes_of(number_of(before) ^ number_of(after)))
+    return rows_in(number_of(before) ^ number_of(after))
 
 
 def row_text(rows: Iterable[int]) -> str:
@@ -199,9 +222,9 @@ def _sequences(states: bytes, wanted: bytes) -> Iterator[tuple[int, int]]:
     return (found.span() for found in re.finditer(b"[" + re.escape(wanted) + b"]+", states))
 
 
-def masked(states: bytes, mask: bytes) -> bytes:
+def masked(states: bytes, mask: int) -> bytes:
     """The states of the rows whose byte in the mask has all bits; the others are absent."""
-    return (number_of(states) & number_of(mask)).to_bytes(len(states), "little")
+    return (number_of(states) & mask).to_bytes(len(states), "little")
 
 
 def merged(states: bytes, others: bytes) -> bytes:

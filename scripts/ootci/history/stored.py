@@ -13,7 +13,18 @@ from ootci.model.cluster import Signature
 from ootci.model.outcome import FAILURES, Counts, OutcomeName
 from ootci.model.run import CapabilityCounts, Run, trivial_tests
 
-from .states import ABSENT, count, masked, merged, outcome_of, present_rows, state_of, with_outcomes
+from .states import (
+    ABSENT,
+    EXECUTED,
+    count,
+    masked,
+    merged,
+    number_of,
+    outcome_of,
+    present_rows,
+    state_of,
+    with_outcomes,
+)
 from .tables import Places, TestTable, tests_of
 
 
@@ -71,6 +82,11 @@ class StoredRun:
                 found.append(Failure(row, test.id, test.suite, outcome, self.is_flaky(row), self.signatures.get(row)))
         return tuple(sorted(found, key=lambda item: item.id))
 
+    @cached_property
+    def executed(self) -> int:
+        """A number with a byte for each row: all bits where the test was executed, else none."""
+        return number_of(self.states.translate(EXECUTED))
+
     def is_flaky(self, row: int) -> bool:
         """Whether a test failed and then, with nothing changed, passed."""
         return row in self.attempts and self.attempts[row][-1] is OutcomeName.PASSED
@@ -82,9 +98,8 @@ class StoredRun:
     def result(self, test_id: str) -> tuple[OutcomeName | None, bool]:
         """A test's first outcome, and whether it was flaky; None when it is not in the run."""
         for row in self.tests.rows_of_id(test_id):
-            outcome = self.outcome(row)
-            if outcome is not None:
-                return outcome, self.is_flaky(row)
+            if row < len(self.states) and self.states[row]:
+                return outcome_of(self.states[row]), self.is_flaky(row)
         return None, False
 
     def rows(self) -> list[int]:
@@ -93,7 +108,8 @@ class StoredRun:
 
     def ids(self, rows: Iterable[int]) -> Iterator[str]:
         """The ids of rows."""
-        return (self.tests[row].id for row in rows)
+        tests = self.tests.tests
+        return (tests[row].id for row in rows)
 
     def with_outcomes(self, outcomes: Iterable[OutcomeName]) -> list[int]:
         """Rows of the tests that came to one of the outcomes."""

@@ -16,6 +16,7 @@ from ootci.errors import HistoryCorrupt
 from ootci.model.outcome import Outcome
 
 from .layout import RESTORE
+from .states import number_of
 
 
 class Test(NamedTuple):
@@ -49,7 +50,7 @@ def read_list(path: Path) -> list[Test]:
         content = path.read_bytes()
         if list_digest(content) != path.stem:
             raise ValueError("its content is not what its name says")
-        suite, *tests = map(json.loads, content.splitlines())
+        suite, *tests = json.loads(b"[%b]" % b",".join(content.splitlines()))
         return [Test(test_id, suite, capability, title) for test_id, capability, title in tests]
     except (OSError, ValueError) as error:
         raise HistoryCorrupt(f"the tests cannot be read back: {error}", where=str(path), fix=RESTORE) from error
@@ -124,10 +125,9 @@ class TestTable:
         self.tests: list[Test] = []
         self._rows: dict[Test, int] = {}
         self._capabilities: list[str | None] = []
-        self._masks: dict[frozenset[str], tuple[int, bytes]] = {}
+        self._masks: dict[frozenset[str], tuple[int, int]] = {}
         self._by_id: dict[str, list[int]] = {}
-        self._with_others: set[int] = set()
-        self._known = 0
+        self._with_others = bytearray()
         self._sorted: list[tuple[str, int]] = []
 
     def __len__(self) -> int:
@@ -136,24 +136,14 @@ class TestTable:
     def __getitem__(self, row: int) -> Test:
         return self.tests[row]
 
-    def rows_of_id(self, test_id: str) -> tuple[int, ...]:
+    def rows_of_id(self, test_id: str) -> Sequence[int]:
         """Every row that a test has had."""
-        return tuple(self._indexed().get(test_id, ()))
+        return self._by_id.get(test_id, ())
 
     @property
-    def with_others(self) -> set[int]:
-        """The rows of tests that have had another row, too."""
-        self._indexed()
-        return self._with_others
-
-    def _indexed(self) -> dict[str, list[int]]:
-        for row in range(self._known, len(self.tests)):
-            rows = self._by_id.setdefault(self.tests[row].id, [])
-            rows.append(row)
-            if len(rows) > 1:
-                self._with_others.update(rows)
-        self._known = len(self.tests)
-        return self._by_id
+    def with_others(self) -> int:
+        """A number with a byte for each row: all bits where the test has had another row, too, else none."""
+        return number_of(self._with_others)
 
     def with_prefix(self, prefix: str) -> Iterator[tuple[str, int]]:
         """The id and the row of each test whose id begins so, by id."""
@@ -168,11 +158,12 @@ class TestTable:
         self._capabilities += [test.capability for test in self.tests[len(self._capabilities) :]]
         return self._capabilities
 
-    def mask(self, suites: frozenset[str]) -> bytes:
-        """A byte for each row: all bits where the test is of one of the suites, else none."""
-        size, mask = self._masks.get(suites, (0, b""))
+    def mask(self, suites: frozenset[str]) -> int:
+        """A number with a byte for each row: all bits where the test is of one of the suites, else none."""
+        size, mask = self._masks.get(suites, (0, 0))
         if size < len(self.tests):
-            mask += bytes(255 if test.suite in suites else 0 for test in self.tests[size:])
+            added = bytes(255 if test.suite in suites else 0 for test in self.tests[size:])
+            mask |= number_of(added) << 8 * size
             self._masks[suites] = (len(self.tests), mask)
         return mask
 
@@ -184,6 +175,11 @@ class TestTable:
             if row is None:
                 row = self._rows[test] = len(self.tests)
                 self.tests.append(test)
+                self._with_others.append(0)
+                same = self._by_id.setdefault(test.id, [])
+                same.append(row)
+                for other in same if len(same) > 1 else ():
+                    self._with_others[other] = 255
             rows.append(row)
         return rows
 

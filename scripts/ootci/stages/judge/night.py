@@ -10,6 +10,7 @@ from ootci.history.difference import newly_failing
 from ootci.history.excuses import Excuses
 from ootci.history.expectations import accepted_losses, expired_ids, refused
 from ootci.history.parity import class_of, classes_run
+from ootci.history.states import number_with, rows_in
 from ootci.history.stored import Failure, StoredRun
 from ootci.model.build import NOTHING_COLLECTED, StageName, StageResult, StageStatus
 from ootci.model.device import UPSTREAM
@@ -34,27 +35,26 @@ class Losses:
 
     """
 
-    accepted: frozenset[int] = frozenset()
+    accepted: int = 0
     lost: dict[str, tuple[str, ...]] = field(default_factory=dict)
     expected: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Plan, run: StoredRun, baseline: Baseline, witnesses: Witnesses) -> Losses:
         """What a run lacks of its baseline."""
-        accepted: set[int] = set()
-        lost = {}
+        accepted, lost = 0, {}
         for suite, rows in baseline.lost(run).items():
             by_itself = accepted_losses(plan, run, rows)
             if suite == UPSTREAM:
                 # PyTorch renames, removes and skips tests of its own; only a class of which none runs any more is told.
                 left = classes_run(run)
-                by_itself.update(row for row in rows if class_of(run.tests[row]) in left)
-            others = [row for row in rows if row not in by_itself]
+                by_itself |= number_with([row for row in rows_in(rows) if class_of(run.tests[row]) in left])
+            others = rows & ~by_itself
             by_others = witnesses.accepted(plan, run, suite, others)
             accepted |= by_itself | by_others
-            if len(by_others) < len(others):
-                lost[suite] = tuple(sorted(run.tests[row].id for row in others if row not in by_others))
-        return cls(frozenset(accepted), lost, expected={suite: baseline.size(run, suite) for suite in lost})
+            if left_out := others & ~by_others:
+                lost[suite] = tuple(sorted(run.ids(rows_in(left_out))))
+        return cls(accepted, lost, expected={suite: baseline.size(run, suite) for suite in lost})
 
     @property
     def ids(self) -> Iterable[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import and_
 
 from ootci.history.baseline import as_planned, collected, ran
 from ootci.history.flakiness import LATELY
@@ -34,7 +36,7 @@ class Witnesses:
         """Names of the devices that are asked about a device's loss."""
         return self._others if device in self._references else self._references[:1]
 
-    def accepted(self, plan: Plan, run: StoredRun, suite: str, rows: Collection[int]) -> set[int]:
+    def accepted(self, plan: Plan, run: StoredRun, suite: str, rows: int) -> int:
         """Those of a run's lost tests, all of one suite, that the witnesses do not run either, by row.
 
         A test that is still collected, and skipped, is accepted only where a witness skips it, too, and did not before.
@@ -42,17 +44,17 @@ class Witnesses:
         witnesses = self._runs(run.head.device, plan) if rows and suite in SHARED else {}
         asked = {name: found for name, found in witnesses.items() if suite in found.head.complete_suites}
         if not asked:
-            return set()
-        lacking = set(rows)
+            return 0
+        lacking = rows
         for found in asked.values():
-            lacking -= ran(found, lacking)
+            lacking &= ~ran(found, lacking)
         there = collected(run, lacking)
         # By witness: the tests that neither it nor the device collected, and those that both skipped.
-        alike = {name: lacking - (collected(found, lacking) ^ there) for name, found in asked.items()}
-        accepted = set() if run.head.device in self._references else set.intersection(lacking - there, *alike.values())
+        alike = {name: lacking & ~(collected(found, lacking) ^ there) for name, found in asked.items()}
+        accepted = 0 if run.head.device in self._references else reduce(and_, alike.values(), lacking & ~there)
         for name, same in alike.items():
             nights = self._lately(name, plan)
-            while (undecided := same - accepted) and (earlier := next(nights, None)) is not None:
+            while (undecided := same & ~accepted) and (earlier := next(nights, None)) is not None:
                 accepted |= ran(earlier, undecided)
         return accepted
 

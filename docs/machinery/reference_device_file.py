@@ -6,8 +6,7 @@ from pathlib import Path
 
 from markdown_table import escaped, table
 
-from ootci.model.schema import device_schema
-from ootci.stages.render.pages.add import device_keys
+from ootci.model.device.reference import device_keys
 
 _HEAD = """\
 # Device file
@@ -36,7 +35,7 @@ def page(root: Path) -> str:
             "required" + ("" if key.top else " with its group") if key.default is None else key.default,
             escaped(key.sentence),
         )
-        for key in device_keys(device_schema())
+        for key in device_keys()
     ]
     example = (root / "devices" / "openreg.yaml").read_text(encoding="utf-8")
     keys = table(("Key", "What is written there", "When absent", "What it is for"), rows)

@@ -40,6 +40,11 @@ class OotciError(Exception):
         self.fix = fix
 
     @property
+    def alone(self) -> str:
+        """What happened, without a hint at further problems."""
+        return self.what
+
+    @property
     def rest(self) -> tuple[str, str]:
         """Where it happened and what to do, a line each."""
         return f"  where: {self.where}", f"  what to do: {self.fix}"
@@ -106,8 +111,19 @@ class DeviceFileInvalid(InputError):
     meaning = "The device file is valid YAML but not a valid device: an unknown key, a missing key or a wrong value."
     remedy = (
         "The message names the key and the line. Compare with devices/openreg.yaml, or let an editor complete the "
-        "keys with the schema."
+        "keys with the schema. `ootci device check FILE` lists every problem of the file."
     )
+
+    def __init__(self, what: str, *, where: str, fix: str, others: tuple[DeviceFileInvalid, ...] = ()) -> None:
+        more = f" (and {len(others)} more: run `ootci device check`)" if others else ""
+        super().__init__(what + more, where=where, fix=fix)
+        self.others = others
+        self.first = what
+
+    @property
+    def alone(self) -> str:
+        """What happened, without the number of the others."""
+        return self.first
 
 
 class DeviceFileMisnamed(InputError):
@@ -167,6 +183,12 @@ class BadOption(InputError):
     id = "CLI-001"
     meaning = "An option has a value that cannot be used."
     remedy = "The message says which values there are; `--help` has them all."
+
+
+class BadUsage(InputError):
+    id = "CLI-002"
+    meaning = "The command line was not understood: an unknown command or option, or a value that is missing or wrong."
+    remedy = "Add `--help` to the command: it lists its arguments and options. `ootci --help` lists the commands."
 
 
 class TorchMissing(InputError):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import difflib
+import re
+
 import click
 from click.shell_completion import BashComplete, FishComplete, ZshComplete
 
 from ootci import errors
 from ootci.cli.options import format_option
-from ootci.cli.show import show, show_text
-from ootci.errors import OotciError
+from ootci.cli.show import show, show_table, show_text, table
+from ootci.errors import BadOption, OotciError
+from ootci.model.device.reference import device_keys
 from ootci.model.schema import device_schema, schemas
 
 SHELLS = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
@@ -33,16 +37,51 @@ def _kinds() -> dict[str, type[OotciError]]:
     return {kind.id: kind for kind in sorted((kind for kind in found if "id" in vars(kind)), key=lambda kind: kind.id)}
 
 
-@click.command(short_help="Explain an error.")
-@click.argument("error", metavar="ID", type=click.Choice(list(_kinds()), case_sensitive=False))
+@click.command(short_help="Explain an error, or a key of a device file.")
+@click.argument("subject", metavar="ID|KEY")
 @format_option
-def explain(error: str, output_format: str) -> None:
-    """Explain the error with an ID such as DEV-003, and how to fix it."""
-    kind = _kinds()[error]
+def explain(subject: str, output_format: str) -> None:
+    """Explain an error and how to fix it, or a key of a device file.
+
+    \b
+    ootci explain DEV-003          an error by its ID
+    ootci explain check.command    a key: what it is for, what it must be, an example
+    ootci explain plugin           a group of keys, with its keys
+    ootci explain keys             every key
+    """
+    kind = _kinds().get(subject.upper())
+    if kind is None:
+        _explain_key(subject, output_format)
+        return
     facts = {"id": kind.id, "meaning": kind.meaning, "remedy": kind.remedy, "exit_code": kind.exit_code}
     markdown_text = f"### {kind.id}\n\n{kind.meaning}\n\n{kind.remedy}\n\nExit code {kind.exit_code}."
     text = f"{kind.id}: {kind.meaning}\n  what to do: {kind.remedy}\n  exit code: {kind.exit_code}"
     show(facts, output_format, lambda markdown: markdown_text if markdown else text)
+
+
+def _explain_key(subject: str, output_format: str) -> None:
+    keys = {key.path: key for key in device_keys()}
+    path = re.sub(r"\[\d*\]", "[]", subject)
+    mapping, _, name = path.rpartition(".")
+    if path not in keys and mapping in keys and name and keys[mapping].kind.startswith("a mapping"):
+        path = mapping  # a name that the file's author chose
+    key = keys.get(path)
+    below = [one for one in keys.values() if subject == "keys" or one.path.startswith((f"{path}.", f"{path}[]."))]
+    if key is None and not below:
+        near = difflib.get_close_matches(path, [*keys, *_kinds()], n=1)
+        suggestion = f"did you mean `{near[0]}`? " if near else ""
+        fix = f"{suggestion}`ootci explain keys` lists the keys, docs/reference/errors.md the errors"
+        raise BadOption("it is neither the id of an error nor a key of a device file", where=subject, fix=fix)
+    lines = []
+    if key is not None:
+        absent = "required" if key.default is None else f"when absent: {key.default}"
+        lines = [f"{key.path}: {key.sentence}", f"  must be: {key.kind}", f"  {absent}", f"  example: {key.example}"]
+    if below:
+        inner = table(("key", "must be"), [(one.path, one.kind) for one in below], markdown=False)
+        lines += ["", inner] if lines else [inner]
+    found = [key, *below] if key else below
+    rows = [(one.path, one.kind, one.default or "required", one.example, one.sentence) for one in found]
+    show_table(("key", "must be", "when absent", "example", "meaning"), rows, output_format, "\n".join(lines))
 
 
 @click.command(short_help="Print a shell completion script.")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -12,6 +14,9 @@ from ootci.adapters.terminal import echo, json_text
 from ootci.adapters.terminal import one_line as one_line
 from ootci.model.build import StageResult, StageStatus
 from ootci.model.durations import duration
+
+NARROWEST = 12
+"""Characters to which a column is cut at most."""
 
 
 def show(
@@ -45,7 +50,8 @@ def show_table(
     """Print rows as an aligned table or as the text that is given, as markdown, or as JSON: objects by heading."""
     records = [dict(zip(headings, row, strict=True)) for row in rows]
     if text is None or output_format == "markdown":
-        text = table(headings, rows, markdown=output_format == "markdown")
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        text = table(headings, rows, markdown=output_format == "markdown", width=width)
     show(records, output_format, text)
 
 
@@ -68,14 +74,24 @@ def append(text: str, file: Path | None) -> None:
         stream.write(text)
 
 
-def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, markdown: bool) -> str:
-    """Rows as aligned text or as markdown."""
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, markdown: bool, width: int | None = None) -> str:
+    """Rows as aligned text or as markdown.
+
+    Args:
+        width: of the terminal, to which the widest columns of text are cut; None: nothing is cut.
+
+    """
     cells = [[one_line(cell) for cell in row] for row in rows]
     if markdown:
         lines = [headings, ["---"] * len(headings), *([cell.replace("|", "\\|") for cell in row] for row in cells)]
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
     widths = [max(map(len, column)) for column in zip(headings, *cells, strict=True)]
-    lines = [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in (headings, *cells)]
+    while width is not None and sum(widths) + 2 * (len(widths) - 1) > width and max(widths) > NARROWEST:
+        widths[widths.index(max(widths))] -= 1
+    lines = [
+        [shortened(cell, size).ljust(size) for cell, size in zip(row, widths, strict=True)]
+        for row in (headings, *cells)
+    ]
     return "\n".join("  ".join(line).rstrip() for line in lines)
 
 

@@ -15,7 +15,7 @@ from ootci.history.store import History
 from ootci.model.device import RegisteredDevice
 from ootci.model.plan import Plan, PlannedRun, Trigger
 from ootci.model.record import read
-from ootci.model.review import CheckResult, FileReview, Review
+from ootci.model.review import CheckResult, FileReview, Problem, Review
 from ootci.model.run import Run
 from ootci.stages import render
 from ootci.stages.judge import judge
@@ -59,11 +59,12 @@ def _file(item: Proposed, folder: Path, output: Path, rest: GithubRest | None) -
 def _here(results: tuple[CheckResult, ...], folder: Path) -> tuple[CheckResult, ...]:
     """Results whose texts name files as the repository has them, not as they were checked out."""
     top = f"{folder.as_posix()}/"
-    fields = ("what", "where", "fix")
-    return tuple(
-        item.model_copy(update={key: text.replace(top, "") for key in fields if (text := getattr(item, key))})
-        for item in results
-    )
+
+    def here(problem: Problem) -> Problem:
+        texts = {key: getattr(problem, key).replace(top, "") for key in ("what", "where", "fix")}
+        return problem.model_copy(update=texts)
+
+    return tuple(item.model_copy(update={"problems": tuple(map(here, item.problems))}) for item in results)
 
 
 def _dry_run(item: RegisteredDevice) -> tuple[str, ...]:

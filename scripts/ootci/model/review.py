@@ -14,7 +14,11 @@ from pydantic import Field, StringConstraints
 
 from ootci.model.record import Record, StageFile
 
-Told = Annotated[str, StringConstraints(max_length=2000)]
+LONGEST = 2000
+"""Characters of one text."""
+MOST = 200
+"""Problems of one check; no file that somebody wrote by hand has more."""
+Told = Annotated[str, StringConstraints(max_length=LONGEST)]
 """Text about a file, which may quote it."""
 Named = Annotated[str, StringConstraints(max_length=500)]
 
@@ -30,6 +34,26 @@ class CheckState(str, Enum):
     """It could not be made, because another one failed."""
 
 
+class Problem(Record):
+    """A problem that a check found."""
+
+    what: Told
+    """What is wrong, one sentence."""
+    where: Told
+    """The file and line, or the address."""
+    fix: Told
+    """What to do."""
+    state: CheckState = CheckState.FAILED
+    """Whether the check fails because of it."""
+    error: Named | None = None
+    """Id of the error, where it is one of the catalogue."""
+
+    @classmethod
+    def told(cls, what: str, where: str, fix: str, state: CheckState = CheckState.FAILED) -> Problem:
+        """A problem whose text may be longer than a record holds."""
+        return cls(what=what[:LONGEST], where=where[:LONGEST], fix=fix[:LONGEST], state=state)
+
+
 class CheckResult(Record):
     """One check of one file."""
 
@@ -37,14 +61,8 @@ class CheckResult(Record):
     """Name of the check."""
     state: CheckState
     """Its result."""
-    error: Named | None = None
-    """Id of the error, where it is one of the catalogue."""
-    what: Told | None = None
-    """What is wrong, one sentence; null when nothing is."""
-    where: Told | None = None
-    """The file and line, or the address."""
-    fix: Told | None = None
-    """How to mend it."""
+    problems: Annotated[tuple[Problem, ...], Field(max_length=MOST)] = ()
+    """Everything that it found, failures before warnings."""
 
 
 class Change(str, Enum):

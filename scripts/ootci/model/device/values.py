@@ -34,6 +34,19 @@ MEANINGS = {
 }
 """What each pattern of a device file asks for, in words."""
 
+EXAMPLES = dict(
+    zip(
+        MEANINGS,
+        (
+            *("mydevice", "py313", "3.12", "MYDEVICE_REGISTRY_PASSWORD", "https://example.com/", "@me", "self-hosted"),
+            *("registry.example.com/image:1.0", "/opt/sdk:/opt/sdk:ro", "torch-mydevice", "MY_VARIABLE", "python"),
+            *("test_torch.py", "linalg.norm", "TestTorch", "cpu", "2.13.0", "integration/test_rng.py::test_seed*"),
+        ),
+        strict=True,
+    )
+)
+"""A value for each pattern."""
+
 _OF_TORCH = frozenset({"cpu", "cuda", "hip", "meta", "mkldnn", "mps", "privateuseone", "vulkan", "xpu"})
 """Names of device types with a backend in PyTorch's own tree. Source: c10/core/DeviceType.h."""
 _SHELL = frozenset({"|", "||", "&", "&&", ";", ">", ">>", "<"})
@@ -89,9 +102,15 @@ Requirement = Annotated[
 
 
 def _is_fetched_by_git(address: str) -> str:
-    # `fd::17` and `ext::sh -c ...` are programs and descriptors to git, and no addresses.
-    scheme = re.match(r"([A-Za-z0-9+.-]*)(::|://)", address)
-    if address.startswith("-") or (scheme and (scheme[2] == "::" or scheme[1] not in _GIT_SCHEMES)):
+    # `fd::17` and `ext::sh -c ...` are programs and descriptors to git, and no addresses. `host:/path`, without a user
+    # and a dot in the name, is an address with a slash too few, or a name that one machine's ssh configuration has.
+    found = re.match(r"([A-Za-z0-9+.-]*)(::|://|:|)(/?.?)", address)
+    head, separator, rest = found.groups() if found else ("", "", "")
+    if separator == "://":
+        is_address = head in _GIT_SCHEMES and (head == "file" or rest[:1] not in ("", "/")) and " " not in address
+    else:
+        is_address = not head.startswith("-") and (separator == "" or (separator == ":" and "." in head))
+    if not is_address:
         known = ", ".join(f"{name}://" for name in _GIT_SCHEMES)
         raise ValueError(f"it is no address of a repository; one begins with {known}, or is like git@host:path")
     return address

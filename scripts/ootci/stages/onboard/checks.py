@@ -23,7 +23,7 @@ from ootci.model.device import (
     require_name,
     with_lists,
 )
-from ootci.model.review import CheckResult, CheckState
+from ootci.model.review import MOST, CheckResult, CheckState, Problem
 
 HOSTED = re.compile(r"(ubuntu|windows|macos)-(latest|\d[\w.-]*)")
 """Labels of GitHub's own machines. Source: GitHub's documentation, "GitHub-hosted runners reference"."""
@@ -55,16 +55,6 @@ class Checked:
     def is_named_right(self) -> bool:
         """Whether the file has the name of its device."""
         return any(item.check == _NAME and item.state is CheckState.PASSED for item in self.results)
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A problem that a check found: what, where, and how to fix it."""
-
-    what: str
-    where: str
-    fix: str
-    state: CheckState = CheckState.FAILED
 
 
 _Look = Callable[[DeviceFile, date], Iterator[Problem]]
@@ -124,21 +114,16 @@ def _name_of(error: OotciError) -> str:
 
 
 def failed_by(name: str, error: OotciError) -> CheckResult:
-    """The result of a check that failed with an error."""
-    what, where, fix = (text[:2000] for text in (error.what, error.where, error.fix))
-    return CheckResult(check=name, state=CheckState.FAILED, error=error.id, what=what, where=where, fix=fix)
+    """The result of a check that failed with an error, and with its others."""
+    errors = [error, *error.others] if isinstance(error, DeviceFileInvalid) else [error]
+    found = [Problem.told(one.alone, one.where, one.fix).model_copy(update={"error": one.id}) for one in errors]
+    return CheckResult(check=name, state=CheckState.FAILED, problems=tuple(found[:MOST]))
 
 
 def result_of(name: str, problems: Iterable[Problem]) -> CheckResult:
-    """The result of a check that found these problems: the first of the worst, and how many more of its kind."""
-    found = list(problems)
-    worst = [item for item in found if item.state is CheckState.FAILED] or found
-    if not worst:
-        return CheckResult(check=name, state=CheckState.PASSED)
-    first = worst[0]
-    more = f" (and {len(worst) - 1} more)" if len(worst) > 1 else ""
-    what, where, fix = (text[:2000] for text in (first.what + more, first.where, first.fix))
-    return CheckResult(check=name, state=first.state, what=what, where=where, fix=fix)
+    """The result of a check that found these problems."""
+    found = sorted(problems, key=lambda item: item.state is not CheckState.FAILED)
+    return CheckResult(check=name, state=found[0].state if found else CheckState.PASSED, problems=tuple(found[:MOST]))
 
 
 def _plugin(file: DeviceFile, _: date) -> Iterator[Problem]:
@@ -148,17 +133,17 @@ def _plugin(file: DeviceFile, _: date) -> Iterator[Problem]:
     folder = file.path.parent / path
     where = file.place("plugin", "path")
     if not folder.is_dir():
-        yield Problem(
+        yield Problem.told(
             f"there is no folder {folder.as_posix()}, from which the plugin is to be built",
             where,
             "put the plugin's Python project there, or say with `plugin.git` or `plugin.package` where it is",
         )
     elif not folder.resolve().is_relative_to(file.path.parent.resolve()):
-        yield Problem(
+        yield Problem.told(
             f"{folder.as_posix()} leads out of its folder", where, "put the plugin's sources themselves there"
         )
     elif not any((folder / name).is_file() for name in ("pyproject.toml", "setup.py")):
-        yield Problem(
+        yield Problem.told(
             f"{folder.as_posix()} is no Python project: it has neither pyproject.toml nor setup.py",
             where,
             "name the folder that has one of them",
@@ -168,14 +153,14 @@ def _plugin(file: DeviceFile, _: date) -> Iterator[Problem]:
 def _limits(file: DeviceFile, _: date) -> Iterator[Problem]:
     limits, build = file.device.limits, file.device.build
     if limits.suite_minutes > limits.job_minutes:
-        yield Problem(
+        yield Problem.told(
             f"a suite may take {limits.suite_minutes} minutes and the whole job {limits.job_minutes}, so that a suite "
             "that hangs would end the job before anything is reported",
             file.place("limits"),
             "give `limits.job_minutes` more than `limits.suite_minutes`",
         )
     if build.timeout_minutes > limits.job_minutes:
-        yield Problem(
+        yield Problem.told(
             f"building may take {build.timeout_minutes} minutes and the whole job {limits.job_minutes}, so that a "
             "build that hangs would end the job before anything is reported",
             file.place("limits"),
@@ -183,7 +168,7 @@ def _limits(file: DeviceFile, _: date) -> Iterator[Problem]:
         )
     labels = file.device.runner.labels
     if limits.job_minutes > HOSTED_MINUTES and len(labels) == 1 and HOSTED.fullmatch(labels[0]):
-        yield Problem(
+        yield Problem.told(
             f"GitHub ends a job on its machine {labels[0]} after {HOSTED_MINUTES} minutes, and this one may take "
             f"{limits.job_minutes}",
             file.place("limits", "job_minutes"),
@@ -199,7 +184,7 @@ def _secrets(file: DeviceFile, _: date) -> Iterator[Problem]:
             keys = (group, name) if group == "environment" else (group, "environment", name)
             if value and (_SECRET_NAME.search(name) or _SECRET_ADDRESS.search(value)):
                 what = f"the variable {name} looks like a secret, and this file is public"
-                yield Problem(what, file.place(*keys), fix)
+                yield Problem.told(what, file.place(*keys), fix)
     addresses = (
         (("plugin", "git", "url"), device.plugin.git.url if device.plugin.git else None),
         (("plugin", "index_url"), device.plugin.index_url),
@@ -209,13 +194,13 @@ def _secrets(file: DeviceFile, _: date) -> Iterator[Problem]:
     for place, address in addresses:
         if address and _SECRET_ADDRESS.search(address):
             where = file.place(*place)
-            yield Problem(f"`{'.'.join(place)}` holds a password, and this file is public", where, fix)
+            yield Problem.told(f"`{'.'.join(place)}` holds a password, and this file is public", where, fix)
 
 
 def _known_failures(file: DeviceFile, today: date) -> Iterator[Problem]:
     for entry in file.device.known_failures:
         if entry.expired(today):
-            yield Problem(
+            yield Problem.told(
                 f"the known failure {entry.id} expired on {entry.expires}, so that its tests are failures again",
                 file.place("known_failures"),
                 "look whether they still fail: give the entry another day, or take it out",

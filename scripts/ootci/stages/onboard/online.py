@@ -14,9 +14,9 @@ from ootci.adapters.download import LinkUnclear, leads_somewhere
 from ootci.adapters.github_rest import GithubRest
 from ootci.errors import GithubRefused, GithubUnreachable
 from ootci.model.device import DeviceFile
-from ootci.model.review import CheckResult, CheckState
+from ootci.model.review import CheckResult, CheckState, Problem
 
-from .checks import Problem, result_of
+from .checks import result_of
 
 ONLINE = ("links", "sources", "handles")
 """Names of the checks, in order."""
@@ -39,7 +39,7 @@ def _links(file: DeviceFile) -> CheckResult:
     with ThreadPoolExecutor(AT_ONCE) as pool:
         found = list(zip(places, pool.map(_state, places), strict=True))
     fix = "write the address as it is now, or leave it out"
-    wrong = [Problem(f"nothing is at {address}", places[address], fix) for address, why in found if why == ""]
+    wrong = [Problem.told(f"nothing is at {address}", places[address], fix) for address, why in found if why == ""]
     unclear = [
         _unclear(f"nobody can tell whether {address} is right: {why}", places[address]) for address, why in found if why
     ]
@@ -77,7 +77,7 @@ def _sources(file: DeviceFile) -> Iterator[Problem]:
     if source and found:
         said, certain = found
         if certain:
-            yield Problem(f"{source.url} cannot be fetched: {said}", place, "correct `plugin.git.url` or `ref`")
+            yield Problem.told(f"{source.url} cannot be fetched: {said}", place, "correct `plugin.git.url` or `ref`")
         else:
             yield _unclear(f"could not check whether {source.url} can be fetched: {said}", place)
 
@@ -90,7 +90,7 @@ def _unknown_handles(file: DeviceFile, rest: GithubRest) -> Iterator[Problem]:
         owner = handle.removeprefix("@").partition("/")[0]
         try:
             if rest.find(f"/users/{quote(owner)}") is None:
-                yield Problem(f"GitHub knows nobody by the handle {handle}", place, fix)
+                yield Problem.told(f"GitHub knows nobody by the handle {handle}", place, fix)
         except (GithubRefused, GithubUnreachable) as error:
             # After one failure the remaining handles are not looked up.
             yield _unclear(f"nobody can tell whether {handle} is on GitHub: {error.what}", place)
@@ -98,4 +98,4 @@ def _unknown_handles(file: DeviceFile, rest: GithubRest) -> Iterator[Problem]:
 
 
 def _unclear(what: str, where: str) -> Problem:
-    return Problem(what, where, "look at it again when the network answers", CheckState.WARNING)
+    return Problem.told(what, where, "look at it again when the network answers", CheckState.WARNING)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ootci.model.review import Change, CheckResult, CheckState, FileReview, Review, score
+from ootci.model.review import LONGEST, Change, CheckState, FileReview, Problem, Review, score
 
 from .markdown import MARKS, Sheet, safe
 from .text import one_line
@@ -19,21 +19,15 @@ _CHANGES = {
     Change.REMOVED: "removed",
     Change.OTHER: "other files",
 }
-_WORDS = {CheckState.FAILED: "failed", CheckState.WARNING: "warning"}
 _NO_MENTIONS: Mapping[str, Sequence[str]] = {}
 
 
 def review_lines(review: Review) -> list[str]:
-    """What was found in each file, in lines of text: the score, and each failed check with how to mend it."""
+    """What was found in each file, in lines of text: the score, and each problem on a line."""
     lines: list[str] = []
     for file in review.files:
-        lines.append(one_line(f"{file.path}: {_how(file)}", 2000))
-        for item in file.checks:
-            if item.state in _WORDS:
-                error = f" ({item.error})" if item.error else ""
-                said = one_line(f"{item.check}: {_WORDS[item.state]}{error}: {item.what}", 2000)
-                lines += [f"  {said}", f"    where: {one_line(item.where or '')}"]
-                lines.append(f"    what to do: {one_line(item.fix or '')}")
+        lines.append(one_line(f"{file.path}: {_how(file)}", LONGEST))
+        lines += [f"  {_line(check.check, item)}" for check in file.checks for item in check.problems]
         lines += [f"  {one_line(text)}" for text in (*file.notes, *file.dry_run)]
     lines += [one_line(text) for text in review.notes]
     if review.checks and len(review.files) > 1:
@@ -64,6 +58,12 @@ def review_answer(
     return sheet.text()
 
 
+def _line(check: str, item: Problem) -> str:
+    level = "warning: " if item.state is CheckState.WARNING else ""
+    error = f" ({item.error})" if item.error else ""
+    return one_line(f"{item.where}: {level}{check}{error}: {item.what}; {item.fix}", 3 * LONGEST)
+
+
 def _how(file: FileReview) -> str:
     name = f" ({_CHANGES[file.change]})" if file.change else ""
     return (f"{score(file.checks)}{name}" if file.checks else f"no checks{name}").strip()
@@ -72,11 +72,11 @@ def _how(file: FileReview) -> str:
 def _file(file: FileReview, mentions: Sequence[str]) -> Iterator[str]:
     yield f"**{safe(file.path)}**: {safe(_how(file))}."
     yield ""
-    amiss = [item for item in file.checks if item.state in _WORDS]
+    amiss = [(check.check, item) for check in file.checks for item in check.problems]
     if amiss and mentions:
         yield f"{' '.join(mentions)}: how to mend it:"
         yield ""
-    yield from (_sentence(item) for item in amiss)
+    yield from (_sentence(check, item) for check, item in amiss)
     if amiss:
         yield ""
     yield from (f"{safe(text, 1000)}\n" for text in file.notes)
@@ -87,9 +87,8 @@ def _file(file: FileReview, mentions: Sequence[str]) -> Iterator[str]:
         yield ""
 
 
-def _sentence(item: CheckResult) -> str:
+def _sentence(check: str, item: Problem) -> str:
     mark = MARKS["bad"] if item.state is CheckState.FAILED else MARKS["warn"]
     error = f" ({safe(item.error)})" if item.error else ""
-    where = f", {safe(item.where)}" if item.where else ""
-    fix = f" What to do: {safe(item.fix, 1000)}." if item.fix else ""
-    return f"- {mark} {safe(item.check)}{error}{where}: {safe(item.what or '', 1000)}.{fix}"
+    what, fix = safe(item.what, 1000), safe(item.fix, 1000)
+    return f"- {mark} {safe(check)}{error}, {safe(item.where)}: {what}. What to do: {fix}."

@@ -246,6 +246,7 @@ PROVOCATIONS: dict[str, Provocation] = {
     "FILE-003": _newer,
     "FILE-004": _large(".ootci/plan.json", MAX_BYTES + 1, "history", "append"),
     "CLI-001": _called("plan", "--torch", "newest"),
+    "CLI-002": _called("nightly", "--torhc", "2.13.0"),
     "TORCH-001": _asking_for_another_night,
     "TORCH-002": _called("plan", "--torch", "gone.whl"),
     "TORCH-003": _called(*ENDS),

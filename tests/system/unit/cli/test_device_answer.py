@@ -12,7 +12,7 @@ from unit.samples import register
 
 from ootci.adapters import github_rest
 from ootci.flows.answer import MARKER
-from ootci.model.review import Change, CheckResult, CheckState, FileReview, Review
+from ootci.model.review import Change, CheckResult, CheckState, FileReview, Problem, Review
 
 from commands import Ran, Tool  # isort: skip
 
@@ -41,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
 def reviewed(path: str = "devices/dev.yaml", what: str = "unknown key `teir`") -> Review:
     checks = (
         CheckResult(check="file", state=CheckState.PASSED),
-        CheckResult(check="keys", state=CheckState.FAILED, what=what, where=f"{path}:8", fix="mend it"),
+        CheckResult(check="keys", state=CheckState.FAILED, problems=(Problem.told(what, f"{path}:8", "mend it"),)),
     )
     return Review(files=(FileReview(path=path, change=Change.ADDED, checks=checks),))
 

@@ -44,7 +44,8 @@ def review(ootci: Tool, folder: Path) -> tuple[Ran, Review]:
 
 
 def failed(file: FileReview) -> dict[str, str]:
-    return {item.check: item.error or "" for item in file.checks if item.state is CheckState.FAILED}
+    failing = [item for item in file.checks if item.state is CheckState.FAILED]
+    return {item.check: item.problems[0].error or "" for item in failing}
 
 
 def test_a_good_file_is_checked_planned_and_rendered(ootci: Tool, folder: Path) -> None:

@@ -71,4 +71,19 @@ def test_an_error_is_explained_in_every_format(ootci: Tool, tmp_path: Path) -> N
     assert machine == {"id": "DEV-003", "meaning": kind.meaning, "remedy": kind.remedy, "exit_code": 2}
     assert ootci("explain", "DEV-003", "--format", "markdown", cwd=tmp_path).out.startswith("### DEV-003\n")
     unknown = ootci("explain", "DEV-999", cwd=tmp_path)
-    assert (unknown.code, "dev-003" in unknown.err.lower()) == (2, True)
+    assert (unknown.code, "did you mean `DEV-" in unknown.err) == (2, True)
+
+
+def test_a_key_of_a_device_file_is_explained_in_every_format(ootci: Tool, tmp_path: Path) -> None:
+    text = ootci("explain", "check.command", cwd=tmp_path)
+    assert (text.code, text.out.splitlines()[-3:]) == (
+        0,
+        ["  must be: a list of texts", "  when absent: none", "  example: command: [my-smi]"],
+    )
+    group = ootci("explain", "plugin", "--format", "json", cwd=tmp_path)
+    assert [key["key"] for key in json.loads(group.out)][:3] == ["plugin", "plugin.distribution", "plugin.path"]
+    assert "plugin.git.url" in ootci("explain", "keys", cwd=tmp_path).out
+    assert ootci("explain", "suites[3].name", cwd=tmp_path).out.startswith("suites[].name: ")
+    assert ootci("explain", "environment.A", cwd=tmp_path).out.startswith("environment: ")
+    unknown = ootci("explain", "chek.command", cwd=tmp_path)
+    assert (unknown.code, "did you mean `check.command`?" in unknown.err) == (2, True)

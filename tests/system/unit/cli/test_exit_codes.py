@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Sequence
 from datetime import datetime, timezone
@@ -12,6 +13,7 @@ import pytest
 from unit.samples import DEVICE_YAML, build, night, plan, register, run
 
 from ootci import __version__
+from ootci.cli.main import COMMANDS
 from ootci.model.record import write
 from ootci.model.verdict import Answer, Gate, Verdicts
 
@@ -32,9 +34,10 @@ def test_version_and_help_are_fine(ootci: Tool, tmp_path: Path) -> None:
     assert ootci("--version", cwd=tmp_path).out == f"ootci, version {__version__}\n"
     text = ootci("--help", cwd=tmp_path).out
     assert "Exit codes: 0 fine, 1 the device failed" in text
-    names = [line.split()[0] for line in text.partition("Commands:")[2].splitlines() if line.strip()]
-    wanted = ["nightly", "plan", "build", "test", "collect", "history", "judge", "render", "gate", "device"]
-    assert [name for name in names if name in wanted] == wanted
+    listed = [line for line in text.partition("Options:")[2].splitlines() if line]
+    headings = [line for line in listed if not line.startswith(" ")]
+    assert headings[:3] == ["Run it here:", "Bring a device:", "Find what broke:"]
+    assert sorted(line.split()[0] for line in listed if re.match("  [a-z]", line)) == sorted(COMMANDS)
 
 
 @pytest.mark.parametrize(
@@ -44,8 +47,25 @@ def test_version_and_help_are_fine(ootci: Tool, tmp_path: Path) -> None:
 def test_a_wrong_command_line_is_an_input_error(ootci: Tool, tmp_path: Path, arguments: Sequence[str]) -> None:
     ran = ootci(*arguments, cwd=tmp_path)
     assert (ran.code, ran.out) == (2, "")
-    assert "Error: " in ran.err
-    assert "Traceback" not in ran.err
+    assert ran.err.startswith("error CLI-002: ")
+    assert f"\n  where: ootci {' '.join(arguments)}\n" in ran.err
+    assert "--help` " in ran.err or "--help`\n" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (("nigthly",), "`ootci nightly`"),
+        (("device", "chek"), "`ootci device check`"),
+        (("qurey",), "`ootci history query`"),
+        (("device", "nightly"), "`ootci nightly`"),
+        (("nightly", "--torhc", "2.13.0"), "`--torch`"),
+    ],
+)
+def test_the_command_or_option_that_was_probably_meant_is_suggested(
+    ootci: Tool, tmp_path: Path, arguments: Sequence[str], meant: str
+) -> None:
+    assert f"did you mean {meant}? " in ootci(*arguments, cwd=tmp_path).err
 
 
 @pytest.mark.parametrize(

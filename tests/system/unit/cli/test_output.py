@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 import pytest
 from commands import Tool
+from unit.samples import register
 
 from ootci.cli.main import cli
 
@@ -68,6 +69,14 @@ def _on_a_terminal(*arguments: str, cwd: Path, **variables: str) -> str:
     finally:
         os.close(mine)
         os.close(theirs)
+
+
+def test_a_table_fits_the_terminal_and_is_whole_elsewhere(ootci: Tool, tmp_path: Path) -> None:
+    register(tmp_path, extra=f"paused: {{reason: {'long ' * 60}}}\n")
+    shown = _on_a_terminal("device", "list", cwd=tmp_path, COLUMNS="80").splitlines()
+    assert {len(line) <= 80 for line in shown} == {True}
+    assert "…" in shown[-1]
+    assert "long " * 59 in ootci("device", "list", cwd=tmp_path).out
 
 
 def test_colours_are_for_terminals_that_want_them(tmp_path: Path) -> None:

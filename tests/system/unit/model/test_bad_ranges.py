@@ -41,13 +41,13 @@ def test_the_ranges_of_all_devices_are_added_to_those_of_each(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("values", "line", "what"),
     [
-        ({"last": None}, 2, "the key `bad_ranges.0.last` is missing"),
-        ({"link": None}, 2, "the key `bad_ranges.0.link` is missing"),
+        ({"last": None}, 2, "the required key `bad_ranges[0].last` is missing"),
+        ({"link": None}, 2, "the required key `bad_ranges[0].link` is missing"),
         ({"last": "2026-11-02"}, 2, "it ends on 2026-11-02, before it begins on 2026-11-03"),
         ({"last": "2027-11-02"}, 2, "it is longer than 92 days; a device that cannot be run for so long is `paused`"),
-        ({"first": "monday"}, 2, "`bad_ranges.0.first`: input should be a valid date"),
-        ({"link": "javascript:x"}, 5, "`bad_ranges.0.link` should be an address"),
-        ({"until": "2026-11-05"}, 6, "unknown key `bad_ranges.0.until`"),
+        ({"first": "monday"}, 2, "`bad_ranges[0].first` must be a day such as 2026-11-21"),
+        ({"link": "javascript:x"}, 5, "`bad_ranges[0].link` must be an address"),
+        ({"until": "2026-11-05"}, 6, "unknown key `bad_ranges[0].until`"),
     ],
 )
 @pytest.mark.parametrize("of_all", [False, True])

@@ -92,8 +92,8 @@ def test_no_volume_hands_the_machine_over(tmp_path: Path, volume: str) -> None:
     [
         ("plugin.package", GOOD.replace("path: dev", 'package: "%s"')),
         ("plugin.distribution", GOOD.replace("torch-dev", '"%s"')),
-        ("plugin.requirements.0", f'{GOOD}  requirements: ["%s"]\n'),
-        ("build.requirements.0", f'{GOOD}build: {{requirements: ["%s"]}}\n'),
+        ("plugin.requirements[0]", f'{GOOD}  requirements: ["%s"]\n'),
+        ("build.requirements[0]", f'{GOOD}build: {{requirements: ["%s"]}}\n'),
     ],
 )
 def test_a_requirement_brings_no_option_of_pip(tmp_path: Path, before: str, key: str, found: str) -> None:
@@ -102,7 +102,11 @@ def test_a_requirement_brings_no_option_of_pip(tmp_path: Path, before: str, key:
 
 
 @pytest.mark.parametrize(
-    "address", ["fd::17", "ext::sh -c reboot", "::x", "rsync://a/b", "--upload-pack=x", "ftp://a/b"]
+    "address",
+    [
+        *("fd::17", "ext::sh -c reboot", "::x", "rsync://a/b", "--upload-pack=x", "ftp://a/b"),
+        *("htp:/a/b", "https:/a/b", "https://", "https:///a", "https://a b"),
+    ],
 )
 def test_a_plugin_is_fetched_from_addresses_only(tmp_path: Path, address: str) -> None:
     text = GOOD.replace("path: dev", f"git: {{url: '{address}'}}")

@@ -60,9 +60,11 @@ def test_a_mistyped_key_is_told_before_what_is_missing_because_of_it(tmp_path: P
     (tmp_path / "dev.yaml").write_text(text + "tier: golden\n", encoding="utf-8")
     with pytest.raises(DeviceFileInvalid) as told:
         load_device(tmp_path / "dev.yaml")
-    assert told.value.what.startswith("unknown key `maintaners`; did you mean `maintainers`? (and 2 more: line ")
-    assert "unknown key `plugn`; did you mean `plugin`?" in told.value.what
-    assert "missing" not in told.value.what
+    assert [error.alone for error in (told.value, *told.value.others)] == [
+        "unknown key `maintaners`; did you mean `maintainers`?",
+        "unknown key `plugn`; did you mean `plugin`?",
+        "`tier` must be one of `reference`, `gating`, `advisory`, not the text 'golden'",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +73,7 @@ def test_a_mistyped_key_is_told_before_what_is_missing_because_of_it(tmp_path: P
         ("teir: gating", "unknown key `teir`; did you mean `tier`?"),
         ("torch: {chanel: nightly}", "unknown key `torch.chanel`; did you mean `channel`?"),
         ("runner: {label: [x]}", "unknown key `runner.label`; did you mean `labels`?"),
-        ("suites: [{name: smoke, requierd: false}]", "unknown key `suites.0.requierd`; did you mean `required`?"),
+        ("suites: [{name: smoke, requierd: false}]", "unknown key `suites[0].requierd`; did you mean `required`?"),
         ("qqq: 1", "unknown key `qqq`"),
         ("<<: {tier: gating}", "unknown key `<<`"),
         ("1: x", "unknown key `1`"),
@@ -86,54 +88,81 @@ def test_an_unknown_key_is_named_with_the_nearest_one(tmp_path: Path, appended: 
 @pytest.mark.parametrize(
     ("appended", "what"),
     [
-        ("tier: big", "`tier`: input should be 'reference', 'gating' or 'advisory', not the text 'big'"),
+        ("tier: big", "`tier` must be one of `reference`, `gating`, `advisory`, not the text 'big'"),
         ("check: {command: [smi, '|', grep, ok]}", "`check.command`: no shell runs it, and `|` is for a shell"),
         ("check: {command: [smi | grep ok]}", "`check.command`: no shell runs it, and `smi | grep ok` is for a shell"),
-        ("torch: {channel: weekly}", "`torch.channel`: input should be 'nightly' or 'release', not the text 'weekly'"),
-        ("torch: {fallback: no}", "`torch.fallback`: input should be 'release' or 'none', not the yes/no false"),
-        ("limits: {job_minutes: '5'}", "`limits.job_minutes`: input should be a valid integer, not the text '5'"),
-        ("limits: {job_minutes: yes}", "`limits.job_minutes`: input should be a valid integer, not the yes/no true"),
-        ("limits: {job_minutes: 2.5}", "`limits.job_minutes`: input should be a valid integer, not the number 2.5"),
-        ("limits: {job_minutes: 1e3}", "`limits.job_minutes`: input should be a valid integer, not the text '1e3'"),
-        ("limits: {job_minutes: .inf}", "`limits.job_minutes`: input should be a valid integer, not the number inf"),
-        ("limits: {job_minutes:}", "`limits.job_minutes`: input should be a valid integer, not nothing"),
+        ("torch: {channel: weekly}", "`torch.channel` must be one of `nightly`, `release`, not the text 'weekly'"),
+        ("torch: {fallback: no}", "`torch.fallback` must be one of `release`, `none`, not the yes/no false"),
+        (
+            "limits: {job_minutes: '5'}",
+            "`limits.job_minutes` must be a whole number, at least 1, at most 1440, not the text '5'",
+        ),
+        (
+            "limits: {job_minutes: yes}",
+            "`limits.job_minutes` must be a whole number, at least 1, at most 1440, not the yes/no true",
+        ),
+        (
+            "limits: {job_minutes: 2.5}",
+            "`limits.job_minutes` must be a whole number, at least 1, at most 1440, not the number 2.5",
+        ),
+        (
+            "limits: {job_minutes: 1e3}",
+            "`limits.job_minutes` must be a whole number, at least 1, at most 1440, not the text '1e3'",
+        ),
+        (
+            "limits: {job_minutes: .inf}",
+            "`limits.job_minutes` must be a whole number, at least 1, at most 1440, not the number inf",
+        ),
+        (
+            "limits: {job_minutes:}",
+            "`limits.job_minutes` must be a whole number, at least 1, at most 1440, not nothing",
+        ),
         ("limits: {workers: many}", "`limits.workers`: write a whole number from 1 to 64, or auto"),
         ("limits: {workers: 0}", "`limits.workers`: write a whole number from 1 to 64, or auto"),
         ("limits: {workers: yes}", "`limits.workers`: write a whole number from 1 to 64, or auto"),
-        ("suites: [{name: smoke, required: 'true'}]", "valid boolean, not the text 'true'"),
-        ("suites: [{name: smoke, required: 1}]", "valid boolean, not the number 1"),
-        ("environment: {A: yes}", "`environment.A`: input should be a valid string, not the yes/no true"),
-        ("environment: {A: 5}", "`environment.A`: input should be a valid string, not the number 5"),
-        ("environment: {1A: x}", "`environment.1A` should be the name of an environment variable"),
-        ("runner: {labels: x}", "`runner.labels`: input should be a valid array, not the text 'x'"),
-        ("runner: {labels: [a b]}", "`runner.labels.0` should be a runner label"),
-        ("runner: {shares: 0}", "`runner.shares`: input should be greater than or equal to 1"),
-        ("runner: {container: {options: x}}", "the key `runner.container.image` is missing"),
-        ("runner: {container: {image: ''}}", "`runner.container.image` should be the name of a container image"),
-        ("runner: {container: {image: x, volumes: [/a]}}", "`runner.container.volumes.0` should be a volume such as"),
+        (
+            "suites: [{name: smoke, required: 'true'}]",
+            "`suites[0].required` must be `true` or `false`, not the text 'true'",
+        ),
+        ("suites: [{name: smoke, required: 1}]", "`suites[0].required` must be `true` or `false`, not the number 1"),
+        ("environment: {A: yes}", "`environment.A` must be text, not the yes/no true"),
+        ("environment: {A: 5}", "`environment.A` must be text, not the number 5"),
+        ("environment: {1A: x}", "`environment.1A` must be the name of an environment variable"),
+        (
+            "runner: {labels: x}",
+            "`runner.labels` must be a list of entries, each a runner label of letters, digits and `_.:-`, not",
+        ),
+        ("runner: {labels: [a b]}", "`runner.labels[0]` must be a runner label"),
+        ("runner: {shares: 0}", "`runner.shares` must be a whole number, at least 1"),
+        ("runner: {container: {options: --init}}", "the required key `runner.container.image` is missing"),
+        ("runner: {container: {image: ''}}", "`runner.container.image` must be the name of a container image"),
+        ("runner: {container: {image: x, volumes: [/a]}}", "`runner.container.volumes[0]` must be a volume such as"),
         ("python: 3.10", '`python`: write a version in quotation marks, 3.10 or newer, such as "3.12"'),
         ("python: '3.9'", "`python`: write a version in quotation marks"),
         ("python: '3.12.1'", "`python`: write a version in quotation marks"),
-        ("check: {command: ls}", "`check.command`: input should be a valid array, not the text 'ls'"),
+        ("check: {command: ls}", "`check.command` must be a list of texts, not the text 'ls'"),
         (
             "links: {homepage: 'javascript:alert(1)'}",
-            "`links.homepage` should be an address that begins with http:// or https://",
+            "`links.homepage` must be an address that begins with http:// or https://",
         ),
-        ("limits: {job_minutes: 0}", "`limits.job_minutes`: input should be greater than or equal to 1"),
-        ("suites: []", "`suites`: tuple should have at least 1 item"),
+        (
+            "limits: {job_minutes: 0}",
+            "`limits.job_minutes` must be a whole number, at least 1, at most 1440, not the number 0",
+        ),
+        ("suites: []", "`suites` must have at least 1 entry, not 0"),
         ("paused: true", "`paused`"),
         ("suites: [{name: smoke, required: false}]", "every suite is advisory"),
         ("suites: [{name: smoke, dtypes: [int64]}]", "`dtypes` are chosen for the suite `ops`"),
         ("suites: [{name: ops, files: [test_a.py]}]", "`files` is for the suite `upstream`"),
         ("suites: [{name: smoke, bypass_device_restrictions: true}]", "is for the suite `upstream`"),
-        ("suites: [{name: upstream, files: [../test_a.py]}]", "should be a test file relative to PyTorch's folder"),
+        ("suites: [{name: upstream, files: [../test_a.py]}]", "must be a test file relative to PyTorch's folder"),
         ("suites: [{name: upstream, operators: [add, add]}]", "an entry is named twice in `operators`"),
-        ("suites: [{name: upstream, operators: []}]", "`suites.0.operators`: tuple should have at least 1 item"),
+        ("suites: [{name: upstream, operators: []}]", "`suites[0].operators` must have at least 1 entry, not 0"),
         ("suites: [{name: upstream, exclusions: {TestA: all}}]", 'write "*" for the whole class, or a list'),
         ("suites: [{name: upstream, exclusions: {TestA: [a-b]}}]", "or a list of its methods"),
         ("suites: [{name: ops, dtypes: [int64, int64]}]", "a dtype is named twice"),
-        ("suites: [{name: ops, dtypes: [int7]}]", "`suites.0.dtypes.0`"),
-        ("suites: [{name: ops, dtypes: []}]", "`suites.0.dtypes`: tuple should have at least 1 item"),
+        ("suites: [{name: ops, dtypes: [int7]}]", "`suites[0].dtypes[0]`"),
+        ("suites: [{name: ops, dtypes: []}]", "`suites[0].dtypes` must have at least 1 entry, not 0"),
     ],
 )
 def test_a_wrong_value_is_named_with_what_was_found(tmp_path: Path, appended: str, what: str) -> None:
@@ -183,20 +212,22 @@ def test_what_builds_and_what_tests_may_name_one_pair(tmp_path: Path) -> None:
 
 def test_a_list_with_one_wrong_item_is_one_problem(tmp_path: Path) -> None:
     error = _fail(tmp_path, GOOD.replace("@somebody", "somebody"), DeviceFileInvalid)
-    assert "maintainers.0" in error.what
+    assert "maintainers[0]" in error.what
     assert "more" not in error.what
     assert _line(error) == 4
 
 
 def test_missing_keys_are_all_named(tmp_path: Path) -> None:
     error = _fail(tmp_path, "name: dev\nplugin:\n  path: x\n", DeviceFileInvalid)
+    assert isinstance(error, DeviceFileInvalid)
+    said = [one.alone for one in (error, *error.others)]
     for key in ("display_name", "vendor", "maintainers", "plugin.distribution"):
-        assert f"the key `{key}` is missing" in error.what
+        assert f"the required key `{key}` is missing" in said
 
 
 def test_a_key_that_is_missing_deep_down_points_to_its_parent(tmp_path: Path) -> None:
     error = _fail(tmp_path, GOOD.replace("  distribution: torch-dev\n", ""), DeviceFileInvalid)
-    assert error.what == "the key `plugin.distribution` is missing"
+    assert error.what == "the required key `plugin.distribution` is missing"
     assert _line(error) == 5
 
 

@@ -119,19 +119,19 @@ def test_an_entry_lasts_a_year_at_most(added: date, days: int) -> None:
 @pytest.mark.parametrize(
     ("values", "line", "what"),
     [
-        ({"expires": None}, 1, "the key `known_failures.0.expires` is missing"),
-        ({"issue": None}, 1, "the key `known_failures.0.issue` is missing"),
+        ({"expires": None}, 1, "the required key `known_failures[0].expires` is missing"),
+        ({"issue": None}, 1, "the required key `known_failures[0].issue` is missing"),
         ({"expires": "2026-10-01"}, 1, "it expires on 2026-10-01, before it was added on 2026-11-01"),
         ({"expires": "2028-01-01"}, 1, "more than a year after it was added; 2027-11-02 is the latest day possible"),
-        ({"expires": "soon"}, 5, "`known_failures.0.expires`: input should be a valid date"),
-        ({"added": "20261101"}, 4, "`known_failures.0.added`"),
-        ({"id": "test_y"}, 1, "`known_failures.0.id` should be a test id that begins with its suite"),
-        ({"id": "*"}, 1, "`known_failures.0.id` should be a test id that begins with its suite"),
-        ({"issue": "javascript:x"}, 3, "`known_failures.0.issue` should be an address"),
+        ({"expires": "soon"}, 5, "`known_failures[0].expires` must be a day such as 2026-11-21"),
+        ({"added": "20261101"}, 4, "`known_failures[0].added`"),
+        ({"id": "test_y"}, 1, "`known_failures[0].id` must be a test id that begins with its suite"),
+        ({"id": "*"}, 1, "`known_failures[0].id` must be a test id that begins with its suite"),
+        ({"issue": "javascript:x"}, 3, "`known_failures[0].issue` must be an address"),
         ({"torch": "2.13"}, 6, "`2.13` is no range of versions"),
         ({"torch": "===2.13"}, 6, "`===2.13` is no range of versions"),
         ({"torch": ""}, 6, "`` is no range of versions"),
-        ({"reasn": "x"}, 6, "unknown key `known_failures.0.reasn`; did you mean `reason`?"),
+        ({"reasn": "x"}, 6, "unknown key `known_failures[0].reasn`; did you mean `reason`?"),
     ],
 )
 @pytest.mark.parametrize("in_folder", [False, True])
@@ -230,8 +230,8 @@ def test_a_folder_s_list_that_is_none_is_an_error_of_that_file(
     [
         ("unsupported: [{capability: quantisation, reason: x}]", "did you mean `quantization`?"),
         ("unsupported: [{capability: zzz, reason: x}]", "known: registration, autoload"),
-        ("unsupported: [{capability: sparse}]", "the key `unsupported.0.reason` is missing"),
-        ("unsupported: [sparse]", "`unsupported.0`"),
+        ("unsupported: [{capability: sparse}]", "the required key `unsupported[0].reason` is missing"),
+        ("unsupported: [sparse]", "`unsupported[0]`"),
         (
             "unsupported: [{capability: sparse, reason: x}, {capability: sparse, reason: y}]",
             "a capability is named twice",

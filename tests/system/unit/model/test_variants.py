@@ -77,9 +77,9 @@ def test_a_paused_device_pauses_its_variants(tmp_path: Path) -> None:
     ("text", "what"),
     [
         ("variants: [{name: a}, {name: a}]", "a variant is named twice"),
-        ("variants: [{name: Py-3}]", "`variants.0.name` should be lower-case letters, digits and underscores"),
-        ("variants: [{name: a, suites: []}]", "unknown key `variants.0.suites`"),
-        ("variants: [{name: a, python: 3.13}]", "`variants.0.python`: write a version in quotation marks"),
+        ("variants: [{name: Py-3}]", "`variants[0].name` must be lower-case letters, digits and underscores"),
+        ("variants: [{name: a, suites: []}]", "unknown key `variants[0].suites`"),
+        ("variants: [{name: a, python: 3.13}]", "`variants[0].python`: write a version in quotation marks"),
         (f"variants: [{{name: {'a' * 15}}}]", "there is no device: `name`"),
         (
             "variants: [{name: a, runner: {container: {image: x, credentials: "
@@ -133,7 +133,7 @@ def test_other_torches_are_runs_of_the_device_and_no_registered_devices(tmp_path
     ("text", "what"),
     [
         ("torch:\n  also: [release, release]", "`torch.also`: a torch is named twice"),
-        ("torch:\n  also: [nightly]", "`torch.also.0`: input should be 'release' or 'previous_release'"),
+        ("torch:\n  also: [nightly]", "`torch.also[0]` must be one of `release`, `previous_release`"),
         ("torch:\n  channel: release\n  also: [release]", "`torch.also`: the newest release is tested already"),
         (f"external: {{run: 'https://example.com/run.json'}}\ntorch:\n  {ALSO}", "run elsewhere is tested on no other"),
         (f"torch:\n  {ALSO}", "with `torch.also` there is no device: `name`"),

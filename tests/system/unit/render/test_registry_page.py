@@ -10,9 +10,10 @@ from unit.render.pages import Element, read
 from unit.render.sample import DEVICES, Sample
 
 from ootci.model.device import load_registry
+from ootci.model.device.reference import device_keys
 from ootci.model.schema import device_schema
 from ootci.stages.render import render
-from ootci.stages.render.pages.add import SHORTEST, device_keys
+from ootci.stages.render.pages.add import SHORTEST
 from ootci.stages.render.pages.registry import registry_file
 
 README = Path(__file__).parents[4] / "README.md"
@@ -79,7 +80,7 @@ def test_nothing_can_be_left_out_of_the_shortest_file(site: Path) -> None:
 
 
 def test_every_key_of_the_schema_is_explained(site: Path) -> None:
-    keys = {key.path: key for key in device_keys(device_schema())}
+    keys = {key.path: key for key in device_keys()}
     rows = read(site / "devices" / "add" / "index.html").one("tbody").find("tr")
     assert [row.one("th").text for row in rows] == list(keys)
     names = {path.rpartition(".")[2] for path in keys}
@@ -92,20 +93,20 @@ def test_every_key_of_the_schema_is_explained(site: Path) -> None:
 
 
 def test_what_a_key_takes_and_what_holds_without_it() -> None:
-    keys = {key.path: (key.kind, key.default) for key in device_keys(device_schema())}
+    keys = {key.path: (key.kind, key.default) for key in device_keys()}
     assert keys["name"][1] is None
     assert keys["tier"] == ("one of `reference`, `gating`, `advisory`", "advisory")
     assert keys["plugin.git.submodules"] == ("`true` or `false`", "false")
     assert keys["plugin.git.url"] == ("text", None)
-    assert keys["build.timeout_minutes"] == ("whole number, at least 1, at most 720", "60")
-    assert keys["torch"] == ("group of keys", "as below")
-    assert keys["paused"] == ("group of keys", "none")
-    assert keys["suites"] == ("list of: group of keys", "smoke, integration")
-    assert keys["suites[].dtypes"][0].startswith("list of: one of `float32`")
+    assert keys["build.timeout_minutes"] == ("a whole number, at least 1, at most 720", "60")
+    assert keys["torch"] == ("a group of keys", "as below")
+    assert keys["paused"] == ("a group of keys", "none")
+    assert keys["suites"] == ("a list of groups of keys", "smoke, integration")
+    assert keys["suites[].dtypes"][0].startswith("a list of entries, each one of `float32`")
     assert keys["unsupported[].capability"][0].startswith("one of ")
     assert ", such as `" in keys["unsupported[].capability"][0]
-    assert keys["bad_ranges[].first"] == ("day", None)
-    assert keys["environment"] == ("mapping of names to text", "none")
+    assert keys["bad_ranges[].first"] == ("a day such as 2026-11-21", None)
+    assert keys["environment"] == ("a mapping of names to text", "none")
 
 
 def test_before_the_first_nightly_the_front_page_leads_there(sampled: Sample, tmp_path: Path) -> None:

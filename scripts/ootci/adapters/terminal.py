@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import re
+import shutil
 import sys
 import threading
 import time
@@ -73,6 +74,11 @@ def echo(text: str, *, err: bool = False, head: str = "", end: str = "\n") -> No
 
 def _printed(text: str) -> str:
     return _COMMAND.sub(r"\g<0> ", clean(text))
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal that shows what is printed; None where none does."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def json_text(text: str) -> str:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from pydantic import BaseModel
 
-from ootci.adapters.terminal import echo, json_text
+from ootci.adapters.terminal import echo, json_text, terminal_width
 from ootci.adapters.terminal import one_line as one_line
 from ootci.model.build import StageResult, StageStatus
 from ootci.model.durations import duration
@@ -50,8 +48,7 @@ def show_table(
     """Print rows as an aligned table or as the text that is given, as markdown, or as JSON: objects by heading."""
     records = [dict(zip(headings, row, strict=True)) for row in rows]
     if text is None or output_format == "markdown":
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        text = table(headings, rows, markdown=output_format == "markdown", width=width)
+        text = table(headings, rows, markdown=output_format == "markdown", width=terminal_width())
     show(records, output_format, text)
 
 

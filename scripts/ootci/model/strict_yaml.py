@@ -47,6 +47,12 @@ class Document(NamedTuple):
         return self.lines.get(path, 1)
 
 
+def flow_text(value: object) -> str:
+    """A value on one line of YAML."""
+    text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=1000)
+    return text.strip().removesuffix("...").strip()
+
+
 def read_document(path: Path, shown: str) -> Document:
     """Read one YAML file; ``shown`` is how errors name it.
 

@@ -9,9 +9,8 @@ from datetime import date
 from functools import cache
 from typing import Any
 
-import yaml
-
 from ootci.model.record import Record
+from ootci.model.strict_yaml import flow_text
 
 from .keys import Device
 from .values import EXAMPLES, MEANINGS
@@ -182,8 +181,7 @@ def _default(value: Any, node: dict[str, Any]) -> str:
 def _line(name: str, node: dict[str, Any], inner: dict[str, Any], definitions: dict[str, Any]) -> str:
     default = node.get("default")
     value = default if isinstance(default, (str, int)) else _sample(name, inner, definitions)
-    text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=1000)
-    return f"{name}: {text.strip().removesuffix('...').strip()}"
+    return f"{name}: {flow_text(value)}"
 
 
 def _sample(name: str, node: dict[str, Any], definitions: dict[str, Any]) -> Any:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Collection
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, TypeVar
 
 from pydantic import Field, ValidationError
 
 from ootci.errors import HistoryCorrupt
-from ootci.model.outcome import Attempt, Outcome, OutcomeName
+from ootci.model.outcome import Attempt, Outcome
 from ootci.model.record import Record, compact_record
 from ootci.model.run import OperatorCount, Run
 
 from .layout import RESTORE
 from .run_file import in_order
-from .states import masked, outcome_of, present_rows, way_of
+from .states import outcome_of, way_of
 from .stored import StoredRun
 
 MAX_BYTES = 512 * 1024 * 1024
@@ -58,8 +58,6 @@ class Measures(Record):
 
 D = TypeVar("D", bound=Record)
 
-_NOT_PASSED = frozenset(OutcomeName) - {OutcomeName.PASSED}
-
 
 def details_of(run: Run) -> tuple[Texts, Measures]:
     """The details of a run."""
@@ -82,17 +80,15 @@ def details_of(run: Run) -> tuple[Texts, Measures]:
     )
 
 
-def whole(
-    run: StoredRun, texts: Texts | None, measures: Measures | None, *, passed_of: Collection[str] | None = None
-) -> Run:
+def whole(run: StoredRun, texts: Texts | None, measures: Measures | None, only: Iterable[int] | None = None) -> Run:
     """The run as it was reported, as far as its details are still kept; without measures in the order of its file.
 
-    Of the tests that passed it has those of the suites ``passed_of``, all when absent; they are counted all the same.
+    It has only the tests of the given rows, all when absent; they are counted all the same.
     """
     said, measured = texts or Texts(), measures or Measures()
     rows = run.places.rows
     durations = measured.durations or (0.0,) * len(rows)
-    wanted = range(len(rows)) if passed_of is None else sorted(map(run.places.place, _wanted(run, passed_of)))
+    wanted = range(len(rows)) if only is None else sorted(map(run.places.place, only))
     outcomes = {
         place: _outcome(run, rows[place], said.tests.get(place), said.attempts.get(place), durations[place])
         for place in wanted
@@ -110,12 +106,6 @@ def whole(
             "operators": measured.operators,
         }
     )
-
-
-def _wanted(run: StoredRun, passed_of: Collection[str]) -> set[int]:
-    """The rows of the tests that did not pass, and of all tests of some suites."""
-    states = masked(run.states, run.tests.mask(frozenset(passed_of))) if passed_of else b""
-    return {*run.with_outcomes(_NOT_PASSED), *present_rows(states)}
 
 
 def _outcome(

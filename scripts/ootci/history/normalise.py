@@ -54,7 +54,13 @@ def normalise(line: str, device: str) -> str:
     replaced as a word of its own or between underscores, in upper and lower case, with an index behind it: of ``oak``
     in ``oak:0``, ``torch_oak`` and ``is_oak``, but not in ``soak``.
     """
-    line = _INVISIBLE.sub("", _ANSI.sub("", line[:MAX_LINE]))
+    return _normalised(line[:MAX_LINE], device)
+
+
+@lru_cache(maxsize=4096)
+def _normalised(line: str, device: str) -> str:
+    """Tests of a run fail with few different lines."""
+    line = _INVISIBLE.sub("", _ANSI.sub("", line))
     line = " ".join(_QUOTES.sub("'", line).split())
     line = _SLASHES.sub(_file_name, _URL.sub("<url>", line))
     line = _device_pattern(device).sub("<device>", line)

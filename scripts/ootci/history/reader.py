@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -168,9 +168,9 @@ class HistoryReader:
         """The attempts of a device one by one, newest nightly first; otherwise as :meth:`attempts_by_nightly`."""
         return chain.from_iterable(self.attempts_by_nightly(device))
 
-    def whole(self, run: StoredRun, *, passed_of: Collection[str] | None = None) -> Run:
-        """A run with the details that are still kept; of the tests that passed those of some suites, or all."""
-        return whole(run, self.details(run, Texts), self.details(run, Measures), passed_of=passed_of)
+    def whole(self, run: StoredRun, only: Iterable[int] | None = None) -> Run:
+        """A run with the details that are still kept, with the tests of the given rows, or all."""
+        return whole(run, self.details(run, Texts), self.details(run, Measures), only)
 
     def details(self, run: StoredRun, kind: type[D]) -> D | None:
         """Details of a run; None where they are not kept any more."""

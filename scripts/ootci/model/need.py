@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 
 from ootci.model.capability import Capability
@@ -273,7 +274,11 @@ def need_of(said: str) -> Need | None:
 
     They are hostile: only the first :data:`LONGEST` characters are searched for words of PyTorch and of the suites.
     """
-    said = said[:LONGEST]
+    return _need_of(said[:LONGEST])
+
+
+@lru_cache(maxsize=1024)
+def _need_of(said: str) -> Need | None:
     for pattern, needs in ((_IS_MISSING, _OF_MODULE), (_HOOK, _OF_HOOKS)):
         found = pattern.search(said)
         name = next(filter(None, found.groups()), "") if found is not None else ""

@@ -35,6 +35,9 @@ MAX_ID_LENGTH = 4_096
 FAILURES = frozenset({OutcomeName.FAILED, OutcomeName.ERROR, OutcomeName.CRASHED, OutcomeName.TIMED_OUT})
 """The outcomes that say that the device did something wrong."""
 
+NOT_PASSED = frozenset(OutcomeName) - {OutcomeName.PASSED}
+"""The outcomes of tests that a page names."""
+
 AS_THEY_SHOULD = frozenset({OutcomeName.PASSED, OutcomeName.XFAILED})
 """The outcomes of tests that came out as they should; they end a row of failures."""
 

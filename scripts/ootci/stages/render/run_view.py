@@ -23,6 +23,7 @@ class RunView:
 
     Attributes:
         run: the run, without tests that are not held against the device.
+        is_whole: whether everything is shown, or of an older run only what failed.
         reported: whether any test did.
         failures_known: tests that the vendor knew to fail.
         unsettled: failing tests that are not held against the device.
@@ -32,6 +33,7 @@ class RunView:
     """
 
     run: Run
+    is_whole: bool
     reported: bool
     findings: tuple[Finding, ...]
     failures_total: int
@@ -55,11 +57,14 @@ def run_view(
     plan: Plan | None,
     changes: Sequence[Change] = (),
     unsettled: Collection[str] = (),
+    *,
+    is_whole: bool = True,
 ) -> RunView:
     """Everything that the page of a run shows.
 
     Args:
-        run: the run; tests that passed may be left out of it, because none is named.
+        run: the run; tests that passed may be left out of it, because none is named, and unless ``is_whole`` all that
+            did not fail.
         stored: the same as the history keeps it, with all of them.
         plan: the nightly that it belongs to, with what the vendor said beforehand.
         changes: how its tests differ from the run before, as the judge found; without them no failure is called new.
@@ -76,8 +81,9 @@ def run_view(
     others, rows = failures(run, {change.id: change.change for change in changes}, known)
     return RunView(
         run=run,
+        is_whole=is_whole,
         reported=any(stored.states),
-        findings=findings(run, stored.counts().total, expected),
+        findings=findings(run, stored.counts().total, expected) if is_whole else (),
         failures_total=len(others) + sum(1 + row.same_error_total for row in rows),
         failures_known=len(known),
         unsettled=len(unsettled),

@@ -15,7 +15,9 @@ from ootci.history.operators import operators_of
 from ootci.history.parity import parity_nights
 from ootci.history.readiness import readiness
 from ootci.history.store import History
+from ootci.history.stored import StoredRun
 from ootci.model.device import Device, PullRequests, RegisteredDevice
+from ootci.model.outcome import NOT_PASSED
 from ootci.model.run import CapabilityCounts, Run
 from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import DeviceVerdict, OtherTorchVerdict, Verdicts
@@ -187,7 +189,7 @@ class _Pages:
         if pages:
             self._gather(device, verdict, pages)
         judged = judged_page(pages, verdict)
-        run = self._history.whole(judged.stored, passed_of=(OPERATORS_SUITE,)) if judged is not None else None
+        run = self._whole(judged.stored) if judged is not None else None
         plan = self._plans.get(run.plan_id) if run is not None else None
         if run is not None:
             self._capabilities[name] = run.capabilities
@@ -240,6 +242,10 @@ class _Pages:
     def _lately(self, name: str, nights: ParityNights) -> tuple[list[TestNights], int]:
         found, paths = self._lives[-1].found, self._pages.runs[name]
         return recent_failures(found, self._nightlies, paths, self._history.tests, _never_held(nights))
+
+    def _whole(self, run: StoredRun) -> Run:
+        """A run with the tests that did not pass, and those of the operators."""
+        return self._history.whole(run, {*run.with_outcomes(NOT_PASSED), *run.of_suites((OPERATORS_SUITE,)).rows()})
 
     def _run_of(self, other: OtherTorchVerdict) -> Run | None:
         runs = reversed(self._history.stored_runs(other.run_as))

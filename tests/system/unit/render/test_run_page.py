@@ -10,8 +10,10 @@ from unit.render.pages import Element, read
 from unit.render.sample import Sample
 from unit.render.sample_runs import NIGHTS, plan_id
 
+from ootci.model.verdict import AS_EXPECTED
 from ootci.stages.render import render
 from ootci.stages.render.pages import runs
+from ootci.stages.render.status import VERDICTS
 
 
 def page(site: Path, device: str, number: int, attempt: str = "") -> Element:
@@ -105,6 +107,7 @@ def test_report_and_log_are_among_the_workflow_runs_artifacts(site: Path) -> Non
 def test_a_run_that_is_old_keeps_its_address_and_is_kept_as_data(
     sampled: Sample, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(runs, "WHOLE_NIGHTS", 3)
     monkeypatch.setattr(runs, "PAGE_NIGHTS", 3)
     render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "site")
     for number in (0, NIGHTS - 5, NIGHTS - 4, NIGHTS - 1):
@@ -122,9 +125,36 @@ def test_a_run_that_is_old_keeps_its_address_and_is_kept_as_data(
         assert f"{counts['passed']} of " in main.text
 
 
+def test_an_older_run_shows_what_failed_and_one_as_expected_its_verdict(
+    sampled: Sample, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "WHOLE_NIGHTS", 1)
+    render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "site")
+    shown = set()
+    for verdict in sampled.verdicts.devices:
+        name, reported = verdict.device, [night for night in verdict.history if night.run_id]
+        for night in reported[:-1]:
+            if night in verdict.history[-2:]:
+                continue
+            path = Path("d") / name / night.plan_id / "index.html"
+            before, after = read(site / path).one("main"), read(tmp_path / "site" / path).one("main")
+            failures = [row.text for row in after.find("details", class_="failure")]
+            if night.verdict in AS_EXPECTED:
+                assert f"{VERDICTS[night.verdict].word} " in after.text
+                assert not after.find("section")
+            else:
+                assert failures == [row.text for row in before.find("details", class_="failure")]
+                assert not after.find(id="capabilities") + after.find(id="others") + after.find(id="findings")
+            file = f"../../../api/v1/runs/{name}/{night.plan_id}.{after.text.split('Attempt ')[1].split()[0]}.json"
+            assert file in [link.attributes["href"] for link in after.find("a")]
+            shown.add((night.verdict in AS_EXPECTED, bool(failures)))
+    assert {(True, False), (False, True)} <= shown
+
+
 def test_the_newest_report_of_a_device_that_fell_silent_is_shown_however_old_it_is(
     sampled: Sample, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(runs, "WHOLE_NIGHTS", -1)
     monkeypatch.setattr(runs, "PAGE_NIGHTS", -1)
     render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "site")
     for folder in ("latest", plan_id(NIGHTS - 1)):

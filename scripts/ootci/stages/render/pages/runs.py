@@ -13,10 +13,11 @@ from ootci.history.gc import TEXTS_NIGHTS
 from ootci.history.reader import HistoryReader, Withdrawn
 from ootci.history.stored import StoredRun
 from ootci.model.device import Device
+from ootci.model.outcome import FAILURES, NOT_PASSED
 from ootci.model.plan import Plan
 from ootci.model.run import Run
 from ootci.model.torch_build import Channel
-from ootci.model.verdict import Change, ChangeName
+from ootci.model.verdict import AS_EXPECTED, Change, ChangeName, Night
 
 from ..changes import change_groups
 from ..device_view import DevicePage, RunPage, by_nightly, last_report
@@ -28,9 +29,11 @@ from ..run_view import run_view
 from .published import API
 from .run_files import by_age, run_file, run_path
 
-PAGE_NIGHTS = TEXTS_NIGHTS
-"""The page of an older run says in a few words where the run's data is: its file in the API has every test, for good.
+WHOLE_NIGHTS = 14
+"""The page of an older run shows only what failed, and where the rest is: its file in the API has every test, for good.
 Full pages of all runs would be more than GitHub Pages takes in a few years."""
+PAGE_NIGHTS = TEXTS_NIGHTS
+"""The page of an older run, and of one as expected, shows only its verdict and its counts."""
 
 
 class RunPages:
@@ -50,8 +53,7 @@ class RunPages:
         self._device = device
         self._pages = pages
         self._plans = plans
-        newest = max((plan.created_at for plan in plans.values()), default=None)
-        self._first = newest - timedelta(days=PAGE_NIGHTS) if newest is not None else None
+        self._newest = max((plan.created_at for plan in plans.values()), default=None)
         self._counting = by_nightly(pages)
         self._shown = shown
         self._judged = {night.run_id: night for night in shown.verdict.history}
@@ -67,13 +69,16 @@ class RunPages:
         for page in by_age(self._pages, self._plans):
             plan = self._plans.get(page.run.plan_id)
             yield run_file(page.stored, plan)
-            is_old = plan is not None and self._first is not None and plan.created_at < self._first
-            if page is last or not is_old:
+            is_whole = page is last or not self._is_older(plan, WHOLE_NIGHTS)
+            judged = self._night(page)
+            is_expected = judged is not None and judged.verdict in AS_EXPECTED
+            if is_whole or not (is_expected or self._is_older(plan, PAGE_NIGHTS)):
                 base = earlier[page.run.channel].of(page.stored).before
-                yield from self._page(page, plan, base, is_last=page is last)
+                yield from self._page(page, plan, base, is_whole=is_whole, is_last=page is last)
             else:
-                old = {"nights": PAGE_NIGHTS, "file": f"{API}/{run_path(page.run)}"}
-                yield self._maker.show(page.path, "old_run.html", device=self._device, page=page, **old)
+                known = {"device": self._device, "page": page, "judged": judged, "file": _file(page.run)}
+                kept = {"whole_nights": WHOLE_NIGHTS, "page_nights": PAGE_NIGHTS}
+                yield self._maker.show(page.path, "old_run.html", **known, **kept)
             # Attempts are in order, and the one that counts is the last of its nightly.
             counts = page.latest and plan is not None and concerns(plan, self._device.name)
             if plan is not None and counts and page.run.channel is not None:
@@ -84,16 +89,23 @@ class RunPages:
         for page in pages:
             night = nights[page.run.plan_id]
             yield run_file(page.stored, night.plan)
-            run = self._history.whole(page.stored, passed_of=())
-            values = self._values(page, run, night.plan, ())
+            values = self._values(page, night.plan, (), is_whole=True)
             yield self._maker.show(page.path, "run.html", **{**values, "withdrawn": night}, latest=False)
 
-    def _page(self, page: RunPage, plan: Plan | None, base: StoredRun | None, *, is_last: bool) -> Iterator[File]:
+    def _is_older(self, plan: Plan | None, nights: int) -> bool:
+        return plan is not None and self._newest is not None and plan.created_at < self._newest - timedelta(days=nights)
+
+    def _night(self, page: RunPage) -> Night | None:
+        """What the judge found, where the attempt counts."""
+        return self._judged.get(page.run.id) if page.latest else None
+
+    def _page(
+        self, page: RunPage, plan: Plan | None, base: StoredRun | None, *, is_whole: bool, is_last: bool
+    ) -> Iterator[File]:
         reported = any(page.stored.states)
         comparable = base is not None and reported
         changes = changes_between(base, page.stored, unsettled=page.unsettled) if comparable else ()
-        run = self._history.whole(page.stored, passed_of=())
-        values = self._values(page, run, plan, changes)
+        values = self._values(page, plan, changes, is_whole=is_whole)
         if base is not None:
             news = [change for change in changes if change.change is not ChangeName.STILL_FAILING]
             values |= {
@@ -107,14 +119,18 @@ class RunPages:
             path = device_path(self._device.name, LATEST)
             yield self._maker.show(path, "run.html", **{**values, "canonical": where}, latest=True)
 
-    def _values(self, page: RunPage, run: Run, plan: Plan | None, changes: Sequence[Change]) -> dict[str, object]:
+    def _values(
+        self, page: RunPage, plan: Plan | None, changes: Sequence[Change], *, is_whole: bool
+    ) -> dict[str, object]:
         """What the page of a run is made of, as far as it compares the run with no other."""
-        night = self._judged.get(page.run.id) if page.latest else None
+        run = self._history.whole(page.stored, page.stored.with_outcomes(NOT_PASSED if is_whole else FAILURES))
+        night = self._night(page)
         verdict = self._shown.verdict
         return {
             "device": self._device,
             "page": page,
-            "view": run_view(run, page.stored, plan, changes, page.unsettled),
+            "view": run_view(run, page.stored, plan, changes, page.unsettled, is_whole=is_whole),
+            "file": None if is_whole else _file(page.run),
             "base": None,
             "groups": (),
             "withdrawn": None,
@@ -125,3 +141,8 @@ class RunPages:
             "before": self._before.get(page.run.id),
             "after": self._after.get(page.run.id),
         }
+
+
+def _file(run: Run) -> str:
+    """The address of a run's file, from the top."""
+    return f"{API}/{run_path(run)}"

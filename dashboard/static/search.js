@@ -20,6 +20,7 @@
   }
 
   function build() {
+    document.head.append(make("link", { rel: "stylesheet", href: new URL("search.css", folder).href }));
     const input = make("input", { type: "text", autocomplete: "off", spellcheck: false, placeholder: "Devices, tests, error texts" });
     input.setAttribute("aria-label", "Search devices, tests and error texts");
     const told = make("output", { className: "muted" });

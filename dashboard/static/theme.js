@@ -1,7 +1,7 @@
 // A switch between the colours of the system, light ones and dark ones; the choice is kept on this machine.
 "use strict";
-// The font is loaded at once: it is not used on a page whose text was drawn before it came.
-document.fonts.load("1em Inter");
+// Fonts are loaded at once, not when the first text in them is drawn.
+for (const name of ["Inter", "JetBrains Mono"]) document.fonts.load(`1em "${name}"`);
 (() => {
   const GLYPHS = { system: "◐", light: "☀", dark: "☾" };
   const THEMES = Object.keys(GLYPHS);
@@ -48,3 +48,12 @@ document.fonts.load("1em Inter");
     button.disabled = false;
   });
 })();
+// The menu closes when something else is clicked, and by Escape.
+for (const type of ["click", "keydown"]) {
+  addEventListener(type, (event) => {
+    const menu = document.querySelector(".menu[open]");
+    if (!menu || (type === "click" ? menu.contains(event.target) : event.key !== "Escape")) return;
+    menu.open = false;
+    if (type === "keydown") menu.querySelector("summary").focus();
+  });
+}

@@ -15,7 +15,7 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
 LOOKS = ROOT / "dashboard" / "static"
-FONT = ROOT / "dashboard" / "vendor" / "inter.woff2"
+FONTS = sorted((ROOT / "dashboard" / "vendor").glob("*.woff2"))
 
 
 _NAME = re.compile(r"<code>[^<\s]{16,}</code>")
@@ -33,7 +33,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are made, and those of the repository that any page links to."""
     for name, content in reference.files(ROOT).items():
         files.append(File.generated(config, name, content=content))
-    for path in (*(LOOKS / name for name in ("style.css", "fonts.css", "theme.js", "icon.svg")), FONT):
+    for path in (*(LOOKS / name for name in ("style.css", "fonts.css", "theme.js", "icon.svg")), *FONTS):
         files.append(File.generated(config, f"static/{path.name}", abs_src_path=str(path)))
     waiting = [(file.src_uri, file.content_string) for file in files.documentation_pages()]
     known = {source for source, _ in waiting}

@@ -183,6 +183,30 @@ def test_the_first_key_reaches_the_content(browser: Browser, sites: Sites) -> No
         assert page.evaluate("document.activeElement.id") == "main"
 
 
+@pytest.mark.parametrize("scripts", [True, False])
+def test_the_menu_opens_by_key(browser: Browser, sites: Sites, scripts: bool) -> None:
+    with browser.new_context(viewport={"width": NARROW, "height": 640}, java_script_enabled=scripts) as context:
+        page = visit(context, sites.address("http", "sample") + "index.html").page
+        page.locator(".menu summary").focus()
+        page.keyboard.press("Enter")
+        page.keyboard.press("Tab")
+        assert page.locator(":focus").inner_text() == "Predicted breaks"
+        box = page.locator(".menu ul").bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= NARROW
+        page.keyboard.press("Escape")
+        assert page.locator(".menu ul").is_visible() != scripts
+
+
+@pytest.mark.parametrize("width", [NARROW, 768, 1024, 1400])
+def test_the_pages_of_the_header_are_in_one_line(browser: Browser, sites: Sites, width: int) -> None:
+    with browser.new_context(viewport={"width": width, "height": 640}) as context:
+        page = visit(context, sites.address("file", "sample") + "index.html").page
+        tops = page.eval_on_selector_all(".top nav > *", "items => items.map(item => item.offsetTop)")
+        assert len(set(tops)) == (2 if width == NARROW else 1)
+
+
 def test_a_failure_is_one_click_away_from_the_front_page(browser: Browser, sites: Sites) -> None:
     with browser.new_context() as context:
         page = visit(context, sites.address("http", "sample") + "index.html").page

@@ -61,6 +61,11 @@ def check(files: tuple[Path, ...], online: bool, output_format: str, folders: Fo
 
     Exit code 2 if a check failed; warnings do not count. With --online, a token in GITHUB_TOKEN raises GitHub's rate
     limit; it needs no permissions.
+
+    \b
+    Examples:
+      ootci device check
+      ootci device check devices/mydevice.yaml --online
     """
     of_all = folders.devices / BAD_RANGES
     listed = [folders.devices] if folders.devices.is_file() else sorted(folders.devices.glob("*.y*ml"))

@@ -98,6 +98,11 @@ def new(
     """Write a first device file, with further keys as comments; prints its path.
 
     On a terminal it asks for missing options.
+
+    \b
+    Examples:
+      ootci device new
+      ootci device new --name mydevice --python /opt/vendor/bin/python
     """
     interview = _Interview(asks=sys.stdin.isatty())
     found = FoundPlugin() if python is None else look_for_plugin(program(python))

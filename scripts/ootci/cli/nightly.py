@@ -67,6 +67,13 @@ def nightly(
 
     DEVICE is the name of a registered device, or a device file, which may be anywhere; paused ones run, too. Default:
     all devices that are not paused. Only what has changed is built again.
+
+    \b
+    Examples:
+      ootci nightly openreg
+      ootci nightly openreg --torch 2.13.0
+      ootci nightly openreg --torch nightly@2026-11-20
+      ootci nightly ../plugin/mydevice.yaml --python /opt/vendor/bin/python
     """
     if python is not None and torch:
         raise BadOption("--python tests the torch that is there", where=f"--torch {torch}", fix="leave one of them out")

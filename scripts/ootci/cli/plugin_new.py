@@ -34,6 +34,11 @@ def new(name: str, step: int | None, python_only: bool, output: Path | None) -> 
 
     In C++ it is the reference plugin under another name. Run the command again with a higher --step to add files;
     existing files are never changed.
+
+    \b
+    Examples:
+      ootci plugin new mydevice --python-only
+      ootci plugin new mydevice --step 5
     """
     _check_name(name)
     if python_only and step is not None:

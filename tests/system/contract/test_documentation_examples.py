@@ -124,6 +124,23 @@ def test_commands_within_sentences_exist() -> None:
     assert checked > 10
 
 
+def _helps(command: click.Command) -> Iterator[str]:
+    yield command.help or ""
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from _helps(inner)
+
+
+def test_the_examples_in_help_texts_exist() -> None:
+    examples = [line for text in _helps(cli) for line in re.findall(r"^ +ootci (\S.*?)(?:  .*| >.*)?$", text, re.M)]
+    assert len(examples) > 10
+    for line in examples:
+        assert _parses(shlex.split(line)) is None, line
+
+
 def test_a_command_that_does_not_exist_is_found() -> None:
     assert _parses(["bisect", "dev", "smoke/x", "--good", "1"]) is None
     assert "No such option" in str(_parses(["bisect", "dev", "smoke/x", "--best", "1"]))

@@ -88,8 +88,8 @@ def bisect(
 
     \b
     Examples:
-      ootci bisect mydevice "smoke/test_basic.py::test_device_count"
-      ootci bisect mydevice "ops/test_forward.py::test_forward[add-float32]" --good 20261101 --repeat 3
+      ootci bisect mydevice smoke/test_basic.py::test_device_count
+      ootci bisect mydevice smoke/test_basic.py::test_device_count --good 20261101 --repeat 3
 
     Exit codes: 0 the first bad nightly, or a range, was found; 1 TEST fails on the good end or passes on the bad end,
     so PyTorch is not the only cause; 2 the input is wrong; 3 an end cannot be tested, or infrastructure failed.

@@ -43,7 +43,7 @@ struct DeviceGuardImpl final : c10::impl::DeviceGuardImplInterface {
   }
 
   void setDevice(c10::Device device) const override {
-    TORCH_CHECK(device.type() == kDeviceType, "expected an openreg device, got ", device);
+    TORCH_CHECK(device.type() == kDeviceType, "expected a device of type openreg, got ", device);
     check(sim_device_set(index_or_current(device)));
   }
 

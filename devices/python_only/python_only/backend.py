@@ -1,8 +1,11 @@
-"""A device written in Python alone, with torch's Python back end for PrivateUse1.
+"""A device written in Python only, with PyTorch's Python back end for PrivateUse1.
 
-Its tensors are opaque: each has a shape and a dtype, and no memory or strides that anybody could read. It is
-synchronous, has one card, and no streams, generator, allocator, pinned memory or storage of its own; whatever operator
-it is asked for, it computes with the cpu. What it does not have it refuses in the words of torch.
+Its tensors are opaque: PyTorch knows their shape and dtype, but neither an address nor strides. There is one
+synchronous device, without streams, generator, allocator and pinned memory. Each operator runs on the CPU until a
+kernel of your own is registered for it in `register`.
+
+`Kernels._put` brings data to the device, and `Kernels._held` finds the data of a tensor. Replace them to keep data in
+the memory of your device.
 """
 
 from __future__ import annotations
@@ -18,9 +21,9 @@ from torch.utils.backend_registration import _setup_privateuseone_for_python_bac
 
 NAME = "pythononly"
 GRADIENTS = True
-"""Whether it has them; else it is for inference only."""
+"""Whether the device supports backward(); without it, it is for inference only."""
 FORKS = True
-"""Whether a forked process can use it; else it refuses, as a driver does that keeps threads and a connection."""
+"""Whether a forked process may use the device. Most drivers do not support this: they have threads and connections."""
 DIRECT = (
     "alias",
     "detach",
@@ -41,11 +44,11 @@ DIRECT = (
     "unfold",
     "unsqueeze",
 )
-"""Operators that torch itself would compute with `as_strided`; this device tells nothing of strides."""
+"""Operators that PyTorch would otherwise compute with `as_strided`, which needs strides."""
 
 
 class Module:
-    """``torch.pythononly``, with what torch cannot do without."""
+    """``torch.pythononly``, with the functions that PyTorch needs."""
 
     is_available = staticmethod(lambda: True)
     device_count = staticmethod(lambda: 1)
@@ -54,18 +57,18 @@ class Module:
 
 
 class Hooks(torch._C._acc.PrivateUse1Hooks):
-    """What torch asks about the device."""
+    """Answers to the questions of PyTorch's C++ code."""
 
     def is_available(self) -> bool:
-        """Whether it can be used."""
+        """Whether the device can be used."""
         return True
 
     def is_built(self) -> bool:
-        """Whether it was compiled in."""
+        """Whether this build supports the device."""
         return True
 
     def has_primary_context(self, card: int) -> bool:
-        """Whether a card is in use; autograd asks it first."""
+        """Whether the device is in use. The first backward() asks this."""
         if not GRADIENTS:
             raise NotImplementedError(
                 "You should register `PrivateUse1HooksInterface` and implement `hasPrimaryContext`"
@@ -74,21 +77,21 @@ class Hooks(torch._C._acc.PrivateUse1Hooks):
 
 
 class OnDevice(torch.Tensor):
-    """A class of its own makes torch copy its tensors by what is in them, and not by their memory."""
+    """A tensor of the device. As it is a subclass, PyTorch copies its elements instead of its memory."""
 
     __torch_function__ = torch._C._disabled_torch_function_impl
 
     def __format__(self, spec: str) -> str:
-        """As torch formats a number of a class that is its own."""
+        """Format a number as torch.Tensor does."""
         return format(self.item(), spec)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Without memory there is nothing to save."""
+        """Refuse pickling: there is no storage to save."""
         raise NotImplementedError(f"a tensor of {NAME} has no storage that could be saved")
 
 
 class Kernels:
-    """What the dispatcher calls. What a tensor holds is found by its storage, which torch's copies of it share."""
+    """The kernels. The data of a tensor is found by its storage, which all Python objects of the tensor share."""
 
     def __init__(self) -> None:
         self._kept: dict[int, tuple[StorageWeakRef, torch.Tensor]] = {}
@@ -96,7 +99,7 @@ class Kernels:
         self._process = os.getpid()
 
     def compute(self, op: Any, *args: Any, **kwargs: Any) -> Any:
-        """Run any operator on the cpu; what it wrote to is given back as it was given."""
+        """Run an operator on the CPU. Arguments that it returns are returned as the same objects."""
         tensors = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
         if any(tensor.is_cpu and tensor.dim() for tensor in tensors) and "index" not in op.__name__:
             raise RuntimeError(f"Expected all tensors to be on the same device, found {NAME}:0 and cpu")
@@ -113,12 +116,12 @@ class Kernels:
         return target
 
     def view(self, tensor: torch.Tensor, size: Any) -> torch.Tensor:
-        """A view, or a copy where the cpu has none: torch takes every tensor of this device for a contiguous one."""
+        """A view, or a copy if the CPU has no such view: PyTorch assumes that tensors of this device are contiguous."""
         return self._put(self._held(tensor).reshape(size))
 
     @staticmethod
     def as_strided(tensor: torch.Tensor, *_: Any) -> torch.Tensor:
-        """Tensors without strides cannot be seen with others."""
+        """Refuse: the tensors have no strides."""
         raise NotImplementedError(f"aten::as_strided is not implemented for {NAME}: its tensors have no strides")
 
     def _put(self, value: torch.Tensor) -> torch.Tensor:
@@ -151,7 +154,7 @@ class Kernels:
 
 @cache
 def register() -> tuple[object, ...]:
-    """Make the device known to torch, once; what is returned has to live as long as the process."""
+    """Register the device once. The returned libraries have to live as long as the process."""
     _setup_privateuseone_for_python_backend(NAME, Module(), Hooks())
     kernels = Kernels()
     every, aten = torch.library.Library("_", "IMPL"), torch.library.Library("aten", "IMPL")

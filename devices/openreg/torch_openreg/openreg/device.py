@@ -38,7 +38,7 @@ def index_of(device: DeviceLike) -> int:
         return device
     device = torch.device(device)
     if device.type != "openreg":
-        raise ValueError(f"Expected an openreg device, got {device}")
+        raise ValueError(f"Expected a device of type openreg, got {device}")
     return _C.current_device() if device.index is None else device.index
 
 

@@ -106,8 +106,8 @@ def device_text(answers: Answers, found: FoundPlugin) -> str:
     by_hand = f"# Its entry point: {found.entry_point}.\n  " if found.entry_point else ""
     return f"""# yaml-language-server: $schema=device.schema.json
 #
-# Written by `ootci device new`. Keys behind a single # are off; take the # away to use one. There are more:
-# `ootci device schema` lists them all, and devices/openreg.yaml of pytorch-integration-tests shows each.
+# Written by `ootci device new`. Remove the # in front of a key to use it. The documentation's page "Device file" lists
+# every key, and devices/openreg.yaml of pytorch-integration-tests has an example of each.
 
 name: {_scalar(answers.name)}
 display_name: {_scalar(answers.display_name)}
@@ -115,40 +115,40 @@ vendor: {_scalar(answers.vendor)}
 # description: One sentence for the device's page.
 maintainers: [{handles}]
 
-# Where people read on, and where they report what is broken.
+# Links on the device's page.
 # links:
 #   documentation: https://example.com/docs
 #   issues: https://example.com/issues
 
 plugin:
   {by_hand}distribution: {_scalar(answers.distribution)}
-{_source(answers.source)}  # Further packages at run time; what the suites import is there already.
+{_source(answers.source)}  # More packages for run time; those that the suites need are installed anyway.
   # requirements: [vendor-runtime]
 
-# What building needs beside torch, which is installed beforehand: the build is not isolated.
+# Packages that the build needs. The build is not isolated, and torch is installed before it.
 # build:
 #   requirements: [setuptools, ninja]
 
-# It is tested on the newest nightly of PyTorch, built for the CPU, unless you say otherwise.
+# The PyTorch to test with. Default: the newest nightly, built for the CPU.
 # torch:
 #   channel: release
 #   release: 2.13.0
 
 check:
-  # Cards that torch must count; with fewer the night is INFRA, and the plugin is not blamed.
+  # Minimum value of torch.accelerator.device_count(). With fewer devices the verdict is INFRA.
   devices: {answers.devices}
-# Say whether the card is well before anything is fetched: a command that exits 0 when it is.
-#   command: [vendor-smi]
+  # A command that exits 0 if the hardware is healthy. It runs before anything is downloaded.
+  # command: [vendor-smi]
 
-# Environment variables of every process that uses the device; the file is public, so no secrets.
+# Environment variables of every process that uses the device. This file is public: no secrets.
 # environment:
 #   VENDOR_LOG_LEVEL: "1"
 
-# Your own machine on GitHub Actions, by the labels of its runner.
+# Labels of your self-hosted runner on GitHub Actions.
 # runner:
 #   labels: [self-hosted, {answers.name}]
 
-# What is tested: these two suites unless you say otherwise.
+# Suites to run. Default: smoke and integration.
 # suites:
 #   - name: smoke
 #   - name: integration

@@ -86,12 +86,12 @@ def write_plugin(texts: Mapping[Path, str], workflow: Path, name: str, folder: P
         )
     devices, build = (2, "scikit-build-core, ninja") if Path("CMakeLists.txt") in texts else (1, "setuptools")
     answers = Answers(name, name.capitalize(), "My Company", ("@me",), f"torch-{name}", Source("path", "."), devices)
-    device_file = re.sub(
-        r"^# build:\n# .*$",
-        f"build:\n  requirements: [{build}]",
-        device_text(answers, FoundPlugin()),
-        flags=re.MULTILINE,
-    )
+    device_file = device_text(answers, FoundPlugin()).replace("ootci device new", "ootci plugin new")
+    for commented, key in (
+        (r"^# build:\n# .*$", f"build:\n  requirements: [{build}]"),
+        (r"^# suites:\n#   - name: smoke$", "suites:\n  - name: smoke"),
+    ):
+        device_file = re.sub(commented, key, device_file, flags=re.MULTILINE)
     beside = {
         Path(f"{name}.yaml"): device_file,
         Path(".github/workflows/pytorch.yml"): workflow.read_text(encoding="utf-8").replace("mydevice", name),

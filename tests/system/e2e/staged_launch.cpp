@@ -1,0 +1,46 @@
+// csrc/ops/Launch.cpp for a device whose memory the host cannot address.
+#include "Launch.h"
+
+#include <c10/core/CPUAllocator.h>
+
+#include <exception>
+#include <memory>
+#include <vector>
+
+#include "../Streams.h"
+
+namespace openreg {
+
+// Runs the body on copies of the device's memory, in host memory.
+void launch_inline(const char*, c10::DeviceIndex device, const HostViews& views, c10::function_ref<void()> body) {
+  const HostViews::Buffers blocks = views.buffers();
+  HostViews::Buffers copies = blocks;
+  std::vector<c10::DataPtr> memory;
+  for (sim_buffer& copy : copies) {
+    memory.push_back(c10::GetCPUAllocator()->allocate(copy.bytes));
+    copy_now(memory.back().get(), copy.ptr, copy.bytes, device);
+    copy.ptr = memory.back().get();
+  }
+  views.bind_all(copies.data());
+  std::exception_ptr failure;
+  try {
+    body();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  views.unbind_all(copies.data());
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    if (blocks[i].writes != 0) copy_now(blocks[i].ptr, copies[i].ptr, blocks[i].bytes, device);
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+void launch_body(const char* name, c10::DeviceIndex device, const HostViews& views, std::unique_ptr<Body> body) {
+  launch_inline(name, device, views, [&] { body->run(); });
+}
+
+void copy_now(void* destination, const void* source, size_t bytes, c10::DeviceIndex device) {
+  check(sim_memcpy(destination, source, bytes, current_handle(device)));
+}
+
+}  // namespace openreg

@@ -19,15 +19,17 @@ LISTED_BY_PYTORCH = frozenset(("ops", UPSTREAM))
 
 @dataclass(frozen=True)
 class Baseline:
-    """The tests that a device ran on earlier nights and is expected to run still.
+    """What a night is compared with.
 
     Attributes:
-        rows: a number with a byte for each row of the table of tests, that of row 0 being the lowest: all bits where
-            the test is expected, else none. So a year of nights is compared in well under a second. All rows here are
-            such numbers.
+        before: what was reported before, of each suite the last complete report; None where nothing was.
+        rows: the tests that the device ran on earlier nights and is expected to run still: a number with a byte for
+            each row of the table of tests, that of row 0 being the lowest, all bits where the test is expected. So a
+            year of nights is compared in well under a second. All rows here are such numbers.
 
     """
 
+    before: StoredRun | None = None
     rows: int = 0
 
     def lost(self, run: StoredRun) -> dict[str, int]:
@@ -41,12 +43,8 @@ class Baseline:
         """How many tests of a suite are expected."""
         return (self.rows & run.tests.mask(frozenset((suite,)))).bit_count() // 8
 
-    def without(self, run: StoredRun, suites: frozenset[str]) -> Baseline:
-        """The same, with nothing expected of some suites."""
-        return Baseline(self.rows & ~run.tests.mask(suites))
-
     def after(self, run: StoredRun, accepted: int) -> Baseline:
-        """What is expected of the next night.
+        """What the next night is compared with.
 
         Args:
             run: what was reported, as it was planned: of a suite that is no longer planned nothing is expected.
@@ -58,21 +56,7 @@ class Baseline:
         missing = kept & complete & ~run.executed
         # A test whose title or capability changed has a new row, and is expected there.
         kept &= ~(missing & (ran(run, missing) | accepted))
-        return Baseline(kept | (run.executed & complete))
-
-
-@dataclass(frozen=True)
-class Compared:
-    """What a night is compared with.
-
-    Attributes:
-        before: what was reported before, of each suite the last complete report; None where nothing was.
-        baseline: the tests that it is expected to run.
-
-    """
-
-    before: StoredRun | None = None
-    baseline: Baseline = Baseline()
+        return Baseline(_base_of(self.before, run), kept | (run.executed & complete))
 
 
 class Earlier:
@@ -84,18 +68,18 @@ class Earlier:
     """
 
     def __init__(self) -> None:
-        self._by_release: dict[tuple[int, ...], Compared] = {}
+        self._by_release: dict[tuple[int, ...], Baseline] = {}
 
-    def of(self, run: StoredRun | None) -> Compared:
+    def of(self, run: StoredRun | None) -> Baseline:
         """What a run is compared with; a run of unknown torch, with the nights on the newest torch."""
         release = run.head.release if run is not None else None
         known = [other for other in self._by_release if release is None or other <= release]
         if not known:
-            return Compared()
-        compared = self._by_release[max(known)]
+            return Baseline()
+        baseline = self._by_release[max(known)]
         if run is None or release in (None, max(known)) or run.head.channel is Channel.NIGHTLY:
-            return compared
-        return replace(compared, baseline=compared.baseline.without(run, LISTED_BY_PYTORCH))
+            return baseline
+        return replace(baseline, rows=baseline.rows & ~run.tests.mask(LISTED_BY_PYTORCH))
 
     def add(self, run: StoredRun, accepted: int = 0) -> None:
         """Add what was reported, as it was planned, on the night that follows.
@@ -104,10 +88,8 @@ class Earlier:
             accepted: rows of the lost tests whose loss is accepted.
 
         """
-        compared = self.of(run)
         release = run.head.release or max(self._by_release, default=())
-        before, baseline = _base_of(compared.before, run), compared.baseline.after(run, accepted)
-        self._by_release[release] = Compared(before, baseline)
+        self._by_release[release] = self.of(run).after(run, accepted)
 
 
 def ran(run: StoredRun, rows: int) -> int:

@@ -31,8 +31,8 @@ def known_ids(plan: Plan | None, run: StoredRun | None) -> frozenset[str]:
 
 
 def expired_ids(plan: Plan, run: StoredRun | None) -> frozenset[str]:
-    """Failing tests that only an expired entry covers, so that they are failures again."""
-    return _failing_of(run, _entries(plan, run, expired=True)) - known_ids(plan, run)
+    """Failing tests that an expired entry covers: those that no other entry covers are failures again."""
+    return _failing_of(run, _entries(plan, run, expired=True))
 
 
 def _entries(plan: Plan | None, run: StoredRun | None, *, expired: bool) -> list[KnownFailure]:

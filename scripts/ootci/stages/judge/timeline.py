@@ -39,11 +39,11 @@ class Known:
 
     def judge(self, plan: Plan, run: StoredRun | None, witnesses: Witnesses, *, ever: bool) -> Judged:
         """The verdict on the night that follows; nothing is added."""
-        losses, excuses, compared = Losses(), Excuses(), self.earlier.of(run)
+        losses, excuses, baseline = Losses(), Excuses(), self.earlier.of(run)
         if run is not None:
-            losses = Losses.of(plan, run, compared.baseline, witnesses)
-            excuses = self.record.excuses(plan, run, compared.before)
-        return judge_night(self.device, plan, run, compared.before, losses=losses, excuses=excuses, ever=ever)
+            losses = Losses.of(plan, run, baseline, witnesses)
+            excuses = self.record.excuses(plan, run, baseline.before)
+        return judge_night(self.device, plan, run, baseline.before, losses=losses, excuses=excuses, ever=ever)
 
     def add(self, plan: Plan, run: StoredRun, judged: Judged) -> None:
         """Add the night that was judged."""

@@ -97,6 +97,14 @@ def _is_unreadable(ootci: Tool, work: Path) -> None:
         item.device: item.history[-1].verdict for item in read(Verdicts, work / ".ootci" / "verdicts.json").devices
     }
     assert (found["two"], found["dev"] in AS_EXPECTED) == (VerdictName.OK, False)
+
+
+def test_the_page_of_a_device_says_that_its_report_cannot_be_used(ootci: Tool, work: Path) -> None:
+    path = work / ".ootci" / "runs" / "dev" / "run.json"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(HOSTILE["text-with-lines"])
+    assert ootci("history", "append", cwd=work).code == 0
+    _is_unreadable(ootci, work)
     assert ootci("render", cwd=work).code == 0
     assert "report unreadable: " in (work / "site" / "d" / "dev" / "index.html").read_text(encoding="utf-8")
 

@@ -39,8 +39,7 @@ def addressed(sampled: Sample, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 def test_the_site_and_every_device_have_a_picture_that_is_the_same_each_time(sampled: Sample, addressed: Path) -> None:
     found = _drawn(sampled.verdicts, sampled.registry)
-    assert found == _drawn(sampled.verdicts, sampled.registry)
-    assert found.keys() == _in_site(addressed).keys()
+    assert found == _in_site(addressed)
     assert set(found) == {
         "static/link.png",
         *(f"static/link/{item.device.name}.png" for item in sampled.registry),
@@ -64,7 +63,7 @@ def test_pages_name_the_picture_but_for_those_of_past_runs_which_it_does_not_sho
 
 def test_the_picture_shows_tonight_s_answer(sampled: Sample) -> None:
     other = sampled.verdicts.model_copy(update={"gate": Gate(answer="cannot_say", reason="")})
-    before, after = _drawn(sampled.verdicts, sampled.registry), _drawn(other, sampled.registry)
+    before, after = (_drawn(verdicts, sampled.registry[:2]) for verdicts in (sampled.verdicts, other))
     assert {name for name in before if before[name] != after[name]} == {"static/link.png"}
 
 
@@ -78,7 +77,7 @@ def test_no_text_ends_the_rendering(sampled: Sample, text: str) -> None:
     devices = (item.model_copy(update={"reason": text}) for item in sampled.verdicts.devices)
     named = tuple(
         item.model_copy(update={"device": item.device.model_copy(update={"display_name": text[:60]})})
-        for item in sampled.registry
+        for item in sampled.registry[:2]
     )
     verdicts = sampled.verdicts.model_copy(update={"devices": tuple(devices)})
     assert len(_drawn(verdicts, named)) == len(named) + 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import yaml
@@ -130,3 +132,22 @@ def test_an_excerpt_of_python_has_decorators_and_the_whole_body() -> None:
 def test_an_excerpt_is_of_one_definition(start: str) -> None:
     with pytest.raises(ValueError, match="lines begin with"):
         excerpt(CPP, [start])
+
+
+def test_every_picture_is_shown_once_with_a_description() -> None:
+    shown = [found for name in NAMES for found in re.findall(r"!\[(.+)\]\(pictures/(.+)\)", _text(name))]
+    assert sorted(name for _, name in shown) == sorted(path.name for path in (PAGES / "pictures").iterdir())
+    assert all(len(description) > 40 for description, _ in shown)
+
+
+@pytest.mark.parametrize("path", sorted((PAGES / "pictures").iterdir()), ids=lambda path: path.stem)
+def test_a_picture_is_readable_in_light_and_dark_and_loads_nothing(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    picture = ElementTree.fromstring(text)  # noqa: S314 - our own bytes
+    svg = "{http://www.w3.org/2000/svg}"
+    assert {element.tag.removeprefix(svg) for element in picture.iter()} <= {
+        *("svg", "title", "style", "rect", "text", "path", "polygon")
+    }
+    assert picture.findtext(f"{svg}title")
+    assert "prefers-color-scheme: dark" in text
+    assert not re.search(r"url\(|@import|href", text)

@@ -82,9 +82,15 @@ def alert(
     if tested is None:
         subject = flow.devices(folders, Rules(good_nights=good_nights, new_issues=limit), address, name)
     else:
-        subject = flow.deep_test_job(tested, Rules(good_nights=1, new_issues=limit), name)
+        subject = flow.deep_test_job(tested, Rules(good_nights=1, new_issues=limit))
     decision = flow.decided(subject, issues, lambda text: note(one_line(text)), really=really)
-    say = _Said(output_format)
+    lines: list[str] = []
+
+    def say(text: str) -> None:
+        lines.append(one_line(text))
+        if output_format != "json":
+            show_text(lines[-1])
+
     say(f"{'changing' if really else 'dry run, nothing is changed on'} {name or 'no repository'}: {why}")
     refused = 0
     if really and issues is not None:
@@ -92,23 +98,10 @@ def alert(
     else:
         flow.dry_run(decision, say)
     if output_format == "json":
-        facts = {"changed": really, "repository": name or None, "refused": refused, "said": say.lines}
+        facts = {"changed": really, "repository": name or None, "refused": refused, "said": lines}
         show(facts, output_format, "")
     if refused:
         raise click.exceptions.Exit(EXIT_INFRASTRUCTURE)
-
-
-class _Said:
-    """What is said of what is done: at once for people, together at the end for machines."""
-
-    def __init__(self, output_format: str) -> None:
-        self._at_once = output_format != "json"
-        self.lines: list[str] = []
-
-    def __call__(self, text: str) -> None:
-        self.lines.append(one_line(text))
-        if self._at_once:
-            show_text(self.lines[-1])
 
 
 @click.command("watch", short_help="Check whether the nightly still runs.")
@@ -133,9 +126,7 @@ def watch(github_output: Path | None, exit_zero: bool, output_format: str, folde
         "fresh": f"the nightly runs: the newest is {verdicts.plan_id}",
     }[state]
     show({"nightly": state, "plan_id": verdicts.plan_id, "reason": reason}, output_format, one_line(text))
-    if reason is None:
-        return
-    if not exit_zero:
+    if reason is not None and not exit_zero:
         raise NightlyStale(
             reason,
             where=verdicts.plan_id or "the history",

@@ -12,7 +12,14 @@ import click
 from ootci import __version__
 from ootci.adapters.folder_lock import locked
 from ootci.adapters.terminal import Progress
-from ootci.cli.options import exit_zero_option, folder_options, format_option, github_output_option, suites_option
+from ootci.cli.options import (
+    exit_zero_option,
+    folder_options,
+    format_option,
+    github_output_option,
+    path_option,
+    suites_option,
+)
 from ootci.cli.show import append, note, show_stages
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, BadOption
 from ootci.flows.context import Folders, clock
@@ -26,19 +33,17 @@ from ootci.stages.build import NewEnvironment, TakenOver, build, hand_over
 @click.command("build", short_help="Install torch and build the plugin.")
 @click.argument("device")
 @exit_zero_option
-@click.option(
+@path_option(
     "--hand-over",
     "handed_to",
-    type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Also write the wheel, its checksum and the build's result to this folder, for another machine.",
+    text="Also write the wheel, its checksum and the build's result to this folder, for another machine.",
 )
-@click.option(
+@path_option(
     "--take-over",
     "handed",
-    type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Install the wheel that --hand-over wrote for the same plan, instead of building.",
+    text="Install the wheel that --hand-over wrote for the same plan, instead of building.",
 )
 @click.option(
     "--checksum", metavar="SHA256", help="With --take-over: the checksum of handover.json that --hand-over printed."

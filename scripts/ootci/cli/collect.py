@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
 
-from ootci.cli.options import file_option, folder_options, format_option
+from ootci.cli.options import folder_options, format_option, path_option
 from ootci.cli.show import note, show_table
 from ootci.flows.context import Folders, attempt_number, clock, run_url
 from ootci.flows.shares import locked_run, remembered, take_shares
@@ -20,13 +19,12 @@ from ootci.stages.collect import NOT_KNOWN, collect
 
 @click.command("collect", short_help="Collect the results of a run.")
 @click.argument("device")
-@click.option(
+@path_option(
     "--shares",
-    type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Folder with the artifacts of shares from other machines; the newest attempt of each counts.",
+    text="Folder with the artifacts of shares from other machines; the newest attempt of each counts.",
 )
-@file_option(
+@path_option(
     "--durations-to", text="Write the tests' durations, averaged with the plan's, for `ootci plan --durations-from`."
 )
 @format_option
@@ -46,8 +44,7 @@ def collect_command(
             for shard in take_shares(shares, workspace, device):
                 note(f"{device}: {shard}")
         plan, folder = read(Plan, workspace.plan), workspace.run(device)
-        page = run_url(os.environ.get("GITHUB_REPOSITORY"), os.environ.get("GITHUB_RUN_ID"))
-        run = collect(item.device, plan, folder, now=clock(), attempt=attempt_number(), url=page)
+        run = collect(item.device, plan, folder, now=clock(), attempt=attempt_number(), url=run_url())
     for stage in run.stages:
         if (stage.reason or "").startswith(NOT_KNOWN):
             note(f"{device} {stage.name}: {stage.reason}")

@@ -11,7 +11,7 @@ import click
 from ootci.adapters.annotation import show_error, show_warning
 from ootci.adapters.folder_lock import locked
 from ootci.adapters.terminal import Progress
-from ootci.cli.options import file_option, folder_options, format_option
+from ootci.cli.options import folder_options, format_option, path_option
 from ootci.cli.show import append, code, one_line, shortened, show, table
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, BadOption, OotciError
 from ootci.flows.compat import Question, compat, of_plan, targets_of
@@ -62,7 +62,7 @@ _NEED = {
     help="Every device on the torch of plan.json: a nightly's, for the history, or what a pull request's removes from "
     "the newest nightly. What cannot be had is a warning, and nothing fails.",
 )
-@file_option("--summary", text="Append the predictions as Markdown to FILE, such as a step summary.")
+@path_option("--summary", text="Append the predictions as Markdown to FILE, such as a step summary.")
 @click.option("--all-findings", is_flag=True, help="Print every finding, not the first 10 of each plugin.")
 @click.option("--exit-zero", is_flag=True, help="Exit 0 even if a break is predicted.")
 @format_option

@@ -13,7 +13,7 @@ import click
 from pydantic import TypeAdapter, ValidationError
 
 from ootci.adapters.python_env import program
-from ootci.cli.options import file_option
+from ootci.cli.options import path_option
 from ootci.cli.show import note, show_text
 from ootci.errors import BadOption
 from ootci.model.device import DEFAULT_FOLDER, load_device
@@ -77,7 +77,7 @@ def _count(text: str) -> str:
     metavar="PYTHON",
     help="Python with the plugin installed; names and device count are read from it.",
 )
-@file_option(
+@path_option(
     "--output", text="File to write. Default: NAME.yaml in devices/, or in this folder if there is no devices/."
 )
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")

@@ -11,7 +11,7 @@ import click
 from ootci.adapters.github_pulls import GithubPulls
 from ootci.adapters.github_rest import GithubRest
 from ootci.cli.home import decided, named_repository, required_repository, token_to_write
-from ootci.cli.options import file_option, folder_options, format_option
+from ootci.cli.options import folder_options, format_option, output_folder_option, path_option
 from ootci.cli.show import append, one_line, show
 from ootci.errors import EXIT_FINE, EXIT_INPUT, BadOption, OotciError
 from ootci.flows.answer import MARKER, Reviewed, answers
@@ -25,15 +25,10 @@ from ootci.stages.render import review_answer, review_lines
 
 @click.command(short_help="Render a device file's row and page.")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("preview"),
-    show_default=True,
-    metavar="DIR",
-    help="Folder for the pages: new, empty, or an earlier preview.",
+@output_folder_option(
+    "Folder for the pages: new, empty, or an earlier preview.", default=Path("preview"), show_default=True
 )
-@file_option("--run", "run_file", text="A run.json to show as the newest nightly.")
+@path_option("--run", "run_file", text="A run.json to show as the newest nightly.")
 @format_option
 @folder_options("history")
 def preview(file: Path, output: Path, run_file: Path | None, output_format: str, folders: Folders) -> None:
@@ -51,16 +46,9 @@ def preview(file: Path, output: Path, run_file: Path | None, output_format: str,
 
 @click.command(short_help="Review the device files of a pull request.")
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path(".ootci/review"),
-    show_default=True,
-    metavar="DIR",
-    help="Folder for review.json and the previews.",
-)
+@output_folder_option("Folder for review.json and the previews.", default=Path(".ootci/review"), show_default=True)
 @click.option("--online", is_flag=True, help="Also check links, the plugin's repository, and maintainers on GitHub.")
-@file_option("--summary", text="Append the review as Markdown to FILE.")
+@path_option("--summary", text="Append the review as Markdown to FILE.")
 @format_option
 def review(folder: Path, output: Path, online: bool, summary: Path | None, output_format: str) -> None:
     """Review the changes in devices/ of a pull request, checked out in FOLDER. Exit code 2 if a check failed.

@@ -31,7 +31,7 @@ branch_option = click.option(
 )
 
 
-def _runs(repository: str | None, branch: str | None) -> tuple[GithubRest, str, GithubRuns]:
+def _hub(repository: str | None, branch: str | None) -> Hub:
     name = named_repository(repository)
     token = os.environ.get(TOKEN_VARIABLE)
     for what, value, where in (
@@ -42,7 +42,7 @@ def _runs(repository: str | None, branch: str | None) -> tuple[GithubRest, str, 
         if not value:
             raise BadOption(f"there is no {what}", where=where, fix="set it; in a workflow only GITHUB_TOKEN is needed")
     rest = GithubRest(token)
-    return rest, name, GithubRuns(rest, name, branch or "")
+    return Hub(rest, name, GithubRuns(rest, name, branch or ""))
 
 
 @click.command("dispatch", short_help="Start a workflow run for each planned device.")
@@ -69,8 +69,7 @@ def dispatch(
     GITHUB_TOKEN needs `actions: write`.
     """
     plan = read(Plan, folders.workspace.plan)
-    _, _, runs = _runs(repository, branch)
-    started = start(runs, plan, _jobs(jobs), run_id=run_id, artifact=plan_artifact, say=note)
+    started = start(_hub(repository, branch).runs, plan, _jobs(jobs), run_id=run_id, artifact=plan_artifact, say=note)
     show({"started": started}, output_format, f"runs started: {len(started)}")
 
 
@@ -110,8 +109,7 @@ def receive_command(
 
     GITHUB_TOKEN needs `actions: write`.
     """
-    rest, name, runs = _runs(repository, branch)
-    hub = Hub(rest, name, runs)
+    hub = _hub(repository, branch)
     with locked(folders.work):
         found = receive(hub, folders.registry(), folders, clock(), note)
         if found:

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 import click
 import requests
+from packaging.version import Version
 
 from ootci.adapters import torch_index
-from ootci.adapters.process import ask
+from ootci.adapters.process import version_line
 from ootci.adapters.torch_index import IndexProblem
 from ootci.cli.options import folder_options, format_option
-from ootci.cli.show import show_table, table
+from ootci.cli.show import show_table
 from ootci.errors import EXIT_FINE, EXIT_INFRASTRUCTURE
 from ootci.flows.context import Folders
 
@@ -38,17 +39,14 @@ class Finding:
     detail: str
 
 
-def _program(name: str, minimum: tuple[int, ...], how: str, *, needed: bool = True) -> Finding:
-    answer = ask([name, "--version"])
-    if answer is None or answer.exit_code != 0:
+def _program(name: str, minimum: str, how: str, *, needed: bool = True) -> Finding:
+    line = version_line(name)
+    if line is None:
         return Finding(name, "missing" if needed else "optional", how)
-    first = next(iter(answer.out.splitlines()), "")
-    found = re.search(r"(\d+(?:\.\d+)+)", first)
-    version = tuple(int(part) for part in found.group(1).split(".")) if found else ()
-    if version and version < minimum:
-        wanted = ".".join(str(part) for part in minimum)
-        return Finding(name, "missing", f"{found.group(1) if found else first} is older than {wanted}; {how}")
-    return Finding(name, "found", found.group(1) if found else first)
+    found = re.search(r"\d+(?:\.\d+)+", line)
+    if found and Version(found[0]) < Version(minimum):
+        return Finding(name, "missing", f"{found[0]} is older than {minimum}; {how}")
+    return Finding(name, "found", found[0] if found else line)
 
 
 def _debian(package: str) -> str:
@@ -80,12 +78,12 @@ def _index() -> Finding:
 def _findings(folders: Folders) -> list[Finding]:
     return [
         _python(),
-        _program("git", (2, 28), _debian("git")),
-        _program("c++", (11,), _debian("g++")),
-        _program("cmake", (3, 18), _debian("cmake")),
-        _program("ninja", (1, 10), _debian("ninja-build")),
-        _program("make", (4,), _debian("make")),
-        _program("ccache", (4,), f"makes repeated builds faster; {_debian('ccache')}", needed=False),
+        _program("git", "2.28", _debian("git")),
+        _program("c++", "11", _debian("g++")),
+        _program("cmake", "3.18", _debian("cmake")),
+        _program("ninja", "1.10", _debian("ninja-build")),
+        _program("make", "4", _debian("make")),
+        _program("ccache", "4", f"makes repeated builds faster; {_debian('ccache')}", needed=False),
         _disk(folders),
         _index(),
     ]
@@ -98,7 +96,7 @@ def doctor(output_format: str, folders: Folders) -> None:
     """List what this machine lacks and how to get it. Exit code 3 if something required is missing."""
     findings = _findings(folders)
     rows = [(item.name, item.state, item.detail) for item in findings]
-    headings, missing = ("what", "state", "detail"), sum(item.state == "missing" for item in findings)
+    missing = sum(item.state == "missing" for item in findings)
     end = f"missing, although needed: {missing}" if missing else "everything needed is here"
-    show_table(headings, rows, output_format, f"{table(headings, rows, markdown=False)}\n\n{end}")
+    show_table(("what", "state", "detail"), rows, output_format, summary=end)
     sys.exit(EXIT_INFRASTRUCTURE if missing else EXIT_FINE)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from datetime import datetime, timezone
 from pathlib import Path
 
 import click
@@ -17,7 +16,7 @@ from ootci.adapters.terminal import plain
 from ootci.cli.options import folder_options, format_option
 from ootci.cli.show import bytes_text, note, one_line, show
 from ootci.errors import EXIT_FINE, EXIT_INFRASTRUCTURE, BadOption, StageFileMissing
-from ootci.flows.context import Folders
+from ootci.flows.context import Folders, clock
 from ootci.flows.reports import append_workspace
 from ootci.history.gc import MEASURES_RUNS, TEXTS_NIGHTS, Removed, old_details, remove
 from ootci.history.layout import UNFINISHED
@@ -172,7 +171,7 @@ def withdraw(plan_id: str, reason: str, output_format: str, folders: Folders) ->
     _must_exist(folders)
     history = History(folders.history)
     with held(folders.history):
-        done = history.withdraw(plan_id, datetime.now(timezone.utc), " ".join(plain(reason).split()))
+        done = history.withdraw(plan_id, clock(), " ".join(plain(reason).split()))
     text = (
         f"withdrew the nightly {plan_id}; publish it with `ootci history publish`"
         if done

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ootci.cli.options import file_option, folder_options, format_option, github_output_option
+from ootci.cli.options import folder_options, format_option, github_output_option, path_option
 from ootci.cli.show import append, note, one_line, show, table
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, BadOption
 from ootci.flows.context import Folders, clock
@@ -61,7 +61,7 @@ def _verdicts_text(verdicts: Verdicts, markdown: bool) -> str:
     metavar="DEVICE=REASON",
     help="Leave this device out; the answer shows the reason. Repeatable.",
 )
-@file_option("--summary", text="Append the answer as Markdown to FILE, such as a step summary.")
+@path_option("--summary", text="Append the answer as Markdown to FILE, such as a step summary.")
 @github_output_option("Append `answer` and, with --device, `verdict` to this file.")
 @click.option(
     "--address", metavar="URL", help="Address of the published site, for links to devices' pages in Markdown."

@@ -75,12 +75,9 @@ def nightly(
       ootci nightly openreg --torch nightly@2026-11-20
       ootci nightly ../plugin/mydevice.yaml --python /opt/vendor/bin/python
     """
-    if python is not None and torch:
-        raise BadOption("--python tests the torch that is there", where=f"--torch {torch}", fix="leave one of them out")
-    if python is not None and plugin:
-        raise BadOption("--python tests the plugin that is there", where=f"--plugin {plugin}", fix="leave one out")
-    if python is not None and also:
-        raise BadOption("--python tests the torch that is there", where="--also", fix="leave one of them out")
+    for option, value, what in (("--torch", torch, "torch"), ("--plugin", plugin, "plugin"), ("--also", also, "torch")):
+        if python is not None and value:
+            raise BadOption(f"--python tests the {what} that is there", where=option, fix="leave one of them out")
     for option, value in (("--python", python), ("--plugin", plugin)):
         if value and len(chosen) != 1:
             raise BadOption(f"{option} is about one device", where=f"{option} {value}", fix="name that device")

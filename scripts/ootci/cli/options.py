@@ -72,9 +72,15 @@ def _require_callers_file(path: Path) -> None:
         raise BadOption("there is no such file in your repository", where=f"device-file: {name}", fix=fix)
 
 
-def file_option(*names: str, text: str) -> Callable[[F], F]:
-    """The option for a file that the command reads or writes."""
-    return click.option(*names, type=click.Path(path_type=Path), metavar="FILE", help=text)
+def path_option(*names: str, text: str, metavar: str = "FILE", **attributes: Any) -> Callable[[F], F]:
+    """The option for a file or a folder that the command reads or writes, with further attributes of click's."""
+    return click.option(*names, type=click.Path(path_type=Path), metavar=metavar, help=text, **attributes)
+
+
+def output_folder_option(text: str, **attributes: Any) -> Callable[[F], F]:
+    """The option for the folder that a command writes."""
+    kind = click.Path(path_type=Path, file_okay=False)
+    return click.option("--output", type=kind, metavar="DIR", help=text, **attributes)
 
 
 def github_output_option(text: str) -> Callable[[F], F]:
@@ -99,11 +105,8 @@ torch_option = click.option(
     help="nightly, nightly@2026-11-20, release, previous_release, a version such as 2.13.0, or the path of a wheel. "
     "Default: set by the device files.",
 )
-payload_option = click.option(
-    "--payload",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The relay's delivery (client_payload). Default: from GITHUB_EVENT_PATH.",
+payload_option = path_option(
+    "--payload", text="The relay's delivery (client_payload). Default: from GITHUB_EVENT_PATH."
 )
 
 
@@ -124,10 +127,9 @@ def suites_folder(_: click.Context, __: click.Parameter, given: Path | None) -> 
     return folder
 
 
-suites_option = click.option(
+suites_option = path_option(
     "--suites",
-    type=click.Path(path_type=Path),
     metavar="DIR",
     callback=suites_folder,
-    help="Folder of the suites, for changing them. Default: those shipped with the tool.",
+    text="Folder of the suites, for changing them. Default: those shipped with the tool.",
 )

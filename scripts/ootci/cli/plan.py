@@ -12,10 +12,10 @@ from ootci.adapters.annotation import show_notice
 from ootci.adapters.folder_lock import locked
 from ootci.adapters.terminal import Progress
 from ootci.cli.options import (
-    file_option,
     folder_options,
     format_option,
     github_output_option,
+    path_option,
     payload_option,
     torch_option,
 )
@@ -50,10 +50,10 @@ from ootci.stages.plan import NotDue
 )
 @payload_option
 @click.option("--plan-suffix", metavar="TEXT", help="Makes the plan's id unique within a day; GITHUB_RUN_ID or time.")
-@file_option(
+@path_option(
     "--durations-from", text="A durations.json of `ootci collect --durations-to`, for devices without a history here."
 )
-@file_option(
+@path_option(
     "--if-due",
     text="Plan only when there is a new nightly since the plan in FILE, or after 14:00 UTC where none was planned that "
     "day; writes the plan to FILE, too.",

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 from pydantic import TypeAdapter, ValidationError
 
+from ootci.cli.options import output_folder_option
 from ootci.cli.show import note, show_text
 from ootci.errors import BadOption
 from ootci.model.device.values import MEANINGS, Name
@@ -23,12 +24,7 @@ from ootci.stages.onboard import cpp_plugin, plugin_steps, python_plugin, write_
     help="Last step of the course to include. Default: 1.",
 )
 @click.option("--python-only", is_flag=True, help="Write a plugin in Python, without C++.")
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Folder to write. Default: torch-NAME.",
-)
+@output_folder_option("Folder to write. Default: torch-NAME.")
 def new(name: str, step: int | None, python_only: bool, output: Path | None) -> None:
     """Write a plugin for the device NAME, with its device file and workflow; prints its folder.
 

@@ -148,7 +148,7 @@ def _hand_all_in(reports: Sequence[RelayReport], to: Relay, strict: bool, output
 def _origin(workflow: str | None, run_id: str | None, url: str | None, check_run_id: str | None) -> Origin:
     number, attempt, artifacts = _required(run_id, "--run-id"), attempt_number(), None
     if url is None and os.environ.get("GITHUB_ACTIONS") == "true":
-        url = run_url(os.environ.get("GITHUB_REPOSITORY"), number)
+        url = run_url(number)
         artifacts = f"{url}#artifacts"
     return Origin(
         name=_required(workflow, "--workflow"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ootci.adapters.annotation import show_warning
-from ootci.cli.options import file_option, folder_options, format_option
+from ootci.cli.options import folder_options, format_option, path_option
 from ootci.cli.show import append, one_line, show
 from ootci.errors import BadOption
 from ootci.flows.context import Folders
@@ -19,18 +19,17 @@ from ootci.stages.render import render, require_documentation, step_summary
 
 
 @click.command("render", short_help="Render the dashboard.")
-@file_option("--summary", text="Append the nightly's summary as Markdown to FILE.")
+@path_option("--summary", text="Append the nightly's summary as Markdown to FILE.")
 @click.option(
     "--address",
     metavar="URL",
     help="Where the site is published: pages name their own address, and sitemap.xml lists them all. `github-pages` is "
     "where GitHub publishes the repository of the workflow. Default: neither.",
 )
-@click.option(
+@path_option(
     "--docs",
-    type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Documentation site built by `make docs`; it is copied to docs/, and pages link to it.",
+    text="Documentation site built by `make docs`; it is copied to docs/, and pages link to it.",
 )
 @click.option(
     "--docs-optional",

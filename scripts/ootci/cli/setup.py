@@ -14,7 +14,7 @@ from ootci.adapters.github_repository import repository as asked_repository
 from ootci.adapters.github_rest import GithubRest
 from ootci.cli.home import TOKEN_VARIABLE, decided, named_repository, required_repository
 from ootci.cli.options import folder_options, format_option, github_output_option
-from ootci.cli.show import append, show, show_table, table
+from ootci.cli.show import append, show, show_table
 from ootci.errors import EXIT_FINE, EXIT_INFRASTRUCTURE, BadOption
 from ootci.flows.context import Folders
 from ootci.flows.setup import State, steps
@@ -64,9 +64,8 @@ def setup_command(check: bool, repository: str | None, output_format: str, folde
     found = asked_repository(rest, name)
     server = os.environ.get("GITHUB_SERVER_URL") or "https://github.com"
     told = steps(name, found, GithubSettings(rest, name, found), devices, server)
-    headings = ("state", "step", "detail", "page")
     rows = [(step.state.value, step.name, step.detail, step.page) for step in told]
     counts = Counter(step.state for step in told)
     end = ", ".join(f"{counts[state]} {state.value}" for state in State)
-    show_table(headings, rows, output_format, f"{table(headings, rows, markdown=False)}\n\n{end}")
+    show_table(("state", "step", "detail", "page"), rows, output_format, summary=end)
     sys.exit(EXIT_INFRASTRUCTURE if counts[State.NOT_DONE] or counts[State.CANNOT_TELL] else EXIT_FINE)

@@ -43,12 +43,19 @@ def show_text(text: str) -> None:
 
 
 def show_table(
-    headings: Sequence[str], rows: Sequence[Sequence[str]], output_format: str, text: str | None = None
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    output_format: str,
+    text: str | None = None,
+    summary: str | None = None,
 ) -> None:
-    """Print rows as an aligned table or as the text that is given, as markdown, or as JSON: objects by heading."""
+    """Print rows as an aligned table with a summary below it, or as the text; as markdown; or as JSON objects."""
     records = [dict(zip(headings, row, strict=True)) for row in rows]
     if text is None or output_format == "markdown":
-        text = table(headings, rows, markdown=output_format == "markdown", width=terminal_width())
+        # A summary belongs to a list of remedies, which are not cut.
+        width = None if summary else terminal_width()
+        text = table(headings, rows, markdown=output_format == "markdown", width=width)
+        text += f"\n\n{summary}" if summary and output_format != "markdown" else ""
     show(records, output_format, text)
 
 

@@ -65,10 +65,9 @@ def devices(folders: Folders, rules: Rules, address: str | None, repository: str
     return Subject(partial(conditions, verdicts), texts, rules)
 
 
-def deep_test_job(result: str, rules: Rules, repository: str) -> Subject:
+def deep_test_job(result: str, rules: Rules) -> Subject:
     """The issue of this repository's deep tests, from how their job ended."""
-    page = run_url(repository, os.environ.get("GITHUB_RUN_ID"))
-    return Subject(partial(deep_tests, result, clock()), DeepTestTexts(page), rules)
+    return Subject(partial(deep_tests, result, clock()), DeepTestTexts(run_url()), rules)
 
 
 def decided(subject: Subject, issues: GithubIssues | None, note: Callable[[str], None], *, really: bool) -> Decision:

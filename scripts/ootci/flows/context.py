@@ -79,7 +79,8 @@ def attempt_number() -> int:
     return int(text) if text.isdigit() and int(text) > 0 else 1
 
 
-def run_url(repository: str | None, run_id: str | None) -> str | None:
-    """Page of a workflow run on GitHub; None where something of its address is not known."""
-    server = os.environ.get("GITHUB_SERVER_URL")
-    return f"{server}/{repository}/actions/runs/{run_id}" if server and repository and run_id else None
+def run_url(run_id: str | None = None) -> str | None:
+    """Page of this workflow run, or of another one of its repository; None where this is no workflow of GitHub's."""
+    server, repository, number = (os.environ.get(f"GITHUB_{name}") for name in ("SERVER_URL", "REPOSITORY", "RUN_ID"))
+    number = run_id or number
+    return f"{server}/{repository}/actions/runs/{number}" if server and repository and number else None

@@ -232,5 +232,4 @@ def _github_trigger() -> tuple[Trigger, str | None]:
     run_id, attempt = os.environ.get("GITHUB_RUN_ID"), attempt_number()
     # Running all jobs again plans again: another plan of the same workflow run, with an id of its own.
     suffix = run_id if attempt == 1 else f"{run_id}-{attempt}"
-    url = run_url(os.environ.get("GITHUB_REPOSITORY"), run_id)
-    return Trigger(event=os.environ.get("GITHUB_EVENT_NAME", "local"), url=url), suffix if run_id else None
+    return Trigger(event=os.environ.get("GITHUB_EVENT_NAME", "local"), url=run_url()), suffix if run_id else None

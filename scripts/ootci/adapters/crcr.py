@@ -9,6 +9,7 @@ Sources: pytorch/test-infra, ``aws/lambda/cross_repo_ci_relay``; GitHub's docume
 
 from __future__ import annotations
 
+import contextlib
 import email.utils
 import json
 import random
@@ -19,8 +20,9 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import requests
+import urllib3
 
-from ootci.adapters.download import Bearer
+from ootci.adapters.download import Bearer, TooSlow, is_private, pieces
 from ootci.errors import BadOption, RelayOutOfOrder, RelayRefused, RelayUnreachable
 
 AUDIENCE = "pytorch-cross-repo-ci-relay"
@@ -146,7 +148,7 @@ class Relay:
             pause = min(LONGEST_PAUSE, 2.0 ** (tries - 1)) * (0.5 + self._chance())
             try:
                 status, later, text = self._once(method, url, token, body)
-            except requests.exceptions.RequestException as error:
+            except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError) as error:
                 reason, doubtful = _cause(error), doubtful or not _never_connected(error)
             else:
                 if status < 500 and status not in _ANSWERED_LATER:
@@ -174,23 +176,18 @@ class Relay:
             allow_redirects=False,
             stream=True,
         ) as response:
-            content = bytearray()
-            # Byte by byte: a server that sends one a second must not outlast the patience.
-            for byte in response.iter_content(1):
-                content += byte
-                if len(content) >= MAX_ANSWER_BYTES or self._clock() >= self._ends:
-                    break
+            content = b""
+            # Of an answer that does not end, the beginning is enough.
+            with contextlib.suppress(TooSlow):
+                for piece in pieces(response, time.monotonic() + left):
+                    content += piece
+                    if len(content) >= MAX_ANSWER_BYTES:
+                        break
             return response.status_code, response.headers.get("Retry-After", ""), content.decode("utf-8", "replace")
 
 
 def _must_be_safe(url: str, where: str) -> None:
-    try:
-        parts = urlsplit(url)
-        host = parts.hostname or ""
-    except ValueError:
-        parts, host = urlsplit(""), ""
-    loopback = host in ("localhost", "127.0.0.1", "::1")
-    if not host or not (parts.scheme == "https" or (parts.scheme == "http" and loopback)):
+    if not is_private(url):
         raise BadOption(
             "a token is sent to https addresses only", where=where, fix="give an address that begins with https://"
         )
@@ -225,14 +222,14 @@ def _seconds(later: str) -> float:
         return 0.0
 
 
-def _never_connected(error: requests.exceptions.RequestException) -> bool:
+def _never_connected(error: Exception) -> bool:
     if isinstance(error, requests.exceptions.ConnectTimeout | requests.exceptions.SSLError):
         return True
     return isinstance(error, requests.exceptions.ConnectionError) and "NewConnectionError" in str(error)
 
 
-def _cause(error: requests.exceptions.RequestException) -> str:
+def _cause(error: Exception) -> str:
     # The error's own text is not shown: it may hold what was sent.
-    if isinstance(error, requests.exceptions.Timeout):
+    if isinstance(error, requests.exceptions.Timeout | urllib3.exceptions.TimeoutError):
         return "it took too long"
     return "nobody is there" if _never_connected(error) else "the connection broke off"

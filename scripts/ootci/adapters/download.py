@@ -71,7 +71,7 @@ def read(
         try:
             with _get(url, headers or {}, time.monotonic() + seconds) as answer:
                 content = b""
-                if private and any(map(_is_open, answer.addresses)):
+                if private and not all(map(is_private, answer.addresses)):
                     raise DownloadProblem(f"{url} leads to an address without TLS")
                 if headers and "Range" in headers and answer.status != 206:
                     return b"", ""
@@ -173,7 +173,9 @@ def _get(url: str, headers: Mapping[str, str], until: float) -> Iterator[_Answer
             if status >= 400:
                 raise DownloadProblem(f"{url} answered {status}")
             addresses = (*(earlier.url for earlier in response.history), response.url)
-            yield _Answer(status, response.headers, _pieces(url, response, until), addresses)
+            yield _Answer(status, response.headers, pieces(response, until), addresses)
+    except TooSlow as error:
+        raise _Again(f"{url} is too slow") from error
     except requests.exceptions.ConnectionError as error:
         for sign, meaning in _FOR_GOOD:
             if sign in str(error):
@@ -184,17 +186,34 @@ def _get(url: str, headers: Mapping[str, str], until: float) -> Iterator[_Answer
         raise _Again(f"{url} did not answer whole ({type(error).__name__})") from error
 
 
-def _is_open(address: str) -> bool:
-    parts = urlsplit(address)
-    return parts.scheme != "https" and parts.hostname not in ("localhost", "127.0.0.1", "::1")
+def is_private(address: str) -> bool:
+    """Whether nobody on the way can read or change what an address answers: it has TLS, or is on this machine."""
+    try:
+        parts = urlsplit(address)
+        host = parts.hostname
+    except ValueError:
+        return False
+    on_this_machine = parts.scheme == "http" and host in ("localhost", "127.0.0.1", "::1")
+    return bool(host) and (parts.scheme == "https" or on_this_machine)
 
 
-def _pieces(url: str, response: requests.Response, until: float) -> Iterator[bytes]:
-    # Piece by piece as they come: waiting for a full one would let a server that trickles go on for ever.
+class TooSlow(requests.exceptions.ReadTimeout):
+    """An answer has not ended within its time."""
+
+
+def pieces(response: requests.Response, until: float) -> Iterator[bytes]:
+    """The content of an answer, piece by piece as they come: waiting for a full one, a trickle would go on for ever.
+
+    Raises:
+        TooSlow: it has not ended at a time (monotonic).
+
+    """
+    if response.is_redirect:
+        yield response.content  # requests has read it, to find out where it leads
     while piece := response.raw.read1(PIECE, decode_content=True):
         yield piece
         if time.monotonic() >= until:
-            raise _Again(f"{url} is too slow")
+            raise TooSlow
 
 
 def is_range(said: str, begin: int) -> re.Match[str] | None:

@@ -1,8 +1,9 @@
-"""What must not work in the same folder at once does not."""
+"""Locks on folders, so that two commands never work in one at once; the kernel releases them however a process ends."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import time
@@ -14,11 +15,10 @@ from ootci.errors import Busy, HostFailure
 
 @contextlib.contextmanager
 def locked(folder: Path, *, shared: bool = False) -> Iterator[None]:
-    """Hold a folder's lock, which the kernel releases however the process ends.
+    """Hold a folder, which is made where there is none.
 
     Args:
-        folder: the folder; it is made where there is none.
-        shared: whether others may hold it too that say the same.
+        shared: as by :func:`held`.
 
     Raises:
         Busy: another process holds it, and not both share it.
@@ -27,52 +27,46 @@ def locked(folder: Path, *, shared: bool = False) -> Iterator[None]:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        stream = (folder / "lock").open("w", encoding="utf-8")
+        if not os.access(folder, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
         raise HostFailure(
             f"the work folder cannot be used: {error.strerror}",
             where=str(folder),
             fix="choose a writable folder with --work",
         ) from error
-    with stream:
-        try:
-            fcntl.flock(stream, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-        except OSError as error:
-            raise Busy(
-                "another run of ootci uses this folder",
-                where=str(folder),
-                fix="wait until it has ended, or choose another folder with --work",
-            ) from error
+    with held(folder, shared=shared):
         yield
 
 
 @contextlib.contextmanager
-def held(folder: Path, patience: float = 0) -> Iterator[int]:
-    """Lock a folder without putting a file into it, while any process holds the descriptor that this yields.
+def held(folder: Path, patience: float = 0, *, shared: bool = False) -> Iterator[int]:
+    """Lock a folder while any process holds the descriptor that this yields.
 
     Args:
-        patience: how many seconds to wait for another one to have ended.
+        patience: how many seconds to wait until another process has ended.
+        shared: whether others may hold it at the same time that share it, too.
 
     Raises:
-        Busy: another process holds it.
-        OSError: the folder is not there.
+        Busy: another process holds it, and not both share it.
+        OSError: the folder does not exist.
 
     """
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    until = time.monotonic() + patience
     try:
-        _wait_for(descriptor, folder, time.monotonic() + patience)
+        while True:
+            try:
+                fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+                break
+            except OSError as error:
+                if time.monotonic() >= until:
+                    raise Busy(
+                        "another run of ootci uses this folder",
+                        where=str(folder),
+                        fix="wait until it has ended, or choose another folder with --work or --history",
+                    ) from error
+            time.sleep(0.1)
         yield descriptor
     finally:
         os.close(descriptor)
-
-
-def _wait_for(descriptor: int, folder: Path, until: float) -> None:
-    while True:
-        try:
-            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if time.monotonic() >= until:
-                raise Busy(
-                    "another command works in this folder", where=str(folder), fix="wait until it has ended"
-                ) from error
-        time.sleep(0.1)

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import requests
 import urllib3
 
-from ootci.adapters.download import Bearer
+from ootci.adapters.download import Bearer, pieces
 from ootci.errors import GithubRefused, GithubUnreachable
 
 API = "https://api.github.com"
@@ -180,12 +180,9 @@ class GithubRest:
             allow_redirects=False,
             stream=True,
         ) as response:
-            text, until = b"", time.monotonic() + ANSWER_SECONDS
-            # Piece by piece as they come, because who sends one byte a minute must not keep us for ever.
-            while chunk := response.raw.read1(1 << 20, decode_content=True):
-                text += chunk
-                if time.monotonic() >= until:
-                    raise requests.exceptions.ReadTimeout(f"the answer took more than {ANSWER_SECONDS:.0f} s")
+            text = b""
+            for piece in pieces(response, time.monotonic() + ANSWER_SECONDS):
+                text += piece
                 if len(text) > MAX_ANSWER_BYTES:
                     raise odd(f"{method} {urlsplit(url).path}", f"it has more than {MAX_ANSWER_BYTES >> 20} MiB")
             following = response.links.get("next", {}).get("url", "")

@@ -30,6 +30,25 @@ RUN_MARK = "OOTCI_COMMAND_RUN"
 """The environment variable by which processes that a command or a suite started are found."""
 
 
+_CANNOT_START = (FileNotFoundError, PermissionError, NotADirectoryError)
+
+
+def _started(
+    command: Sequence[str], cwd: Path | None, env: Mapping[str, str] | None, errors: int, keep_open: Sequence[int]
+) -> subprocess.Popen[bytes]:
+    """Start a process group; ``errors`` is where its error output goes, ``keep_open`` the descriptors it inherits."""
+    return subprocess.Popen(
+        command,
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        start_new_session=True,
+        pass_fds=keep_open,
+    )
+
+
 @dataclass(frozen=True)
 class Finished:
     """How a process ended.
@@ -103,17 +122,8 @@ class Process:
         self._on_line = on_line
         self._tail = bytearray()
         try:
-            self._popen = subprocess.Popen(
-                self.command,
-                cwd=cwd,
-                env=dict(env),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                pass_fds=tuple(keep_open),
-            )
-        except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
+            self._popen = _started(self.command, cwd, env, subprocess.STDOUT, keep_open)
+        except _CANNOT_START as error:
             raise ToolMissing(
                 f"`{self.command[0]}` cannot be started: {error.strerror}",
                 where=shlex.join(self.command),
@@ -239,17 +249,8 @@ def ask(
     """
     started = time.monotonic()
     try:
-        popen = subprocess.Popen(
-            list(command),
-            cwd=cwd,
-            env=None if env is None else dict(env),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            pass_fds=tuple(keep_open),
-        )
-    except (FileNotFoundError, PermissionError, NotADirectoryError):
+        popen = _started(command, cwd, env, subprocess.PIPE, keep_open)
+    except _CANNOT_START:
         return None
     try:
         out, err = popen.communicate(timeout=timeout)

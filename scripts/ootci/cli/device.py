@@ -17,7 +17,7 @@ from ootci.flows.check import checked
 from ootci.flows.context import Folders
 from ootci.model.device import BAD_RANGES, load_registry
 from ootci.model.review import Review
-from ootci.stages.onboard import PATIENCE_SECONDS
+from ootci.stages.onboard.online import PATIENCE_SECONDS
 from ootci.stages.render import review_answer, review_lines
 
 

@@ -19,7 +19,7 @@ from ootci.errors import BadOption
 from ootci.model.device import DEFAULT_FOLDER, load_device
 from ootci.model.device.values import MEANINGS, Handle, Name, Requirement, Text
 from ootci.resources import device_schema_file
-from ootci.stages.onboard import Answers, FoundPlugin, Source, device_text, look_for_plugin
+from ootci.stages.onboard.first_file import Answers, FoundPlugin, Source, device_text, look_for_plugin
 
 
 @dataclass

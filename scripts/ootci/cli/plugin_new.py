@@ -12,7 +12,7 @@ from ootci.cli.show import note, show_text
 from ootci.errors import BadOption
 from ootci.model.device.values import MEANINGS, Name
 from ootci.resources import plugin_folder, workflow_file
-from ootci.stages.onboard import cpp_plugin, plugin_steps, python_plugin, write_plugin
+from ootci.stages.onboard.new_plugin import cpp_plugin, plugin_steps, python_plugin, write_plugin
 
 
 @click.command("new", short_help="Write a plugin for a new device.")

@@ -9,7 +9,8 @@ from ootci.errors import OotciError
 from ootci.flows.context import clock
 from ootci.model.device import BAD_RANGES, load_bad_ranges
 from ootci.model.review import CheckResult, CheckState, FileReview
-from ootci.stages.onboard import Checked, check_file, check_online, failed_by, require_no_link
+from ootci.stages.onboard.checks import Checked, check_file, failed_by, require_no_link
+from ootci.stages.onboard.online import check_online
 
 
 def checked(path: Path, rest: GithubRest | None) -> tuple[FileReview, Checked | None]:

@@ -19,7 +19,9 @@ from ootci.model.review import CheckResult, FileReview, Problem, Review
 from ootci.model.run import Run
 from ootci.stages import render
 from ootci.stages.judge import judge
-from ootci.stages.onboard import PATIENCE_SECONDS, Proposed, dry_run, proposed_devices
+from ootci.stages.onboard.dry_run import dry_run
+from ootci.stages.onboard.online import PATIENCE_SECONDS
+from ootci.stages.onboard.proposal import Proposed, proposed_devices
 from ootci.stages.plan import plan
 
 PREVIEW = "preview"

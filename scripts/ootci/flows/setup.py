@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
-from urllib.parse import urlsplit
 
+from ootci.adapters.download import is_private
 from ootci.adapters.github_repository import GithubRepository, GithubSettings, NotReadable
 from ootci.model.device import Device
 from ootci.model.setting import Form, Kind, Setting, of_kind
-from ootci.stages.onboard import HOSTED
+from ootci.stages.onboard.checks import HOSTED
 
 HISTORY = "data"
 SCHEDULED = ("nightly.yml", "publish.yml")
@@ -211,11 +211,7 @@ def _variable(settings: GithubSettings, setting: Setting) -> Step:
 
 def _amiss(value: str, form: Form) -> bool:
     if form is Form.ADDRESS:
-        try:
-            parts = urlsplit(value)
-        except ValueError:
-            return True
-        return parts.scheme != "https" or not parts.hostname
+        return not is_private(value)
     if form is Form.LABELS:
         try:
             labels = json.loads(value)

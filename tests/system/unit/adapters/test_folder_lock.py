@@ -89,7 +89,7 @@ def test_a_folder_is_held_while_a_child_lives_that_outlived_its_parent(tmp_path:
         while b"sleep" not in b"".join(_commands_of(mark)):
             time.sleep(0.02)
         parent.kill()
-    with pytest.raises(Busy, match="another command works in this folder"), held(tmp_path):
+    with pytest.raises(Busy, match="another run of ootci uses this folder"), held(tmp_path):
         pass
     assert list(tmp_path.iterdir()) == []
     end_all_with("MARK", mark)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 from collections.abc import Iterator
 from datetime import datetime, timezone
@@ -13,6 +12,7 @@ from e2e.packages import list_wheels, serve
 from misbehaving import stub_torch_wheel, write_device
 from unit.samples import plan, run
 
+from ootci.adapters.folder_lock import locked
 from ootci.history.bisection import conclude
 from ootci.history.store import History
 from ootci.model.bisection import Bisection, Step, StepResult
@@ -218,10 +218,7 @@ def test_what_could_not_be_tested_is_tested_again_when_asked(world: World) -> No
 
 
 def test_two_searches_at_once_are_refused(world: World) -> None:
-    lock = world.folder / ".ootci" / "bisect" / "lock"
-    lock.parent.mkdir(parents=True)
-    with lock.open("w") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
+    with locked(world.folder / ".ootci" / "bisect"):
         ran = world.bisect(*_ends(4))
     assert ran.code == 3
     assert "error HOST-003" in ran.err

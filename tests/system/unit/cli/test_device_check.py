@@ -14,7 +14,7 @@ from unit.samples import register
 
 from ootci.adapters import download
 from ootci.model.review import Review
-from ootci.stages.onboard import CHECKS
+from ootci.stages.onboard.checks import CHECKS
 
 from commands import Ran, Tool  # isort: skip
 

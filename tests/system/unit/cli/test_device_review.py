@@ -11,7 +11,7 @@ from unit.samples import DEVICE_YAML, register
 
 from ootci.model.record import read
 from ootci.model.review import Change, CheckState, FileReview, Review
-from ootci.stages.onboard import CHECKS
+from ootci.stages.onboard.checks import CHECKS
 
 from commands import OFFLINE, Ran, Tool  # isort: skip
 

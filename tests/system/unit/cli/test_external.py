@@ -217,8 +217,5 @@ def test_an_address_on_which_others_could_change_it_is_refused(
         file.write_text(f"{text.partition('external')[0]}external:\n  run: {address}\n", encoding="utf-8")
         checked = ootci("device", "check", str(file), cwd=folder)
         assert (checked.code, "keys (DEV-006): `external.run`: " in checked.out) == (2, True)
-    assert [download._is_open(url) for url in ("https://e.org", "http://localhost:1/", "http://e.org")] == [
-        False,
-        False,
-        True,
-    ]
+    urls = ("https://e.org", "http://localhost:1/", "http://e.org", "https://", "ftp://localhost/", "https://[")
+    assert [download.is_private(url) for url in urls] == [True, True, False, False, False, False]

@@ -16,7 +16,7 @@ from ootci.errors import OotciError
 CALLER = "caller/"
 """Where device.yml checks out the repository that calls it: an error names the caller's own path."""
 _PLACE = re.compile(r"(?P<file>[^\s:]+\.ya?ml)(?::(?P<line>[0-9]+))?")
-"""Where an error of a file is, as errors say it: ``devices/x.yaml:12``."""
+"""The location of an error in a file: ``devices/x.yaml:12``."""
 
 
 def show_error(error: OotciError) -> None:
@@ -25,12 +25,12 @@ def show_error(error: OotciError) -> None:
 
 
 def show_warning(subject: str, error: OotciError) -> None:
-    """Print an error that stops nothing, on stderr: in its three parts."""
+    """Print an error that does not end the command, on stderr, as a warning."""
     _show("warning", "yellow", error, subject)
 
 
 def show_notice(head: str, text: str) -> None:
-    """Print what is no error but must not be overlooked, on stderr."""
+    """Print a notice on stderr; on GitHub Actions also as an annotation and in the summary of the job."""
     text = one_line(text)
     echo(f"{head}: {text}", err=True)
     if os.environ.get("GITHUB_ACTIONS") == "true":
@@ -39,7 +39,7 @@ def show_notice(head: str, text: str) -> None:
 
 
 def _show(level: str, colour: str, error: OotciError, subject: str = "") -> None:
-    """Say it to people, and under GitHub Actions to the runner.
+    """Print an error or a warning; on GitHub Actions also as an annotation and in the summary of the job.
 
     Colours only on a terminal, and not where NO_COLOR is set; source: https://no-color.org.
     """
@@ -59,18 +59,18 @@ def _show(level: str, colour: str, error: OotciError, subject: str = "") -> None
 
 
 def _summarise(head: str, text: str) -> None:
-    """Add a paragraph to the summary of the job, as HTML on one line, in which no text is Markdown.
+    """Add a paragraph to the summary of the job, as one line of HTML, so that no text is read as Markdown.
 
     Source: GitHub's documentation, "Workflow commands", "Adding a job summary".
     """
     if file := os.environ.get("GITHUB_STEP_SUMMARY"):
-        # The error that is shown counts, not a second one about a file that cannot be written.
+        # A summary that cannot be written must not hide the error itself.
         with contextlib.suppress(OSError), Path(file).open("a", encoding="utf-8") as stream:
             stream.write(f"<p><b>{head}</b>: {html.escape(text)}</p>\n\n")
 
 
 def _data(text: str) -> str:
-    """Text that a runner takes for text; source: GitHub's documentation, "Workflow commands"."""
+    """Text escaped for a workflow command; source: GitHub's documentation, "Workflow commands"."""
     return clean(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

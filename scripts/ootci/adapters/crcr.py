@@ -1,8 +1,8 @@
-"""PyTorch's cross-repository CI relay: proving who we are, and handing in reports.
+"""A client of PyTorch's cross-repository CI relay: authentication and reports.
 
-The relay knows a repository by a token that GitHub gives to a job with ``id-token: write`` (OpenID Connect), made out
-to the relay. Other CI systems hand such a token over in ``OOTCI_RELAY_TOKEN``. A token is sent to whom it is for, and
-is never shown.
+The relay identifies a repository by a token that GitHub issues to a job with ``id-token: write`` (OpenID Connect) for
+the relay as its audience. On other CI systems the token is in ``OOTCI_RELAY_TOKEN``. A token is sent only to the server
+that it is for, and never printed.
 
 Sources: pytorch/test-infra, ``aws/lambda/cross_repo_ci_relay``; GitHub's documentation, "OpenID Connect reference".
 """
@@ -46,7 +46,7 @@ _IGNORED = "the relay takes no reports of this repository"
 
 @dataclass(frozen=True)
 class _Answer:
-    """An answer over HTTP; ``doubtful`` when an earlier try may have been taken although its answer never came."""
+    """An HTTP response; ``doubtful`` if an earlier request may have been processed without a response."""
 
     status: int
     text: str
@@ -54,17 +54,17 @@ class _Answer:
 
 
 class Relay:
-    """The relay, as one command speaks to it.
+    """The client of one command.
 
     Args:
         url: where reports go.
-        patience: seconds after which nothing is tried again, for all reports together.
+        patience: seconds after which nothing is retried, for all reports together.
         environment: variables with the token, or with GitHub's address and permit for one.
         clock: seconds that only grow.
-        chance: a random number from 0 to 1, so that many jobs do not come back at the same moment.
+        chance: a random number from 0 to 1, so that many jobs do not retry at the same moment.
 
     Raises:
-        BadOption: the address is none to which a token may be sent.
+        BadOption: a token must not be sent to the address.
 
     """
 
@@ -101,7 +101,7 @@ class Relay:
                 raise RelayRefused(_IGNORED, where=self._url, fix=_FIXES[403])
             return f"the relay says: {said or 'taken'}"
         if answer.status == 400 and answer.doubtful:
-            # What broke off was the answer: the relay has the report, and refuses to take it twice.
+            # The connection broke after the relay had stored the report, and it refuses a second one.
             return "the relay has it, most likely: a try broke off, and it refused the next one"
         detail = _field(answer.text, "detail") or "it does not say why"
         what, fix = f"the relay answered {answer.status}: {detail}", _FIXES.get(answer.status, _OTHER_FIX)
@@ -121,7 +121,7 @@ class Relay:
         return self._known_token
 
     def _exchanged(self) -> str:
-        """A token from GitHub, made out to the relay."""
+        """A token from GitHub with the relay as its audience."""
         url, permit = (self._environment.get(f"ACTIONS_ID_TOKEN_REQUEST_{name}", "") for name in ("URL", "TOKEN"))
         if not url or not _TOKEN.fullmatch(permit):
             raise RelayRefused(
@@ -141,7 +141,7 @@ class Relay:
         return token
 
     def _ask(self, method: str, url: str, token: str, body: bytes | None) -> _Answer:
-        """Ask until there is an answer that another try would not change."""
+        """Send a request, and repeat it while the failure may be temporary."""
         place, reason, doubtful, tries = url.partition("?")[0], "there was no time left to ask", False, 0
         while self._clock() < self._ends:
             tries += 1
@@ -229,7 +229,7 @@ def _never_connected(error: Exception) -> bool:
 
 
 def _cause(error: Exception) -> str:
-    # The error's own text is not shown: it may hold what was sent.
+    # The error's own text may contain the token.
     if isinstance(error, requests.exceptions.Timeout | urllib3.exceptions.TimeoutError):
         return "it took too long"
     return "nobody is there" if _never_connected(error) else "the connection broke off"

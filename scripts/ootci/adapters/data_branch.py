@@ -18,20 +18,20 @@ from ootci.adapters.remote_git import RemoteGit
 from ootci.errors import HistoryConflict
 
 PUSH_ATTEMPTS = 10
-"""Of several publishers at once one always gets in, so that as many as this do."""
+"""Of several publishers at once, one succeeds in each attempt; so many can publish at once."""
 _PUBLISHED = "refs/ootci/published"
-"""The commit that the folder was last known to have in common with the branch."""
+"""The last commit that was known to be both in the folder and on the branch."""
 
 
 class DataBranch:
     """A folder that mirrors one branch of a remote repository.
 
-    Every method can be repeated after it was ended half-way, and finishes then what it began.
+    Every method can be repeated after an interruption, and then completes.
 
     Args:
         folder: the history folder.
         remote: what git fetches from and pushes to.
-        unfinished: name of the file that lies in the folder while it is moved to another commit.
+        unfinished: name of the file that marks a reset of the folder as incomplete.
         wait: sleeps between two attempts to push.
 
     """
@@ -97,7 +97,7 @@ class DataBranch:
     def _held(self) -> Iterator[None]:
         self.folder.mkdir(parents=True, exist_ok=True)
         with held(self.folder) as descriptor:
-            # Git inherits the descriptor: while a git lives that outlived its ootci, the folder is still held.
+            # Git inherits the descriptor, so the folder stays locked while a git process outlives ootci.
             self._git.keep_open = (descriptor,)
             self._git.prepare([".*.tmp", self._unfinished.name])
             with contextlib.suppress(FileNotFoundError):
@@ -105,7 +105,7 @@ class DataBranch:
             yield
 
     def _commit_on(self, tip: str | None, message: str) -> str | None:
-        """The commit to push, with everything that the tip and the folder have; None when that is nothing."""
+        """The commit to push: the tip with the changes of the folder; None if there is neither."""
         if tip is not None and not self._has(tip):
             return self._joined(tip, message) if self._unpublished() else tip
         self._commit(message)
@@ -119,7 +119,7 @@ class DataBranch:
             self._git.must("update-ref", "HEAD", self._git.new_commit(tree, self._git.commit_of("HEAD"), message))
 
     def _has(self, tip: str) -> bool:
-        """Whether the folder stands at the tip, or at commits of its own on top of it."""
+        """Whether the folder's commit is the tip or a descendant of it."""
         if self._git.commit_of("HEAD") is None:
             return False
         return self._git.ask("merge-base", "--is-ancestor", tip, "HEAD").exit_code == 0
@@ -128,11 +128,11 @@ class DataBranch:
         return bool(self._git.must("status", "--porcelain").out.strip())
 
     def _unpublished(self) -> bool:
-        """Whether the folder may have what no branch has."""
+        """Whether the folder may have unpublished changes."""
         return self._git.commit_of("HEAD") != self._git.commit_of(_PUBLISHED) or self._dirty()
 
     def _joined(self, tip: str, message: str) -> str:
-        """A commit on top of the tip with what the folder has besides; the tip itself when that is nothing."""
+        """A commit on top of the tip with the folder's own changes; the tip itself if there are none."""
         self._commit(message)
         common = self._git.commit_of(_PUBLISHED) or self._git.must("hash-object", "-t", "tree", os.devnull).out.strip()
         scratch = self.folder / ".git" / "ootci.index"
@@ -152,7 +152,7 @@ class DataBranch:
         return self._git.new_commit(tree, tip, message)
 
     def _move(self, commit: str) -> None:
-        """Make the folder's files those of a commit, which holds all that they say."""
+        """Reset the folder to a commit that contains all of its changes."""
         if self._git.commit_of("HEAD") == commit and not self._unfinished.exists() and not self._dirty():
             return
         temporary = self.folder / f".{secrets.token_hex(4)}.tmp"

@@ -1,7 +1,7 @@
-"""Getting pages and files over HTTP from servers that may be slow, break off or answer wrongly; always within a time.
+"""Downloads over HTTP from servers that may be slow, disconnect or answer wrongly; each within a time limit.
 
-Errors of the server and broken connections are tried again, and a file goes on where it broke off (RFC 9110, "Range
-requests"). A file is only there once it is whole and has the checksum that was stated for it.
+Server errors and broken connections are retried, and a broken download is resumed (RFC 9110, "Range requests"). A file
+appears only when it is complete and has the stated checksum.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ KEPT = 5
 """Downloads that stay in a folder: wheels of torch have up to a gigabyte each."""
 
 _PLAIN = {"Accept-Encoding": "identity"}
-_FOR_GOOD = (("NameResolution", "host name not resolved"), ("refused", "connection refused"), ("SSL", "TLS failed"))
-_PASSING = (("timed out", "timed out"), ("unreachable", "network unreachable"))
+_PERMANENT = (("NameResolution", "host name not resolved"), ("refused", "connection refused"), ("SSL", "TLS failed"))
+_TEMPORARY = (("timed out", "timed out"), ("unreachable", "network unreachable"))
 
 
 class DownloadProblem(Exception):
-    """It cannot be had. Its text is a reason for people."""
+    """The download failed. Its text is a reason for people."""
 
 
-class _Again(Exception):
-    """An attempt failed in a way that may pass."""
+class _Retry(Exception):
+    """An attempt failed for a reason that may be temporary."""
 
 
 @dataclass(frozen=True)
@@ -54,14 +54,13 @@ def read(
 ) -> tuple[bytes, str]:
     """The content of a page, or with a ``Range`` header a part of a file; and its ``Content-Range``.
 
-    Both are empty where the server hands out whole files only.
+    Both are empty if the server does not support ranges.
 
     Args:
         at_most: bytes; a longer answer is a problem.
         seconds: the time for each of the attempts.
         headers: sent along.
-        private: whether nobody on the way may change it: no address that it is redirected to is without TLS, except on
-            this machine.
+        private: refuse redirects to addresses without TLS, except on this machine.
 
     Raises:
         DownloadProblem: there is no such page, it is too long, or the server stays broken.
@@ -80,22 +79,22 @@ def read(
                     if len(content) > at_most:
                         raise DownloadProblem(f"{url} answered with more than {at_most >> 20} MiB")
                 return content, answer.headers.get("Content-Range", "")
-        except _Again as again:
+        except _Retry as again:
             if last:
                 raise DownloadProblem(str(again)) from again
     raise AssertionError("the last attempt returns or raises")
 
 
 def download(url: str, file: Path, *, sha256: str | None, seconds: float) -> None:
-    """Put a file into its place once it is whole and has the checksum.
+    """Download a file, which appears when it is complete and has the checksum.
 
     Args:
-        file: where it goes; what lies beside it under the same name with ``.part`` is overwritten.
+        file: the target; a file with ``.part`` appended to its name is overwritten.
         sha256: the checksum that it must have, if one was stated.
         seconds: the time for all attempts together.
 
     Raises:
-        DownloadProblem: it cannot be had whole in that time, or is another file than was stated.
+        DownloadProblem: it is not complete in that time, or has another checksum.
 
     """
     part = file.with_name(f"{file.name}.part")
@@ -103,7 +102,7 @@ def download(url: str, file: Path, *, sha256: str | None, seconds: float) -> Non
     until, tag = time.monotonic() + seconds, ""
     for last in _attempts():
         have = part.stat().st_size if part.exists() else 0
-        # Of a file that has changed in between, the server sends the whole (RFC 9110, "If-Range").
+        # If the file has changed in between, the server sends all of it (RFC 9110, "If-Range").
         headers = {**_PLAIN, **({"Range": f"bytes={have}-", "If-Range": tag} if have and tag else {})}
         try:
             with _get(url, headers, until) as answer:
@@ -114,8 +113,8 @@ def download(url: str, file: Path, *, sha256: str | None, seconds: float) -> Non
                         stream.write(piece)
             if sha256 is not None and (got := checksum(part)) != sha256:
                 part.unlink()
-                raise _Again(f"{url} is not the file that was promised: its SHA-256 is {got}, stated is {sha256}")
-        except _Again as again:
+                raise _Retry(f"{url} is not the file that was promised: its SHA-256 is {got}, stated is {sha256}")
+        except _Retry as again:
             if last or time.monotonic() >= until:
                 part.unlink(missing_ok=True)
                 raise DownloadProblem(str(again)) from again
@@ -169,21 +168,21 @@ def _get(url: str, headers: Mapping[str, str], until: float) -> Iterator[_Answer
         with requests.get(url, timeout=TIMEOUT_SECONDS, headers=dict(headers), stream=True) as response:
             status = response.status_code
             if status >= 500 or status in (408, 425, 429):
-                raise _Again(f"{url} answered {status}")
+                raise _Retry(f"{url} answered {status}")
             if status >= 400:
                 raise DownloadProblem(f"{url} answered {status}")
             addresses = (*(earlier.url for earlier in response.history), response.url)
             yield _Answer(status, response.headers, pieces(response, until), addresses)
     except TooSlow as error:
-        raise _Again(f"{url} is too slow") from error
+        raise _Retry(f"{url} is too slow") from error
     except requests.exceptions.ConnectionError as error:
-        for sign, meaning in _FOR_GOOD:
+        for sign, meaning in _PERMANENT:
             if sign in str(error):
                 raise DownloadProblem(f"{url} cannot be reached ({meaning})") from error
-        cause = next((meaning for sign, meaning in _PASSING if sign in str(error)), "no connection")
-        raise _Again(f"{url} cannot be reached ({cause})") from error
+        cause = next((meaning for sign, meaning in _TEMPORARY if sign in str(error)), "no connection")
+        raise _Retry(f"{url} cannot be reached ({cause})") from error
     except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError) as error:
-        raise _Again(f"{url} did not answer whole ({type(error).__name__})") from error
+        raise _Retry(f"{url} did not answer whole ({type(error).__name__})") from error
 
 
 def is_private(address: str) -> bool:
@@ -245,16 +244,16 @@ class LinkUnclear(Exception):
 
 
 def leads_somewhere(address: str) -> bool:
-    """Whether something is at an address.
+    """Whether an address exists.
 
     Raises:
-        LinkUnclear: there is no connection, or the server does not say.
+        LinkUnclear: there is no connection, or the response does not tell.
 
     """
     try:
         with requests.Session() as session:
             session.max_redirects = MAX_REDIRECTS
-            # Asked for as a page and not by HEAD, which some servers refuse; its content is left where it is.
+            # GET and not HEAD, which some servers refuse; the content is not read.
             headers = {"User-Agent": "ootci", "Accept": "*/*"}
             # No password is sent to an address that a stranger wrote down.
             with session.get(

@@ -1,4 +1,4 @@
-"""What git knows about a folder, copying the sources in one, and fetching a repository."""
+"""Git: the state of a checkout, mirroring its source files, and fetching a repository."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def commit_of(folder: Path) -> str | None:
 
 
 def head_and_parents(folder: Path) -> tuple[str, tuple[str, ...]]:
-    """The commit that a checkout stands at, and those that it was made from, also where they were not fetched.
+    """The commit of a checkout and its parents, even if those were not fetched.
 
     Raises:
         HostFailure: git does not say.
@@ -175,7 +175,7 @@ def sparse_commands(url: str, commit: str, below: str) -> list[list[str]]:
     ]
 
 
-def clone_command(url: str, ref: str, *, submodules: bool) -> list[list[str]]:
+def clone_commands(url: str, ref: str, *, submodules: bool) -> list[list[str]]:
     """The commands that fetch one ref of a repository into an empty folder, to be run in that folder."""
     commands = [
         ["git", "init", "--quiet", "."],
@@ -204,15 +204,15 @@ class ChangedFile:
 
 
 def changed_files(folder: Path) -> tuple[ChangedFile, ...]:
-    """What the commit of a checkout changed since its first parent: of a merge all that it brings.
+    """The files that a checkout's commit changed since its first parent; of a merge, all that it merged.
 
-    Nothing that the commit holds is run: git asks no filter, no driver and no hook for names.
+    Nothing of the commit is run: for names, git runs no filter, driver or hook.
 
     Raises:
         HostFailure: git does not say, for instance because the parent was not fetched.
 
     """
-    # Short files of one form are much alike without being the same file under another name.
+    # Device files are short and similar, so that a lower threshold would report renames that are none.
     command = ["git", "diff-tree", "-r", "-M85%", "-z", "--no-commit-id", "--name-status", "HEAD^1", "HEAD"]
     said = ask(command, cwd=folder)
     if said is None or said.exit_code != 0:

@@ -1,4 +1,4 @@
-"""The issues of a repository on GitHub that are our own: found, made and changed."""
+"""The issues of a repository on GitHub that we opened: finding, creating and changing them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ootci.adapters.github_rest import GithubRest, odd
 from ootci.errors import GithubRefused
 
 ACTIONS_BOT = "github-actions[bot]"
-"""Who the token of a workflow speaks for."""
+"""The login that a workflow's token acts as."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Issue:
 class GithubIssues:
     """The issues of one repository that carry a label and that we made ourselves.
 
-    A stranger can write whatever we write into an issue of their own, but not in our name.
+    Anybody can copy our text into an issue, so only issues with our login as their author count.
 
     Args:
         repository: ``owner/name``.
@@ -96,7 +96,7 @@ def _issue(item: object, place: str) -> Issue:
             body=str(item["body"] or "").replace("\r\n", "\n"),
             is_open=item["state"] == "open",
             locked=item.get("locked") is True,
-            # Of who has left GitHub nothing is known.
+            # A deleted account has no login.
             author=str(user["login"]) if user else "",
         )
     except (KeyError, TypeError, ValueError) as error:

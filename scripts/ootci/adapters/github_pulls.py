@@ -1,4 +1,4 @@
-"""Pull requests of a repository on GitHub: which one stands at a commit, what it changes, and our comment under it."""
+"""Pull requests of a repository on GitHub: finding one by its head commit, its files, and our comment on it."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ class GithubPulls:
                     yield str(name)
 
     def answer(self, number: int, marker: str, body: str) -> str:
-        """Make our one comment with a marker say something, and say what was done to it."""
+        """Create or update our comment with a marker; returns what was done."""
         comments = f"{self._path}/issues/{number}/comments"
         for item in self._rest.pages(comments, {}):
             text = str(_within(item, "body") or "").replace("\r\n", "\n")
-            # A stranger can write whatever we write, but not in our name.
+            # Anybody can copy our text, so the author is checked, too.
             if _within(item, "user", "login") == self._author and text.startswith(marker):
                 if text.strip() == body.strip():
                     return "left as it is"

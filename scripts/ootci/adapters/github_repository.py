@@ -1,4 +1,4 @@
-"""What GitHub says of a repository, and of its settings as far as a token may read them.
+"""A repository on GitHub, and those of its settings that a token may read.
 
 Source of the addresses and of what each needs: GitHub's REST API documentation, "Actions", "Pages", "Rules" and
 "Environments".

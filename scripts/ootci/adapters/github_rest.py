@@ -228,7 +228,7 @@ def _refused(status: int, text: bytes, place: str) -> GithubRefused:
 
 
 def odd(place: str, what: str) -> GithubRefused:
-    """The error for an answer that GitHub should not give."""
+    """The error for an unexpected response."""
     return GithubRefused(f"GitHub's answer is not as it should be: {what}", where=place, fix="see what answers there")
 
 

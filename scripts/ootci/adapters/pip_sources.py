@@ -1,7 +1,7 @@
 """Where pip finds packages on this machine, as pip reports it: its configuration files, variables and default index.
 
-Asked are `pip config list` and `pip install --help`, which names the index that is in force. An index whose address has
-a password in it is left out: what is planned is published, and only pip may know the password.
+The sources are `pip config list` and `pip install --help`, which names the effective index. An index whose address has
+a password in it is left out, because plans are published.
 """
 
 from __future__ import annotations

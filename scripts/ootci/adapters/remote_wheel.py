@@ -1,7 +1,7 @@
-"""Looking into a wheel without fetching it: its metadata, and the commit that the torch in it was built from.
+"""Reading the metadata and the commit of a torch wheel without downloading all of it.
 
-An index may have a wheel's metadata as a file of its own, at the wheel's address and ``.metadata`` (PEP 658). Else
-parts of the wheel are read (RFC 9110, "Range requests"): a zip file's list of contents lies at its end.
+An index may serve a wheel's metadata as a separate file, at the wheel's address and ``.metadata`` (PEP 658). Otherwise
+parts of the wheel are read (RFC 9110, "Range requests"): the directory of a zip file is at its end.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Writing tables for other tools: one SQLite file, or a Parquet file for each table.
 
-Rows are taken as they come and written in batches, so that memory does not grow with their number. A file is there
-whole or as it was before.
+Rows are written in batches, so that memory does not grow with their number. A file is replaced as a whole.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ def write_sqlite(path: Path, tables: Mapping[str, Columns], rows: Rows) -> dict[
     """Write one SQLite file, times as text in UTC, and say how many rows each table has."""
     with (
         _replacing(path) as temporary,
-        _telling(path, [temporary]),
+        _reporting_space(path, [temporary]),
         contextlib.closing(sqlite3.connect(temporary)) as connection,
     ):
-        # The file is thrown away when this does not end well, so that nothing has to be kept for undoing it.
+        # On failure the whole file is discarded, so no journal is needed.
         connection.execute("PRAGMA journal_mode = OFF")
         connection.execute("PRAGMA synchronous = OFF")
         inserts = {}
@@ -77,7 +76,7 @@ def write_parquet(folder: Path, tables: Mapping[str, Columns], rows: Rows) -> di
     with contextlib.ExitStack() as opened:
         schemas, writers = {}, {}
         files = {name: opened.enter_context(_replacing(folder / f"{name}.parquet")) for name in tables}
-        opened.enter_context(_telling(folder, list(files.values())))
+        opened.enter_context(_reporting_space(folder, list(files.values())))
         for name, columns in tables.items():
             schemas[name] = pyarrow.schema([(column, kinds[kind]) for column, kind in columns])
             writers[name] = opened.enter_context(parquet.ParquetWriter(files[name], schemas[name], compression="zstd"))
@@ -111,7 +110,7 @@ def _in_batches(
 
 @contextlib.contextmanager
 def _replacing(path: Path) -> Iterator[Path]:
-    """A file beside that takes the place of this one when all went well."""
+    """A temporary file that replaces this one on success."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
@@ -122,8 +121,8 @@ def _replacing(path: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _telling(target: Path, files: Sequence[Path]) -> Iterator[None]:
-    """Say of a disk that takes no more how much was to be written, and how much is free.
+def _reporting_space(target: Path, files: Sequence[Path]) -> Iterator[None]:
+    """Report a failure to write with the size of the tables so far and the free space.
 
     Raises:
         HostFailure: the machine refuses to write.

@@ -1,4 +1,4 @@
-"""The one way to print, and progress for people: a live line on a terminal, plain lines and a heartbeat elsewhere."""
+"""Printing, and progress for people: a live line on a terminal, plain lines and a heartbeat elsewhere."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class DebugLog(logging.Handler):
 
 
 class Progress:
-    """Says what is going on, unless it is quiet. Everything that takes over two seconds shows here."""
+    """Shows progress, unless it is quiet. Everything that takes over two seconds is shown."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         # A live line only on a real terminal: rich also takes variables of CI systems for one.
@@ -111,7 +111,7 @@ class Progress:
         self.console.print(Text(_printed(text.replace("\n", " "))))
 
     def update(self, detail: str) -> None:
-        """What the current step is doing just now; the last line of a build, say. May be called from any thread."""
+        """Show a detail of the current step, such as the last line of a build. May be called from any thread."""
         if line := plain(detail).strip():
             self._detail = line
 

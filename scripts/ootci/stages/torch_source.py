@@ -126,7 +126,7 @@ def _fetch(builder: _Builder) -> str:
     shutil.rmtree(builder.folder, ignore_errors=True)
     builder.sources.mkdir(parents=True)
     wanted = builder.wanted
-    for command in git.clone_command(wanted.remote, wanted.ref, submodules=True):
+    for command in git.clone_commands(wanted.remote, wanted.ref, submodules=True):
         builder.run("PyTorch's sources cannot be fetched", command, builder.sources, git.ENVIRONMENT)
     commit, parents = git.head_and_parents(builder.sources)
     if wanted.head is not None and wanted.head not in (commit, *parents):

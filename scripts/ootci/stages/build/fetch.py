@@ -140,7 +140,7 @@ def _clone(item: RegisteredDevice, workspace: Workspace, commands: Commands) -> 
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     try:
-        for command in git.clone_command(source.url, source.ref, submodules=source.submodules):
+        for command in git.clone_commands(source.url, source.ref, submodules=source.submodules):
             commands.run("the plugin's sources cannot be fetched", command, cwd=folder, extra=git.ENVIRONMENT)
     except StepFailed as failed:
         failed.by_device_file = not failed.timed_out and git.does_not_exist(failed.excerpt or "")

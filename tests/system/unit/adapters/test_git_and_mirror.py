@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from repositories import git
 
-from ootci.adapters.git import clone_command, commit_of, mirror, source_digest, source_files
+from ootci.adapters.git import clone_commands, commit_of, mirror, source_digest, source_files
 
 
 @pytest.fixture(autouse=True)
@@ -82,14 +82,14 @@ def test_the_clone_commands_fetch_exactly_one_ref(tmp_path: Path) -> None:
     git(origin, "commit", "-qam", "y")
     target = tmp_path / "clone"
     target.mkdir()
-    for command in clone_command(str(origin), "v1", submodules=False):
+    for command in clone_commands(str(origin), "v1", submodules=False):
         subprocess.run(command, cwd=target, check=True, capture_output=True)
     assert (target / "a").read_text(encoding="utf-8") == "1"
-    assert any("submodule" in command for command in clone_command("u", "r", submodules=True))
+    assert any("submodule" in command for command in clone_commands("u", "r", submodules=True))
 
 
 def test_an_address_or_ref_that_looks_like_an_option_stays_an_argument(tmp_path: Path) -> None:
-    fetch = clone_command("--upload-pack=evil", "r", submodules=False)[1]
+    fetch = clone_commands("--upload-pack=evil", "r", submodules=False)[1]
     assert fetch.index("--") < fetch.index("--upload-pack=evil")
 
 

@@ -108,7 +108,7 @@ def test_pytorch_s_repository_is_given_up(server: str) -> None:
 
 
 def test_a_plugin_s_repository_is_given_up(server: str, tmp_path: Path) -> None:
-    _, command, *_ = git.clone_command(f"{server}/x.git", "main", submodules=False)
+    _, command, *_ = git.clone_commands(f"{server}/x.git", "main", submodules=False)
     (tmp_path / "here").mkdir()
     process.ask(["git", "init", "--quiet", "."], cwd=tmp_path / "here")
     done = process.run(command, cwd=tmp_path / "here", env=os.environ, log_file=tmp_path / "log", timeout=0.5)

@@ -1,4 +1,4 @@
-"""``ootci alert`` and ``ootci watch``: who has to know, and whether there is anything to know."""
+"""``ootci alert`` and ``ootci watch``: issues for broken devices, and the check that nightlies run."""
 
 from __future__ import annotations
 

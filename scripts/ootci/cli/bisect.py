@@ -117,7 +117,7 @@ def _show(bisection: Bisection, output_format: str) -> None:
 
 
 def _text(bisection: Bisection, markdown: bool) -> str:
-    """The steps, oldest nightly first, and what they came to."""
+    """The steps, oldest nightly first, and the conclusion."""
     rows = [_row(number, step, markdown) for number, step in enumerate(bisection.steps, start=1)]
     rows.sort(key=lambda row: bisection.nightlies.index(row[0]))
     parts = ["\n".join(_heading(bisection)), table(_HEADINGS, rows, markdown=markdown)]
@@ -125,7 +125,7 @@ def _text(bisection: Bisection, markdown: bool) -> str:
         parts.append(f"Not finished: {len(rows)} of {len(bisection.nightlies)} nightlies tested.")
     else:
         parts.append("\n".join(_conclusion(bisection.conclusion, markdown)))
-        parts += _going_on(bisection, bisection.conclusion, markdown)
+        parts += _next_steps(bisection, bisection.conclusion, markdown)
     return "\n\n".join(parts)
 
 
@@ -179,8 +179,8 @@ def _with_commit(build: TorchBuild) -> str:
     return f"{build.version} (commit {one_line(build.git_version or 'unknown')})"
 
 
-def _going_on(bisection: Bisection, conclusion: Conclusion, markdown: bool) -> Iterator[str]:
-    """How to find the commit, for which torch has to be built.
+def _next_steps(bisection: Bisection, conclusion: Conclusion, markdown: bool) -> Iterator[str]:
+    """How to find the commit by building torch.
 
     A nightly is built from a commit of PyTorch's branch ``nightly`` whose subject names the commit of ``main`` that it
     was made of (PyTorch, tools/nightly.py).

@@ -1,4 +1,4 @@
-"""``ootci device new``: a first device file, from a few answers and from what an installed plugin says of itself."""
+"""``ootci device new``: a first device file, from a few answers and the metadata of an installed plugin."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from ootci.stages.onboard.first_file import Answers, FoundPlugin, Source, device
 
 @dataclass
 class _Interview:
-    """Takes answers from flags, asks for the others where somebody is there to answer, and notes what is missing."""
+    """Takes answers from options, prompts for the others on a terminal, and collects the options that are missing."""
 
     asks: bool
     missing: list[str] = field(default_factory=list)
 
     def ask(self, flag: str, given: str | None, question: str, check: Callable[[str], str], offer: str | None) -> str:
-        """One answer: the flag's, else the person's, else what was found out."""
+        """One answer: from the option, else from the prompt, else the detected value."""
         if given is not None:
             return check(given)
         if self.asks:

@@ -1,4 +1,4 @@
-"""``ootci device preview``, ``review`` and ``answer``: what a device file would change, before it is registered."""
+"""``ootci device preview``, ``review`` and ``answer``: the effect of a device file, before it is registered."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def receive_command(
         found = receive(hub, folders.registry(), folders, clock(), note)
         if found:
             write(found[-1].plan, folders.workspace.plan)
-        # The attempt before may have added everything and then failed.
+        # An earlier attempt may have added everything and then failed.
         received = bool(found) or attempt_number() > 1
         publish = received or always
         if publish and not fetch_documentation(hub, folders):
@@ -130,7 +130,7 @@ def receive_command(
 
 
 def _relayed(received: Received) -> list[str]:
-    """The devices to report to the relay: of a nightly that somebody started, which may test anything, none."""
+    """The devices to report to the relay; none of a nightly that was started by hand, which may test anything."""
     if received.plan.trigger.event != SCHEDULE:
         return []
     here = [run.device for run in received.plan.runs if run.external is None]

@@ -21,7 +21,7 @@ from ootci.model.difference import CLASSES, Difference, RunFacts, TestDifference
 from ootci.model.verdict import NEW_FAILURES, ChangeName
 
 SHOWN = 20
-"""So many tests of each class are printed, unless all are asked for."""
+"""Tests of each class that are printed without --all."""
 MESSAGE = 160
 
 _FAILING = (ChangeName.REGRESSION, ChangeName.NEW_FAILURE, ChangeName.STILL_FAILING)
@@ -60,7 +60,7 @@ def diff(before: str, after: str, everything: bool, output_format: str, folders:
 
 @dataclass(frozen=True)
 class _Style:
-    """How a difference is written: as markdown or text, and whether every test is named."""
+    """The format of a difference: markdown or text, and whether every test is listed."""
 
     markdown: bool
     everything: bool
@@ -76,7 +76,7 @@ class _Style:
 
 
 def _text(difference: Difference, style: _Style) -> str:
-    """What differs: the facts of the two runs, whether B is worse, and then the tests by class of change."""
+    """The facts of the two runs, whether B is worse, and the tests by class of change."""
     parts = [table(("", "A", "B"), tuple(_facts(difference)), markdown=style.markdown)]
     parts += ["\n".join(lines) for lines in _verdict(difference, style) if lines]
     for change, meaning in CLASSES:
@@ -89,11 +89,11 @@ def _text(difference: Difference, style: _Style) -> str:
 
 
 _ALWAYS = {"run", "torch", "torch commit", "plugin", "plugin commit", "Python", "passed"}
-"""Facts that say which two runs these are; the others are shown where they differ."""
+"""Facts that identify the runs and are always shown; others are shown if they differ."""
 
 
 def _facts(difference: Difference) -> Iterator[tuple[str, str, str]]:
-    """A row per fact: its name, and what it is in A and in B."""
+    """A row per fact: its name, and its values in A and B."""
     before, after = _facts_of(difference.before), _facts_of(difference.after)
     for heading, left in before.items():
         if left != after[heading]:
@@ -127,7 +127,7 @@ def _facts_of(run: RunFacts) -> dict[str, str]:
 
 
 def _verdict(difference: Difference, style: _Style) -> Iterator[list[str]]:
-    """Paragraphs: whether B is worse and why, and what else is to be known of all tests together."""
+    """Paragraphs: whether B is worse and why, and counts of all tests."""
     if difference.worse:
         word = "**B is worse than A:**" if style.markdown else "B is worse than A:"
         yield [word, *([""] if style.markdown else []), *(style.item(style.foreign(text)) for text in difference.worse)]
@@ -161,7 +161,7 @@ def _listed(change: ChangeName | None, items: Sequence[TestDifference], style: _
 def _without_whole_suites(
     items: Sequence[TestDifference], style: _Style
 ) -> tuple[Sequence[TestDifference], Sequence[str]]:
-    """Long lists of one suite as a line: mostly the suite was not run on the other side at all."""
+    """Long lists of one suite as one line: usually the other run did not run the suite at all."""
     of_suite = {suite: [item for item in items if item.suite == suite] for suite in {item.suite for item in items}}
     long = {suite: len(found) for suite, found in sorted(of_suite.items()) if len(found) > SHOWN}
     lines = [style.item(f"{_tests(count)} of the suite {style.foreign(suite)}") for suite, count in long.items()]

@@ -1,4 +1,4 @@
-"""``ootci doctor``: what is missing on this machine, and how to get it."""
+"""``ootci doctor``: missing programs on this machine, and how to install them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GIB = 1 << 30
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at.
+    """The result of one check.
 
     Attributes:
         state: ``found``, ``missing``, or ``optional`` when it is missing and nothing depends on it.

@@ -1,4 +1,4 @@
-"""``ootci history query`` and ``ootci history export``: what the history holds, for people and for other tools."""
+"""``ootci history query`` and ``ootci history export``: the history for people and for other tools."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def query(device: str, test: str, output_format: str, folders: Folders) -> None:
 
 
 def _text(life: Life, markdown: bool) -> str:
-    """The life for people: what is so now and since when, then its intervals of nights."""
+    """A timeline for people: the present outcome and since when, then its intervals of nights."""
     intervals = life.intervals()
     rows = [_row(interval) for interval in intervals]
     title = f"{one_line(life.test)} on {life.device}"

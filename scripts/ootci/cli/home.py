@@ -1,4 +1,4 @@
-"""Whether a command may write to GitHub: of itself only on the default branch of a repository that is no fork."""
+"""Whether a command writes to GitHub: by default only on the default branch of a repository that is no fork."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TOKEN_VARIABLE = "GITHUB_TOKEN"  # noqa: S105 - the name of a variable
 
 
 def named_repository(given: str | None, where: str = "--repository") -> str:
-    """The repository that is meant, ``GITHUB_REPOSITORY`` when none is given; empty when there is none.
+    """The repository that was named, or else ``GITHUB_REPOSITORY``; empty if there is neither.
 
     Raises:
         BadOption: it is no repository's name.
@@ -64,7 +64,7 @@ def decided(wanted: bool | None, name: str) -> tuple[bool, str]:
 
 
 def token_to_write(really: bool, name: str, what: str) -> str | None:
-    """The token, which has to be there if something is really written.
+    """The token, which is required to write.
 
     Raises:
         BadOption: there is no token, or no repository to write to.

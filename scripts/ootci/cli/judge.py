@@ -1,4 +1,4 @@
-"""``ootci judge`` and ``ootci gate``: the verdicts, and what they mean for merging."""
+"""``ootci judge`` and ``ootci gate``: the verdicts, and whether merging is allowed."""
 
 from __future__ import annotations
 
@@ -188,14 +188,14 @@ def _of_runs(folders: Folders, only: tuple[str, ...], overrides: dict[str, str])
     for name in only:
         plan.run_of(name)  # an error where the plan has no such device
     runs = reported_runs(folders.workspace, plan, note)
-    # Who names one file asks for its device, whatever its tier is.
+    # With a single device file its device counts, whatever its tier.
     one = folders.devices.is_file()
     history = History(folders.history)
     return judge_pull_request(folders.registry(), plan, runs, history, overrides, only=only, any_tier=one)
 
 
 def _gate_lines(gate: Gate) -> list[str]:
-    """What is the matter with each device that blocks, and how to go on all the same."""
+    """The failure of each blocking device, and the options that override it."""
     lines = []
     for item in gate.blockers:
         since = f"since {item.broken_since:%Y-%m-%d}" if item.broken_since else ""
@@ -208,7 +208,7 @@ def _gate_lines(gate: Gate) -> list[str]:
 
 
 def _pull_request_lines(gate: PullRequestGate) -> list[str]:
-    """What a pull request does to each device, and how to go on all the same."""
+    """The effect of a pull request on each device, and the options that override it."""
     lines = []
     for item in gate.devices:
         apart = [(item.still_failing, "failing as before"), (item.known, "known"), (item.flaky, "flaky")]

@@ -23,8 +23,8 @@ from ootci.adapters.terminal import DebugLog, echo
 from ootci.errors import EXIT_INFRASTRUCTURE, BadUsage, HostFailure, OotciError
 
 GC_THRESHOLD = 100_000
-"""Objects between two looks of Python's collector. A command makes records by the hundred thousand, which are no
-garbage and in no cycle, and is over soon: looking through them again and again took up to half of its time."""
+"""Objects between two runs of Python's garbage collector. A command makes hundreds of thousands of records without
+cycles and ends soon; with the default threshold the collector took up to half of its time."""
 
 
 class LazyGroup(click.Group):
@@ -201,7 +201,7 @@ def cli(debug: bool) -> None:
 
 @contextlib.contextmanager
 def _signals_interrupt() -> Iterator[None]:
-    """Let other signals that ask for an end do what Ctrl-C does, so that what was started is ended too."""
+    """Handle SIGTERM and SIGHUP like Ctrl-C, so that child processes are ended, too."""
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     for number, handler in before.items():
         if handler is not signal.SIG_IGN:  # as under nohup
@@ -245,7 +245,7 @@ def _refused(error: click.UsageError) -> BadUsage:
 def main() -> None:
     """Run the command line and exit with the code that the errors module defines.
 
-    Whoever interrupts it gets 128 and the signal's number, as from a shell.
+    After a signal the exit code is 128 and the signal's number, as in a shell.
     """
     gc.set_threshold(GC_THRESHOLD)
     try:
@@ -273,7 +273,7 @@ def main() -> None:
         where = str(error.filename or "this machine")
         show_error(HostFailure(f"the machine refused: {error.strerror or error}", where=where, fix="see what is there"))
         code = EXIT_INFRASTRUCTURE
-    except Exception:  # the last line of defence: exit code 1 would say that the device failed
+    except Exception:  # exit code 1 would mean that the device failed
         echo(f"a defect of ootci itself, please report it:\n{traceback.format_exc()}", err=True)
         code = EXIT_INFRASTRUCTURE
     sys.exit(code if isinstance(code, int) else 0)

@@ -83,7 +83,7 @@ def plan_command(
     folders, chosen = folders.among(chosen)
     registry = folders.registry()
     if folders.devices.is_file() and not any(chosen) and not pull_request:
-        # Who names one file asks for its device, due another day or not; a delivery asks the file.
+        # With a single device file its device runs, even if it is not due; for a delivery the file decides.
         device = registry[0].device
         if device.paused is None:
             chosen = (device.name,)
@@ -144,7 +144,7 @@ def _outputs(result: Plan, registry: tuple[RegisteredDevice, ...]) -> str:
 
 
 def _job(device: Device, change: bool) -> dict[str, object]:
-    """What a workflow has to know of a device's job before it begins."""
+    """The properties of a device's job that a workflow needs before it starts."""
     runner = device.runner
     return {
         "device": device.name,
@@ -166,8 +166,8 @@ def _runs_on(runner: Runner | BuildRunner) -> object:
 
 
 def _container(container: Container | None) -> dict[str, object]:
-    # GitHub runs a job whose container has no image on the machine itself. Volumes are options here, because a
-    # workflow can only list those that it knows beforehand.
+    # GitHub runs a job whose container has no image on the machine itself. Volumes are passed as options, because a
+    # workflow can list only a fixed number of them.
     if container is None:
         return {"image": "", "options": "", "credentials": False}
     volumes = [f"--volume {volume}" for volume in container.volumes]
@@ -179,7 +179,7 @@ def _container(container: Container | None) -> dict[str, object]:
 
 
 def _build_job(device: Device) -> dict[str, object] | None:
-    """Where the plugin is built, in a job of its own; None where the job that tests builds it, or nobody does."""
+    """The separate job that builds the plugin; None if the testing job builds it, or nothing is built."""
     chosen = device.build.runner
     if device.plugin.package is not None or (chosen is None and device.runner.shares == 1):
         return None

@@ -1,4 +1,4 @@
-"""``ootci schema``, ``device schema``, ``explain`` and ``completion``: what the tool says of itself."""
+"""``ootci schema``, ``device schema``, ``explain`` and ``completion``: the reference of the tool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ootci relay``: reports to PyTorch's CI relay, and how near a device is to its level L3."""
+"""``ootci relay``: reports to PyTorch's CI relay, and the criteria of its level L3."""
 
 from __future__ import annotations
 

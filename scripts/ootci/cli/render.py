@@ -59,7 +59,7 @@ def render_command(
 
 
 def _is_there(docs: Path) -> bool:
-    """Whether there is documentation to be put beside the pages; that there is none is told."""
+    """Whether there is documentation to publish with the pages; warns if there is none."""
     try:
         require_documentation(docs)
     except BadOption as error:

@@ -1,4 +1,4 @@
-"""What commands print: data on stdout as text, JSON or markdown, and remarks on stderr."""
+"""Printing of commands: data on stdout as text, JSON or markdown, and remarks on stderr."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def show(
     Args:
         data: printed as it is where JSON is asked for.
         output_format: ``text``, ``json`` or ``markdown``.
-        text: the same for people, or what makes it, told whether markdown is asked for. Nothing is printed of nothing.
+        text: the same for people, or a function that makes it, given whether markdown is wanted; may be empty.
 
     """
     if output_format != "json":
@@ -60,7 +60,7 @@ def show_table(
 
 
 def show_stages(stages: Sequence[StageResult], output_format: str) -> None:
-    """Print what came of stages."""
+    """Print the results of stages."""
     rows = [(one.name, one.status.value, f"{one.duration:.1f}", one.reason or "") for one in stages]
     show_table(("stage", "status", "seconds", "reason"), rows, output_format, "\n".join(stage_lines(stages)))
 
@@ -124,6 +124,6 @@ def shortened(text: str, length: int) -> str:
 
 
 def code(text: str, *, markdown: bool) -> str:
-    """Foreign text on one line; in markdown as code, in which nothing of it means anything."""
+    """Foreign text on one line; in markdown as code, so that no part of it is markup."""
     flat = one_line(text)
     return "`" + flat.replace("`", "'") + "`" if markdown else flat

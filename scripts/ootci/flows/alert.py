@@ -30,12 +30,12 @@ from ootci.stages.render import AlertTexts, DeepTestTexts, site_address
 
 @dataclass(frozen=True)
 class Subject:
-    """What issues are about.
+    """A subject of issues.
 
     Attributes:
-        alerts: what there is to tell, given what the issues remember.
+        alerts: makes the alerts, given what the issues remember.
         texts: writes the issues.
-        rules: when they are closed, and how many are made.
+        rules: when issues are closed, and how many are opened.
 
     """
 
@@ -44,7 +44,7 @@ class Subject:
     rules: Rules
 
     def decided(self, issues: GithubIssues | None) -> Decision:
-        """What has to be done, with the issues as they are now; without any, as if there were none yet."""
+        """The actions for the present issues; without a client, as if there were none yet."""
         own = issues.own() if issues else ()
         remembered = [found for issue in own if (found := remembered_in(issue.body))]
         return decide(self.alerts(remembered), own, self.texts, self.rules)
@@ -71,10 +71,10 @@ def deep_test_job(result: str, rules: Rules) -> Subject:
 
 
 def decided(subject: Subject, issues: GithubIssues | None, note: Callable[[str], None], *, really: bool) -> Decision:
-    """What has to be done to the issues, of which there are none where no repository is named.
+    """The actions for the issues; without a repository there are none yet.
 
     Raises:
-        GithubRefused: the issues cannot be read, and something was really to be done to them.
+        GithubRefused: the issues cannot be read, and they were to be changed.
 
     """
     try:
@@ -82,16 +82,16 @@ def decided(subject: Subject, issues: GithubIssues | None, note: Callable[[str],
     except GithubRefused as error:
         if really:
             raise
-        # A fork has no issues, and its nightly is to run all the same.
+        # A fork has no issues, and its nightly must not fail for that.
         note(f"as if there were no issues yet, since they cannot be read: {error.what}")
         return subject.decided(None)
 
 
 def do(decision: Decision, subject: Subject, issues: GithubIssues, say: Callable[[str], None]) -> int:
-    """Do it, and say so; returns how many things GitHub refused."""
+    """Change the issues, and report each change; returns how many changes GitHub refused."""
     refused = apply(decision.actions, issues, say)
     if any(action.act is Act.OPEN for action in decision.actions):
-        # Another run may have made the same issue meanwhile; of two the older stays.
+        # A concurrent run may have opened the same issue; the older one stays.
         again = subject.decided(issues)
         refused += apply(tuple(one for one in again.actions if one.act is Act.DUPLICATE), issues, say)
     _say_rest(decision, say)
@@ -99,7 +99,7 @@ def do(decision: Decision, subject: Subject, issues: GithubIssues, say: Callable
 
 
 def dry_run(decision: Decision, say: Callable[[str], None]) -> None:
-    """Say what would be done."""
+    """Report the changes that would be made."""
     for action in decision.actions:
         say(f"would {action.sentence}")
     _say_rest(decision, say)

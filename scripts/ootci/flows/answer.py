@@ -1,4 +1,4 @@
-"""The answer to a pull request to the registry: what its review came to, as one comment."""
+"""The answer to a pull request to the registry: the result of its review, as one comment."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ootci.model.review import Review
 from ootci.stages.render import review_answer
 
 MARKER = "<!-- ootci-device-file -->"
-"""By which our comment is found again."""
+"""Identifies our comment."""
 ARTIFACT = "device-file-review"
 LIMITS = Limits(content=256 * 1024)
 MOST_MENTIONED = 10
@@ -49,7 +49,7 @@ class Reviewed:
 
 
 def answers(reviewed: Reviewed, pulls: GithubPulls, rest: GithubRest, folders: Folders) -> Iterator[tuple[int, str]]:
-    """The comment for each open pull request that stands at the reviewed commit, by its number."""
+    """The comment for each open pull request whose head is the reviewed commit, by its number."""
     for pull in pulls.at(reviewed.fork, reviewed.branch, reviewed.commit):
         if any(path.startswith(_WORKFLOWS) for path in pulls.files(pull.number)):
             text = f"The pull request changes {_WORKFLOWS}, so what its checks say is not repeated here"
@@ -83,7 +83,7 @@ def _not_checked(text: str, reviewed: Reviewed) -> str:
 
 
 def _mentions(review: Review, pull: Pull, folders: Folders) -> dict[str, tuple[str, ...]]:
-    """The handles to mention for each file; a handle that only a proposed file names is not mentioned."""
+    """The handles to mention for each file, never from the proposed file itself."""
     try:
         ours = {item.device.name: item.device.maintainers for item in folders.registry()}
     except OotciError:

@@ -35,12 +35,12 @@ from ootci.stages.test import suite_options, test
 
 @dataclass
 class Search:
-    """A search as far as it has come.
+    """A search and its progress.
 
     Attributes:
         state: the nightlies, the steps so far, and the conclusion.
         item: the device, with the suite of the test only.
-        folder: where the steps' files lie; their environment is one, made again for each.
+        folder: the files of the steps; they share one environment, which is rebuilt for each.
 
     """
 
@@ -69,7 +69,7 @@ class Search:
             shutil.rmtree(self.folder / name, ignore_errors=True)
 
     def step(self, nightly: str) -> tuple[Step, PluginBuild | None]:
-        """Test one nightly; the step, and the plugin that all steps test, None as long as it could not be built.
+        """Test one nightly; returns the step, and the plugin that all steps test, None until one was built.
 
         Raises:
             BisectionChanged: the plugin's sources are not those of the steps before.
@@ -96,7 +96,7 @@ class Search:
             environment = NewEnvironment(item, planned.runs[0], workspace, self.suites)
             built = build(environment, clock=clock, progress=self.progress)
             if built.stages[0].status is not StageStatus.PASSED:
-                # Without a network every nightly would look untestable.
+                # Without a network every nightly would count as untestable.
                 NightlyIndex.of(item.device)
             if _broken(built.stages) is None:
                 runs = self._runs(item, planned, built, workspace)
@@ -117,12 +117,12 @@ class Search:
 
     def _plan(self, item: RegisteredDevice, nightly: str) -> Plan:
         found = plan((item,), chosen=[item.device.name], torch=nightly, now=clock(), trigger=Trigger(event="bisect"))
-        # The stage test runs a new failure again by itself; here it is counted in steps, so that it is no news.
+        # The stage test would retry a new failure by itself; here --repeat decides.
         runs = [run.model_copy(update={"failing_before": (self.state.test,)}) for run in found.runs]
         return found.model_copy(update={"runs": tuple(runs)})
 
     def _runs(self, item: RegisteredDevice, planned: Plan, built: Build, workspace: Workspace) -> list[Run]:
-        """The test, as often as is asked for, until it does not pass."""
+        """The test, as often as --repeat says, until it does not pass."""
         folder = workspace.run(item.device.name)
         runs: list[Run] = []
         while len(runs) < self.state.repeat:
@@ -168,7 +168,7 @@ class Search:
         return StepResult.UNTESTABLE, f"{outcome.value}: {message}" if message else outcome.value
 
     def _check_sources(self, held: PluginBuild | None) -> None:
-        """Sources beside the device file can change between steps, so they are compared with those that were built."""
+        """Sources next to the device file can change between steps, so they are compared with those that were built."""
         path = self.item.device.plugin.path
         if path is None or held is None:
             return

@@ -1,4 +1,4 @@
-"""Predicted breaks: gets the public wheels of plugins and torches, and holds each plugin against each torch."""
+"""Predicted breaks: downloads the public wheels of plugins and torch, and compares each plugin with each torch."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ class Target:
 
 @dataclass(frozen=True)
 class Question:
-    """Plugins and torches to hold against each other.
+    """Plugins and torches to compare.
 
     Attributes:
         torches: paths of wheels, versions or ``nightly``, or what a plan has decided.
         releases: torches to check besides, where they can be had.
-        baseline: the torch that counts as the one that every plugin was made for; None asks their metadata.
+        baseline: the torch that every plugin counts as made for; None uses their metadata.
         is_planned: whether a plugin that cannot be checked is never an error.
 
     """
@@ -91,7 +91,7 @@ def targets_of(names: Sequence[str], *, everything: bool, folders: Folders) -> t
 
 
 def of_plan(plan: Plan, folders: Folders) -> Question:
-    """What a plan asks of every registered device.
+    """The question of a plan, about every registered device.
 
     On the nightly's torch, on the newest release and the one before, and on those that devices name; or, where
     something of PyTorch is proposed, what its torch removes that the newest nightly has.
@@ -125,7 +125,7 @@ def _on_this_machine(torch: TorchRequest, folders: Folders) -> TorchRequest:
 
 
 def compat(question: Question, folders: Folders, progress: Progress) -> tuple[Compat, tuple[OotciError, ...]]:
-    """Predict what each torch breaks; the errors are those of plugins that cannot be checked, of several.
+    """Predict what each torch breaks; the errors are about plugins that cannot be checked.
 
     Raises:
         WheelRefused: a torch is refused, or the one plugin that was named.
@@ -154,7 +154,7 @@ def _answer(
     for target in question.targets:
         with progress.step(f"compat {target.name}"):
             try:
-                predictions, needed = _held_against(target, tested, fixed, torches, folders)
+                predictions, needed = _compared(target, tested, fixed, torches, folders)
                 if question.is_planned and needed is not None:
                     needs[needed.digest] = needed
                     predictions[0] = predictions[0].model_copy(update={"needs": needed.digest})
@@ -183,10 +183,10 @@ def _exports(wanted: str | TorchRequest, nightly: TorchWheel, torches: _Torches)
     return export_changes(torches.get(before), nightly) if before is not None else None
 
 
-def _held_against(
+def _compared(
     target: Target, tested: Sequence[TorchWheel], fixed: TorchWheel | None, torches: _Torches, folders: Folders
 ) -> tuple[list[Prediction], Needs | None]:
-    """The prediction for each torch, and what the plugin needs, where it was read and no two torches are compared."""
+    """The prediction for each torch, and the needs of the plugin if it was read and no two torches are compared."""
     wheel = target.wheel or _public_wheel(target.device, folders.work / "compat" / "plugins" / target.name)
     if isinstance(wheel, str):
         return [without_findings(target.name, torch, Forecast.NOTHING, wheel) for torch in tested], None
@@ -215,7 +215,7 @@ def _made_for(
 
 
 def _public_wheel(device: Device | None, folder: Path) -> Path | str:
-    """The public wheel of a device's plugin, downloaded and not installed; a text says what was looked for in vain."""
+    """The public wheel of a device's plugin, downloaded and not installed; a text if there is none."""
     if device is None:
         return "looked for: nothing"
     package, index_url = device.public_package
@@ -225,7 +225,7 @@ def _public_wheel(device: Device | None, folder: Path) -> Path | str:
     for old in folder.glob("*"):
         old.unlink()
     index = ["--extra-index-url", index_url] if index_url else []
-    # pip tells an index that does not answer from one that lacks the package only in its warning of a retry.
+    # Only the warnings about retries tell an index that does not answer from one that lacks the package.
     done = _pip_download(folder, *("--retries=2", "--pre", *index, package))
     wheels = sorted(folder.glob("*.whl"))
     if done.ok and len(wheels) == 1:

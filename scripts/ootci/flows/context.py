@@ -1,4 +1,4 @@
-"""What every flow runs with: the folders, the clock, and the job of GitHub Actions that it is part of."""
+"""The context of every flow: the folders, the clock, and the job of GitHub Actions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CLOCKS = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class Folders:
-    """Where things lie; every path but that of the device files absolute."""
+    """The folders of one call; all are absolute except that of the device files."""
 
     devices: Path
     work: Path
@@ -46,9 +46,9 @@ class Folders:
         return load_device(Path(device)) if is_device_file(device) else find_device(self.registry(), device)
 
     def among(self, devices: Sequence[str]) -> tuple[Folders, tuple[str, ...]]:
-        """The folders with the devices among which the chosen ones are judged, and the names of those.
+        """The folders for judging the chosen devices, and their names.
 
-        A device file beside the other ones is one of them; elsewhere it is a registry of its own.
+        A file in devices/ is judged with the whole registry; any other file alone.
 
         Args:
             devices: names of registered devices, or one device file.

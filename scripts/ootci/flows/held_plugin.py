@@ -1,4 +1,4 @@
-"""A device with one version of its plugin, whatever its file says."""
+"""Devices with another version of their plugin than their files name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def holding_commit(item: RegisteredDevice, commit: str) -> RegisteredDevice:
 
 
 def holding_plugin(item: RegisteredDevice, held: PluginBuild) -> RegisteredDevice:
-    """The device with the very plugin of the steps before, as far as its file can say so."""
+    """The device with the plugin that earlier steps of a bisection tested, if its file can name a version."""
     if item.device.plugin.package is not None:
         return with_plugin(item, held.version or "")
     return holding_commit(item, held.commit) if held.commit else item

@@ -32,7 +32,7 @@ from ootci.stages.test import suite_options, test
 
 @dataclass(frozen=True)
 class Night:
-    """What is run, with what, and where it goes.
+    """The parameters of a nightly.
 
     Attributes:
         chosen: names of the devices to run; empty means all that are due.
@@ -92,7 +92,7 @@ def run_night(night: Night, prepare: Preparation = built_here) -> tuple[Plan, Ve
 def _one_device(
     registered: RegisteredDevice, run: PlannedRun, planned: Plan, night: Night, prepare: Preparation
 ) -> None:
-    """Build, test and collect one device. No error here may keep the next device from running."""
+    """Build, test and collect one device. An error must not keep the next device from running."""
     workspace, progress = night.folders.workspace, night.progress
     folder = workspace.run(run.device)
     try:
@@ -108,7 +108,7 @@ def _one_device(
     except OotciError as error:
         for line in (f"{run.device}: {error.id}: {error.what}", *error.rest):
             progress.say(line)
-    except Exception:  # the nightly's last line of defence: the device becomes NO_DATA, and the defect is shown
+    except Exception:  # the device becomes NO_DATA, and the defect is shown
         for line in f"{run.device}: a defect of ootci itself, please report it:\n{traceback.format_exc()}".splitlines():
             progress.say(line)
 
@@ -197,10 +197,10 @@ def make_plan(
             say=progress.say,
         )
     if planned.trigger.proposal is None:
-        # Before devices are tested for hours.
+        # Fail before devices are tested for hours.
         require_date(planned.id, planned.created_at, History(folders.history), clock())
     if if_due is not None:
-        # Whoever runs a nightly's jobs again wants it again.
+        # A re-run of a nightly's jobs is always due.
         planned = due(planned, _scheduled_before(if_due, folders)) if attempt_number() == 1 else planned
         write(planned, if_due)
     write(planned, folders.workspace.plan)
@@ -208,7 +208,7 @@ def make_plan(
 
 
 def _scheduled_before(kept: Path, folders: Folders) -> Plan | None:
-    """The last scheduled nightly: the kept one, which may not be over, or one of the history."""
+    """The last scheduled nightly: the kept one, which may still be running, or one of the history."""
     plans = [plan for plan in History(folders.history).plans() if plan.trigger.event == SCHEDULE]
     try:
         plans += [read(Plan, kept)] if kept.exists() else []
@@ -230,6 +230,6 @@ def _github_trigger() -> tuple[Trigger, str | None]:
     if os.environ.get("GITHUB_ACTIONS") != "true":
         return Trigger(event="local"), None
     run_id, attempt = os.environ.get("GITHUB_RUN_ID"), attempt_number()
-    # Running all jobs again plans again: another plan of the same workflow run, with an id of its own.
+    # Re-running all jobs makes another plan in the same workflow run, which needs its own id.
     suffix = run_id if attempt == 1 else f"{run_id}-{attempt}"
     return Trigger(event=os.environ.get("GITHUB_EVENT_NAME", "local"), url=run_url()), suffix if run_id else None

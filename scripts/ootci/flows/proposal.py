@@ -1,4 +1,4 @@
-"""What of PyTorch is to be tested instead of a nightly, and whom a plan for it asks."""
+"""The pull request or push of PyTorch that is tested instead of a nightly."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REPOSITORY = "pytorch/pytorch"
 
 
 def proposed(text: str, payload: Path | None) -> Proposed:
-    """What ``--pull-request`` asks for: a number, or ``delivered``.
+    """The value of ``--pull-request``: a number, or ``delivered``.
 
     Raises:
         BadOption: it is neither a number nor ``delivered``, or nothing was delivered.
@@ -56,7 +56,7 @@ def _of_delivery(found: Delivery) -> Proposed:
         pushed = found.payload
         what = Proposal(repository=pushed.repository.full_name, commit=pushed.after, ref=pushed.ref)
         label = re.fullmatch(r"refs/tags/(ciflow/.+)/\d+", pushed.ref)
-        # PyTorch's bot pushes a tag for each label. Devices that always test already have the pull request.
+        # PyTorch's bot pushes a tag for each label; devices that always test got the pull request itself.
         return Proposed(
             what,
             event="push",

@@ -1,7 +1,7 @@
-"""What the devices of nightlies reported, each from a workflow run of its own, is received and added to the history.
+"""Receives the reports of nightlies, each from the workflow run of a device, and adds them to the history.
 
-A nightly is published when all its devices have reported, or when its deadline is over with those that did. What comes
-later is added when it comes. Everything here can be repeated: what was added is not added again.
+A nightly is published when all its devices have reported, or at its deadline with those that did. Later reports are
+added when they arrive. Everything here can be repeated: nothing is added twice.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NIGHTLY = "nightly.yml"
 DEADLINE = timedelta(hours=4)
 """How long after its plan a nightly waits for devices, and a device for its runner."""
 WINDOW = timedelta(days=3)
-"""How long after its plan a late report is looked for."""
+"""How long after its plan late reports are accepted."""
 PLAN_LIMITS = Limits(archive=16 << 20, content=32 << 20)
 RUN_LIMITS = Limits(archive=256 << 20, entries=20_000, content=32 << 20)
 """A run.json of 20,000 tests has 7 MB; its artifact has every log, too."""
@@ -72,7 +72,7 @@ class Hub:
 
 @dataclass(frozen=True)
 class Received:
-    """What was added of a nightly: runs of these devices, and whether the nightly was new, too."""
+    """The devices of a nightly whose runs were added, and whether the nightly was new."""
 
     plan: Plan
     devices: tuple[str, ...]
@@ -81,7 +81,7 @@ class Received:
 
 @dataclass(frozen=True)
 class _Night:
-    """A nightly that is looked at.
+    """A nightly to receive.
 
     Attributes:
         run: its workflow run, where it is not in the history yet.
@@ -98,14 +98,14 @@ class _Night:
 
     @property
     def missing(self) -> list[str]:
-        """The devices that it waits for; runs on other torches are added when they come."""
+        """The devices that it waits for; runs on other torches are not waited for."""
         also = {run.device for run in self.plan.also}
         legs = ((name, leg) for name, leg in self.legs.items() if name not in also)
         return [name for name, leg in legs if leg is None or not leg.is_over]
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing more is to come of its own."""
+        """Whether all of its reports can be there."""
         return self.run is not None and self.run.is_over and not self.missing
 
 
@@ -114,8 +114,8 @@ def receive(
 ) -> list[Received]:
     """Add what was reported of nightlies, the oldest first; cancel runs that have waited too long for their runner.
 
-    A nightly that is not over keeps back the later ones, because the history takes nightlies in their order only.
-    Returned are those of which something was added.
+    A nightly that is not over delays the later ones, because the history accepts nightlies only in order. Returns those
+    to which something was added.
 
     Raises:
         GithubUnreachable, GithubRefused: see the client.
@@ -163,7 +163,7 @@ def _open(hub: Hub, store: History, now: datetime, say: Say) -> list[tuple[Plan,
     since = max(plans[-1].created_at - CLOCKS, now - WINDOW) if plans else now - WINDOW
     found = []
     for run in hub.runs.of(NIGHTLY, now - WINDOW):
-        # Hour after hour there is no new nightly, and that run has no plan. A re-run may make one of an older run.
+        # Most hourly runs have no plan, because there is no new nightly. A re-run may still add one to an older run.
         if run.started_at < since:
             continue
         for artifact in hub.artifacts(run.number, "plan").values():
@@ -206,7 +206,7 @@ def _added(
     except OotciError as error:
         if not is_new:
             raise
-        # It would keep back every later one.
+        # An error would delay every later nightly.
         show_warning(f"the nightly {plan.id!a} is not taken", error)
         return
     if devices or is_new:
@@ -216,7 +216,7 @@ def _added(
 def _one(
     night: _Night, planned: PlannedRun, store: History, hub: Hub, own: Folders, now: datetime, say: Say
 ) -> Iterator[Run]:
-    """Lay a device's reports into the work folder; what is made in place of one that did not come or cannot be used."""
+    """Put a device's reports into the work folder; yields runs in place of missing or unusable reports."""
     plan, device = night.plan, planned.device
     if planned.external is not None:
         return
@@ -247,7 +247,7 @@ def _one(
 
 
 def _offline_since(leg: WorkflowRun, night: _Night, hub: Hub, now: datetime, say: Say) -> datetime | None:
-    """Since when a run has waited in vain for a runner; None where one took it, or may still take it.
+    """Since when a run has waited for a runner beyond the deadline; None if one took it, or may still take it.
 
     A run that still waits is cancelled, so that a runner that comes back begins with the newest nightly.
     """
@@ -267,7 +267,7 @@ def _offline_since(leg: WorkflowRun, night: _Night, hub: Hub, now: datetime, say
 
 
 def _take_predictions(plan: Plan, run: WorkflowRun, hub: Hub, own: Folders, say: Say) -> None:
-    """The nightly's own run predicted them; without them there is a page all the same."""
+    """Add the predictions of the nightly's own run, if it has any."""
     for _, artifact in sorted(hub.artifacts(run.number, "compat").items(), reverse=True):
         try:
             content = hub.file(artifact, Compat.FILE, PLAN_LIMITS)

@@ -68,7 +68,7 @@ def reports_of_nightly(
     found = {name: history.counting_run(name, plan.id) for name in (run.device for run in plan.runs)}
     runs = {name: history.whole(run) for name, run in found.items() if run is not None}
     tested = {name: full_commit(run.torch.git_version) for name, run in runs.items() if run.torch}
-    # Every device of a nightly tests the same torch: one that did not report was to test it, too.
+    # All devices of a nightly were to test the same torch, including those that did not report.
     planned = {run.torch.version: tested[run.device] for run in plan.runs if tested.get(run.device)}
     for name in names:
         commit = tested.get(name) or planned.get(plan.run_of(name).torch.version)
@@ -83,14 +83,14 @@ def reports_of_nightly(
 
 
 def hand_in(report: RelayReport, to: Relay) -> str:
-    """Send a report, and first that the run is in progress where the relay does not know; what the relay answered."""
+    """Send a report, preceded by `in_progress` if the relay lacks it; returns the relay's answer."""
     try:
         return to.report(report.model_dump_json().encode())
     except RelayOutOfOrder:
         work = report.workflow
         if report.event_type == "nightly" or work.status is not Status.COMPLETED:
             raise
-    # No report said that the run is in progress: the relay was down, or only failed jobs were re-run.
+    # `in_progress` is missing: the relay was down, or only failed jobs were re-run.
     begun = work.model_copy(
         update={"status": Status.IN_PROGRESS, "conclusion": None, "completed_at": None, "test_results": None}
     )

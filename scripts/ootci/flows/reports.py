@@ -1,4 +1,4 @@
-"""The reports of a plan's devices: taken in from elsewhere, read back from the work folder, added to the history."""
+"""The reports of a plan's devices: importing external ones, reading the work folder, adding them to the history."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ PATIENCE = 60.0
 def take_in(
     plan: Plan, registry: tuple[RegisteredDevice, ...], folders: Folders, say: Callable[[str], None]
 ) -> tuple[list[str], list[OotciError]]:
-    """Put a run.json into the work folder for every planned device that is run elsewhere and has reported.
+    """Put the run.json of every planned external device that has reported into the work folder.
 
-    Returned are the devices whose reports were taken in, and why those of others were not.
+    Returns the devices whose reports were imported, and the errors of the others.
     """
     taken: list[str] = []
     refused: list[OotciError] = []
@@ -65,7 +65,7 @@ def _one(plan: Plan, run: PlannedRun, registry: tuple[RegisteredDevice, ...], fo
     try:
         found = reported(device, content, address, now)
     except OotciError:
-        # It is kept as it is, so that the night says that there was a report that cannot be used.
+        # The file is kept, so that the verdict is LOST_TESTS and not NO_DATA.
         write_atomic(folders.workspace.run(device.name).run, content)
         raise
     taken = taken_in(device, plan, found, before.head if before else None, now=now, attempt=attempt_number())
@@ -75,11 +75,11 @@ def _one(plan: Plan, run: PlannedRun, registry: tuple[RegisteredDevice, ...], fo
 
 @dataclass(frozen=True)
 class Found:
-    """A run.json in the work folder, and what may be taken of it.
+    """A run.json in the work folder, and the run that counts.
 
     Attributes:
         run: the run that counts, of the device and the attempt that the folder belongs to.
-        problem: why it says only that the report is unreadable; None where the report is good.
+        problem: why the run only records an unusable report; None for a good report.
 
     """
 
@@ -101,8 +101,8 @@ def _found(
 ) -> Iterator[Found]:
     """The reports of a plan's devices.
 
-    They come from jobs that ran vendor code. A report belongs to the device and the attempt of the folder that it came
-    in: one that says something else, or cannot be read, is a report of that device that cannot be used.
+    They come from jobs that ran vendor code. A report belongs to the device and the attempt of its folder; one that
+    claims another, or cannot be read, counts as an unusable report of that device.
     """
     now = clock()
     for folder in workspace.runs():
@@ -117,7 +117,7 @@ def _found(
             run, problem = read(Run, folder.run), None
         except OotciError as error:
             run, problem = None, error.what
-        # What was taken in or uploaded just now is of this plan; anything else may be left of an earlier one.
+        # An imported or just uploaded report is of this plan; any other may be left from an earlier one.
         is_fresh = planned is not None and (planned.external is not None or uploaded == newest)
         if run is not None and run.plan_id != plan.id and not is_fresh:
             continue
@@ -133,7 +133,7 @@ def _found(
 
 
 def _problem(run: Run, plan: Plan, planned: PlannedRun, uploaded: int, newest: int, now: datetime) -> str | None:
-    """What in a report cannot be; None when nothing is wrong with it."""
+    """A contradiction in a report; None if there is none."""
     if run.attempt > newest or (uploaded and run.attempt != uploaded):
         return f"it says attempt {run.attempt} and this is attempt {uploaded or newest}"
     if not run.is_report:
@@ -144,7 +144,7 @@ def _problem(run: Run, plan: Plan, planned: PlannedRun, uploaded: int, newest: i
         return f"it ended at {utc_text(run.finished_at)}, which is not yet"
     if (run.id, run.device) != (planned.run_id, planned.device):
         return f"it is a report of {run.device[:40]!a}, run {run.id[:80]!a}"
-    # A report from elsewhere was made before tonight's plan; how old it may be was looked at when it was taken in.
+    # An external report was made before the plan; its age was checked when it was imported.
     if run.started_at < plan.created_at - CLOCKS and planned.external is None:
         return f"it began at {utc_text(run.started_at)}, before it was planned at {utc_text(plan.created_at)}"
     return None
@@ -153,7 +153,7 @@ def _problem(run: Run, plan: Plan, planned: PlannedRun, uploaded: int, newest: i
 def reported_runs(workspace: Workspace, plan: Plan, say: Callable[[str], None]) -> dict[str, Run]:
     """What was reported of a plan's devices, by device: of each the last attempt whose report can be used.
 
-    Where none can be used, it is the last one: a run that says only that its report is unreadable.
+    If none can be used, it is the last one, which only records that.
     """
     found = sorted(_found(workspace, plan, say), key=lambda one: (one.problem is None, one.run.attempt))
     return {one.run.device: one.run for one in found}
@@ -169,13 +169,13 @@ def append_workspace(
 ) -> tuple[list[str], int]:
     """Add the work folder's plan and what was reported of its devices.
 
-    A report that cannot be used never keeps the others out; that there was one is added, unless a good one of the same
-    attempt is there. A good one that comes later counts.
+    An unusable report never keeps the others out; it is recorded, unless there is a good one of the same attempt. A
+    good report that arrives later counts.
 
     Args:
         say: told about each report that was not taken.
         attempts: the newest attempt of a device's job.
-        made: runs that were made here in place of a report, each added unless there is one of the same attempt.
+        made: runs in place of missing reports, each added unless there is one of the same attempt.
 
     Returns:
         The device of each run that was new, and how many were there already.
@@ -189,7 +189,7 @@ def append_workspace(
     """
     plan = read(Plan, workspace.plan)
     store.folder.mkdir(parents=True, exist_ok=True)
-    # The result of hours of testing is worth a wait.
+    # Wait, because the result of hours of testing would be lost.
     with held(store.folder, PATIENCE), store.batch():
         require_date(plan.id, plan.created_at, store, clock())
         is_new = store.append_plan(plan)

@@ -26,7 +26,7 @@ from ootci.stages.plan import plan
 
 PREVIEW = "preview"
 NO_HISTORY = Path("no-history")
-"""A folder below the output that is never there: a preview shows the file and no past."""
+"""A folder that never exists: the preview of a proposal has no history."""
 
 
 def review_proposal(folder: Path, output: Path, *, online: bool) -> Review:
@@ -49,7 +49,7 @@ def _file(item: Proposed, folder: Path, output: Path, rest: GithubRest | None) -
         return told
     review, found = checked(folder / item.path, rest)
     update: dict[str, object] = {"checks": _here(review.checks, folder), "device": review.device}
-    # A file of another name than its device's is not registered.
+    # A file whose name is not its device's is not registered.
     if found is not None and found.registered is not None and found.is_named_right:
         update["dry_run"] = _dry_run(found.registered)
         name = found.registered.device.name
@@ -59,7 +59,7 @@ def _file(item: Proposed, folder: Path, output: Path, rest: GithubRest | None) -
 
 
 def _here(results: tuple[CheckResult, ...], folder: Path) -> tuple[CheckResult, ...]:
-    """Results whose texts name files as the repository has them, not as they were checked out."""
+    """Results with paths relative to the repository instead of the checkout."""
     top = f"{folder.as_posix()}/"
 
     def here(problem: Problem) -> Problem:

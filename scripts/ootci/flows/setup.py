@@ -1,4 +1,4 @@
-"""What of the operator's guide is done: GitHub is asked for each setting that a nightly, a page or a report needs."""
+"""The steps of the operator's guide: asks GitHub for each setting that a nightly, a page or a report needs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OPTIONAL = "optional"
 
 
 class State(str, Enum):
-    """How far a step is."""
+    """The state of a step."""
 
     DONE = "done"
     NOT_DONE = "not done"
@@ -187,7 +187,7 @@ def _scheduled(settings: GithubSettings, file: str) -> Step:
 
 
 def _variables(settings: GithubSettings) -> dict[str, str]:
-    """Those of the repository, which go before those of its organization."""
+    """The variables of the organization and the repository; the repository's win."""
     found = settings.listed("/actions/organization-variables", "variables")
     found += settings.listed("/actions/variables", "variables")
     return {str(one.get("name")): str(one.get("value")) for one in found}

@@ -19,9 +19,9 @@ from ootci.model.workspace import RunFolder, Shard, Workspace
 
 
 def share_of(workspace: Workspace, device: str, text: str | None) -> tuple[RunFolder, tuple[str, ...]]:
-    """Where the files of a share lie, and the options of the suites that choose it; without a text, all tests.
+    """The folder of a share, and the options of the suites that select it; without a text, all tests.
 
-    What is left there of shares that do not belong to this one is removed.
+    Files of shares of another count are removed.
 
     Raises:
         BadOption: the text is not one such as ``1/4``.
@@ -35,7 +35,7 @@ def share_of(workspace: Workspace, device: str, text: str | None) -> tuple[RunFo
         return folder, ()
     mine = folder.shard(shard)
     if folder.build.exists():
-        # A share that goes to another machine brings its build.json.
+        # An uploaded share contains its build.json.
         mine.path.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(folder.build, mine.build)
     known = read(Durations, workspace.durations).devices if workspace.durations.exists() else {}
@@ -47,7 +47,7 @@ def share_of(workspace: Workspace, device: str, text: str | None) -> tuple[RunFo
 def remembered(path: Path | None) -> dict[str, dict[str, float]]:
     """How long tests took, by device, from a kept file; a missing or broken file is ignored.
 
-    It may come from a cache into which others can write, and only says how tests are shared out.
+    It may come from a cache into which others can write, and only affects how tests are divided.
     """
     if path is None or not path.exists():
         return {}
@@ -79,7 +79,7 @@ def locked_run(workspace: Workspace, device: str, text: str | None = None) -> It
 
 
 KEPT = ("build.json", "env.json", "events.jsonl")
-"""The files of a share that are taken over; any other file is ignored."""
+"""The files of a share that are copied; any other file is ignored."""
 
 
 def take_shares(downloaded: Path, workspace: Workspace, device: str) -> tuple[Shard, ...]:

@@ -28,11 +28,11 @@ SHOWN_LINES = 20
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be built.
+    """The torch to build.
 
     Attributes:
         ref: branch, tag, commit, or what a pull request would be merged as.
-        head: the commit that a pull request must still stand at, or that the ref must be; None takes any.
+        head: the expected head of a pull request, or commit of the ref; None accepts any.
 
     """
 
@@ -156,9 +156,9 @@ def _build(builder: _Builder, *, with_cache: bool) -> Path:
     if with_cache:
         variables |= {f"CMAKE_{language}_COMPILER_LAUNCHER": "ccache" for language in ("C", "CXX", "CUDA")}
         variables["CCACHE_DIR"] = os.environ.get("CCACHE_DIR", str(builder.workspace.path / "ccache"))
-        # The sources lie in the work folder, wherever that is: the cache is not to know where.
+        # Cache entries must not depend on the path of the work folder.
         variables |= {"CCACHE_BASEDIR": str(builder.sources), "CCACHE_NOHASHDIR": "1"}
-    # With an environment of its own for the build, which pip makes of what pyproject.toml asks for.
+    # pip creates an isolated build environment from pyproject.toml.
     command = ("wheel", "--verbose", "--no-deps", "--wheel-dir", str(wheels), str(builder.sources))
     builder.run("torch does not build", python_env.pip_command(environment, *command), builder.sources, variables)
     made = sorted(wheels.glob("*.whl"))

@@ -1,4 +1,4 @@
-"""alert: what of the verdicts is worth an issue, and what has to be done to the issues that there are."""
+"""alert: the conditions in the verdicts that get an issue, and the changes to existing issues."""
 
 from .action import Act, Action, Decision, apply
 from .conditions import conditions, deep_tests

@@ -1,4 +1,4 @@
-"""What has to be done to the issues, in sentences and in deed."""
+"""Changes to issues: as sentences, and applied."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ootci.errors import GithubRefused
 
 
 class Act(str, Enum):
-    """What is done to an issue."""
+    """A kind of change to an issue."""
 
     OPEN = "open"
     REWRITE = "rewrite"
@@ -30,15 +30,15 @@ _STATES: dict[Act, dict[str, str]] = {
 
 @dataclass(frozen=True)
 class Action:
-    """One thing to be done.
+    """One change.
 
     Attributes:
         key: of the alert that it is for.
         title: the issue's title from then on.
         body: its text from then on.
-        number: the issue; None where it has to be made.
-        comment: what is said besides; None where nothing is.
-        labels: of a new issue, besides the one that all have.
+        number: the issue; None for a new one.
+        comment: text of a comment; None for no comment.
+        labels: of a new issue, in addition to the label of all alerts.
 
     """
 
@@ -53,7 +53,7 @@ class Action:
 
     @property
     def sentence(self) -> str:
-        """What it is, in words."""
+        """The change in words."""
         if self.number is None:
             return f"open an issue for {self.key}, “{self.title}”: {self.why}"
         word = "close" if self.act is Act.DUPLICATE else self.act.value
@@ -63,9 +63,9 @@ class Action:
 
 @dataclass(frozen=True)
 class Decision:
-    """What has to be done, and in words what is not done though one might expect it.
+    """The changes to make, and notes on changes that one might expect and that are not made.
 
-    ``left`` are the keys of alerts that would need a new issue and have to wait for the next run.
+    ``left`` are the keys of alerts whose new issues have to wait for the next run.
     """
 
     actions: tuple[Action, ...] = ()
@@ -74,10 +74,10 @@ class Decision:
 
 
 def apply(actions: tuple[Action, ...], issues: GithubIssues, say: Callable[[str], None]) -> int:
-    """Do it; what GitHub refuses for one issue keeps no other from being dealt with.
+    """Make the changes; a refusal by GitHub does not stop the others.
 
     Args:
-        say: told about each thing that was done, or refused.
+        say: called with each change that was made or refused.
 
     Returns:
         How many were refused.
@@ -102,7 +102,7 @@ def _apply(action: Action, issues: GithubIssues) -> int:
     if action.number is None:
         return issues.create(action.title, action.body, action.labels).number
     if action.comment is not None:
-        # Before the body, which remembers that it was told: it is better told twice than not at all.
+        # Before the body, which records the comment: a duplicate comment is better than none.
         issues.comment(action.number, action.comment)
     issues.change(action.number, title=action.title, body=action.body, **_STATES[action.act])
     return action.number

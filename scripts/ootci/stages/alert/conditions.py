@@ -12,8 +12,8 @@ from ootci.model.cluster import CHANCE, EXCUSED, Cause, Cluster
 from ootci.model.verdict import BROKEN, DeviceVerdict, Night, VerdictName, Verdicts
 
 PATIENCE: Mapping[VerdictName, int] = MappingProxyType({VerdictName.INFRA: 2, VerdictName.NEVER_RAN: 3})
-"""Nights in a row after which a verdict gets an issue; one, where it is not named. A machine may be away for a night,
-and a device that was registered today has time to report."""
+"""Nights in a row after which a verdict gets an issue; one for all others. A machine may be offline for a night, and a
+new device needs time for its first report."""
 
 _UNSEEN = frozenset({VerdictName.PAUSED, VerdictName.NEVER_RAN, VerdictName.NO_DATA})
 _SHOWN_BY: Mapping[Condition, frozenset[VerdictName]] = MappingProxyType(
@@ -30,7 +30,7 @@ _DISPROVED_BY: Mapping[Condition, frozenset[VerdictName]] = MappingProxyType(
         Condition.SILENT: frozenset(VerdictName) - _UNSEEN,
     }
 )
-"""Any other verdict says neither: a device that does not report may be broken still."""
+"""Other verdicts decide nothing: a device that does not report may still be broken."""
 
 _TESTS_RAN = (
     frozenset(VerdictName)
@@ -38,14 +38,14 @@ _TESTS_RAN = (
     - {VerdictName.INFRA, VerdictName.BUILD_BROKEN, VerdictName.IMPORT_BROKEN, VerdictName.LOST_TESTS}
 )
 NAMED = 20
-"""Tests by which the failures that an issue is about are found again."""
+"""Tests by which the failures of an issue are recognised."""
 
 
 def conditions(verdicts: Verdicts, remembered: Sequence[Remembered] = ()) -> tuple[Alert, ...]:
-    """Every condition of every subject, in the order in which issues are to be made.
+    """Every condition of every subject, in the order in which issues are opened.
 
-    What the issues that there are remember, and no verdict has any more, is found so. While the nightly itself does not
-    run, nothing is known of anything else: no device is called silent for it.
+    Includes conditions that only existing issues remember. While nightlies do not run, all other conditions are
+    unknown, so that no device is blamed for it.
     """
     stale = _stale(verdicts, remembered)
     # Of several with one key the open one counts, as in ``decide``.
@@ -56,12 +56,14 @@ def conditions(verdicts: Verdicts, remembered: Sequence[Remembered] = ()) -> tup
     events = _events(verdicts, list(told.values()))
     found = [
         stale,
-        *(_told(event, verdicts) for event in events if event.is_told),
+        *(_upstream(event, verdicts) for event in events if event.is_told),
         *_not_seen(verdicts, events, list(told.values())),
     ]
     found += [_device(condition, item, verdicts, events) for condition in _SHOWN_BY for item in verdicts.devices]
     known = {item.device for item in verdicts.devices}
-    found += [_gone(item, verdicts) for item in remembered if item.condition in _SHOWN_BY and item.subject not in known]
+    found += [
+        _removed(item, verdicts) for item in remembered if item.condition in _SHOWN_BY and item.subject not in known
+    ]
     if stale.standing is not Standing.ABSENT:
         found[1:] = [alert.model_copy(update={"standing": Standing.UNKNOWN}) for alert in found[1:]]
     return tuple(found)
@@ -89,7 +91,7 @@ def _stale(verdicts: Verdicts, remembered: Sequence[Remembered]) -> Alert:
     if verdicts.stale_reason is not None:
         standing, reason = Standing.PRESENT, verdicts.stale_reason
     elif verdicts.plan_id is None and remembered:
-        # An issue of ours was made of a nightly, which is no longer there.
+        # There were nightlies before, because an issue was opened.
         standing, reason = Standing.PRESENT, "the history holds no nightly at all"
     elif verdicts.plan_id is None:
         standing = Standing.UNKNOWN
@@ -101,7 +103,7 @@ def _stale(verdicts: Verdicts, remembered: Sequence[Remembered]) -> Alert:
         reason=reason,
         plan_id=verdicts.plan_id,
         date=verdicts.judged_at,
-        # When it fell silent again after a night is not known, only that it did.
+        # The exact time is unknown, so the newest nightly's is used.
         began=verdicts.planned_at or verdicts.judged_at,
         good=_nights(verdicts) if standing is Standing.ABSENT else (),
     )
@@ -114,7 +116,7 @@ def _nights(verdicts: Verdicts) -> tuple[datetime, ...]:
 
 @dataclass(frozen=True)
 class _Event:
-    """Failures of one cause, and what their issue remembers, if they have one.
+    """Failures with one cause, and the content of their issue, if they have one.
 
     Attributes:
         others: further clusters of the same issue: when only one device still fails, its tests may no longer share an
@@ -140,12 +142,12 @@ class _Event:
 
     @property
     def is_told(self) -> bool:
-        """Whether it is the matter of an issue about several devices."""
+        """Whether it belongs to an issue about several devices."""
         return self.cluster.cause is Cause.UPSTREAM or self.issue is not None
 
 
 def _events(verdicts: Verdicts, told: Sequence[Remembered]) -> list[_Event]:
-    """Every event of the newest nightly, with the issue that it has already: each issue is about one event at most."""
+    """Every event of the newest nightly, with its existing issue; each issue is about one event at most."""
     clusters = [event for cluster in verdicts.clusters for event in cluster.events or (cluster,)]
     pairs = [
         (_in_common(item, cluster), -place, -number)
@@ -176,7 +178,7 @@ def _events(verdicts: Verdicts, told: Sequence[Remembered]) -> list[_Event]:
 def _is_about(item: Remembered, cluster: Cluster) -> bool:
     """Whether an open issue is about failures: two of name, devices and tests are the same, at least in part.
 
-    Failures that cannot have begun by the night on which the issue's began are others.
+    Failures whose tests still passed when the issue's failures began are different ones.
     """
     had_begun = cluster.last_passed is None or cluster.last_passed.date < item.began
     same = (item.subject.partition("-")[0] in cluster.names, *map(bool, _in_common(item, cluster)))
@@ -189,8 +191,8 @@ def _covers(item: Remembered, cluster: Cluster) -> bool:
     return known and _is_about(item, cluster) and not cluster.is_new and cluster.since.date >= item.began
 
 
-def _goes_on(item: Remembered, cluster: Cluster) -> bool:
-    """Whether tests of an issue still fail on its devices, whatever it is that they fail with."""
+def _still_fails(item: Remembered, cluster: Cluster) -> bool:
+    """Whether tests of an issue still fail on its devices, with any error."""
     return cluster.since.date <= item.seen and all(_in_common(item, cluster))
 
 
@@ -205,14 +207,14 @@ def _tests(cluster: Cluster) -> tuple[str, ...]:
 
 
 def _not_seen(verdicts: Verdicts, events: Sequence[_Event], told: Sequence[Remembered]) -> Iterator[Alert]:
-    """The issues about several devices whose failures are not there tonight."""
+    """The alerts of issues about several devices whose failures were not seen tonight."""
     there = {event.issue.subject for event in events if event.issue}
     for item in told:
         if item.subject in there:
             continue
         good = _good_for(item.devices, verdicts)
-        # Unless the tests of one of its devices ran, it may be there still; so it may where its tests fail in others.
-        goes_on = any(_goes_on(item, event.cluster) for event in events)
+        # It is over only if tests of its devices ran, and they do not fail in another cluster.
+        goes_on = any(_still_fails(item, event.cluster) for event in events)
         seen = good and good[-1] == verdicts.planned_at and not goes_on and not verdicts.more_clusters
         yield Alert(
             condition=Condition.UPSTREAM,
@@ -226,12 +228,12 @@ def _not_seen(verdicts: Verdicts, events: Sequence[_Event], told: Sequence[Remem
         )
 
 
-def _told(event: _Event, verdicts: Verdicts) -> Alert:
+def _upstream(event: _Event, verdicts: Verdicts) -> Alert:
     cluster, issue = event.cluster, event.issue
     return Alert(
         condition=Condition.UPSTREAM,
         subject=issue.subject if issue else f"{cluster.signature.id}-{cluster.since.plan_id}",
-        # What the vendors know of by now, or what nobody can tell of any more, fails all the same.
+        # Failures that became known failures, or whose cause became unclear, still fail.
         standing=Standing.PRESENT if cluster.cause is Cause.UPSTREAM else Standing.WAITING,
         reason=cluster.reason,
         plan_id=cluster.plan_id,
@@ -245,7 +247,7 @@ def _told(event: _Event, verdicts: Verdicts) -> Alert:
 
 
 def _good_for(devices: Sequence[str], verdicts: Verdicts) -> tuple[datetime, ...]:
-    """The nights on which the tests of any of these devices ran, and none of them was lost."""
+    """The nights on which all tests of any of these devices ran."""
     histories = [item.history for item in verdicts.devices if item.device in devices]
     return tuple(
         sorted({night.date for row in histories for night in row if night.verdict in _TESTS_RAN and not night.fallback})
@@ -269,7 +271,7 @@ def _device(condition: Condition, item: DeviceVerdict, verdicts: Verdicts, event
         is_new=shown and condition is Condition.BROKEN and item.new_failures > 0,
         devices=(item.device,),
         tests=_failing(item, verdicts) if shown and condition is Condition.BROKEN else (),
-        good=_row(item.history, _DISPROVED_BY[condition], _SHOWN_BY[condition]),
+        good=_streak(item.history, _DISPROVED_BY[condition], _SHOWN_BY[condition]),
     )
 
 
@@ -281,7 +283,7 @@ def _failing(item: DeviceVerdict, verdicts: Verdicts) -> tuple[str, ...]:
 def _began(condition: Condition, item: DeviceVerdict, date: datetime) -> datetime:
     if condition is Condition.BROKEN and item.broken_since is not None:
         return item.broken_since
-    return _row(item.history, _SHOWN_BY[condition], _DISPROVED_BY[condition], date)[0]
+    return _streak(item.history, _SHOWN_BY[condition], _DISPROVED_BY[condition], date)[0]
 
 
 def _standing(condition: Condition, item: DeviceVerdict, verdicts: Verdicts, events: Sequence[_Event]) -> Standing:
@@ -295,29 +297,28 @@ def _standing(condition: Condition, item: DeviceVerdict, verdicts: Verdicts, eve
 
 
 def _is_told_with_others(item: DeviceVerdict, verdicts: Verdicts, events: Sequence[_Event]) -> bool:
-    """Whether everything that breaks a device is probably PyTorch's: its maintainers could mend nothing.
+    """Whether all failures of a device belong to issues about several devices: its maintainers could fix nothing.
 
-    Of a device that the newest nightly left out the clusters say nothing; its own night has told it already. What was
-    PyTorch's stays so when the other devices are mended first.
+    Clusters do not cover a device that the newest nightly left out; its last night was handled then.
     """
     if item.history and item.history[-1].plan_id != verdicts.plan_id:
         return True
     broken = [event for event in events if item.device in event.devices and event.cluster.cause not in EXCUSED]
-    # No cluster has lost tests, but one has the stage of a suite that did not finish.
+    # Clusters contain the stage of a suite that did not finish, but not its lost tests.
     parts = [part for event in broken for one in event.clusters for part in one.devices if part.device == item.device]
     is_whole = item.verdict is not VerdictName.LOST_TESTS or any(item.broke_at in part.first for part in parts)
     return bool(broken) and all(event.is_told for event in broken) and is_whole
 
 
 def _kind(verdict: VerdictName) -> str:
-    """What fails; that a night is the first one to show it does not make it another failure."""
+    """The kind of failure; a new and an old test failure are the same kind."""
     return "TESTS" if verdict in (VerdictName.REGRESSED, VerdictName.FAILING) else verdict.value
 
 
-def _row(
+def _streak(
     nights: Sequence[Night], wanted: frozenset[VerdictName], ends: frozenset[VerdictName], *default: datetime
 ) -> tuple[datetime, ...]:
-    """The newest row of nights of the wanted verdicts, oldest first; what says neither does not interrupt it."""
+    """The newest streak of nights with the wanted verdicts, oldest first; only the verdicts ``ends`` interrupt it."""
     row: list[datetime] = []
     for night in reversed(nights):
         if night.fallback:
@@ -329,7 +330,7 @@ def _row(
     return tuple(row) or default
 
 
-def _gone(item: Remembered, verdicts: Verdicts) -> Alert:
+def _removed(item: Remembered, verdicts: Verdicts) -> Alert:
     return Alert(
         condition=item.condition or Condition.BROKEN,
         subject=item.subject,

@@ -1,8 +1,8 @@
-"""From what the verdicts show and the issues that there are to what has to be done: a pure function.
+"""Decides the changes to issues from the conditions and the existing issues: a pure function.
 
-Done once, it leaves nothing to do: decided again on the issues as they are then, the answer is empty.
+It is idempotent: once the changes are made, it decides on none.
 
-A comment notifies people, so there is one: when an issue is closed. All that happens before changes the issue's text.
+A comment notifies people, so there is only one: when an issue is closed. Until then only the issue's text changes.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from .action import Act, Action, Decision
 
 VERSION = 1
 MAX_CHARACTERS = 20_000
-"""A marker that names hundreds of devices is shorter."""
+"""Longer than a marker with hundreds of devices."""
 _MARKER = re.compile(rf"<!-- ootci-alert:{VERSION} (\{{[^\n]*\}}) -->(?:\n|$)")
 
 
 def marked_body(remembered: Remembered, text: str) -> str:
     """The body of an issue: the marker and the text."""
-    # In a comment of HTML nothing but its end has a meaning.
+    # Only the end of an HTML comment has to be escaped.
     kept = remembered.model_dump_json(exclude_defaults=True).replace(">", "\\u003e")
     return f"<!-- ootci-alert:{VERSION} {kept} -->\n{text}".rstrip("\n")
 
 
 def remembered_in(body: str) -> Remembered | None:
-    """What an issue's body remembers; None where its first line is no marker of ours."""
+    """The content of the marker in an issue's body; None if its first line is no marker of ours."""
     found = _MARKER.match(body[:MAX_CHARACTERS])
     if found is None:
         return None
@@ -47,14 +47,14 @@ def remembered_in(body: str) -> Remembered | None:
 GOOD_NIGHTS = 3
 """Good nights in a row after which an issue is closed."""
 NEW_ISSUES = 5
-"""Issues that one run makes; the rest have to wait."""
+"""New issues per run; the others wait for the next run."""
 REMINDER_DAYS = 7
-"""Days after which an issue that was closed by hand is opened again while nothing got better."""
+"""Days after which an issue that was closed by hand is reopened if it still fails."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What can be chosen, see the constants of these names."""
+    """The options; see the constants of these names."""
 
     good_nights: int = GOOD_NIGHTS
     new_issues: int = NEW_ISSUES
@@ -62,7 +62,7 @@ class Rules:
 
 
 class Writer(Protocol):
-    """Who writes the texts."""
+    """Writes the texts of issues."""
 
     def title(self, alert: Alert) -> str:
         """Title of an issue."""
@@ -71,11 +71,11 @@ class Writer(Protocol):
         """Text of an issue, after so many good nights."""
 
     def comment(self, alert: Alert, why: str) -> str:
-        """What is said when an issue is closed."""
+        """Comment on an issue that is closed."""
 
 
 def decide(alerts: Sequence[Alert], issues: Sequence[Issue], writer: Writer, rules: Rules | None = None) -> Decision:
-    """What has to be done to our own issues, closed ones too, by every condition, see ``conditions``."""
+    """The changes to our issues, closed ones too, for all ``conditions``."""
     rules = rules or Rules()
     kept: dict[str, list[_Kept]] = {}
     # Of several with one key the open one counts; the others were closed when an earlier failure was over.
@@ -113,13 +113,13 @@ def _is_over(kept: _Kept | None) -> bool:
 
 
 def _of_one_device(alert: Alert, alerts: Sequence[Alert], kept: dict[str, list[_Kept]]) -> _Kept | None:
-    """The open issue of the device that first showed what several show now; it becomes the issue of them all."""
+    """The open issue of the device that failed first; it becomes the issue of all devices with the failure."""
     for one in alerts:
         mine = one.condition is Condition.BROKEN and one.standing is Standing.WAITING and one.subject in alert.devices
         if not mine or one.key not in kept:
             continue
         issue = kept[one.key][0]
-        # One that waits for good nights since the device was mended is about something else.
+        # An issue that waits for good nights is about an earlier failure.
         fails_still = issue.issue.is_open and issue.remembered.seen >= one.began
         if fails_still and not set(issue.remembered.tests).isdisjoint(alert.tests):
             return kept.pop(one.key)[0]
@@ -127,7 +127,7 @@ def _of_one_device(alert: Alert, alerts: Sequence[Alert], kept: dict[str, list[_
 
 
 def _duplicates(kept: dict[str, list[_Kept]]) -> list[Action]:
-    """Two runs at once may each have made one: the older stays."""
+    """Close duplicates, which two concurrent runs may have opened; the oldest stays."""
     actions = []
     for key, (oldest, *others) in kept.items():
         for item in others:
@@ -140,12 +140,12 @@ def _duplicates(kept: dict[str, list[_Kept]]) -> list[Action]:
 
 
 def _new(alert: Alert, writer: Writer) -> Action:
-    body = marked_body(_told(alert), writer.body(alert, 0))
+    body = marked_body(_remembered(alert), writer.body(alert, 0))
     return Action(Act.OPEN, alert.key, writer.title(alert), body, alert.reason, labels=(alert.condition.value,))
 
 
-def _told(alert: Alert) -> Remembered:
-    """What an issue remembers that has told of the alert."""
+def _remembered(alert: Alert) -> Remembered:
+    """The content of the marker for an alert."""
     seen = max(alert.date, alert.began)
     return Remembered(
         key=alert.key,
@@ -159,7 +159,7 @@ def _told(alert: Alert) -> Remembered:
 
 
 def _for_issue(alert: Alert, kept: _Kept, writer: Writer, rules: Rules) -> Action | str | None:
-    """What to do to the issue that an alert has; a note, or nothing."""
+    """The change to an existing issue, a note, or nothing."""
     if alert.standing is Standing.UNKNOWN:
         return None
     if alert.standing in (Standing.ABSENT, Standing.GONE):
@@ -173,7 +173,7 @@ def _for_issue(alert: Alert, kept: _Kept, writer: Writer, rules: Rules) -> Actio
 
 
 def _news(alert: Alert, remembered: Remembered) -> str | None:
-    """What is new since the issue was written; None where nothing is."""
+    """The news since the issue was written; None if there are none."""
     if alert.kind != remembered.kind:
         return "it fails in another way"
     joined = sorted(set(alert.devices) - set(remembered.devices))
@@ -187,8 +187,8 @@ def _news(alert: Alert, remembered: Remembered) -> str | None:
 
 
 def _rewritten(alert: Alert, kept: _Kept, writer: Writer, news: str | None) -> Action | None:
-    told = _told(alert)
-    # Of a device that the newest nightly left out no failing test is known.
+    told = _remembered(alert)
+    # Without results in the newest nightly, the known failing tests stay.
     told = told if told.tests else told.model_copy(update={"tests": kept.remembered.tests})
     title, body = writer.title(alert), marked_body(told, writer.body(alert, 0))
     if (kept.issue.title, kept.issue.body.rstrip()) == (title, body):
@@ -197,7 +197,7 @@ def _rewritten(alert: Alert, kept: _Kept, writer: Writer, news: str | None) -> A
 
 
 def _reopened(alert: Alert, kept: _Kept, writer: Writer, why: str) -> Action:
-    body = marked_body(_told(alert), writer.body(alert, 0))
+    body = marked_body(_remembered(alert), writer.body(alert, 0))
     return Action(Act.REOPEN, alert.key, writer.title(alert), body, why, kept.issue.number)
 
 
@@ -208,7 +208,7 @@ def _closed_by_hand(alert: Alert, kept: _Kept, writer: Writer, rules: Rules, new
         return _reopened(alert, kept, writer, news)
     since = kept.remembered.dismissed
     if since is None:
-        # Only the marker changes, and nobody is told.
+        # Only the invisible marker changes.
         remembered = kept.remembered.model_copy(update={"dismissed": alert.date})
         body = marked_body(remembered, kept.issue.body.partition("\n")[2])
         why = f"it was closed by hand: it stays closed until something new fails or {rules.reminder_days} days are over"
@@ -226,7 +226,7 @@ def _better(alert: Alert, kept: _Kept, writer: Writer, rules: Rules) -> Action |
     good = sum(date > kept.remembered.seen for date in alert.good)
     over = gone or good >= rules.good_nights
     remembered = kept.remembered.model_copy(update={"closed": over, "dismissed": None})
-    # What it was about is told by its title, and may not be known any more.
+    # The title stays, because the failure may no longer be known.
     body = marked_body(remembered, writer.body(alert, good))
     if not over:
         why = f"{good} of {rules.good_nights} good nights"

@@ -1,4 +1,4 @@
-"""Running the commands of fetch and build, with output in a log and failure in words; and what need not run again."""
+"""Running the commands of fetch and build with a log and readable errors, and the stamp of finished work."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ootci.model.record import Record, write_atomic
 
 EXCERPT_LINES = 40
 ABOUT_LINES = 12
-"""Of the output from the first error on, where the end of the output does not reach so far back."""
+"""Lines from the first error on that precede the end of the output, unless they are part of it."""
 MAX_LINE = 2_000
 _SIGNS = ("error:", "Error:", "ERROR:", "fatal:")
 _CONFLICT = "The conflict is caused by:"
@@ -57,7 +57,7 @@ class Commands:
         return dataclasses.replace(self, log_file=log_file)
 
     def run(self, what: str, command: Sequence[str], *, cwd: Path, extra: Mapping[str, str] | None = None) -> None:
-        """Run one command; ``what`` is how its failure is called.
+        """Run one command; ``what`` begins the reason of its failure.
 
         Raises:
             StepFailed: it failed or took too long.
@@ -78,12 +78,12 @@ class Commands:
         self.run(what, pip_command(self.environment, *arguments), cwd=self.environment, extra=extra)
 
     def _show(self, line: str) -> None:
-        """Show the last line of output; indented lines are pip's remarks, and would stay on the screen for a minute."""
+        """Show the last line of output, except indented ones: pip's remarks would stay on the screen for a minute."""
         if not line[:1].isspace():
             self.progress.update(line)
 
     def _first_error(self, begin: int) -> list[str]:
-        """The output from the first line with an error on, where a compiler names the cause."""
+        """The output from the first error on, where compilers name the cause."""
         found: list[str] = []
         with self.log_file.open("rb") as stream:
             stream.seek(begin)
@@ -97,7 +97,7 @@ class Commands:
 
 
 def _cause(about: Sequence[str]) -> str:
-    """The line with the first error, and of a conflict the requirements."""
+    """The line with the first error; for a conflict also the requirements."""
     listed = about[about.index(_CONFLICT) + 1 :] if _CONFLICT in about else ()
     lines = [about[0], *takewhile(lambda line: line.startswith(" "), listed)]
     return "; ".join(line.strip()[:300] for line in lines)

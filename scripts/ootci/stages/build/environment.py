@@ -1,4 +1,4 @@
-"""The environments that a device is tested in: one that is made on this machine, and one that is there already."""
+"""The environments that a device is tested in: one that is created here, and an existing one."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from .stage import DeviceEnvironment
 class NewEnvironment(DeviceEnvironment):
     """A virtual environment in the work folder, for which the plugin is built.
 
-    Nothing is fetched on a machine that is not ready: the device file's check command fails, or the disk is full. Where
-    the device is not tested on this machine, its hardware is not checked.
+    Nothing is fetched if the machine is not ready: the check command of the device file fails, or the disk is full. The
+    hardware is not checked if the device is tested on another machine.
     """
 
     tests: bool = True
@@ -44,7 +44,7 @@ class NewEnvironment(DeviceEnvironment):
         return python_env.python_version(self.path)
 
     def fetch(self, commands: Commands) -> bool:
-        """Make it, with torch and the requirements, and fetch the plugin's sources."""
+        """Create it with torch and the requirements, and fetch the plugin's sources."""
         self.compiler = version_line("c++")
         device = self.item.device
         check = device.check if self.tests or device.build.runner is None else Check()
@@ -60,7 +60,7 @@ class NewEnvironment(DeviceEnvironment):
 
     def install(self, torch: TorchBuild | None, commands: Commands) -> bool:
         """Build the plugin and install its wheel."""
-        # The checksum of its sources is recorded of a build that breaks, too.
+        # Recorded before the build, which may fail.
         self.plugin = fetched_plugin(self.item, self.workspace)
         self.plugin, cached = build_plugin(self.item, torch, self.workspace, commands)
         return cached
@@ -84,7 +84,7 @@ class GivenEnvironment(DeviceEnvironment):
         return self.installed.python_version
 
     def fetch(self, commands: Commands) -> bool:
-        """Look whether it has the Python, the torch and the requirements that the run needs."""
+        """Check that it has the Python, the torch and the requirements of the run."""
         device = self.item.device
         self.plugin = PluginBuild(
             package=device.plugin.distribution,
@@ -109,7 +109,7 @@ class GivenEnvironment(DeviceEnvironment):
         return TorchBuild(version=version, git_version=self.installed.torch_git_version) if version else None
 
     def install(self, torch: TorchBuild | None, commands: Commands) -> bool:
-        """Look whether the plugin is installed."""
+        """Check that the plugin is installed."""
         if self.plugin is None or self.plugin.version is None:
             name = self.item.device.plugin.distribution
             raise StepFailed(f"`{name}` (`plugin.distribution`) is not installed in the environment given")

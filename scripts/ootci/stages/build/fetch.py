@@ -31,7 +31,7 @@ def fetch(
     builds: bool = True,
     tests: bool = True,
 ) -> bool:
-    """Make the environment with torch and all requirements, unless it is there already; get the plugin's sources.
+    """Create the environment with torch and all requirements, unless it exists; fetch the plugin's sources.
 
     Args:
         suites: the suites folder, which has a requirements file.
@@ -75,7 +75,7 @@ def _install_torch(torch: TorchRequest, workspace: Workspace, commands: Commands
     if torch.wheel is not None:
         requirement = [str(_checked_wheel(torch, workspace))]
     elif torch.url is not None:
-        # Variants with a GPU need packages that lie beside torch on its index.
+        # Variants for a GPU need further packages from the index.
         index = ["--extra-index-url", torch.index_url] if torch.index_url else []
         try:
             wheel = downloaded(torch.url, workspace.torch_wheels, sha256=torch.sha256, seconds=commands.timeout)
@@ -110,7 +110,7 @@ def _check_commit(torch: TorchRequest, installed: str | None) -> None:
 
 
 def _check_build(torch: TorchRequest, device: Device, environment: Path) -> None:
-    """Look into a release that was left to pip, which takes a build for CUDA where it finds no other."""
+    """Check a release that pip chose: it takes a build for CUDA if it finds no other."""
     if torch.url is not None or torch.wheel is not None or device.torch.variant != CPU:
         return
     for file in environment.glob("lib/python3.*/site-packages/torch-*.dist-info/METADATA"):
@@ -148,16 +148,15 @@ def _clone(item: RegisteredDevice, workspace: Workspace, commands: Commands) -> 
 
 
 MIN_FREE_GIB = 2.0
-"""Less than that is not enough for torch and its download."""
+"""Space that torch and its download need."""
 GIB = 1 << 30
 
 
 def machine_is_ready(check: Check, workspace: Workspace, commands: Commands) -> None:
-    """Run the device file's check command, if there is one, and look at the disk: before anything is fetched, because a
-    missing card must not cost an hour's build.
+    """Run the check command of the device file and check the disk space, so that a missing card costs no build.
 
     Raises:
-        StepFailed: with what is missing. It is the machine's fault and not the plugin's.
+        StepFailed: something is missing on the machine, which is not the plugin's fault.
 
     """
     free = shutil.disk_usage(workspace.path).free / GIB
@@ -178,7 +177,7 @@ FILE = "requirements.txt"
 
 
 def suite_requirements(suites: Path) -> tuple[Requirement, ...]:
-    """The packages that the suites folder asks for; none where it has no such file."""
+    """The packages that the suites need; none if the folder has no requirements file."""
     file = suites / FILE
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     return tuple(Requirement(text) for line in lines if (text := line.partition("#")[0].strip()))
@@ -188,7 +187,7 @@ FOLDER = "test"
 
 
 def fetch_upstream(git_version: str | None, workspace: Workspace, commands: Commands) -> None:
-    """Check out PyTorch's folder ``test`` of the commit that torch names, unless that one's is there already.
+    """Check out PyTorch's folder ``test`` at the commit of torch, unless it is there.
 
     Raises:
         StepFailed: the torch does not say its commit, or the commit cannot be fetched.

@@ -1,4 +1,4 @@
-"""The hand-over: a build that was made on one machine, with its wheel, and the environment that tests it on another."""
+"""The hand-over of a build to another machine, and the environment that tests it there."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Received:
         return self.folder / self.handover.wheels[0].name if self.handover.wheels else None
 
     def require_torch(self, here: TorchBuild | None) -> None:
-        """Look whether this machine's torch is the one that the plugin was built against.
+        """Check that this machine's torch is the one that the plugin was built against.
 
         Raises:
             StepFailed: it is another one.
@@ -73,22 +73,22 @@ def hand_over(build: Build, workspace: Workspace, target: Path, provenance: Prov
     for log in LOGS:
         if (workspace.run(build.device).logs / log).is_file():
             shutil.copyfile(workspace.run(build.device).logs / log, target / "logs" / log)
-    # The path of the environment means nothing on another machine.
+    # The path of the environment is meaningless on another machine.
     record = Handover(build=build.model_copy(update={"python": None}), wheels=tuple(wheels), provenance=provenance)
     write(record, target / Handover.FILE)
     return checksum(target / Handover.FILE)
 
 
 def receive(folder: Path, stated: str | None, run: PlannedRun) -> Received:
-    """Read a hand-over and hold it against its checksums.
+    """Read a hand-over and verify its checksums.
 
     Args:
-        folder: where it lies, or the folder of an artifact in which it lies.
+        folder: its folder, or the folder above it.
         stated: the checksum of handover.json that the building machine printed; None when it is not known.
 
     Raises:
-        StepFailed: there is none, it is for another run, it is not what was handed over, or there was nothing to build
-            with: in no case is the plugin to blame.
+        StepFailed: there is none, it is of another run, a checksum is wrong, or fetching failed there: never the
+            plugin's fault.
 
     """
     folder = folder.resolve()
@@ -160,7 +160,7 @@ class TakenOver(NewEnvironment):
         return False
 
     def build_result(self, here: StageResult) -> StageResult:
-        """The other machine's result, with the time that installing the wheel took; this one's where that failed."""
+        """The other machine's result plus the time of installing the wheel; this machine's result if that failed."""
         there = self._built_there
         if there.status is not StageStatus.PASSED:
             return there

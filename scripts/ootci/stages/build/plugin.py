@@ -26,7 +26,7 @@ _OTHER_TORCH = re.compile(r"^ *(\S+ \S+) depends on (torch(?![\w-]).*)$", re.MUL
 def build_plugin(
     item: RegisteredDevice, torch: TorchBuild | None, workspace: Workspace, commands: Commands
 ) -> tuple[PluginBuild, bool]:
-    """Build and install the plugin, unless the very same is installed already; whether it was is returned, too.
+    """Build and install the plugin unless it is installed; returns also whether it was.
 
     Raises:
         StepFailed: building or installing failed, or changed the torch under test.
@@ -109,7 +109,7 @@ def _build_wheel(item: RegisteredDevice, folder: Path, wheels: Path, commands: C
     variables = {
         "MAX_JOBS": jobs,
         "CMAKE_BUILD_PARALLEL_LEVEL": jobs,
-        # A build that imports torch would load the plugin of the run before, and find the sources in its place.
+        # A build that imports torch must not load the plugin of the run before.
         "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
         **item.device.build.environment,
     }
@@ -120,7 +120,7 @@ def _build_wheel(item: RegisteredDevice, folder: Path, wheels: Path, commands: C
     try:
         commands.pip("the plugin does not build", "wheel", *how, extra=variables)
     except StepFailed as failed:
-        # Name the file as in the plugin's sources, not as in the copy that is built.
+        # Paths in errors are relative to the plugin's sources, not to the copy that is built.
         copy = f"{folder}{os.sep}"
         excerpt = failed.excerpt and failed.excerpt.replace(copy, "")
         raise StepFailed(failed.reason.replace(copy, ""), excerpt, timed_out=failed.timed_out) from failed
@@ -157,7 +157,7 @@ def _install_package(item: RegisteredDevice, torch: TorchBuild | None, commands:
 
 
 def require_same_torch(environment: Path, torch: TorchBuild | None) -> None:
-    """Look whether the torch that was installed before is still there.
+    """Check that torch was not replaced.
 
     Raises:
         StepFailed: it was replaced.
@@ -165,7 +165,7 @@ def require_same_torch(environment: Path, torch: TorchBuild | None) -> None:
     """
     now = python_env.installed_version(environment, "torch")
     if torch is not None and now != torch.version:
-        # The stamp goes, so that the next run starts from a clean environment.
+        # Without a stamp the next run creates the environment anew.
         Stamp().save(environment)
         raise StepFailed(f"installing the plugin replaced torch {torch.version} by {now or 'nothing'}")
     for name, files in python_env.overwritten_files(environment, "torch").items():

@@ -1,4 +1,4 @@
-"""The stages fetch and build of one device run, which every kind of environment goes through."""
+"""The stages fetch and build of one device run."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class DeviceEnvironment(ABC):
     Attributes:
         run: the planned run; its torch is used.
         suites: the suites folder, which names the packages that it imports.
-        plugin: what is known of the plugin, also when it does not build.
+        plugin: facts about the plugin, even if it does not build.
         compiler: first line of the C++ compiler's version.
-        built_on: the machine that built the plugin, where it was another one.
+        built_on: the machine that built the plugin, if it was another one.
 
     """
 
@@ -54,7 +54,7 @@ class DeviceEnvironment(ABC):
 
     @abstractmethod
     def fetch(self, commands: Commands) -> bool:
-        """Install torch and the requirements; returns whether all of it was there already. Raises StepFailed."""
+        """Install torch and the requirements; returns whether everything was there. Raises StepFailed."""
 
     @abstractmethod
     def torch(self, *, fetched: bool) -> TorchBuild | None:
@@ -62,7 +62,7 @@ class DeviceEnvironment(ABC):
 
     @abstractmethod
     def install(self, torch: TorchBuild | None, commands: Commands) -> bool:
-        """Install the plugin; returns whether it was there already. Raises StepFailed."""
+        """Install the plugin; returns whether it was there. Raises StepFailed."""
 
     def build_result(self, here: StageResult) -> StageResult:
         """The result of the stage build, from its result on this machine."""

@@ -1,4 +1,4 @@
-"""What the wheel of a plugin needs from torch: symbols, Python names, operators, and what its metadata asks for."""
+"""The needs of a plugin's wheel: symbols, Python names, operators, and the torch that its metadata requires."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def read_plugin(path: Path, name: str | None, operators: Collection[str]) -> Plu
     with Wheel(path) as wheel:
         plugin = PluginWheel(name or wheel.project, path.name, wheel.version, wheel.tags)
         _read_objects(wheel, plugin, naming(operators))
-        with _uncollected():
+        with _no_gc():
             _read_sources(wheel, plugin)
         _read_metadata(wheel, plugin)
     return plugin
@@ -157,8 +157,8 @@ def _is_object(stream: IO[bytes]) -> bool:
 
 
 @contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
-    """No search for reference cycles: syntax trees have none, and it took a quarter of the time."""
+def _no_gc() -> Iterator[None]:
+    """Turn off the garbage collector: syntax trees have no cycles, and it took a quarter of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""A plugin held against a torch: what it needs, the torch that it was made for has, and this one lacks."""
+"""Comparing a plugin with a torch: what it needs, its own torch has, and this torch lacks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def predict(plugin: PluginWheel, torch: TorchWheel, known: Sequence[TorchWheel],
     """The prediction for a plugin and a torch.
 
     Args:
-        known: the torches among which the one is that the plugin was made for.
+        known: torches, one of which the plugin was made for.
         fixed: whether that is the first of them, whatever the plugin says; then only changes of PyTorch count.
 
     """
@@ -61,7 +61,7 @@ def predict(plugin: PluginWheel, torch: TorchWheel, known: Sequence[TorchWheel],
 
 
 def needs_of(plugin: PluginWheel, torch: TorchWheel, known: Sequence[TorchWheel]) -> Needs:
-    """What a plugin needs of a torch, of that which any known torch has."""
+    """The needs of a plugin that any known torch meets."""
     symbols = plugin.needed_by(torch.version).keys() & frozenset().union(*(item.symbols for item in known))
     texts = demangled(symbols)
     return Needs(
@@ -102,7 +102,7 @@ def _order(known: Sequence[TorchWheel], torch: TorchWheel) -> int:
 
 
 def _allows(plugin: PluginWheel, version: Version) -> bool:
-    # The build, such as +cpu, is not what a requirement is about here.
+    # Requirements ignore the build, such as +cpu.
     if plugin.requires is None:
         return True
     public = Version(version.public)

@@ -1,4 +1,4 @@
-"""What a wheel of torch offers to plugins: exported symbols, Python names, operator schemas."""
+"""The interface of a torch wheel for plugins: exported symbols, Python names, operator schemas."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_HEADER = 2 << 20
 
 @dataclass(frozen=True)
 class TorchWheel:
-    """A torch to hold plugins against; its Python modules are read when they are asked for.
+    """A torch to compare plugins with; its Python modules are read on demand.
 
     Attributes:
         commit: the commit of PyTorch that it was built from, as it says itself; None where it does not.

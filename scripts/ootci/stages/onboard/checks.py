@@ -1,4 +1,4 @@
-"""The checks of one device file that need only the file and the files beside it."""
+"""The checks of one device file that need no network."""
 
 from __future__ import annotations
 

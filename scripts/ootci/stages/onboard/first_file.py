@@ -42,7 +42,7 @@ class FoundPlugin:
 def look_for_plugin(python: Path) -> FoundPlugin:
     """Ask a Python for its plugin: the installed packages, and the device as torch knows it once imported.
 
-    A plugin that cannot be imported still has a name, so that nothing here is an error.
+    Nothing here is an error: a plugin that cannot be imported still has a name.
     """
     with TemporaryDirectory() as folder:
         out = Path(folder, "env.json")
@@ -61,7 +61,7 @@ def _found(probe: Probe, problem: str | None) -> FoundPlugin:
     plugins = [plugin for plugin in probe.plugins if plugin.distribution]
     first = plugins[0] if plugins else None
     known = probe.device.name if probe.device.known else None
-    # Where torch does not come up, the entry point is often called as the device.
+    # If torch cannot be imported: the entry point often has the name of the device.
     guess = known or (first.entry_point if first else None)
     told = [f"found {plugin.distribution} {plugin.version}, entry point {plugin.entry_point}" for plugin in plugins]
     if not plugins:
@@ -89,7 +89,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Answers:
-    """What a device file cannot do without, and the number of cards."""
+    """The required values of a device file, and the device count."""
 
     name: str
     display_name: str
@@ -101,7 +101,7 @@ class Answers:
 
 
 def device_text(answers: Answers, found: FoundPlugin) -> str:
-    """A device file with the keys that must be there, and as comments those that are wanted next."""
+    """A device file with the required keys, and further common keys as comments."""
     handles = ", ".join(f'"{handle}"' for handle in answers.maintainers)
     by_hand = f"# Its entry point: {found.entry_point}.\n  " if found.entry_point else ""
     return f"""# yaml-language-server: $schema=device.schema.json

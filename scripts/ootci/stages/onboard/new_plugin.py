@@ -104,7 +104,7 @@ def write_plugin(texts: Mapping[Path, str], workflow: Path, name: str, folder: P
 
 
 def _files(reference: Path, step: int) -> Iterator[Path]:
-    """Everything beside the sources, and the sources of the steps with the headers that they include."""
+    """All files except sources, and the sources of the steps with the headers that they include."""
     for path in sorted(reference.rglob("*")):
         relative = path.relative_to(reference)
         if path.is_file() and not _NOT_COPIED & set(relative.parts):

@@ -1,6 +1,6 @@
-"""The checks of a device file that ask the network: links, the plugin's repository, and who answers for the device.
+"""The checks of a device file that use the network: links, the plugin's repository, and the maintainers.
 
-A network that fails is never the file's fault: it is a warning.
+A network failure is only a warning.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PATIENCE_SECONDS = 2.0
 
 
 def check_online(file: DeviceFile | None, rest: GithubRest | None = None) -> tuple[CheckResult, ...]:
-    """Ask for every link, source and handle of a device file; None stands for a file that cannot be read."""
+    """Check every link, source and handle of a device file; None is a file that cannot be read."""
     if file is None:
         return tuple(CheckResult(check=name, state=CheckState.NOT_MADE) for name in ONLINE)
     rest = rest or GithubRest(None, patience=PATIENCE_SECONDS)
@@ -86,7 +86,7 @@ def _unknown_handles(file: DeviceFile, rest: GithubRest) -> Iterator[Problem]:
     place = file.place("maintainers")
     fix = "write the handle of somebody who answers for the device"
     for handle in file.device.maintainers:
-        # Who is in a team is known to its members only, so of a team its organization is looked up.
+        # Teams are visible to their members only, so the organization of a team is looked up.
         owner = handle.removeprefix("@").partition("/")[0]
         try:
             if rest.find(f"/users/{quote(owner)}") is None:

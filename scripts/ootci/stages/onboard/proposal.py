@@ -13,7 +13,7 @@ from ootci.model.device import BAD_RANGES, DEFAULT_FOLDER, KNOWN_FAILURES
 from ootci.model.review import Change
 
 MOST_FILES = 20
-"""Device files of one pull request that are looked at."""
+"""Device files of one pull request that are reviewed."""
 
 _DEVICE_FILE = re.compile(rf"{DEFAULT_FOLDER}/[^/]+\.ya?ml")
 _OF_ALL = (DEFAULT_FOLDER / BAD_RANGES).as_posix()
@@ -28,7 +28,7 @@ class Proposed:
         path: the file, from the top of the repository.
         change: what is done to it.
         is_there: whether there is a file to be checked.
-        notes: what there is to know besides.
+        notes: further remarks.
 
     """
 
@@ -39,7 +39,7 @@ class Proposed:
 
 
 def proposed_devices(changed: Iterable[ChangedFile], folder: Path) -> tuple[tuple[Proposed, ...], tuple[str, ...]]:
-    """The device files that are proposed in a checkout, by path, and what there is to know of the rest."""
+    """The proposed device files of a checkout, by path, and notes on other changes."""
     found: dict[str, Proposed] = {}
     brought: Counter[str] = Counter()
     notes: list[str] = []

@@ -48,7 +48,7 @@ def due(plan: Plan, before: Plan | None) -> Plan:
 
 
 def _is_expected(night: date | None, before: date | None, known: date | None) -> bool:
-    """Whether a device without the newest nightly is waited for: one whose builds have stopped holds up nobody."""
+    """Whether a device without the newest nightly is waited for; a variant that is no longer built is not."""
     if night is None:
         return before is not None
     return known is None or night >= known

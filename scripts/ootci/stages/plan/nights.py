@@ -1,4 +1,4 @@
-"""The nightly that is tested: the newest one that can be used, or one that was asked for by its date or version."""
+"""The nightly that is tested: the newest usable one, or a given date or version."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ootci.model.torch_build import Channel, TorchRequest, full_commit
 from .releases import OPTION, SHOWN, WantedBuild, release_of_device_file, request_of
 
 NIGHTS_BACK = 7
-"""How many days before the newest nightly one may be that is tested in its place."""
+"""How many days older than the newest nightly a replacement may be."""
 STALE_DAYS = 3
-"""How many days old an index's newest nightly may be before it is no more what "the newest" was to mean."""
+"""Days after which the newest nightly of an index counts as a fallback."""
 
 
 def newest_night(settings: Torch, build: WantedBuild, today: date | None) -> TorchRequest:
-    """The newest nightly; else the newest one before it that can be used, or a release, unless that is ruled out."""
+    """The newest usable nightly, or a release unless the device file rules that out."""
     wanted, problems = Channel.NIGHTLY.value, list[str]()
     try:
         nights = torch_index.nights(torch_index.nightly_index(build.variant), build.tags)
@@ -94,7 +94,7 @@ def _asked_for(
             fix="try again later, name a mirror with OOTCI_NIGHTLY_INDEX, or give the path of a wheel",
         ) from problem
     instead = f"give another nightly{_nearest(listed, night)}, or `nightly` for the newest that can be used"
-    # Of two files of one night, the one that was not withdrawn, and else the higher version.
+    # Of several files of one night, prefer one that is not withdrawn, then the higher version.
     found = max(filter(is_it, listed), key=lambda wheel: (wheel.withdrawn is None, wheel.version), default=None)
     if found is None:
         raise TorchMissing(f"the index has no torch {wanted} for {build}", where=where, fix=instead)

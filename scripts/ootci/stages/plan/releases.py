@@ -1,7 +1,7 @@
 """The release of torch that is tested: a given one, or the newest whose wheel is the wanted build.
 
-PyTorch's own index is asked first, and where it has none, every place where pip looks on this machine. A wheel for CUDA
-or ROCm never takes the place of one for the CPU: what a wheel requires is read before anything is downloaded.
+PyTorch's own index is searched first, then every index of pip on this machine. A wheel for CUDA or ROCm never replaces
+one for the CPU: the requirements of a wheel are read before it is downloaded.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ class WantedBuild:
 
 
 PINNED_RELEASE = "2.13.0"
-"""The release that pip installs where no index lists the newest one."""
+"""The release that pip installs if no index can be read."""
 MOST_LOOKED_INTO = 40
-"""How many wheels are looked into; PyTorch publishes about six releases a year."""
+"""How many wheels are inspected; PyTorch publishes about six releases a year."""
 SHOWN = 3
 """How many versions or wheels an error names."""
 OPTION = "--torch (TORCH= with make)"
@@ -82,7 +82,7 @@ OPTION = "--torch (TORCH= with make)"
 class ReleaseSearch:
     """Looks for one release, for the newest, or for the newest of an earlier minor version than ``before``.
 
-    It keeps what stood in the way.
+    It collects the obstacles.
 
     Attributes:
         answered: whether any index answered with a list of torch wheels.
@@ -154,7 +154,7 @@ class ReleaseSearch:
             metadata = remote_wheel.remote_metadata(wheel.url, offered=wheel.metadata)
         if metadata is not None:
             return self._build.metadata_problem(wheel.name, metadata)
-        # What it requires cannot be seen beforehand, so that its label has to say it.
+        # Without metadata only its label tells the build.
         return None if wheel.version.local else f"{wheel.name} has no label, and its server hands out no metadata"
 
 
@@ -203,7 +203,7 @@ def release_of_device_file(
             channel=Channel.RELEASE,
             unavailable_reason=f"{why}; {missing}" if why else missing,
         )
-    # The machine that builds may have an index of its own, so that pip looks for it there.
+    # The building machine may have its own index, so pip searches there.
     return TorchRequest(
         wanted=wanted,
         wanted_channel=wanted_channel,

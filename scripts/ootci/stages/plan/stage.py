@@ -22,7 +22,7 @@ LABEL = "ciflow/crcr/"
 
 @dataclass(frozen=True)
 class Proposed:
-    """What is to be tested instead of a nightly, and what decides who tests it.
+    """A commit of PyTorch that is tested instead of a nightly, and the facts that select devices.
 
     Attributes:
         what: the commit of PyTorch.
@@ -173,7 +173,7 @@ def _left_out(device: Device, chosen: Sequence[str], proposed: Proposed | None, 
 
 
 def _checked(suffix: str | None) -> str | None:
-    # The plan's id becomes a file's name and a line of GITHUB_OUTPUT.
+    # The plan's id is used in file names and in GITHUB_OUTPUT.
     if suffix and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", suffix):
         raise BadOption(
             f"`{suffix}` cannot be part of a plan's id", where="--plan-suffix", fix="use letters, digits, - and _ only"

@@ -1,4 +1,4 @@
-"""Which very torch is tested: what was asked for, found on an index or in a file, or what is taken instead."""
+"""Resolving the torch that is tested: from an index or a file, or its replacement."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from .releases import OPTION, WantedBuild, previous_release, release_asked_for, 
 
 
 def resolve(wanted: str | None, settings: Torch, today: date | None = None, python: str | None = None) -> TorchRequest:
-    """The very torch for what was asked for.
+    """The exact torch for a request.
 
-    The newest nightly may be replaced by an earlier one or by a release, which the request then says. One night or
-    version that somebody asks for is never replaced.
+    The newest nightly may be replaced by an earlier one or by a release, with a reason in the result. A given night or
+    version is never replaced.
 
     Args:
         wanted: ``nightly``, ``nightly@2026-11-20``, ``release``, ``previous_release``, a version, or a path of a wheel;
@@ -69,7 +69,7 @@ def resolve(wanted: str | None, settings: Torch, today: date | None = None, pyth
 
 
 def resolve_proposed(wheel: str | None, what: Proposal) -> TorchRequest:
-    """The torch of a pull request or a push: a wheel that was built of it, or none.
+    """The torch of a pull request or a push: a wheel that was built from it, or none.
 
     Raises:
         BadOption: it is not to be a wheel; any other torch would say nothing of what is proposed.
@@ -129,7 +129,7 @@ def _from_wheel(path: Path, build: WantedBuild | None = None) -> TorchRequest:
 
 
 def _provenance(wheel: Path, sha256: str) -> TorchSource | None:
-    """What is known of a wheel that was built here; None of any other."""
+    """The record of a wheel that was built here; None for others."""
     try:
         found = read(TorchSource, wheel.with_name(TorchSource.FILE))
     except OotciError:

@@ -1,8 +1,8 @@
-"""Later attempts: a test that newly fails is run up to twice more in a fresh process, and all attempts are kept.
+"""Retries: a newly failing test is run up to twice more in a fresh process, and all attempts are kept.
 
-Two attempts are too few to tell chance: of 150 tests that flake at 2 %, one fails twice on every seventeenth night.
-The first attempt stays the outcome. A test that crashed is run again alone; when it passes alone, the tests before it
-are searched for the one that leaves the crash behind, and what is found is the test's third attempt.
+One retry is not enough: of 150 tests that flake at 2 %, one fails twice on every seventeenth night. The first attempt
+stays the outcome. A test that crashed is retried alone; if it passes alone, the tests before it are searched for the
+one that causes the crash, and the finding is the test's third attempt.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from .suite_run import SuiteEnd, SuiteRun
 from .supervisor import Supervisor, supervise
 
 MAX_AGAIN = 20
-"""More new failures than this are no flakes but a broken device, and nothing is run again. The next nightly runs those
-that still fail again, if they are no more than this then: a device was broken, or so many tests flaked at once."""
+"""With more new failures the device is broken, and nothing is retried. The next nightly retries those that still fail,
+if they are no more than this then."""
 LAST = 3
-"""The last attempt of a test; one that crashed or hung is not run a third time."""
+"""The last attempt of a test; one that crashed or hung has no third."""
 SEARCH = 3
-"""The attempt of a test for which its culprit is searched."""
+"""The attempt that records the culprit of a crash."""
 SEARCH_RUNS = 12
 SEARCH_SECONDS = 180.0
-"""What finding the culprits of a suite may cost at most."""
+"""Time for finding the culprits of a suite."""
 
 _COULD_BE_CHANCE = (OutcomeName.FAILED, OutcomeName.ERROR)
 
@@ -56,7 +56,7 @@ class LaterAttempts:
     _search_until: float = field(init=False, default=0.0)
 
     def make(self, first: SuiteEnd) -> frozenset[str]:
-        """Run again what newly failed, and what could not be on the night before; gives those that passed, flaky ones.
+        """Retry new failures, and old ones that were not retried before; returns the flaky tests, which passed.
 
         Raises:
             ToolMissing: the device's Python cannot be started.
@@ -85,7 +85,7 @@ class LaterAttempts:
         return frozenset(flaky - {test for test in crashed if test in flaky and self._has_culprit(first, test)})
 
     def _again(self, tests: Sequence[str], attempt: int) -> Mapping[str, OutcomeName]:
-        """What comes of tests in a fresh process; of none where there are none, or no time is left."""
+        """The outcomes of tests in a fresh process; none without tests or time."""
         if not tests or time.monotonic() >= self.deadline:
             return {}
         return self._supervise(replace(self.run, attempt=attempt), tests).ended
@@ -106,7 +106,7 @@ class LaterAttempts:
     def _dies(self, before: Sequence[str], test: str) -> bool:
         if time.monotonic() >= self._search_until:
             return False
-        # What these processes tell is no attempt of the tests in them, so it is kept out of the run's log.
+        # These runs are no attempts of the tests in them, so they are kept out of the run's log.
         events = self.run.logs / f"{self.run.suite}.search.jsonl"
         events.unlink(missing_ok=True)
         end = self._supervise(
@@ -122,7 +122,7 @@ class LaterAttempts:
 
 
 GROWTH = 8
-"""A crash that comes late mostly comes soon after its cause, so the nearest tests are tried first."""
+"""A delayed crash usually follows soon after its cause, so the nearest tests are tried first."""
 
 
 def find_culprit(
@@ -157,6 +157,6 @@ def find_culprit(
             proven = half
         suspects = half if proven == half else suspects[: len(suspects) // 2]
     if proven != suspects and runs > 0 and dies_after(suspects):
-        # The remaining suspects were found by elimination and not yet run; the crash may need two tests together.
+        # The suspects were found by elimination; run them, because the crash may need two tests together.
         proven = suspects
     return proven

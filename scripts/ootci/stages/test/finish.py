@@ -1,4 +1,4 @@
-"""How a stage ended, before it is written to the event log."""
+"""The result of a stage, before it is written to the event log."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ERRORS = (
 
 @dataclass(frozen=True)
 class Finish:
-    """How a stage ended: the fields of a stage's result that do not come from the clock."""
+    """The result of a stage without its times."""
 
     status: StageStatus
     reason: str | None = None

@@ -1,4 +1,4 @@
-"""Asking the device: can torch be imported, is the hardware there, does it still compute."""
+"""Probes of the device: whether torch can be imported, the hardware is there, and it still computes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Questions:
         done = self._run(command, "import.log")
         reached = read_probe(self.folder.env).reached
         if reached in ("available", "described"):
-            # Where it died after that, it did with torch imported and the cards counted: a test's business.
+            # A crash after that, with torch imported and the devices counted, is left to the tests.
             return PASSED, PASSED
         error = _said(self.folder.env) or telling_line(done)
         if done.exit_code == PROBE_UNAVAILABLE and not done.timed_out:
@@ -63,7 +63,7 @@ class Questions:
         said.unlink(missing_ok=True)
         command = [self.python, str(self.suites / "probe.py"), "--device", self.device.torch_name, "--compute"]
         done = self._run([*command, "--out", str(said)], "answer.log")
-        # A plugin can end the process with exit code 0, too, long before anything was computed.
+        # A plugin can end the process with exit code 0 before anything was computed.
         computed = done.ok and read_probe(said).reached == "computed"
         return None if computed else f"{_said(said) or telling_line(done)} ({done.ending})"
 
@@ -94,7 +94,7 @@ class Questions:
 def _import_failure(done: Finished, error: str) -> str:
     if done.exit_code in (PROBE_NO_TORCH, PROBE_UNKNOWN) and not done.timed_out:
         return f"{error}{_remedy(error)}"
-    # The probe died inside `import torch`, so that it could not say why; its output may.
+    # The probe died inside `import torch`; only its output may contain the reason.
     return f"`import torch` did not survive: {done.ending}; {error}{_remedy(error)}"
 
 

@@ -49,7 +49,7 @@ class _Stages:
         except ToolMissing as error:
             finish = Finish(StageStatus.FAILED, f"{error.what} ({error.where})")
         except OSError as error:
-            # A full disk is not the plugin's fault, so it must not become a failed stage.
+            # A full disk is not the plugin's fault, so it is not a failed stage.
             raise HostFailure(
                 f"the machine refused: {error.strerror or error}",
                 where=f"{device}, stage {name}: {error.filename or folder.path}",
@@ -116,7 +116,7 @@ class _Stages:
     def _options(self, suite: Suite) -> tuple[str, ...]:
         """Options for pytest from the device file, and the paths that a suite needs.
 
-        What is declared to PyTorch's tests goes through a file: it may be longer than a command line.
+        The configuration of PyTorch's tests is passed in a file, because it may be longer than a command line.
         """
         claims = (
             f"--declared-unsupported={claim.capability.value}={claim.reason}"
@@ -213,7 +213,7 @@ def _run_all(stages: _Stages, suites: Sequence[Suite], names: list[str]) -> tupl
 
     results = [stages.stage(StageName.IMPORT, importing)]
     if results[0].status is StageStatus.PASSED or stages.questions.device.check.command is not None:
-        # Also when the import failed: a missing card explains a failed import, and then the plugin is not to blame.
+        # Also if the import failed, because a missing card may be the reason.
         results.append(stages.stage(StageName.CHECK, checking))
     for suite in suites if _all_passed(results) else ():
         results.append(stages.stage(suite.name, lambda suite=suite: stages.suite(suite)))  # type: ignore[misc]

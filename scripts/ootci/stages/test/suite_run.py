@@ -1,4 +1,4 @@
-"""What a suite needs to run, and how it ended."""
+"""The parameters of a suite's run, and its end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_SPARES = 4
 
 @dataclass(frozen=True)
 class SuiteRun:
-    """What a suite needs to run.
+    """The parameters of a suite's run.
 
     Attributes:
         suite: its name, a folder under ``suites``.
@@ -33,9 +33,9 @@ class SuiteRun:
         options: further options of the suites, for each of its processes.
         choice: options that choose tests, for the process that collects the whole suite.
         attempt: which attempt of the tests it is.
-        deaths_in_a_row: after so many the device is asked whether it still answers.
-        spares: how many processes may stand by.
-        poll_seconds: between two looks at the process.
+        deaths_in_a_row: crashes in a row after which the device is probed.
+        spares: how many spare processes may wait.
+        poll_seconds: between two polls of the process.
         worker: which of the workers it is that run the suite side by side, from 1.
         copied_to: event log of the run, where ``events`` is the worker's own.
 
@@ -62,7 +62,7 @@ class SuiteRun:
 
     @property
     def name(self) -> str:
-        """What its files in ``logs`` are called."""
+        """The name of its files in ``logs``."""
         return self.suite if self.worker == 1 else f"{self.suite}.{self.worker}"
 
     def side_by_side(self, workers: int) -> tuple[SuiteRun, ...]:
@@ -147,7 +147,7 @@ class SuiteEnd:
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """Tests that say that the device did something wrong, in order."""
+        """The failed tests, in order."""
         return tuple(test for test, outcome in self.ended.items() if outcome in FAILURES)
 
 

@@ -1,12 +1,12 @@
 """Running one suite so that a crash or a hang of one test costs that test only.
 
-pytest runs in a process of its own and tells in the event log what it is doing. When the process dies, the test that
-was running is the culprit and is recorded as crashed; when a test or the suite takes too long the process is asked for
-its stacks, ended, and the test recorded as timed out. Then another process runs the tests that remain. When that goes
-on and on, the device is asked whether it still answers, and if it does not, what remains is not run.
+pytest runs in a separate process and writes its progress to the event log. If the process dies, the running test is
+recorded as crashed; if a test or the suite takes too long, the process dumps its stacks and is ended, and the test is
+recorded as timed out. Another process then runs the remaining tests. After many such ends in a row the device is
+probed; if it does not answer, the remaining tests are not run.
 
-In the suite ``upstream`` the import of a file can be the culprit, too. The file is left out from then on, by every
-worker, since a share of the tests is the same in all of them only where all collect the same files.
+In the suite ``upstream`` the import of a file can end the process, too. All workers then leave the file out, because a
+share of the tests is only the same in all workers if they collect the same files.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .worker import Pool, Worker
 
 STACK_SECONDS = 1.0
 TIME_OUT_WEIGHT = 5
-"""A test that had to be ended counts as so many that ended their process by themselves: it took that much longer."""
+"""A timed-out test counts as so many crashes in a row, because it takes longer."""
 PYTEST_ORDERLY = frozenset({0, 1})
 """pytest's exit codes that say that the tests ran: all passed, or some failed (pytest documentation, exit codes)."""
 
@@ -42,7 +42,7 @@ PYTEST_ORDERLY = frozenset({0, 1})
 PYTEST_NO_TESTS = 5
 T = TypeVar("T")
 Steps = Generator[None, None, T]
-"""Work that yields when others may do a step of theirs; its result is returned."""
+"""Work that yields while it waits, so that several can run side by side; returns its result."""
 
 
 class Supervisor:
@@ -50,7 +50,7 @@ class Supervisor:
 
     Args:
         only: run these tests; None for all of the suite.
-        ask_device: returns why the device does not answer any more; None when it does.
+        ask_device: probes the device; returns why it does not answer, or None.
         left_out: files whose import ended a process; workers of one suite share the set.
 
     """
@@ -134,7 +134,7 @@ class Supervisor:
         return None if tests is None else [test for test in tests if file_of(test, UPSTREAM) not in self.left_out]
 
     def _leave_out(self, test_id: str, finished: Finished, why: str | None) -> None:
-        """Do without a file whose import ended the process; the first worker that finds it tells."""
+        """Leave out a file whose import ended the process; the first worker that finds it records it."""
         if not self._kept([test_id]):
             return
         self.left_out.add(file_of(test_id, UPSTREAM))
@@ -257,7 +257,7 @@ class Supervisor:
 
 
 def supervise(supervisors: Sequence[Supervisor], progress: Progress) -> SuiteEnd:
-    """Run what each of them has to run, side by side.
+    """Run supervisors side by side.
 
     Args:
         supervisors: one for each worker.

@@ -32,9 +32,8 @@ class Watch:
         current: the test that is running now, if any.
         current_since: monotonic time at which it, or the import of a file, was seen to begin.
         last_told: monotonic time at which the last event was seen.
-        importing: the test that stands for the import of a file that the present process began, if it has not
-            collected its tests.
-        has_listed: whether the present process has told which tests it runs.
+        importing: the test id for the import of a file that is in progress.
+        has_listed: whether the process has reported its tests.
         exit_status: pytest's own exit status once its process ended in an orderly way.
         collect_errors: files that could not be collected, with the first line of the reason.
         in_process: the tests that the present process has begun, in order.
@@ -58,7 +57,7 @@ class Watch:
     in_process: list[str] = field(default_factory=list)
 
     def new_process(self) -> None:
-        """Forget what belongs to one process only."""
+        """Reset the state of one process."""
         self.current = None
         self.exit_status = None
         self.importing = None

@@ -1,9 +1,8 @@
-"""The pytest processes of one suite, one after the other, and spares that have already done what takes long.
+"""The pytest processes of one suite, and spare processes that have already imported torch and collected the tests.
 
-Nearly all of a process's start goes into importing torch and collecting the tests. Once a process has died, spares are
-started beside the next one: they import and collect, leave the device alone, and wait to be told which tests to run.
-They are started afresh and not forked, since drivers do not survive that. A suite in which nothing dies starts no spare
-and pays nothing.
+Importing and collecting take nearly all of a process's start. Once a process has died, spares are started next to its
+successor: they import and collect, do not use the device, and wait for the tests to run. They are not forked, because
+drivers do not survive that. A suite without crashes starts no spare.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class Worker:
             *run.options,
             *narrowed(run.suite, tests, left_out),
             *("--device", run.device, "--events", str(run.events), "--stack-file", str(self._stacks)),
-            # Elsewhere pytest would remove what other runs on this machine left behind, which can take minutes.
+            # In its default folder pytest would remove files of other runs on this machine, which can take minutes.
             f"--basetemp={run.scratch / f'tmp.{run.attempt}-{number}'}",
         ]
         if run.attempt > 1:
@@ -81,7 +80,7 @@ class Worker:
         if order is None:
             return False
         dead = self.process.poll() is not None
-        # A process that dies now has run no test; the supervisor notices when it waits for it.
+        # A process that dies now has run no test; the supervisor notices it.
         with contextlib.suppress(OSError), os.fdopen(order, "w", encoding="utf-8") as stream:
             stream.write("" if dead else _lines(tests))
         return not dead
@@ -121,7 +120,7 @@ def _lines(tests: Sequence[str]) -> str:
 
 
 class Pool:
-    """Starts the processes of one suite, and tells when spares are of no use on this device.
+    """Starts the processes of one suite, with spares unless they do not work on this device.
 
     ``left_out`` are files of the suite `upstream` that are left out from now on; it may grow.
     """
@@ -148,9 +147,9 @@ class Pool:
     def prepare(self, remaining: Callable[[], Sequence[str]]) -> None:
         """Start one more spare, unless there are as many as processes were replaced, or as are allowed.
 
-        To be called while a test runs: the process that runs it is past its own start, so that on a device which only
-        one process can open it is the spare that fails, and not the tests. Which tests remain is asked only where there
-        is room for a spare, because there may be a hundred thousand.
+        Call it while a test runs: that process has opened the device already, so on a device that only one process can
+        open the spare fails and not the tests. ``remaining`` is called only if a spare is started, because there may be
+        a hundred thousand tests.
         """
         if len(self._spares) >= min(self._replaced, self._allowed):
             return
@@ -159,7 +158,7 @@ class Pool:
             self._spares.append(self._start(tests, stands_by=True))
 
     def give_up(self, spare: Worker) -> None:
-        """Do without spares from now on, because one died that had run no test."""
+        """Stop using spares, because one died before it had run a test."""
         self._allowed = 0
         finished, _ = spare.finish()
         self._say(f"a process that stood by ended by itself ({finished.ending}), so none will from now on")

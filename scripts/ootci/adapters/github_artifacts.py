@@ -47,13 +47,13 @@ class Artifact:
     """An artifact that has not expired.
 
     Attributes:
-        number: GitHub's number of it.
+        path: of its archive in GitHub's API.
         size: bytes of the archive, as GitHub counts them.
         commit: the commit that its run was for.
 
     """
 
-    number: int
+    path: str
     name: str
     size: int
     commit: str
@@ -78,12 +78,11 @@ def artifacts(rest: GithubRest, repository: str, run: int, name: str = "") -> It
         if not (isinstance(number, int) and isinstance(named, str) and isinstance(size, int)):
             continue
         if isinstance(made_by, dict) and named == (name or named):
-            yield Artifact(number, named, size, str(made_by.get("head_sha")))
+            archive = f"/repos/{quote(repository)}/actions/artifacts/{number}/zip"
+            yield Artifact(archive, named, size, str(made_by.get("head_sha")))
 
 
-def artifact_file(
-    rest: GithubRest, repository: str, artifact: Artifact, *, name: str, limits: Limits = Limits()
-) -> bytes:
+def artifact_file(rest: GithubRest, artifact: Artifact, name: str, limits: Limits = Limits()) -> bytes:
     """The content of a file of an artifact.
 
     Raises:
@@ -91,7 +90,7 @@ def artifact_file(
         GithubUnreachable, GithubRefused: see the client.
 
     """
-    with _opened(rest, repository, artifact, limits) as archive:
+    with _opened(rest, artifact, limits) as archive:
         try:
             stream = archive.open(name)
         except KeyError:
@@ -103,7 +102,7 @@ def artifact_file(
     return content
 
 
-def artifact_folder(rest: GithubRest, repository: str, artifact: Artifact, folder: Path, limits: Limits) -> None:
+def artifact_folder(rest: GithubRest, artifact: Artifact, folder: Path, limits: Limits) -> None:
     """Put every file of an artifact into a folder, in place of what is there.
 
     Raises:
@@ -113,7 +112,7 @@ def artifact_folder(rest: GithubRest, repository: str, artifact: Artifact, folde
     """
     shutil.rmtree(folder, ignore_errors=True)
     left = limits.content
-    with _opened(rest, repository, artifact, limits) as archive:
+    with _opened(rest, artifact, limits) as archive:
         members = [member for member in archive.infolist() if not member.is_dir()]
         for member in members:
             path = PurePosixPath(member.filename)
@@ -136,8 +135,8 @@ def artifact_folder(rest: GithubRest, repository: str, artifact: Artifact, folde
 
 
 @contextmanager
-def _opened(rest: GithubRest, repository: str, artifact: Artifact, limits: Limits) -> Iterator[zipfile.ZipFile]:
-    content = _archive(rest, repository, artifact, limits)
+def _opened(rest: GithubRest, artifact: Artifact, limits: Limits) -> Iterator[zipfile.ZipFile]:
+    content = _archive(rest, artifact, limits)
     # Before it is opened: Python keeps half a kilobyte for each entry, of which an archive may have millions.
     if content.count(_ENTRY) > limits.entries:
         raise ArtifactProblem(f"the artifact holds more than {limits.entries} files")
@@ -148,12 +147,12 @@ def _opened(rest: GithubRest, repository: str, artifact: Artifact, limits: Limit
         raise ArtifactProblem(f"the artifact cannot be read ({type(error).__name__})") from error
 
 
-def _archive(rest: GithubRest, repository: str, artifact: Artifact, limits: Limits) -> bytes:
+def _archive(rest: GithubRest, artifact: Artifact, limits: Limits) -> bytes:
     too_large = ArtifactProblem(f"the artifact {artifact.name} is larger than {limits.archive >> 10} KiB")
     if artifact.size > limits.archive:
         raise too_large
     # GitHub points to a store of its own, which is asked without the token.
-    address = rest.points_to(f"/repos/{quote(repository)}/actions/artifacts/{artifact.number}/zip")
+    address = rest.points_to(artifact.path)
     try:
         content, _ = read(address, at_most=limits.archive, seconds=SECONDS)
     except DownloadProblem as problem:

@@ -64,8 +64,8 @@ class GithubRuns:
     """
 
     def __init__(self, rest: GithubRest, repository: str, branch: str) -> None:
-        self._rest = rest
-        self._repository = repository
+        self.rest = rest
+        self.repository = repository
         self._path = f"/repos/{quote(repository)}/actions"
         self._branch = branch
 
@@ -73,14 +73,14 @@ class GithubRuns:
         """The runs of a workflow, of a file's name, that were created since a time."""
         asked = {"branch": self._branch, "created": f">={since.astimezone(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"}
         path = f"{self._path}/workflows/{quote(workflow)}/runs"
-        for item in self._rest.pages(path, asked, within="workflow_runs", may_miss=True):
-            found = _run(item, self._repository)
+        for item in self.rest.pages(path, asked, within="workflow_runs", may_miss=True):
+            found = _run(item, self.repository)
             if found is not None:
                 yield found
 
     def jobs(self, run: WorkflowRun) -> list[Job]:
         """The jobs of the newest attempt; those of a matrix that was not reached are not among them."""
-        found = self._rest.pages(f"{self._path}/runs/{run.number}/jobs", {}, within="jobs", may_miss=True)
+        found = self.rest.pages(f"{self._path}/runs/{run.number}/jobs", {}, within="jobs", may_miss=True)
         return [job for job in map(_job, found) if job is not None]
 
     def start(self, workflow: str, inputs: Mapping[str, str]) -> None:
@@ -89,11 +89,11 @@ class GithubRuns:
         A lost answer may start it twice.
         """
         body = {"ref": self._branch, "inputs": dict(inputs)}
-        self._rest.change("POST", f"{self._path}/workflows/{quote(workflow)}/dispatches", body)
+        self.rest.change("POST", f"{self._path}/workflows/{quote(workflow)}/dispatches", body)
 
     def cancel(self, run: WorkflowRun) -> None:
         """Cancel a run; GitHub does so a little later, and refuses where it has ended."""
-        self._rest.change("POST", f"{self._path}/runs/{run.number}/cancel", {})
+        self.rest.change("POST", f"{self._path}/runs/{run.number}/cancel", {})
 
 
 def _run(item: object, repository: str) -> WorkflowRun | None:

@@ -18,7 +18,7 @@ from ootci.cli.show import append, note, one_line, show
 from ootci.errors import BadOption
 from ootci.flows.context import Folders, attempt_number, clock
 from ootci.flows.dispatch import start
-from ootci.flows.receive import Hub, Received, fetch_documentation, receive
+from ootci.flows.receive import Received, fetch_documentation, receive
 from ootci.history.store import History
 from ootci.model.plan import SCHEDULE, Plan
 from ootci.model.record import read, write
@@ -31,7 +31,7 @@ branch_option = click.option(
 )
 
 
-def _hub(repository: str | None, branch: str | None) -> Hub:
+def _runs(repository: str | None, branch: str | None) -> GithubRuns:
     name = named_repository(repository)
     token = os.environ.get(TOKEN_VARIABLE)
     for what, value, where in (
@@ -41,8 +41,7 @@ def _hub(repository: str | None, branch: str | None) -> Hub:
     ):
         if not value:
             raise BadOption(f"there is no {what}", where=where, fix="set it; in a workflow only GITHUB_TOKEN is needed")
-    rest = GithubRest(token)
-    return Hub(rest, name, GithubRuns(rest, name, branch or ""))
+    return GithubRuns(GithubRest(token), name, branch or "")
 
 
 @click.command("dispatch", short_help="Start a workflow run for each planned device.")
@@ -69,7 +68,7 @@ def dispatch(
     GITHUB_TOKEN needs `actions: write`.
     """
     plan = read(Plan, folders.workspace.plan)
-    started = start(_hub(repository, branch).runs, plan, _jobs(jobs), run_id=run_id, artifact=plan_artifact, say=note)
+    started = start(_runs(repository, branch), plan, _jobs(jobs), run_id=run_id, artifact=plan_artifact, say=note)
     show({"started": started}, output_format, f"runs started: {len(started)}")
 
 
@@ -109,15 +108,15 @@ def receive_command(
 
     GITHUB_TOKEN needs `actions: write`.
     """
-    hub = _hub(repository, branch)
+    github = _runs(repository, branch)
     with locked(folders.work):
-        found = receive(hub, folders.registry(), folders, clock(), note)
+        found = receive(github, folders.registry(), folders, clock(), note)
         if found:
             write(found[-1].plan, folders.workspace.plan)
         # An earlier attempt may have added everything and then failed.
         received = bool(found) or attempt_number() > 1
         publish = received or always
-        if publish and not fetch_documentation(hub, folders):
+        if publish and not fetch_documentation(github, folders):
             note("the newest nightly left no documentation")
     newest = next((plan.id for plan in reversed(History(folders.history).plans())), None)
     relayed = [device for one in found if one.plan.id == newest for device in _relayed(one)]

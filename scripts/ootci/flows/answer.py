@@ -67,7 +67,7 @@ def _body(pull: Pull, reviewed: Reviewed, rest: GithubRest, folders: Folders) ->
         artifact = next(found, None)
         if artifact is None:
             raise ArtifactProblem(f"the run left no artifact {name}")
-        content = artifact_file(rest, reviewed.repository, artifact, name=Review.FILE, limits=LIMITS)
+        content = artifact_file(rest, artifact, Review.FILE, LIMITS)
         review = parse(Review, content, where=name)
     except ArtifactProblem as problem:
         return _not_checked(f"The device files could not be checked: {problem}", reviewed)

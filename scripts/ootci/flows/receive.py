@@ -21,7 +21,6 @@ from ootci.adapters.github_artifacts import (
     artifact_folder,
     artifacts,
 )
-from ootci.adapters.github_rest import GithubRest
 from ootci.adapters.github_runs import GithubRuns, WorkflowRun
 from ootci.errors import GithubRefused, InputError, OotciError
 from ootci.flows.context import CLOCKS, Folders, attempt_number
@@ -46,28 +45,6 @@ RUN_LIMITS = Limits(archive=256 << 20, entries=20_000, content=32 << 20)
 DOCS_LIMITS = Limits(archive=256 << 20, entries=20_000, content=512 << 20)
 
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Hub:
-    """GitHub, as far as it concerns nightlies: a repository ``owner/name``, and the runs of its default branch."""
-
-    rest: GithubRest
-    repository: str
-    runs: GithubRuns
-
-    def artifacts(self, run: int, name: str) -> dict[int, Artifact]:
-        """The artifacts ``name-N`` of a run, by the attempt N that made them."""
-        found: dict[int, Artifact] = {}
-        for item in artifacts(self.rest, self.repository, run):
-            matched = re.fullmatch(rf"{re.escape(name)}-([1-9]\d{{0,8}})", item.name)
-            if matched:
-                found[int(matched[1])] = item
-        return found
-
-    def file(self, artifact: Artifact, name: str, limits: Limits) -> bytes:
-        """A file of an artifact."""
-        return artifact_file(self.rest, self.repository, artifact, name=name, limits=limits)
 
 
 @dataclass(frozen=True)
@@ -110,7 +87,7 @@ class _Night:
 
 
 def receive(
-    hub: Hub, registry: tuple[RegisteredDevice, ...], folders: Folders, now: datetime, say: Say
+    github: GithubRuns, registry: tuple[RegisteredDevice, ...], folders: Folders, now: datetime, say: Say
 ) -> list[Received]:
     """Add what was reported of nightlies, the oldest first; cancel runs that have waited too long for their runner.
 
@@ -124,51 +101,58 @@ def receive(
     """
     store = History(folders.history)
     device_runs: dict[str, WorkflowRun] = {}
-    for run in sorted(hub.runs.of(DEVICE_RUN, now - WINDOW), key=lambda run: (run.created_at, run.number)):
+    for run in sorted(github.of(DEVICE_RUN, now - WINDOW), key=lambda run: (run.created_at, run.number)):
         device_runs.setdefault(run.title, run)
     received: list[Received] = []
     known = [plan for plan in store.plans() if plan.created_at > now - WINDOW]
     for night in (_night(plan, None, device_runs) for plan in known):
-        received += _added(night, hub, registry, folders, now, say)
-    for plan, run in _open(hub, store, now, say):
+        received += _added(night, github, registry, folders, now, say)
+    for plan, run in _open(github, store, now, say):
         night = _night(plan, run, device_runs)
         if not night.is_over(now) and not night.is_complete:
             waited = ", ".join(night.missing) or "its jobs"
             say(f"{plan.id}: waiting until {plan.created_at + DEADLINE:%H:%M} UTC for {waited}")
             break
-        received += _added(night, hub, registry, folders, now, say)
+        received += _added(night, github, registry, folders, now, say)
     return received
 
 
-def fetch_documentation(hub: Hub, folders: Folders) -> bool:
+def fetch_documentation(github: GithubRuns, folders: Folders) -> bool:
     """Put the documentation that the newest nightly built into the work folder; false where there is none."""
     folder = folders.work / "docs"
     plans = History(folders.history).plans()
     of_run = re.search(r"/actions/runs/(\d{1,18})$", (plans[-1].trigger.url or "") if plans else "")
-    found = hub.artifacts(int(of_run[1]), "docs") if of_run else {}
+    found = _artifacts(github, int(of_run[1]), "docs") if of_run else {}
     if not found:
         shutil.rmtree(folder, ignore_errors=True)
         return False
     try:
-        artifact_folder(hub.rest, hub.repository, found[max(found)], folder, DOCS_LIMITS)
+        artifact_folder(github.rest, found[max(found)], folder, DOCS_LIMITS)
     except ArtifactProblem:
         return False
     return True
 
 
-def _open(hub: Hub, store: History, now: datetime, say: Say) -> list[tuple[Plan, WorkflowRun]]:
+def _artifacts(github: GithubRuns, run: int, name: str) -> dict[int, Artifact]:
+    """The artifacts ``name-N`` of a run, by the attempt N that made them."""
+    pattern = re.compile(rf"{re.escape(name)}-([1-9]\d{{0,8}})")
+    found = ((pattern.fullmatch(item.name), item) for item in artifacts(github.rest, github.repository, run))
+    return {int(matched[1]): item for matched, item in found if matched}
+
+
+def _open(github: GithubRuns, store: History, now: datetime, say: Say) -> list[tuple[Plan, WorkflowRun]]:
     """The nightlies that the history does not have yet, with their workflow runs, the oldest first."""
     plans = store.plans()
     known = {plan.id for plan in (*plans, *(item.plan for item in store.withdrawn()))}
     since = max(plans[-1].created_at - CLOCKS, now - WINDOW) if plans else now - WINDOW
     found = []
-    for run in hub.runs.of(NIGHTLY, now - WINDOW):
+    for run in github.of(NIGHTLY, now - WINDOW):
         # Most hourly runs have no plan, because there is no new nightly. A re-run may still add one to an older run.
         if run.started_at < since:
             continue
-        for artifact in hub.artifacts(run.number, "plan").values():
+        for artifact in _artifacts(github, run.number, "plan").values():
             try:
-                plan = parse(Plan, hub.file(artifact, Plan.FILE, PLAN_LIMITS), where=artifact.name)
+                plan = parse(Plan, artifact_file(github.rest, artifact, Plan.FILE, PLAN_LIMITS), where=artifact.name)
             except (ArtifactProblem, InputError) as problem:
                 say(f"the plan of run {run.number} is not taken: {problem}")
                 continue
@@ -183,19 +167,19 @@ def _night(plan: Plan, run: WorkflowRun | None, device_runs: Mapping[str, Workfl
 
 
 def _added(
-    night: _Night, hub: Hub, registry: tuple[RegisteredDevice, ...], folders: Folders, now: datetime, say: Say
+    night: _Night, github: GithubRuns, registry: tuple[RegisteredDevice, ...], folders: Folders, now: datetime, say: Say
 ) -> Iterator[Received]:
     """Receive one nightly: into a folder of its own, and from there into the history."""
     plan, store = night.plan, History(folders.history)
     own = replace(folders, work=folders.work / "received")
     shutil.rmtree(own.work, ignore_errors=True)
     write(plan, own.workspace.plan)
-    made = [run for planned in plan.every_run for run in _one(night, planned, store, hub, own, now, say)]
+    made = [run for planned in plan.every_run for run in _one(night, planned, store, github, own, now, say)]
     made = [run for run in made if not store.holds(run)]
     is_new = night.run is not None
     if night.run is not None:
         take_in(plan, registry, own, say)
-        _take_predictions(plan, night.run, hub, own, say)
+        _take_predictions(plan, night.run, github, own, say)
     elif not made and not own.workspace.runs():
         return
     newest = {device: leg.attempt for device, leg in night.legs.items() if leg is not None}
@@ -214,7 +198,7 @@ def _added(
 
 
 def _one(
-    night: _Night, planned: PlannedRun, store: History, hub: Hub, own: Folders, now: datetime, say: Say
+    night: _Night, planned: PlannedRun, store: History, github: GithubRuns, own: Folders, now: datetime, say: Say
 ) -> Iterator[Run]:
     """Put a device's reports into the work folder; yields runs in place of missing or unusable reports."""
     plan, device = night.plan, planned.device
@@ -229,48 +213,48 @@ def _one(
     reports = {key.attempt for key in there if store.stored_run(key).head.is_report}
     if leg.attempt in reports:
         return
-    found = hub.artifacts(leg.number, f"run-{device}") if leg.is_over or night.is_over(now) else {}
+    found = _artifacts(github, leg.number, f"run-{device}") if leg.is_over or night.is_over(now) else {}
     for attempt in sorted(found.keys() - reports):
         if attempt > leg.attempt:
             continue
         try:
-            content = hub.file(found[attempt], Run.FILE, RUN_LIMITS)
+            content = artifact_file(github.rest, found[attempt], Run.FILE, RUN_LIMITS)
         except ArtifactProblem as problem:
             yield unreadable(plan, planned, attempt, str(problem))
         else:
             write_atomic(own.workspace.run(f"run-{device}-{attempt}").run, content)
     if leg.attempt in found:
         return
-    since = _offline_since(leg, night, hub, now, say)
+    since = _offline_since(leg, night, github, now, say)
     if since is not None and not reports and not found:
         yield offline(plan, planned, leg.attempt, since)
 
 
-def _offline_since(leg: WorkflowRun, night: _Night, hub: Hub, now: datetime, say: Say) -> datetime | None:
+def _offline_since(leg: WorkflowRun, night: _Night, github: GithubRuns, now: datetime, say: Say) -> datetime | None:
     """Since when a run has waited for a runner beyond the deadline; None if one took it, or may still take it.
 
     A run that still waits is cancelled, so that a runner that comes back begins with the newest nightly.
     """
     if not leg.is_over and now < max(night.plan.created_at, leg.started_at) + DEADLINE:
         return None
-    jobs = hub.runs.jobs(leg)
+    jobs = github.jobs(leg)
     waited = [job for job in jobs if job.never_began]
     if not waited or any(job.is_running for job in jobs):
         return None
     if not leg.is_over:
         say(f"{leg.title}: no runner took it; it is cancelled")
         try:
-            hub.runs.cancel(leg)
+            github.cancel(leg)
         except GithubRefused as error:
             show_warning(f"{leg.title} is not cancelled", error)
     return min(job.created_at for job in waited)
 
 
-def _take_predictions(plan: Plan, run: WorkflowRun, hub: Hub, own: Folders, say: Say) -> None:
+def _take_predictions(plan: Plan, run: WorkflowRun, github: GithubRuns, own: Folders, say: Say) -> None:
     """Add the predictions of the nightly's own run, if it has any."""
-    for _, artifact in sorted(hub.artifacts(run.number, "compat").items(), reverse=True):
+    for _, artifact in sorted(_artifacts(github, run.number, "compat").items(), reverse=True):
         try:
-            content = hub.file(artifact, Compat.FILE, PLAN_LIMITS)
+            content = artifact_file(github.rest, artifact, Compat.FILE, PLAN_LIMITS)
             if parse(Compat, content, where=artifact.name).plan_id == plan.id:
                 write_atomic(own.workspace.compat, content)
                 return

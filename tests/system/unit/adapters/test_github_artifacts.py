@@ -35,11 +35,11 @@ def test_a_list_of_too_many_files_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "zip").write_bytes(made.getvalue())
     with running(serving(tmp_path)) as server:
         rest = cast("GithubRest", Points(f"{server.url}/zip"))
-        artifact = Artifact(1, "run-dev-1", len(made.getvalue()), "c")
+        artifact = Artifact("/repos/o/n/actions/artifacts/1/zip", "run-dev-1", len(made.getvalue()), "c")
         tracemalloc.start()
         try:
             with pytest.raises(ArtifactProblem, match="more than 100 files"):
-                artifact_file(rest, "o/n", artifact, name="run.json", limits=Limits(archive=8 << 20))
+                artifact_file(rest, artifact, "run.json", Limits(archive=8 << 20))
             _, peak = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()

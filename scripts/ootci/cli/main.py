@@ -238,7 +238,9 @@ def _refused(error: click.UsageError) -> BadUsage:
         what = f"there is no option `{error.option_name}`"
         near = f"did you mean `{error.possibilities[0]}`? " if error.possibilities else ""
     elif isinstance(error, click.MissingParameter) and error.param and error.ctx:
-        what = f"the {error.param.param_type_name} `{error.param.make_metavar(error.ctx)}` is missing"
+        option = isinstance(error.param, click.Option)
+        name = error.param.opts[0] if option else error.param.make_metavar(error.ctx)
+        what = f"the {error.param.param_type_name} `{name}` is missing"
     return BadUsage(f"{what[0].lower()}{what[1:]}", where=_command_line(), fix=f"{near}see `{_command()} --help`")
 
 

@@ -210,7 +210,7 @@ def painted(states: bytes) -> tuple[tuple[OutcomeName, str], ...]:
     if not by_size:
         return ()
     others = [outcome for outcome in OutcomeName if outcome in dict(by_size[1:])]
-    everything = _span_text(found.span() for found in _SPAN.finditer(states))
+    everything = _span_text(map(re.Match.span, _SPAN.finditer(states)))
     return (
         (by_size[0][0], everything),
         *((outcome, _span_text(_sequences(states, _states_with((outcome,))))) for outcome in others),
@@ -219,7 +219,7 @@ def painted(states: bytes) -> tuple[tuple[OutcomeName, str], ...]:
 
 def _sequences(states: bytes, wanted: bytes) -> Iterator[tuple[int, int]]:
     """The sequences of rows whose states are wanted."""
-    return (found.span() for found in re.finditer(b"[" + re.escape(wanted) + b"]+", states))
+    return map(re.Match.span, re.finditer(b"[" + re.escape(wanted) + b"]+", states))
 
 
 def masked(states: bytes, mask: int) -> bytes:

@@ -15,9 +15,12 @@ from ootci.history.store import History
 from ootci.model.outcome import PassRate
 from ootci.model.plan import Plan, Trigger
 from ootci.model.torch_build import TorchBuild
+from ootci.model.verdict import VerdictName
 from ootci.stages.judge import judge
 from ootci.stages.render import render
+from ootci.stages.render.pages import nightlies
 from ootci.stages.render.pages.nightlies import NightReport, builds_of, nightly_facts, nightly_files
+from ootci.stages.render.status import VERDICTS
 
 RUN_PAGE = "https://github.com/example/pytorch-integration-tests/actions/runs/7"
 
@@ -120,6 +123,28 @@ def test_a_night_whose_verdicts_are_no_longer_kept_and_a_device_that_left_keep_t
     assert rows(page)["OpenReg"][:2] == ["not kept", "run"]
     gone = next(row for row in page.find("tr") if row.find("th")[0].text == "dune not registered")
     assert not [link for link in gone.find("a") if "d/dune" in link.attributes["href"]]
+
+
+def test_an_old_nightly_keeps_its_address_and_is_kept_as_data(
+    sampled: Sample, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nightlies, "NIGHTS_LISTED", 3)
+    render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "site")
+    for number in range(NIGHTS):
+        path = Path("n") / plan_id(number) / "index.html"
+        if number >= NIGHTS - 3:
+            assert (tmp_path / "site" / path).read_bytes() == (site / path).read_bytes()
+            continue
+        main = nightly(tmp_path / "site", number).one("main")
+        assert not main.find("table")
+        targets = [link.attributes["href"] for link in main.find("a")]
+        near = [plan_id(other) for other in (number - 1, number + 1) if other >= 0]
+        file = f"../../api/v1/nightlies/{plan_id(number)}.json"
+        assert targets[2:] == [*(f"../../n/{other}/index.html" for other in near), file]
+        counts = json.loads((site / f"api/v1/nightlies/{plan_id(number)}.json").read_text())["verdicts"]
+        for count in counts:
+            word = VERDICTS[VerdictName(count["verdict"])].word if count["verdict"] else "no verdict"
+            assert f"{word} {count['devices']}" in main.text
 
 
 def test_the_list_draws_every_device_and_the_verdicts_of_each_night(site: Path) -> None:

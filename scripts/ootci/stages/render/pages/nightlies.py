@@ -185,7 +185,7 @@ def nightly_pages(
     drawn: Mapping[str, object],
     withdrawn: Sequence[NightlyFile] = (),
 ) -> Iterator[File]:
-    """A page for every nightly and the list of all, each with its file.
+    """A page for every nightly and the list of all, each with its file; of an old one the page has only counts.
 
     Args:
         nightlies: the nightlies, oldest first.
@@ -197,14 +197,19 @@ def nightly_pages(
     newest: deque[NightlyFile] = deque(maxlen=NIGHTS_LISTED)
     ids = [None, *(plan.id for plan in plans), None]
 
-    def files_of(night: NightlyFile, before: str | None, after: str | None) -> Iterator[File]:
-        folder = folder_name(night.plan_id)
-        values = {"before": before, "after": after, "paused": VERDICTS[VerdictName.PAUSED], "facts_of": nightly_facts}
-        yield maker.show(nightly_path(night.plan_id), "nightly.html", page=night, **values)
-        yield api_file(f"nightlies/{folder}.json", night)
+    def files_of(night: NightlyFile, before: str | None, after: str | None, *, is_old: bool = False) -> Iterator[File]:
+        data, path = api_file(f"nightlies/{folder_name(night.plan_id)}.json", night), nightly_path(night.plan_id)
+        values: dict[str, object] = {"page": night, "before": before, "after": after}
+        if is_old:
+            yield maker.show(path, "old_nightly.html", **values, file=data[0], nights_listed=NIGHTS_LISTED)
+        else:
+            paused = VERDICTS[VerdictName.PAUSED]
+            yield maker.show(path, "nightly.html", **values, paused=paused, facts_of=nightly_facts)
+        yield data
 
     for number, night in enumerate(nightlies, 1):
-        yield from files_of(night, ids[number - 1], ids[number + 1])
+        is_old = number <= len(plans) - NIGHTS_LISTED
+        yield from files_of(night, ids[number - 1], ids[number + 1], is_old=is_old)
         folder = folder_name(night.plan_id)
         head = {name: getattr(night, name) for name in NightlyHead.model_fields}
         entries.append(

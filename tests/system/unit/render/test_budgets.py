@@ -99,7 +99,7 @@ def test_nightly_page_with_fifty_devices(sampled: Sample, tmp_path: Path) -> Non
     assert page_of_it.stat().st_size < NIGHTLY
 
 
-def test_device_page_with_ten_thousand_failures(sampled: Sample, tmp_path: Path) -> None:
+def test_device_page_with_thousands_of_failures(sampled: Sample, tmp_path: Path) -> None:
     honest = run("cobalt", NIGHTS - 1, VerdictName.REGRESSED)
     outcomes = tuple(
         Outcome(
@@ -110,7 +110,7 @@ def test_device_page_with_ten_thousand_failures(sampled: Sample, tmp_path: Path)
             message="AssertionError: " + "values differ, " * 30,
             text="E   values differ\n" * (1000 if number < 200 else 2),
         )
-        for number in range(20_000)
+        for number in range(4_000)
     )
     changes = tuple(
         Change(id=item.id, change=ChangeName.REGRESSION, after=item.outcome, signature=ALIKE.id, streak=1)

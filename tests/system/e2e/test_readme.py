@@ -121,7 +121,7 @@ def test_the_shortest_device_file_of_the_readme_is_valid(root: Path, ootci: Tool
 
 @pytest.mark.parametrize(
     ("fault", "verdict"),
-    [("import", "IMPORT_BROKEN"), deep("crash@launch:10", "SMOKE_BROKEN"), ("wrong-result", "SMOKE_BROKEN")],
+    [("import", "IMPORT_BROKEN"), deep("crash@launch:10", "SMOKE_BROKEN"), deep("wrong-result", "SMOKE_BROKEN")],
 )
 def test_a_fault_of_the_reference_device_is_seen(
     openreg_nightly: Nightly, ootci: Tool, tmp_path: Path, fault: str, verdict: str

@@ -66,6 +66,18 @@ def test_lost_tests_stay_lost_every_night_until_they_are_back(tmp_path: Path, ca
     assert _strip(back)[-1] is V.OK
 
 
+def test_a_test_whose_title_changes_is_not_lost_and_is_expected_once(tmp_path: Path) -> None:
+    def titled(record: Run, title: str) -> Run:
+        renamed = [item.model_copy(update={"title": title}) for item in record.outcomes]
+        return record.model_copy(update={"outcomes": tuple(renamed)})
+
+    four, three = _names(range(4)), _names(range(3))
+    records = (plan(0), titled(run(0, integration=four), "old"), plan(1), titled(run(1, integration=four), "new"))
+    assert _strip(_judge(tmp_path, *records)) == [V.OK, V.OK]
+    found = _judge(tmp_path, plan(2), titled(run(2, integration=three), "new"))
+    assert _of(found).reason.startswith("integration: 1 of 4 tests no longer run")
+
+
 def test_new_tests_join_the_baseline_and_a_cut_report_takes_none_away(tmp_path: Path) -> None:
     cut = run(2, integration={}, reports={"integration": {"state": "truncated", "detail": "cut"}})
     records = (plan(0), run(0), plan(1), run(1, integration=_names(range(3))), plan(2), cut, plan(3), run(3))

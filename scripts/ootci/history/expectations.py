@@ -131,9 +131,10 @@ def outdated(reviews: Sequence[KnownFailureReview], claims: Sequence[Expectation
 def accepted_losses(plan: Plan, run: StoredRun, rows: int) -> int:
     """Those of some tests, by row, whose loss the device file of the night accepts: in words, or with a capability."""
     planned, night, claimed = plan.expected(run.head.device), night_of(plan), _claimed(plan, run)
-    capabilities, lost = run.tests.capabilities, rows_in(rows)
-    accepted = [row for row in lost if capabilities[row] in claimed] if claimed else []
-    for entry in planned.lost_tests if planned is not None else ():
+    entries = planned.lost_tests if planned is not None else ()
+    capabilities, lost = run.tests.capabilities, rows_in(rows) if claimed or entries else ()
+    accepted = [row for row in lost if capabilities[row] in claimed]
+    for entry in entries:
         accepted += [row for row in lost if entry.accepts(run.tests[row].id, night)]
     return number_with(accepted)
 

@@ -57,6 +57,8 @@ def letters_of(states: bytes) -> tuple[str, str]:
     return _counted(states.translate(_STATES_TO_OUTCOMES).decode()), _counted(ways) if ways.strip("-") else ""
 
 
+# On most nights a suite has the letters of the night before.
+@lru_cache(maxsize=16)
 def states_of(outcomes: str, ways: str, size: int) -> bytes:
     """The states that ``letters_of`` was given.
 

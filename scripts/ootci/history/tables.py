@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice, takewhile
+from itertools import groupby, islice, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -73,13 +73,10 @@ class Places:
     @classmethod
     def of(cls, rows: Iterable[int]) -> Places:
         """The places of rows that are given in the order of the file."""
-        spans: list[Span] = []
-        for place, row in enumerate(rows):
-            if spans and row == spans[-1].row + spans[-1].size:
-                spans[-1] = spans[-1]._replace(size=spans[-1].size + 1)
-            else:
-                spans.append(Span(row, place, 1))
-        return cls(tuple(sorted(spans)))
+        by_place = list(enumerate(rows))
+        # Rows in sequence are as far from their places as each other.
+        groups = (list(found) for _, found in groupby(by_place, key=lambda item: item[1] - item[0]))
+        return cls(tuple(sorted(Span(found[0][1], found[0][0], len(found)) for found in groups)))
 
     @classmethod
     def joined(cls, lists: Iterable[Places]) -> Places:

@@ -41,13 +41,16 @@ class Witnesses:
 
         A test that is still collected, and skipped, is accepted only where a witness skips it, too, and did not before.
         """
-        witnesses = self._runs(run.head.device, plan) if rows and suite in SHARED else {}
-        asked = {name: found for name, found in witnesses.items() if suite in found.head.complete_suites}
-        if not asked:
+        asked: dict[str, StoredRun] = {}
+        lacking = rows if suite in SHARED else 0
+        for name in self.of(run.head.device):
+            # Where one of them ran all of the tests, the reports of the others need not be read.
+            found = self._run(name, plan) if lacking else None
+            if found is not None and found.head.channel is not None and suite in found.head.complete_suites:
+                asked[name] = found
+                lacking &= ~ran(found, lacking)
+        if not asked or not lacking:
             return 0
-        lacking = rows
-        for found in asked.values():
-            lacking &= ~ran(found, lacking)
         there = collected(run, lacking)
         # By witness: the tests that neither it nor the device collected, and those that both skipped.
         alike = {name: lacking & ~(collected(found, lacking) ^ there) for name, found in asked.items()}
@@ -57,10 +60,6 @@ class Witnesses:
             while (undecided := same & ~accepted) and (earlier := next(nights, None)) is not None:
                 accepted |= ran(earlier, undecided)
         return accepted
-
-    def _runs(self, device: str, plan: Plan) -> dict[str, StoredRun]:
-        found = {name: self._run(name, plan) for name in self.of(device)}
-        return {name: run for name, run in found.items() if run is not None and run.head.channel is not None}
 
     def _run(self, device: str, plan: Plan) -> StoredRun | None:
         if (device, plan.id) not in self._read:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import csv
 import json
@@ -10,7 +9,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -103,11 +102,14 @@ def as_it_is() -> dict[str, str]:
 def installed_version(environment: Path, distribution: str) -> str | None:
     """The installed version of a distribution, read from its metadata without running anything; None if absent."""
     wanted = canonicalize_name(distribution)
+    return next((version for name, version, _ in _installed(environment) if name == wanted), None)
+
+
+def _installed(environment: Path) -> Iterator[tuple[str, str, Path]]:
+    """Name, version and metadata folder of each distribution."""
     for info in environment.glob("lib/python3.*/site-packages/*.dist-info"):
         name, _, version = info.name.removesuffix(".dist-info").rpartition("-")
-        if canonicalize_name(name) == wanted:
-            return version
-    return None
+        yield canonicalize_name(name), version, info
 
 
 def overwritten_files(environment: Path, distribution: str) -> dict[str, tuple[str, ...]]:
@@ -115,17 +117,14 @@ def overwritten_files(environment: Path, distribution: str) -> dict[str, tuple[s
 
     Read from what each says it installed (PyPA specification, "Recording installed projects").
     """
-    wanted, files = canonicalize_name(distribution), {}
-    for info in environment.glob("lib/python3.*/site-packages/*.dist-info"):
-        name = info.name.removesuffix(".dist-info").rpartition("-")[0]
+    files = {}
+    for name, _, info in _installed(environment):
         try:
             rows = list(csv.reader((info / "RECORD").read_text(encoding="utf-8").splitlines()))
         except (OSError, UnicodeDecodeError, csv.Error):
             continue
-        files[canonicalize_name(name)] = {
-            os.path.normpath(row[0]) for row in rows if row and not row[0].endswith(".pyc")
-        }
-    own = files.pop(wanted, set())
+        files[name] = {os.path.normpath(row[0]) for row in rows if row and not row[0].endswith(".pyc")}
+    own = files.pop(canonicalize_name(distribution), set())
     return {name: tuple(sorted(others & own)) for name, others in sorted(files.items()) if others & own}
 
 
@@ -139,18 +138,8 @@ def torch_git_version(environment: Path) -> str | None:
 
 def stated_git_version(source: bytes) -> str | None:
     """``git_version`` of ``torch/version.py``, read without running it; None where it has none."""
-    try:
-        body = ast.parse(source).body
-    except (SyntaxError, ValueError):
-        return None
-    for node in body:
-        targets = (
-            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        )
-        if any(isinstance(target, ast.Name) and target.id == "git_version" for target in targets):
-            value = getattr(node, "value", None)
-            return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else None
-    return None
+    found = re.search(rb"^git_version *(?::[^=\n]*)?= *(['\"])([0-9A-Za-z]+)\1 *$", source, re.MULTILINE)
+    return found[2].decode() if found else None
 
 
 _QUESTION = """

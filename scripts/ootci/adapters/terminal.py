@@ -120,36 +120,30 @@ class Progress:
         """A step that may take long: a live line on a terminal, else a first line and a heartbeat."""
         self._detail = ""
         started, done = time.monotonic(), threading.Event()
-        if self.console.is_terminal:
-            with self.console.status(Text(_printed(title))) as status:
+        with contextlib.ExitStack() as opened:
+            if self.console.is_terminal:
+                status = opened.enter_context(self.console.status(Text(_printed(title))))
+                pause = 0.2
+            else:
+                status, pause = None, HEARTBEAT_SECONDS
+                self.say(f"{title} ...")
 
-                def show() -> None:
-                    while not done.wait(0.2):
-                        status.update(Text(_printed(self._line(title, started))[: max(20, self.console.width - 4)]))
+            def show() -> None:
+                while not done.wait(pause):
+                    line = self._line(title, started)
+                    if status is None:
+                        self.say(f"  {line}")
+                    else:
+                        status.update(Text(_printed(line)[: max(20, self.console.width - 4)]))
 
-                with _beside(show, done):
-                    yield
-        else:
-            self.say(f"{title} ...")
-
-            def beat() -> None:
-                while not done.wait(HEARTBEAT_SECONDS):
-                    self.say(f"  {self._line(title, started)}")
-
-            with _beside(beat, done):
+            thread = threading.Thread(target=show, daemon=True)
+            thread.start()
+            try:
                 yield
+            finally:
+                done.set()
+                thread.join()
 
     def _line(self, title: str, started: float) -> str:
         seconds = int(time.monotonic() - started)
         return f"{title}  {seconds // 60}:{seconds % 60:02d}  {self._detail[:160]}".rstrip()
-
-
-@contextlib.contextmanager
-def _beside(work: object, done: threading.Event) -> Iterator[None]:
-    thread = threading.Thread(target=work, daemon=True)  # type: ignore[arg-type]
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()

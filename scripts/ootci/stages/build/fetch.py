@@ -14,6 +14,7 @@ from ootci.adapters.remote_wheel import accelerator_packages
 from ootci.adapters.torch_index import CPU
 from ootci.errors import ToolMissing
 from ootci.model.device import UPSTREAM, Check, Device, RegisteredDevice
+from ootci.model.device.plugin import GitSource
 from ootci.model.plan import PlannedRun
 from ootci.model.torch_build import TorchRequest, full_commit
 from ootci.model.workspace import Workspace
@@ -65,7 +66,7 @@ def fetch(
         _install_requirements(requirements, device.plugin.index_url, run.torch, commands)
         Stamp(fetch=key).save(environment)
     if builds and device.plugin.git is not None:
-        _clone(item, workspace, commands)
+        _clone(device.plugin.git, workspace.sources(device.name), commands)
     if tests and any(suite.name == UPSTREAM for suite in device.suites):
         fetch_upstream(python_env.torch_git_version(environment), workspace, commands)
     return cached and not (builds and device.plugin.git is not None)
@@ -132,11 +133,7 @@ def _install_requirements(
     commands.pip("the requirements cannot be installed", "install", "-c", str(constraint), *index, *requirements)
 
 
-def _clone(item: RegisteredDevice, workspace: Workspace, commands: Commands) -> None:
-    source = item.device.plugin.git
-    if source is None:
-        return
-    folder = workspace.sources(item.device.name)
+def _clone(source: GitSource, folder: Path, commands: Commands) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     try:

@@ -49,7 +49,7 @@ def held(folder: Path, patience: float = 0, *, shared: bool = False) -> Iterator
 
     Raises:
         Busy: another process holds it, and not both share it.
-        OSError: the folder does not exist.
+        OSError: the folder does not exist, or its file system has no such locks.
 
     """
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -59,7 +59,7 @@ def held(folder: Path, patience: float = 0, *, shared: bool = False) -> Iterator
             try:
                 fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
                 break
-            except OSError as error:
+            except BlockingIOError as error:
                 if time.monotonic() >= until:
                     raise Busy(
                         "another run of ootci uses this folder",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import fcntl
 import os
 import subprocess
 import sys
@@ -47,6 +49,17 @@ def test_the_lock_ends_with_the_block_also_when_it_fails(tmp_path: Path) -> None
     with pytest.raises(KeyError), locked(tmp_path):
         raise KeyError
     with locked(tmp_path), pytest.raises(Busy), locked(tmp_path):
+        pass
+
+
+def test_a_file_system_without_locks_is_not_taken_for_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: int, __: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(OSError, match="No locks available"), locked(tmp_path):
         pass
 
 

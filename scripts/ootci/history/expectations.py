@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, timezone
 
-from ootci.model.device import KnownFailure, Unsupported
+from ootci.model.device import Device, KnownFailure, Unsupported
 from ootci.model.outcome import FAILURES, Counts, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import Run
@@ -112,7 +112,25 @@ def _review_claim(claim: Unsupported, found: Counts) -> ExpectationReview:
     else:
         state = ExpectationState.HOLDS if others else ExpectationState.UNSEEN
     return ExpectationReview(
-        capability=claim.capability, reason=claim.reason, state=state, passing=passing, seen=passing + others
+        declared=claim.capability.value, reason=claim.reason, state=state, passing=passing, seen=passing + others
+    )
+
+
+def review_declarations(device: Device, runs: Sequence[StoredRun]) -> tuple[ExpectationReview, ...]:
+    """What the device file declares of PyTorch's tests and passed when that was last tried.
+
+    Args:
+        device: the device, with what its file declares now.
+        runs: its runs, oldest first.
+
+    """
+    tried = (run.head.passing_declarations for run in reversed(runs))
+    return tuple(
+        ExpectationReview(
+            declared=found.declaration, state=ExpectationState.WORKS, passing=found.tests, seen=found.tests
+        )
+        for found in next((found for found in tried if found is not None), ())
+        if any(suite.still_declares(found.declaration) for suite in device.suites)
     )
 
 
@@ -121,11 +139,12 @@ def outdated(reviews: Sequence[KnownFailureReview], claims: Sequence[Expectation
     old = sum(item.state in (KnownFailureState.PASSES, KnownFailureState.UNMATCHED) for item in reviews)
     text = f"; {old} of {len(reviews)} entries of known_failures out of date" if old else ""
     works = [
-        f"{item.capability.value}{' (in part)' if item.state is ExpectationState.PARTLY else ''}"
+        f"{item.declared}{' (in part)' if item.state is ExpectationState.PARTLY else ''}"
         for item in claims
         if item.state in (ExpectationState.WORKS, ExpectationState.PARTLY)
     ]
-    return text + (f"; declared unsupported, but works: {', '.join(works)}" if works else "")
+    more = f" and {len(works) - NAMED} more" if len(works) > NAMED else ""
+    return text + (f"; declared unsupported, but works: {', '.join(works[:NAMED])}{more}" if works else "")
 
 
 def accepted_losses(plan: Plan, run: StoredRun, rows: int) -> int:

@@ -26,6 +26,7 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 Seconds = Annotated[float, Field(ge=0, le=1e7)]
 Attempt = Annotated[int, Field(ge=1, le=100)]
 """1 unless a test was run again."""
+Count = Annotated[int, Field(ge=0, le=10**9)]
 
 
 class _Event(BaseModel):
@@ -45,6 +46,7 @@ class CollectedTest:
     suite: str | None = None
     capability: str | None = None
     title: str | None = None
+    declaration: str | None = None
 
 
 class SessionStart(_Event):
@@ -137,6 +139,21 @@ class Operators(_Event):
     counts: dict[str, OperatorUse] = Field(default_factory=dict)
 
 
+class DeclarationTried(_Event):
+    """The tests that PyTorch does not make for the device because of one declaration, run all the same."""
+
+    passed: Count = 0
+    seen: Count = 0
+    """Those that passed and those that did not."""
+
+
+class Declarations(_Event):
+    """Declarations of the suite `upstream` that were tried again."""
+
+    event: Literal["declarations"] = "declarations"
+    tried: dict[str, DeclarationTried] = Field(default_factory=dict)
+
+
 class Reported(_Event):
     """The state of the report of a suite that the vendor brings; its tests are reported as those of our suites."""
 
@@ -192,6 +209,7 @@ Event = Annotated[
     | UnknownIds
     | SessionEnd
     | Operators
+    | Declarations
     | Reported
     | StageStart
     | StageEnd,

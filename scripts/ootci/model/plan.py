@@ -53,6 +53,9 @@ class PlannedRun(Record):
     run again."""
     unsupported: tuple[Unsupported, ...] = ()
     """Capabilities that the device was declared not to have."""
+    tries_declarations: Annotated[bool, Field(exclude_if=lambda tries: not tries)] = False
+    """Whether the tests that `operators` and `exclusions` of the suite `upstream` leave out are run, too: after all
+    suites, and apart from them, so that no verdict rests on them. Once a week; absent where not."""
     external: Annotated[str | None, Field(exclude_if=lambda address: address is None)] = None
     """Where the report is taken from, of a device that is run elsewhere; it has no job of its own."""
 
@@ -65,6 +68,7 @@ class PlannedRun(Record):
         *,
         failing_before: tuple[str, ...] | None = None,
         not_retried: tuple[str, ...] = (),
+        tries_declarations: bool = False,
         by_name: bool = True,
     ) -> PlannedRun:
         """The run of a device, with the content of its file now; a device requested by name is run here."""
@@ -84,6 +88,7 @@ class PlannedRun(Record):
             lost_tests=device.lost_tests,
             failing_before=failing_before,
             not_retried=not_retried,
+            tries_declarations=tries_declarations,
             unsupported=device.unsupported,
             external=device.external.run if device.external and not by_name else None,
         )

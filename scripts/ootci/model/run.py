@@ -58,6 +58,16 @@ class OperatorCount(Record):
     """How often it ran on the CPU, through the plugin's fallback."""
 
 
+class PassingDeclaration(Record):
+    """A declaration of the suite `upstream` whose tests all pass, so that it is not needed."""
+
+    declaration: str
+    """The key of the device file, and what it names: an operator that is not in `operators`, or a class or method of
+    `exclusions`."""
+    tests: int
+    """How many tests passed."""
+
+
 class CapabilityCounts(Record):
     """The tests of one capability, whichever suites they belong to."""
 
@@ -208,6 +218,10 @@ class Run(StageFile):
     """Every test; no id is there twice."""
     operators: Rows[OperatorCount] = ()
     """Operators that the suites used, by name, where the device counts them (``torch.<name>.operator_counts()``)."""
+    passing_declarations: Annotated[
+        tuple[PassingDeclaration, ...] | None, Field(exclude_if=lambda found: found is None, max_length=1000)
+    ] = None
+    """Declarations of the suite `upstream` that are not needed; null where they were not tried."""
     url: str | None = None
     """Page of the workflow run, where there is one."""
     external: Annotated[TakenFrom | None, Field(exclude_if=lambda found: found is None)] = None

@@ -9,7 +9,6 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from ootci.model.build import AnyStage
-from ootci.model.capability import Capability
 from ootci.model.cluster import Cause, Cluster, Streak
 from ootci.model.compat import Predicted
 from ootci.model.device import KnownFailure
@@ -124,7 +123,7 @@ class KnownFailureReview(Record):
 
 
 class ExpectationState(str, Enum):
-    """Whether a capability that is declared unsupported really is."""
+    """Whether what is declared unsupported really is."""
 
     HOLDS = "holds"
     """No test of it passes."""
@@ -137,12 +136,13 @@ class ExpectationState(str, Enum):
 
 
 class ExpectationReview(Record):
-    """A capability that the device was declared not to have, and whether that is true."""
+    """What the device was declared not to have, and whether that is true."""
 
-    capability: Capability
-    """The capability."""
-    reason: str
-    """Why the device does not have it, as declared."""
+    declared: str
+    """A capability, by its id; or an operator, a class or a method of PyTorch's tests, with the key of the suite
+    `upstream` before it, such as `exclusions: TestFFT.test_fft`."""
+    reason: str | None = None
+    """Why the device does not have it, as declared; null where the device file gives no reason."""
     state: ExpectationState
     """Whether that is true."""
     passing: int = 0
@@ -227,7 +227,8 @@ class DeviceVerdict(Record):
     known_failures: tuple[KnownFailureReview, ...] = ()
     """Every entry of the vendor's list of that night, in the list's order."""
     unsupported: tuple[ExpectationReview, ...] = ()
-    """Every capability that was declared unsupported on that night."""
+    """Every capability that was declared unsupported on that night, and the operators and tests of PyTorch that are
+    declared, too, and passed when they were last tried."""
     changes: tuple[Change, ...] = ()
     """Every test whose change is worth showing, by id, those that disappeared last."""
     streaks: Annotated[tuple[Streak, ...], Field(exclude_if=lambda streaks: not streaks)] = ()

@@ -106,6 +106,11 @@ def _add_upstream_options(group: pytest.OptionGroup) -> None:
         "`bypass_device_restrictions`",
     )
     group.addoption(
+        "--upstream-declared",
+        action="store_true",
+        help="run only those of PyTorch's tests that are not made because of `operators` and `exclusions`",
+    )
+    group.addoption(
         "--upstream-commit",
         metavar="HASH",
         help="the commit of the checkout: the one that torch was built from unless given, 'any' for any",

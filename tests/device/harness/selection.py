@@ -10,6 +10,7 @@ import pytest
 from harness.capabilities import CAPABILITIES
 from harness.options import Options, usage_error
 from harness.text import first_line
+from harness.upstream_config import DECLARATION
 
 TITLE = pytest.StashKey[str]()
 """The title of a test of PyTorch's own, which has no docstring of ours and proves no capability of ours."""
@@ -19,18 +20,20 @@ TITLE = pytest.StashKey[str]()
 class Described:
     """A collected test: its id, suite (first folder of the id), capability, and title (first line of its docstring).
 
-    Only a test of PyTorch's own has no capability.
+    Only a test of PyTorch's own has no capability, and may have the declaration because of which it is not made.
     """
 
     id: str
     suite: str
     capability: str | None
     title: str
+    declaration: str | None = None
 
     def record(self) -> dict[str, str]:
         """The test as the event ``collected`` lists it."""
-        capability = {} if self.capability is None else {"capability": self.capability}
-        return {"id": self.id, "suite": self.suite, **capability, "title": self.title}
+        more = {"capability": self.capability, "declaration": self.declaration}
+        told = {key: value for key, value in more.items() if value is not None}
+        return {"id": self.id, "suite": self.suite, **told, "title": self.title}
 
 
 def describe(item: pytest.Item) -> Described:
@@ -42,7 +45,7 @@ def describe(item: pytest.Item) -> Described:
     """
     suite = item.nodeid.split("/", 1)[0]
     if (given := item.stash.get(TITLE, None)) is not None:
-        return Described(item.nodeid, suite, None, given)
+        return Described(item.nodeid, suite, None, given, item.stash.get(DECLARATION, None))
     named = {str(argument) for marker in item.iter_markers("capability") for argument in marker.args}
     if len(named) != 1:
         found = ", ".join(sorted(named)) or "none"

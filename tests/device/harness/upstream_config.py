@@ -14,12 +14,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 from harness.options import usage_error
 
 OPTION = "--upstream-config"
 WHOLE = "*"
 """Excludes every test of a class."""
 MAX_BYTES = 4_000_000
+DECLARATION = pytest.StashKey[str]()
+"""The declaration because of which a test is not made."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,33 @@ def hand_over(config: Config) -> None:
         )
     if config.bypass:
         Base.bypass_device_restrictions = True
+
+
+def may_declare(config: Config, file: Path) -> bool:
+    """Whether a file may have tests that are not made because of a declaration."""
+    text = file.read_text(encoding="utf-8", errors="replace")
+    return (bool(config.operators) and "@ops" in text) or any(f"class {name}" in text for name in config.exclusions)
+
+
+def declaration_of(config: Config, name: str, test: object) -> str | None:
+    """The declaration because of which a test is not made; None where it is made.
+
+    Args:
+        config: the declarations.
+        name: the test's class, without the device.
+        test: the function that PyTorch made, with the method's name and, as a default, the test's parameters.
+
+    """
+    excluded, method = config.exclusions.get(name, ()), getattr(test, "__name__", "")
+    if excluded == WHOLE:
+        return f"exclusions: {name}"
+    if method in excluded:
+        return f"exclusions: {name}.{method}"
+    parameters = next(iter(getattr(test, "__defaults__", None) or ()), None)
+    operator = parameters.get("op") if isinstance(parameters, dict) else None
+    full_name = getattr(operator, "full_name", None)
+    listed = not config.operators or full_name is None or full_name in config.operators
+    return None if listed else f"operators: {full_name}"
 
 
 def problems(config: Config, tests: Path, files: Sequence[str]) -> Iterator[tuple[str, str]]:

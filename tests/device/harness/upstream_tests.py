@@ -20,6 +20,7 @@ from _pytest.outcomes import Exit, Skipped
 from harness.recorder import Recorder
 from harness.reproduce import ARGUMENTS
 from harness.selection import TITLE
+from harness.upstream_config import DECLARATION, Config, declaration_of
 
 SUITE = "upstream"
 FOREIGN_VARIABLES = (
@@ -45,6 +46,7 @@ class TestFile(pytest.Module):
         is_named: whether the file was asked for by its name, so that it must have tests.
         has_ids: whether tests were, or will be, asked for by their ids.
         arguments: what pytest is given besides the id to run one of the tests again.
+        only_declared: the declarations, where only those tests are run that are not made because of them.
 
     """
 
@@ -54,6 +56,7 @@ class TestFile(pytest.Module):
     is_named = False
     has_ids = False
     arguments: tuple[str, ...] = ()
+    only_declared: Config | None = None
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         """The tests, after one that stands for the import."""
@@ -75,16 +78,26 @@ class TestFile(pytest.Module):
         for collector in super().collect():
             if isinstance(collector, pytest.Class) and collector.name in generic:
                 found += [item for item in collector.collect() if isinstance(item, pytest.Item)]
+        found = [item for item in found if self._is_wanted(item)]
         if found or self.has_ids:
             # A file that can be imported no more is told as a regression of this test.
             yield file
         for item in found:
             name = item.nodeid.partition("::")[2].replace("::", ".")
             yield self._described(item, f"PyTorch's own test {name} passes.")
-        if self.is_named and not found and not self.has_ids:
+        if self.is_named and not found and not self.has_ids and self.only_declared is None:
             file_name = self.nodeid.partition("/")[2]
             reason = f"PyTorch makes no test of {file_name} for this device\n  what to do: take it out of `files`"
             yield Problem.of(self, f"{file_name}::tests", reason)
+
+    def _is_wanted(self, item: pytest.Item) -> bool:
+        if self.only_declared is None:
+            return True
+        made = getattr(item.parent, "obj", None)
+        declaration = declaration_of(self.only_declared, getattr(made, "__name__", ""), getattr(made, item.name, None))
+        if declaration is not None:
+            item.stash[DECLARATION] = declaration
+        return declaration is not None
 
     def _take_the_device_out(self) -> set[str]:
         """Give the classes that PyTorch made for the device, and their tests, their generic names.

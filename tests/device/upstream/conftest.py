@@ -11,7 +11,7 @@ from harness.device import CONTROL
 from harness.options import usage_error
 from harness.recorder import Recorder
 from harness.upstream_checkout import check_checkout, device_generic_files, is_device_generic
-from harness.upstream_config import Config, hand_over, problems, read_config
+from harness.upstream_config import Config, hand_over, may_declare, problems, read_config
 from harness.upstream_tests import SUITE, Problem, TestFile, prepare
 
 HERE = Path(__file__)
@@ -45,12 +45,12 @@ class Checkout(pytest.File):
             declared = read_config(self.config.getoption("--upstream-config"))
         except pytest.UsageError as error:
             raise self.CollectError(str(error)) from error
-        device = recorder.options.device
+        device, only_declared = recorder.options.device, self.config.getoption("--upstream-declared")
         prepare(tests, device)
         if device != CONTROL:
-            hand_over(declared)
+            hand_over(Config(bypass=declared.bypass) if only_declared else declared)
         has_ids = recorder.options.ids is not None or recorder.options.stand_by is not None
-        if not has_ids and device != CONTROL:
+        if not has_ids and device != CONTROL and not only_declared:
             yield from self._problems(declared, tests)
         named = self._listed("--upstream-files")
         skipped = self._listed("--upstream-skip")
@@ -60,12 +60,16 @@ class Checkout(pytest.File):
         for file in dict.fromkeys(files):
             if file in skipped:
                 continue
-            if named and (reason := _missing(tests, file)):
-                yield Problem.of(self, file, reason)
+            missing = _missing(tests, file) if named else None
+            if only_declared and (missing or not may_declare(declared, tests / file)):
+                continue
+            if missing:
+                yield Problem.of(self, file, missing)
                 continue
             made = TestFile.from_parent(self, path=tests / file, nodeid=f"{SUITE}/{file}")
             made.recorder, made.is_named, made.has_ids = recorder, bool(named), has_ids
             made.arguments = self._arguments(file)
+            made.only_declared = declared if only_declared else None
             yield made
 
     def _tests(self) -> Path:

@@ -146,12 +146,27 @@ class Suite(Record):
     """Of the suite `upstream` only: PyTorch's test files to run, relative to its folder `test`; all when absent."""
     operators: Annotated[tuple[OperatorName, ...], Field(min_length=1, max_length=10_000)] | None = None
     """Of the suite `upstream` only: the operators that the device has, by PyTorch's full names such as `add` or
-    `div.floor_rounding`; for others PyTorch makes no operator tests. All when absent."""
+    `div.floor_rounding`; for others PyTorch makes no operator tests. All when absent. Once a week the others are tried,
+    and those that pass are shown."""
     exclusions: Annotated[dict[ClassName, Excluded], Field(min_length=1, max_length=10_000)] | None = None
     """Of the suite `upstream` only: tests that PyTorch does not make for the device, by test class: `"*"` for all of
-    its tests, or a list of its methods."""
+    its tests, or a list of its methods. Once a week they are tried, and those that pass are shown."""
     bypass_device_restrictions: bool | None = None
     """Of the suite `upstream` only: true also runs what PyTorch restricts to other devices, such as `@onlyCUDA`."""
+
+    @property
+    def declares(self) -> bool:
+        """Whether PyTorch makes fewer tests because of its declarations."""
+        return bool(self.operators or self.exclusions)
+
+    def still_declares(self, declaration: str) -> bool:
+        """Whether it has a declaration, given by its key and what it names, as :mod:`ootci.model.run` has it."""
+        key, _, name = declaration.partition(": ")
+        if key == "operators":
+            return self.operators is not None and name not in self.operators
+        found, _, method = name.partition(".")
+        excluded = (self.exclusions or {}).get(found, ())
+        return method in excluded if method else excluded == "*"
 
     @property
     def is_ours(self) -> bool:

@@ -13,6 +13,8 @@ from ootci.model.event import (
     Collected,
     CollectedTest,
     CollectError,
+    Declarations,
+    DeclarationTried,
     Operators,
     OperatorUse,
     Reported,
@@ -24,7 +26,7 @@ from ootci.model.event import (
 )
 from ootci.model.excerpt import MAX_MESSAGE, allowed, excerpt, one_line, short_id
 from ootci.model.outcome import Attempt, Outcome, OutcomeName, may_replace
-from ootci.model.run import OperatorCount
+from ootci.model.run import OperatorCount, PassingDeclaration
 
 MAX_NAME = 100
 MAX_REASON = 500
@@ -34,6 +36,9 @@ MAX_TESTS = 250_000
 MAX_TESTS_AGAIN = 1_000
 MAX_ATTEMPTS = 5
 MAX_OPERATORS = 20_000
+MAX_DECLARATIONS = 20_000
+MAX_PASSING = 500
+"""Passing declarations that run.json has."""
 MAX_OUTPUT = 16 * 1024 * 1024
 """Characters that the outputs of all tests have together."""
 MAX_NAMES = 24 * 1024 * 1024
@@ -55,6 +60,7 @@ class EventLog:
         ends: outcomes of tests, by id; of several reports of one test a failure stays.
         broken: files that could not be collected, as tests, by id.
         operators: how often each operator ran.
+        declarations: what came of the declarations of the suite `upstream`; None where they were not tried.
         attempts: later attempts of tests, by id.
         facts: versions of driver, firmware, runtime and SDK that the check command printed.
         reports: states of the suites' reports, where the tests do not show them.
@@ -72,6 +78,7 @@ class EventLog:
     ends: dict[str, Outcome] = field(default_factory=dict)
     broken: dict[str, Outcome] = field(default_factory=dict)
     operators: dict[str, OperatorUse] = field(default_factory=dict)
+    declarations: dict[str, DeclarationTried] | None = None
     attempts: dict[str, list[Attempt]] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
     reports: dict[str, Reported] = field(default_factory=dict)
@@ -106,7 +113,19 @@ class EventLog:
                 log.reports[event.suite] = event
             elif isinstance(event, Operators):
                 log.add_operators(event.counts)
+            elif isinstance(event, Declarations):
+                log.add_declarations(event.tried)
         return log
+
+    def add_declarations(self, tried: Mapping[str, DeclarationTried]) -> None:
+        """Add what came of declarations in a share of the run; declarations beyond the limit are left out."""
+        self.declarations = {} if self.declarations is None else self.declarations
+        for name, counts in tried.items():
+            before = self.declarations.get(name, DeclarationTried())
+            if name in self.declarations or len(self.declarations) < MAX_DECLARATIONS:
+                self.declarations[name] = DeclarationTried(
+                    passed=before.passed + counts.passed, seen=before.seen + counts.seen
+                )
 
     def add_operators(self, counts: Mapping[str, OperatorUse]) -> None:
         """Add the counts of a process or a share of the run; operators beyond the limit are left out."""
@@ -198,6 +217,16 @@ class EventLog:
             "excerpt": excerpt(end.excerpt, MAX_EXCERPT),
         }
         return end.model_copy(update=capped).result(self.started[name])
+
+    def passing_declarations(self) -> tuple[PassingDeclaration, ...] | None:
+        """The declarations of which every test passed, by name; None where they were not tried."""
+        if self.declarations is None:
+            return None
+        passing = (
+            (name, item.seen) for name, item in sorted(self.declarations.items()) if item.passed == item.seen > 0
+        )
+        found = [PassingDeclaration(declaration=_id(name), tests=tests) for name, tests in passing]
+        return tuple(found[:MAX_PASSING])
 
     def operator_counts(self) -> tuple[OperatorCount, ...]:
         """How often each operator ran, by name."""

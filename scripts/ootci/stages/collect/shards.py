@@ -44,6 +44,8 @@ def _joined(logs: Mapping[Shard, EventLog], silent: list[Shard]) -> EventLog:
         joined.outputs.update(log.outputs)
         joined.is_full = joined.is_full or log.is_full
         joined.add_operators(log.operators)
+        if log.declarations is not None:
+            joined.add_declarations(log.declarations)
     for name in dict.fromkeys(name for log in logs.values() for name in log.started):
         starts = [time for log in logs.values() if (time := log.started.get(name)) is not None]
         joined.started[name] = min(starts, default=None)

@@ -79,6 +79,7 @@ def collect(
         capabilities=CapabilityCounts.of(outcomes),
         outcomes=outcomes,
         operators=log.operator_counts(),
+        passing_declarations=log.passing_declarations(),
         url=url or plan.trigger.url,
         links=links(device, build, stages, folder),
     )

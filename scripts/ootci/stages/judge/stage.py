@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from ootci.history.clusters import Failing
 from ootci.history.difference import changes_between, newly_failing
-from ootci.history.expectations import outdated, review_known, review_unsupported
+from ootci.history.expectations import outdated, review_declarations, review_known, review_unsupported
 from ootci.history.first_failures import failing_of
 from ootci.history.nights import streak_between
 from ootci.history.store import History
@@ -116,7 +116,8 @@ def _device(
     last = timeline.reported[-1] if timeline.reported else None
     is_fallback = last is not None and last.is_fallback
     plan = last.plan if last else None
-    reviews, claims = review_known(plan, device.name, run), review_unsupported(plan, device.name, run)
+    reviews = review_known(plan, device.name, run)
+    claims = (*review_unsupported(plan, device.name, run), *review_declarations(device, runs))
     found = timeline.judged or judged
     excuses = found.excuses
     required = run.head.required_suites if run else frozenset()

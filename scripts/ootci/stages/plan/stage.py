@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -96,6 +97,7 @@ def plan(
     is_asked = any((chosen, torch, installed, proposed, trigger.event == LOCAL))
     also = also or (not is_asked and Cadence.WEEKLY.is_due(now))
     planned = _Runs(plan_id, chosen, torch, installed, proposed, now, history, say).of
+    is_nightly = proposed is None and trigger.event != LOCAL
     left_out: list[LeftOut] = []
     runs, others = list[PlannedRun](), list[PlannedRun]()
     for item in registry:
@@ -103,7 +105,7 @@ def plan(
         if left is not None:
             left_out.append(left)
         else:
-            runs.append(planned(item))
+            runs.append(planned(item, tries_declarations=is_nightly and _tries_declarations(item.device, now)))
         others += [
             planned(item.model_copy(update={"device": device}))
             for device in on_other_torches(item.device)
@@ -130,7 +132,7 @@ class _Runs:
     say: Callable[[str], None]
     _found: dict[tuple[str | None, Torch, str | None], TorchRequest] = field(default_factory=dict)
 
-    def of(self, item: RegisteredDevice) -> PlannedRun:
+    def of(self, item: RegisteredDevice, *, tries_declarations: bool = False) -> PlannedRun:
         name = item.device.name
         failing = failing_before(self.history.newest_stored(name)) if self.history else None
         return PlannedRun.of(
@@ -139,6 +141,7 @@ class _Runs:
             self._torch_of(item.device),
             failing_before=failing.ids if failing else None,
             not_retried=failing.not_retried if failing else (),
+            tries_declarations=tries_declarations,
             by_name=name in self.chosen,
         )
 
@@ -155,6 +158,12 @@ class _Runs:
         if self.proposed is not None:
             return resolve_proposed(torch, self.proposed.what)
         return resolve(torch, device.torch, self.now.date(), device.python)
+
+
+def _tries_declarations(device: Device, now: datetime) -> bool:
+    """Whether tonight's run also tries what is declared, which each device does on its own day of the week."""
+    day = zlib.crc32(device.name.encode()) % 7 if device.cadence is Cadence.NIGHTLY else now.weekday()
+    return now.weekday() == day and any(suite.declares for suite in device.suites)
 
 
 def _left_out(device: Device, chosen: Sequence[str], proposed: Proposed | None, now: datetime) -> LeftOut | None:

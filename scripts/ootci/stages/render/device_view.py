@@ -137,7 +137,9 @@ def device_page(
     return DevicePage(
         device=device,
         verdict=verdict,
-        run=run_view(run, page.stored, plan, changed, page.unsettled) if run and page else None,
+        run=run_view(run, page.stored, plan, changed, page.unsettled, claims=verdict.unsupported)
+        if run and page
+        else None,
         page=page,
         hrefs=hrefs,
         window=grid.row(verdict, hrefs, device.bad_ranges),

@@ -59,6 +59,7 @@ def run_view(
     unsettled: Collection[str] = (),
     *,
     is_whole: bool = True,
+    claims: Sequence[ExpectationReview] | None = None,
 ) -> RunView:
     """Everything that the page of a run shows.
 
@@ -69,6 +70,7 @@ def run_view(
         plan: the nightly that it belongs to, with what the vendor said beforehand.
         changes: how its tests differ from the run before, as the judge found; without them no failure is called new.
         unsettled: failing tests that are not held against the device: they are counted and not listed.
+        claims: what is declared unsupported, where more is known of it than the plan and this run tell.
 
     """
     if unsettled:
@@ -76,8 +78,10 @@ def run_view(
         run = run.model_copy(update={"outcomes": kept})
     known = known_ids(plan, stored)
     entries = sorted(review_known(plan, run.device, stored), key=lambda item: rank(item.state))
-    claims = sorted(review_unsupported(plan, run.device, stored), key=lambda item: rank(item.state))
-    expected = known | {claim.capability.value for claim in claims}
+    claims = sorted(
+        review_unsupported(plan, run.device, stored) if claims is None else claims, key=lambda item: rank(item.state)
+    )
+    expected = known | {claim.declared for claim in claims}
     others, rows = failures(run, {change.id: change.change for change in changes}, known)
     return RunView(
         run=run,

@@ -80,10 +80,12 @@ def known_note(review: KnownFailureReview) -> str:
 
 
 def expectation_note(review: ExpectationReview) -> str:
-    """What a capability that is declared unsupported has come to, in words."""
+    """What a declaration that something is unsupported has come to, in words."""
     tests = f"{review.passing} of {many(review.seen, 'test')} passed"
+    is_operator = review.declared.startswith("operators: ")
+    remedy = "add it to `operators`" if is_operator else "remove the declaration"
     return {
-        ExpectationState.WORKS: f"declared unsupported, but works: remove the declaration ({tests})",
+        ExpectationState.WORKS: f"declared unsupported, but works: {remedy} ({tests})",
         ExpectationState.PARTLY: f"declared unsupported, but works in part ({tests})",
         ExpectationState.HOLDS: tests,
     }.get(review.state, "none of its tests ran")

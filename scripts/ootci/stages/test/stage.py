@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -13,8 +14,9 @@ from ootci.adapters.python_env import device_environment
 from ootci.adapters.terminal import Progress
 from ootci.errors import HostFailure, ToolMissing
 from ootci.model.build import NOTHING_COLLECTED, Build, StageName, StageResult, StageStatus
-from ootci.model.device import UPSTREAM_CONFIG, Device, Suite
-from ootci.model.event import StageEnd, StageStart, append_event
+from ootci.model.device import UPSTREAM, UPSTREAM_CONFIG, Device, Suite
+from ootci.model.event import Declarations, DeclarationTried, StageEnd, StageStart, append_event
+from ootci.model.outcome import OutcomeName
 from ootci.model.plan import PlannedRun
 from ootci.model.workspace import RunFolder
 
@@ -67,26 +69,8 @@ class _Stages:
         if not suite.is_ours:
             scratch.mkdir(parents=True)
             return run_own_suite(suite, self.options[suite.name], asked, scratch, self.clock)
-        run = SuiteRun(
-            suite=suite.name,
-            device=asked.device.torch_name,
-            python=asked.python,
-            suites=asked.suites,
-            variables=asked.variables,
-            events=folder.events,
-            logs=folder.logs,
-            scratch=scratch,
-            suite_seconds=limits.suite_minutes * 60,
-            test_seconds=limits.test_seconds,
-            deaths_in_a_row=limits.deaths_in_a_row,
-            options=self._options(suite),
-            choice=self.choice,
-        )
-        parts = run.side_by_side(WORKERS if limits.workers == "auto" else limits.workers)
-        for part in parts:
-            part.scratch.mkdir(parents=True)
-        left_out = set[str]()
-        supervisors = [Supervisor(part, clock=self.clock, ask_device=asked.answer, left_out=left_out) for part in parts]
+        run = self._suite_run(suite, folder.events, scratch, limits.suite_minutes * 60)
+        supervisors = self._supervisors(run)
         end = supervise(supervisors, asked.progress)
         flaky = 0
         if end.reason is None:
@@ -112,6 +96,54 @@ class _Stages:
             reason += f", {flaky} of them passed when run again" if flaky else ""
             return Finish(StageStatus.FAILED, reason, None, end.log, only_tests=True)
         return Finish(StageStatus.PASSED, log=end.log)
+
+    def declarations(self, suite: Suite, seconds: float) -> None:
+        """Run the tests that PyTorch does not make because of a suite's declarations, and tell what came of each.
+
+        Their own events are no part of the run's: no outcome and no verdict rests on them. A declaration of which some
+        tests did not run in time has not passed.
+        """
+        folder = self.questions.folder
+        scratch = folder.scratch / "declarations"
+        shutil.rmtree(scratch, ignore_errors=True)
+        run = self._suite_run(suite, scratch / "events.jsonl", scratch, seconds, "--upstream-declared")
+        with self.questions.progress.step(f"{self.questions.device.name}: declarations of {suite.name}"):
+            end = supervise(self._supervisors(run), self.questions.progress)
+        tried: dict[str, DeclarationTried] = {}
+        for test_id, test in end.collected.items():
+            outcome = end.ended.get(test_id, OutcomeName.NOT_RUN)
+            if test.declaration is None or outcome in (OutcomeName.SKIPPED, OutcomeName.XFAILED):
+                continue
+            before = tried.get(test.declaration, DeclarationTried())
+            passed = before.passed + (outcome is OutcomeName.PASSED)
+            tried[test.declaration] = DeclarationTried(passed=passed, seen=before.seen + 1)
+        append_event(folder.events, Declarations(tried=tried), self.clock())
+
+    def _suite_run(self, suite: Suite, events: Path, scratch: Path, seconds: float, *options: str) -> SuiteRun:
+        asked, limits = self.questions, self.questions.device.limits
+        return SuiteRun(
+            suite=suite.name,
+            device=asked.device.torch_name,
+            python=asked.python,
+            suites=asked.suites,
+            variables=asked.variables,
+            events=events,
+            logs=asked.folder.logs,
+            scratch=scratch,
+            suite_seconds=seconds,
+            test_seconds=limits.test_seconds,
+            deaths_in_a_row=limits.deaths_in_a_row,
+            options=(*self._options(suite), *options),
+            choice=self.choice,
+        )
+
+    def _supervisors(self, run: SuiteRun) -> list[Supervisor]:
+        workers = self.questions.device.limits.workers
+        parts = run.side_by_side(WORKERS if workers == "auto" else workers)
+        for part in parts:
+            part.scratch.mkdir(parents=True)
+        left_out, answer = set[str](), self.questions.answer
+        return [Supervisor(part, clock=self.clock, ask_device=answer, left_out=left_out) for part in parts]
 
     def _options(self, suite: Suite) -> tuple[str, ...]:
         """Options for pytest from the device file, and the paths that a suite needs.
@@ -180,7 +212,10 @@ def test(
         options or {},
         choice,
     )
-    return _run_all(stages, suites_here, names)
+    results = _run_all(stages, suites_here, names)
+    if planned is not None and planned.tries_declarations:
+        _try_declarations(stages, suites_here, {result.name: result for result in results})
+    return results
 
 
 def _known(planned: PlannedRun | None, build: Build, clock: Callable[[], datetime]) -> Callable[[str], bool]:
@@ -219,6 +254,18 @@ def _run_all(stages: _Stages, suites: Sequence[Suite], names: list[str]) -> tupl
         results.append(stages.stage(suite.name, lambda suite=suite: stages.suite(suite)))  # type: ignore[misc]
     first_bad = next((result.name for result in results if result.status is not StageStatus.PASSED), "a stage")
     return (*results, *_not_run(names[len(results) :], f"{first_bad} did not pass"))
+
+
+def _try_declarations(stages: _Stages, suites: Sequence[Suite], results: Mapping[str, StageResult]) -> None:
+    """Try the declarations of the suite ``upstream`` in the time that the suite has left, after all others have run."""
+    for suite in suites:
+        result = results[suite.name]
+        left = stages.questions.device.limits.suite_minutes * 60 - result.duration
+        has_run = result.status is StageStatus.PASSED or result.only_tests
+        if suite.name == UPSTREAM and suite.declares and has_run and left > 0:
+            # What cannot be tried tonight is tried next week; the run is what it is.
+            with contextlib.suppress(ToolMissing, OSError):
+                stages.declarations(suite, left)
 
 
 def _all_passed(results: list[StageResult]) -> bool:

@@ -14,10 +14,11 @@ from pytorch_test_files import LABELLED, LABELS, MORE, SECOND_BASE, SMALL, THING
 from repositories import repository
 from sabotage import DEVICE
 from small_suites import SUITES, DevicePython, read_events
-from unit.samples import build, device, night
+from unit.samples import build, device, night, plan
 
 from harness.upstream_tests import without_device
 from ootci.adapters.terminal import Progress
+from ootci.model.plan import PlannedRun
 from ootci.model.workspace import RunFolder
 from ootci.stages.test import test as run_stages
 
@@ -221,8 +222,59 @@ def test_declarations_that_mean_nothing_are_errors(upstream: Upstream) -> None:
     assert "the declarations cannot be read: the key `operator` is unknown" in done.stdout
 
 
+@pytest.mark.torch
+def test_tests_that_are_not_made_because_of_a_declaration_can_be_run_alone(upstream: Upstream) -> None:
+    declared = upstream.declare(
+        operators=["add"], exclusions={"TestThings": ["test_fail", "test_param"], "TestSmall": "*"}
+    )
+    upstream.write(test_small=SMALL.format(body="pass", head=""), test_broken="instantiate_device_type_tests(")
+    done, events = upstream.run(declared, "--upstream-declared")
+    (collected,) = (event for event in events if event["event"] == "collected")
+    because = {test["id"].rpartition("::")[2]: test.get("declaration") for test in collected["tests"]}
+    assert because == {
+        "import": None,
+        "test_op_mul_float32": "operators: mul",
+        "test_one": "exclusions: TestSmall",
+        "test_two": "exclusions: TestSmall",
+        "test_fail": "exclusions: TestThings.test_fail",
+        "test_param_count_1": "exclusions: TestThings.test_param",
+        "test_param_count_2": "exclusions: TestThings.test_param",
+    }, done.stdout + done.stderr
+    assert set(_outcomes(events).values()) == {"passed", "failed"}
+
+
+@pytest.mark.torch
+def test_declarations_are_tried_apart_from_the_run(upstream: Upstream, python_with_torch: str, tmp_path: Path) -> None:
+    upstream.write(test_small=SMALL.format(body="os.abort()", head=""))
+    declared: dict[str, Any] = {
+        "operators": ["add"],
+        "exclusions": {"TestThings": ["test_fail", "test_param"], "TestSmall": ["test_one"]},
+    }
+    planned = plan().runs[0].model_copy(update={"tries_declarations": True})
+    outcomes, events = _stages(upstream, python_with_torch, tmp_path, planned=planned, workers=2, **declared)
+    assert {test.rpartition("::")[2] for test in outcomes} == {
+        *("test_op_add_float32", "test_add_float32", "test_add_int64", "test_cuda_only", "test_expected_failure"),
+        "test_two",
+    }
+    assert set(outcomes.values()) == {"passed", "skipped", "xfailed"}
+    (told,) = (event for event in events if event["event"] == "declarations")
+    assert told["tried"] == {
+        "exclusions: TestSmall.test_one": {"passed": 0, "seen": 1},
+        "exclusions: TestThings.test_fail": {"passed": 0, "seen": 1},
+        "exclusions: TestThings.test_param": {"passed": 2, "seen": 2},
+        "operators: mul": {"passed": 1, "seen": 1},
+    }
+
+
 def _stages(
-    upstream: Upstream, python: str, tmp_path: Path, *, workers: int = 1, seconds: int = 300, **keys: Any
+    upstream: Upstream,
+    python: str,
+    tmp_path: Path,
+    *,
+    workers: int = 1,
+    seconds: int = 300,
+    planned: PlannedRun | None = None,
+    **keys: Any,
 ) -> tuple[dict[str, str], tuple[dict[str, Any], ...]]:
     """Run the suite under the tool: the outcomes and the events."""
     run = tmp_path / "run"
@@ -237,7 +289,7 @@ def _stages(
         SUITES,
         clock=lambda: night(0),
         progress=Progress(quiet=True),
-        planned=None,
+        planned=planned,
         options={"upstream": (f"--upstream-tests={upstream.tests}", f"--upstream-commit={upstream.commit}")},
     )
     events = read_events(run / "events.jsonl")

@@ -21,7 +21,15 @@ from ootci.model.device import KnownFailure, Unsupported
 from ootci.model.outcome import Attempt, Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan
 from ootci.model.run import CapabilityCounts, OperatorCount, ReportState, Run, SuiteReport
-from ootci.model.verdict import Change, ChangeName, DeviceVerdict, Night, VerdictName
+from ootci.model.verdict import (
+    Change,
+    ChangeName,
+    DeviceVerdict,
+    ExpectationReview,
+    ExpectationState,
+    Night,
+    VerdictName,
+)
 from ootci.resources import dashboard_folder
 from ootci.stages.render.device_view import device_page, run_pages
 from ootci.stages.render.page_maker import page, templates
@@ -88,6 +96,10 @@ def worst_verdict(honest: DeviceVerdict, run: Run, text: str) -> DeviceVerdict:
             "history": history,
             "changes": tuple(
                 Change(id=item.id, change=name, after=item.outcome, signature="x", streak=0) for name, item in changes
+            ),
+            "unsupported": tuple(
+                ExpectationReview(declared=f"{number}{text[:300]}", reason=text[:500], state=ExpectationState.WORKS)
+                for number in range(500)
             ),
             "streaks": (Streak(first_failed=mark(3), last_passed=mark(2), commits=text, commits_url=ADDRESS),),
         }

@@ -135,6 +135,22 @@ def test_operators_of_all_shares_are_added_up_to_the_limit(folder: RunFolder, mo
     ]
 
 
+def test_a_declaration_passes_where_its_tests_pass_in_every_share(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_log, "MAX_DECLARATIONS", 4)
+    good, bad, seen = {"passed": 2, "seen": 2}, {"passed": 1, "seen": 2}, "exclusions: TestFFT"
+    shares = {1: {seen: good, "operators: add": good}, 2: {seen: good, "operators: add": bad, "operators: mul": {}}}
+    for index, tried in shares.items():
+        told = {"event": "declarations", "tried": {**tried, f"operators: of {index}": good}}
+        _write(_share(folder, index), [*_events(index), told])
+    found = [(item.declaration, item.tests) for item in _collect(folder).passing_declarations or ()]
+    assert found == [(seen, 4), ("operators: of 1", 2)]
+    for index in shares:
+        _write(_share(folder, index), _events(index))
+    assert _collect(folder).passing_declarations is None
+
+
 def _changed(events: list[dict[str, object]], event: str, stage: str, **more: object) -> list[dict[str, object]]:
     """The events, of which one stage's says something else."""
     return [{**e, **more} if (e["event"], e.get("stage")) == (event, stage) else e for e in events]

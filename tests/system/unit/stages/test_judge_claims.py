@@ -18,7 +18,7 @@ from ootci.history.store import History
 from ootci.model.device import KnownFailure, Unsupported
 from ootci.model.outcome import FAILURES, OutcomeName
 from ootci.model.plan import Plan
-from ootci.model.run import Run
+from ootci.model.run import PassingDeclaration, Run
 from ootci.model.verdict import AS_EXPECTED, DeviceVerdict, VerdictName
 from ootci.stages.judge import judge
 
@@ -74,13 +74,13 @@ def _run(
     return made.model_copy(update={"stages": tuple(stages), "outcomes": tuple(outcomes)})
 
 
-def _judged(*records: Plan | Run) -> DeviceVerdict:
+def _judged(*records: Plan | Run, **keys: object) -> DeviceVerdict:
     with tempfile.TemporaryDirectory() as folder:
         history = History(Path(folder))
         for record in records:
             (history.append_plan if isinstance(record, Plan) else history.append_run)(record)  # type: ignore[operator]
         newest = max(record.created_at for record in records if isinstance(record, Plan))
-        return judge((device(),), history, newest + timedelta(hours=1)).devices[0]
+        return judge((device(**keys),), history, newest + timedelta(hours=1)).devices[0]
 
 
 @dataclass(frozen=True)
@@ -231,6 +231,27 @@ def test_claims_only_ever_turn_failing_tests_into_known_ones(
         assert claimed.verdict is (V.KNOWN if claimed.known else V.OK)
     if "unsupported" not in smoke.values() and not any(item.known for item in claimed.changes):
         assert claimed.verdict is plain.verdict  # a refused test of smoke is excused, too, and is no failure
+
+
+def test_a_declaration_that_passed_when_last_tried_is_named_until_it_is_removed() -> None:
+    names = ("exclusions: TestFFT.test_fft", "exclusions: TestSort", "operators: mul", "operators: add")
+    tried = tuple(PassingDeclaration(declaration=name, tests=2) for name in names)
+    runs = [_run(number, two="passed") for number in range(3)]
+    runs[0] = runs[0].model_copy(update={"passing_declarations": (PassingDeclaration(declaration="old", tests=1),)})
+    runs[1] = runs[1].model_copy(update={"passing_declarations": tried})
+    records = [record for number, made in enumerate(runs) for record in (_plan(number), made)]
+    suites = [
+        {"name": "smoke"},
+        {"name": "integration"},
+        {"name": "upstream", "operators": ["add"], "exclusions": {"TestFFT": ["test_fft"], "TestSort": "*"}},
+    ]
+    found = _judged(*records, suites=suites)
+    assert [(item.declared, item.state.value, item.passing) for item in found.unsupported] == [
+        (name, "works", 2) for name in names[:3]
+    ]
+    assert found.verdict is V.OK
+    assert found.reason.endswith(f"; declared unsupported, but works: {', '.join(names[:3])}")
+    assert _judged(*records).unsupported == ()
 
 
 def test_what_the_run_says_of_itself_excuses_nothing() -> None:

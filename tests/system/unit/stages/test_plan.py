@@ -228,6 +228,26 @@ def test_a_weekly_device_runs_on_sundays_or_when_it_is_asked_for(index: dict[str
     assert [run.device for run in _plan(*devices, chosen=("b",), now=sunday + timedelta(days=1)).runs] == ["b"]
 
 
+def test_declarations_of_pytorch_s_tests_are_tried_on_one_day_of_the_week(index: dict[str, list[str]]) -> None:
+    suites = [{"name": "smoke"}, {"name": "upstream", "operators": ["add"]}]
+    devices = (
+        device("dev", suites=suites),
+        device("other", suites=suites),
+        device("weekly", suites=suites, cadence="weekly"),
+        device("all"),
+    )
+    week = [SUNDAY + timedelta(days=days) for days in range(7)]
+    found = [[run.device for run in _scheduled(*devices, now=day).runs if run.tries_declarations] for day in week]
+    assert sorted(name for names in found for name in names) == ["dev", "other", "weekly"]
+    assert "weekly" in found[0]
+    assert found == [
+        [run.device for run in _scheduled(*devices, now=day + timedelta(days=7)).runs if run.tries_declarations]
+        for day in week
+    ]
+    local = [_scheduled(*devices, now=day, event="local").runs for day in week]
+    assert not any(run.tries_declarations for runs in local for run in runs)
+
+
 def test_a_wheel_is_held_against_the_python_of_the_device(tmp_path: Path) -> None:
     wheel = stub_torch_wheel(tmp_path, "2.13.0", tag="cp312-cp312-manylinux_2_17_x86_64.manylinux_2_17_aarch64")
     with pytest.raises(TorchWheelMissing, match=r"not for Python 3\.13 on "):

@@ -12,7 +12,7 @@ from ootci.cli.show import note, show_text
 from ootci.errors import BadOption
 from ootci.model.device.values import MEANINGS, Name
 from ootci.resources import plugin_folder, workflow_file
-from ootci.stages.onboard.new_plugin import cpp_plugin, plugin_steps, python_plugin, write_plugin
+from ootci.stages.onboard.new_plugin import cpp_plugin, last_step, plugin_steps, python_plugin, write_plugin
 
 
 @click.command("new", short_help="Write a plugin for a new device.")
@@ -28,8 +28,8 @@ from ootci.stages.onboard.new_plugin import cpp_plugin, plugin_steps, python_plu
 def new(name: str, step: int | None, python_only: bool, output: Path | None) -> None:
     """Write a plugin for the device NAME, with its device file and workflow; prints its folder.
 
-    In C++ it is the reference plugin under another name. Run the command again with a higher --step to add files;
-    existing files are never changed.
+    In C++ it is the reference plugin under another name. Run the command again with a higher --step to add the
+    files of more steps. Existing files are never changed, and files that you removed stay removed.
 
     \b
     Examples:
@@ -39,20 +39,20 @@ def new(name: str, step: int | None, python_only: bool, output: Path | None) -> 
     _check_name(name)
     if python_only and step is not None:
         raise BadOption("a plugin in Python has no steps", where="--step", fix="leave out --step or --python-only")
-    texts = python_plugin(plugin_folder("python_only"), name) if python_only else _in_cpp(name, step or 1)
     folder = output or Path(f"torch-{name}")
+    texts = python_plugin(plugin_folder("python_only"), name) if python_only else _in_cpp(name, step or 1, folder)
     written, kept = write_plugin(texts, workflow_file(), name, folder)
     show_text(str(folder))
     note(f"{written} files written, {kept} existing files left as they are")
     note(f"next: ootci nightly {folder / name}.yaml")
 
 
-def _in_cpp(name: str, step: int) -> dict[Path, str]:
+def _in_cpp(name: str, step: int, folder: Path) -> dict[Path, str]:
     reference = plugin_folder("openreg")
     steps = len(plugin_steps(reference))
     if step > steps:
         raise BadOption(f"there is no step {step}", where="--step", fix=f"give a number from 1 to {steps}")
-    return cpp_plugin(reference, name, step)
+    return cpp_plugin(reference, name, step, after=last_step(reference, name, folder))
 
 
 def _check_name(name: str) -> None:

@@ -43,8 +43,20 @@ def plugin_steps(reference: Path) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(found["files"].split()) for found in _STEP.finditer(text))
 
 
-def cpp_plugin(reference: Path, name: str, step: int) -> dict[Path, str]:
-    """The files of a plugin in C++: those of the folder of the reference plugin up to a step."""
+def last_step(reference: Path, name: str, folder: Path) -> int:
+    """The last step of which a plugin's folder has a file; 0 if it has none."""
+    steps = enumerate(plugin_steps(reference), 1)
+    return max(
+        (step for step, files in steps if any((folder / file.replace("openreg", name)).exists() for file in files)),
+        default=0,
+    )
+
+
+def cpp_plugin(reference: Path, name: str, step: int, after: int = 0) -> dict[Path, str]:
+    """The files of a plugin in C++: those of the reference plugin up to a step, without those up to step `after`.
+
+    A driver replaces files of earlier steps, and must not get them back with a later one.
+    """
     about = (
         "`runtime/` simulates the device\n"
         f"on the CPU until your driver takes its place; `csrc/` and `torch_{name}/` connect it to PyTorch."
@@ -54,7 +66,9 @@ def cpp_plugin(reference: Path, name: str, step: int) -> dict[Path, str]:
     texts |= {build: texts[build].replace("steps.cmake", "cmake/sources.cmake"), Path("cmake/sources.cmake"): _SOURCES}
     names = {"openreg": name, "OPENREG": name.upper(), "OpenReg": name.capitalize(), "Openreg": name.capitalize()}
     readme = _README.format(name=name, about=about, grow=_GROW.format(name=name))
-    return {Path("README.md"): readme, **_renamed(texts, names, name)}
+    files = {Path("README.md"): readme, **_renamed(texts, names, name)}
+    earlier = cpp_plugin(reference, name, after) if after else {}
+    return {path: text for path, text in files.items() if path not in earlier}
 
 
 def python_plugin(reference: Path, name: str) -> dict[Path, str]:
@@ -67,7 +81,7 @@ def python_plugin(reference: Path, name: str) -> dict[Path, str]:
 
 
 def write_plugin(texts: Mapping[Path, str], workflow: Path, name: str, folder: Path) -> tuple[int, int]:
-    """Write the files of a plugin that the folder lacks; those that exist are left as they are.
+    """Write the files of a plugin that the folder lacks; a new plugin also gets a device file and a workflow.
 
     Args:
         workflow: the workflow that tests a plugin in its own repository.
@@ -80,7 +94,8 @@ def write_plugin(texts: Mapping[Path, str], workflow: Path, name: str, folder: P
         BadOption: the folder holds something else.
 
     """
-    if folder.exists() and not (folder / f"torch_{name}").is_dir() and any(folder.iterdir()):
+    grows = (folder / f"torch_{name}").is_dir()
+    if folder.exists() and not grows and any(folder.iterdir()):
         raise BadOption(
             f"the folder exists and holds no plugin for {name}", where=str(folder), fix="give another --output"
         )
@@ -92,10 +107,14 @@ def write_plugin(texts: Mapping[Path, str], workflow: Path, name: str, folder: P
         (r"^# suites:\n#   - name: smoke$", "suites:\n  - name: smoke"),
     ):
         device_file = re.sub(commented, key, device_file, flags=re.MULTILINE)
-    beside = {
-        Path(f"{name}.yaml"): device_file,
-        Path(".github/workflows/pytorch.yml"): workflow.read_text(encoding="utf-8").replace("mydevice", name),
-    }
+    beside = (
+        {}
+        if grows
+        else {
+            Path(f"{name}.yaml"): device_file,
+            Path(".github/workflows/pytorch.yml"): workflow.read_text(encoding="utf-8").replace("mydevice", name),
+        }
+    )
     written = {path: text for path, text in {**texts, **beside}.items() if not (folder / path).exists()}
     for path, text in written.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)

@@ -51,6 +51,16 @@ def test_a_higher_step_adds_files_and_changes_none(ootci: Tool, tmp_path: Path) 
     assert {name: text for name, text in second.items() if name in first} == first
 
 
+def test_a_higher_step_does_not_restore_the_simulated_driver(ootci: Tool, tmp_path: Path) -> None:
+    assert ootci("plugin", "new", "mydevice", cwd=tmp_path).code == 0
+    folder = tmp_path / "torch-mydevice"
+    for removed in ("csrc/Streams.cpp", "runtime/pool.cpp", ".github/workflows/pytorch.yml"):
+        (folder / removed).unlink()
+    first = _files(folder)
+    assert ootci("plugin", "new", "mydevice", "--step", "3", cwd=tmp_path).code == 0
+    assert _files(folder).keys() - first.keys() == {"csrc/ops/Factories.cpp", "csrc/ops/DeviceCheck.cpp"}
+
+
 def test_the_last_step_has_every_source_of_the_reference_plugin(ootci: Tool, root: Path, tmp_path: Path) -> None:
     assert ootci("plugin", "new", "mydevice", "--step", "17", "--output", str(tmp_path / "all"), cwd=tmp_path).code == 0
     reference = root / "devices" / "openreg"

@@ -97,7 +97,6 @@ def plan(
     is_asked = any((chosen, torch, installed, proposed, trigger.event == LOCAL))
     also = also or (not is_asked and Cadence.WEEKLY.is_due(now))
     planned = _Runs(plan_id, chosen, torch, installed, proposed, now, history, say).of
-    is_nightly = proposed is None and trigger.event != LOCAL
     left_out: list[LeftOut] = []
     runs, others = list[PlannedRun](), list[PlannedRun]()
     for item in registry:
@@ -105,7 +104,7 @@ def plan(
         if left is not None:
             left_out.append(left)
         else:
-            runs.append(planned(item, tries_declarations=is_nightly and _tries_declarations(item.device, now)))
+            runs.append(planned(item, tries_declarations=_tries_declarations(item.device, now, trigger, proposed)))
         others += [
             planned(item.model_copy(update={"device": device}))
             for device in on_other_torches(item.device)
@@ -160,8 +159,10 @@ class _Runs:
         return resolve(torch, device.torch, self.now.date(), device.python)
 
 
-def _tries_declarations(device: Device, now: datetime) -> bool:
-    """Whether tonight's run also tries what is declared, which each device does on its own day of the week."""
+def _tries_declarations(device: Device, now: datetime, trigger: Trigger, proposed: Proposed | None) -> bool:
+    """Whether a nightly also tries what is declared, which each device does on its own day of the week."""
+    if proposed is not None or trigger.event == LOCAL:
+        return False
     day = zlib.crc32(device.name.encode()) % 7 if device.cadence is Cadence.NIGHTLY else now.weekday()
     return now.weekday() == day and any(suite.declares for suite in device.suites)
 

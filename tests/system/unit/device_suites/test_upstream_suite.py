@@ -18,7 +18,6 @@ from unit.samples import build, device, night, plan
 
 from harness.upstream_tests import without_device
 from ootci.adapters.terminal import Progress
-from ootci.model.plan import PlannedRun
 from ootci.model.workspace import RunFolder
 from ootci.stages.test import test as run_stages
 
@@ -246,10 +245,8 @@ def test_tests_that_are_not_made_because_of_a_declaration_can_be_run_alone(upstr
 @pytest.mark.torch
 def test_declarations_are_tried_apart_from_the_run(upstream: Upstream, python_with_torch: str, tmp_path: Path) -> None:
     upstream.write(test_small=SMALL.format(body="os.abort()", head=""))
-    declared: dict[str, Any] = {
-        "operators": ["add"],
-        "exclusions": {"TestThings": ["test_fail", "test_param"], "TestSmall": ["test_one"]},
-    }
+    exclusions = {"TestThings": ["test_fail", "test_param"], "TestSmall": ["test_one"]}
+    declared: dict[str, Any] = {"operators": ["add"], "exclusions": exclusions}
     planned = plan().runs[0].model_copy(update={"tries_declarations": True})
     outcomes, events = _stages(upstream, python_with_torch, tmp_path, planned=planned, workers=2, **declared)
     assert {test.rpartition("::")[2] for test in outcomes} == {
@@ -267,17 +264,10 @@ def test_declarations_are_tried_apart_from_the_run(upstream: Upstream, python_wi
 
 
 def _stages(
-    upstream: Upstream,
-    python: str,
-    tmp_path: Path,
-    *,
-    workers: int = 1,
-    seconds: int = 300,
-    planned: PlannedRun | None = None,
-    **keys: Any,
+    upstream: Upstream, python: str, tmp_path: Path, *, workers: int = 1, seconds: int = 300, **keys: Any
 ) -> tuple[dict[str, str], tuple[dict[str, Any], ...]]:
     """Run the suite under the tool: the outcomes and the events."""
-    run = tmp_path / "run"
+    run, planned = tmp_path / "run", keys.pop("planned", None)
     run_stages(
         device(
             DEVICE,

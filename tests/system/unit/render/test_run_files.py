@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -116,7 +117,8 @@ def test_the_sample_can_be_read_back(sampled: Sample, site: Path) -> None:
 
 
 def test_hostile_ids_come_back_as_they_are(hostile_site: Path, hostile: Sample) -> None:
-    check(hostile_site, hostile)
+    (borealis,) = (item for item in hostile.registry if item.device.name == "borealis")
+    check(hostile_site, replace(hostile, registry=(borealis,)))
 
 
 def test_attempts_are_listed_by_the_age_of_their_nightly(site: Path, sampled: Sample) -> None:

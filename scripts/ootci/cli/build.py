@@ -48,7 +48,7 @@ from ootci.stages.build import NewEnvironment, TakenOver, build, hand_over
 @click.option(
     "--checksum", metavar="SHA256", help="With --take-over: the checksum of handover.json that --hand-over printed."
 )
-@github_output_option("Append `handover=CHECKSUM` to this file.")
+@github_output_option("Append `handover=CHECKSUM`, and `built=yes` or `built=no`, to this file.")
 @suites_option
 @format_option
 @folder_options("devices", "work")
@@ -80,7 +80,8 @@ def build_command(
         if handed_to is not None:
             told = hand_over(result, workspace, handed_to, _provenance(plan))
             note(f"{device}: handed over, {told}")
-            append(f"handover={told}\n", github_output)
+            built = "yes" if _exit_code(result) == EXIT_FINE else "no"
+            append(f"handover={told}\nbuilt={built}\n", github_output)
     show_stages(result.stages, output_format)
     sys.exit(EXIT_FINE if exit_zero else _exit_code(result))
 

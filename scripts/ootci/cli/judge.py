@@ -13,6 +13,7 @@ from ootci.cli.show import append, note, one_line, show, table
 from ootci.errors import EXIT_DEVICE, EXIT_FINE, EXIT_INFRASTRUCTURE, BadOption
 from ootci.flows.context import Folders, clock
 from ootci.flows.reports import reported_runs
+from ootci.flows.shares import share_alone
 from ootci.history.store import History
 from ootci.model.device import find_device
 from ootci.model.plan import Plan
@@ -55,6 +56,11 @@ def _verdicts_text(verdicts: Verdicts, markdown: bool) -> str:
     help="Check only this device, whatever its tier; a name or a device file. Repeatable.",
 )
 @click.option(
+    "--shard",
+    metavar="I/N",
+    help="With --pull-request and --device: answer for this share of the tests alone, before `ootci collect`.",
+)
+@click.option(
     "--override",
     "overrides",
     multiple=True,
@@ -82,6 +88,7 @@ def _verdicts_text(verdicts: Verdicts, markdown: bool) -> str:
 def gate(
     pull_request: bool,
     only: tuple[str, ...],
+    shard: str | None,
     overrides: tuple[str, ...],
     summary: Path | None,
     github_output: Path | None,
@@ -106,9 +113,13 @@ def gate(
         raise BadOption(
             "a pull request is of one torch", where="--torch", fix="leave it out: the runs that are judged name theirs"
         )
+    if shard and not (pull_request and len(only) == 1):
+        raise BadOption(
+            "a share is of one device's run", where="--shard", fix="give --pull-request and one --device with it"
+        )
     folders, only = folders.among(only)
     decision, verdicts = (
-        (_of_runs(folders, only, wanted), {})
+        (_of_runs(folders, only, wanted, shard), {})
         if pull_request
         else _of_nightly(folders, only, wanted, torch, cancelled=cancelled)
     )
@@ -183,11 +194,15 @@ def _of_nightly(
     return gate, found
 
 
-def _of_runs(folders: Folders, only: tuple[str, ...], overrides: dict[str, str]) -> PullRequestGate:
+def _of_runs(folders: Folders, only: tuple[str, ...], overrides: dict[str, str], shard: str | None) -> PullRequestGate:
     plan = read(Plan, folders.workspace.plan)
     for name in only:
         plan.run_of(name)  # an error where the plan has no such device
-    runs = reported_runs(folders.workspace, plan, note)
+    if shard is None:
+        runs = reported_runs(folders.workspace, plan, note)
+    else:
+        plan, run = share_alone(folders, plan, only[0], shard)
+        runs = {only[0]: run}
     # With a single device file its device counts, whatever its tier.
     one = folders.devices.is_file()
     history = History(folders.history)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-import sys
 
 import click
 
 from ootci.adapters import git
-from ootci.adapters.annotation import show_error
 from ootci.adapters.folder_lock import locked
 from ootci.adapters.terminal import Progress
-from ootci.cli.options import exit_zero_option, folder_options, format_option
+from ootci.cli.options import folder_options, format_option
 from ootci.cli.show import one_line, show
-from ootci.errors import EXIT_FINE, BadOption, TorchNotBuilt
+from ootci.errors import BadOption, TorchNotBuilt
 from ootci.flows.context import Folders, clock
 from ootci.flows.nightly import enter_torch
 from ootci.model.plan import Plan
@@ -29,7 +27,6 @@ from ootci.stages.torch_source import Wanted, build_torch
 )
 @click.option("--remote", metavar="URL", help="Repository. Default: OOTCI_PYTORCH_GIT, or PyTorch's own.")
 @click.option("--minutes", type=click.IntRange(1, 1440), default=330, show_default=True, help="Time-out of the build.")
-@exit_zero_option
 @format_option
 @folder_options("work")
 def torch_build(
@@ -38,7 +35,6 @@ def torch_build(
     planned: bool,
     remote: str | None,
     minutes: int,
-    exit_zero: bool,
     output_format: str,
     folders: Folders,
 ) -> None:
@@ -54,10 +50,7 @@ def torch_build(
     except TorchNotBuilt as error:
         if plan is not None:
             enter_torch(plan, folders, None, error.what.splitlines()[0])
-        if not exit_zero:
-            raise
-        show_error(error)
-        sys.exit(EXIT_FINE)
+        raise
     wheel = folders.workspace.torch_wheels / built.wheel
     if plan is not None:
         enter_torch(plan, folders, wheel, None)

@@ -12,10 +12,15 @@ from pathlib import Path
 from ootci.adapters.annotation import show_warning
 from ootci.adapters.folder_lock import locked
 from ootci.errors import BadOption, OotciError
+from ootci.flows.context import Folders, attempt_number, clock
 from ootci.model.build import Build, StageStatus
+from ootci.model.device import find_device
 from ootci.model.durations import Durations
+from ootci.model.plan import Plan
 from ootci.model.record import read, write_atomic
+from ootci.model.run import Run
 from ootci.model.workspace import RunFolder, Shard, Workspace
+from ootci.stages.collect import collect_share
 
 
 def share_of(workspace: Workspace, device: str, text: str | None) -> tuple[RunFolder, tuple[str, ...]]:
@@ -115,6 +120,18 @@ def take_shares(downloaded: Path, workspace: Workspace, device: str) -> tuple[Sh
     return found
 
 
+def share_alone(folders: Folders, plan: Plan, device: str, text: str) -> tuple[Plan, Run]:
+    """The run of a device as one share knows it, and the plan with the suites that this share runs.
+
+    Raises:
+        BadOption: the text is not a share such as ``1/4``.
+        StageFileMissing, StageFileInvalid, StageFileVersion: there is no build.json of this plan.
+
+    """
+    item, shard = find_device(folders.registry(), device).device, _given(text)
+    return collect_share(item, plan, folders.workspace.run(device), shard, now=clock(), attempt=attempt_number())
+
+
 def _copy(files: list[Path], target: Path) -> None:
     target.mkdir(parents=True, exist_ok=True)
     for path in files:
@@ -130,8 +147,10 @@ def _is_broken(path: Path) -> bool:
 
 
 def _shard(text: str | None) -> Shard | None:
-    if text is None:
-        return None
+    return None if text is None else _given(text)
+
+
+def _given(text: str) -> Shard:
     match = re.fullmatch(r"([1-9]\d{0,2})/([1-9]\d{0,2})", text)
     if match is None or int(match[1]) > int(match[2]):
         raise BadOption("there is no such share", where=f"--shard {text}", fix="write I/N, such as 1/4")

@@ -47,6 +47,7 @@ class CollectedTest:
     capability: str | None = None
     title: str | None = None
     declaration: str | None = None
+    shard: int | None = None
 
 
 class SessionStart(_Event):

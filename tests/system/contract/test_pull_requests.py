@@ -70,27 +70,100 @@ def _event(delivery: dict[str, Any]) -> dict[str, Any]:
     return {"event_name": "repository_dispatch", "event": event}
 
 
-def test_a_device_that_is_newly_broken_makes_its_job_red_after_all_else() -> None:
-    *before, last = TEST
-    assert last["run"].splitlines()[-1] == 'ootci gate --pull-request --device "$DEVICE"'
-    assert "continue-on-error" not in last
-    assert "!cancelled()" in last["if"]
-    assert any("upload-artifact@" in str(step.get("uses")) for step in before)
+MAKES_A_RESULT = r"^ootci (build|test|torch build)\b"
+"""Commands whose result a re-run is asked to make again."""
+SAYS_IT_BY_ITS_EXIT_CODE = r"^ootci torch build\b(?!.*--exit-zero)"
+ON_GITHUB = {"github": {"actor": "somebody"}, "inputs": {"job": '{"change": true}'}, "env": {"SHARE": "1/3"}}
+SHARES = [{"index": 1, "count": 1}, {"index": 1, "count": 3}, {"index": 3, "count": 3}]
+
+
+def _jobs_that_make_a_result() -> dict[str, list[dict[str, Any]]]:
+    return {
+        f"{path} {name}": job["steps"]
+        for path, file in FILES.items()
+        if path in ("workflows/device.yml", "workflows/_torch.yml")
+        for name, job in file.jobs.items()
+        if any(re.search(MAKES_A_RESULT, step.get("run", ""), re.M) for step in job.get("steps", []))
+    }
+
+
+def test_every_job_that_makes_a_result_of_a_pull_request_is_known() -> None:
+    names = {"device", "device-private", "build", "build-private"}
+    assert _jobs_that_make_a_result().keys() == {
+        *(f"workflows/device.yml {name}" for name in names),
+        "workflows/_torch.yml build",
+    }
+
+
+@pytest.mark.parametrize("job", _jobs_that_make_a_result())
+def test_no_job_is_green_that_would_have_to_be_repeated(job: str) -> None:
+    """Whoever makes a result fails where it is not good, after its upload: in one job or in each of several shares.
+
+    Source: GitHub's documentation, "Re-running workflows and jobs": of jobs that succeeded the outputs are used again.
+    """
+    if not are_there():
+        missing("npm or the linters from there", "install npm, and call `make test`")
+    steps = _jobs_that_make_a_result()[job]
+    assert not any("continue-on-error" in step for step in steps)
+    uploads = [number for number, step in enumerate(steps) if "upload-artifact@" in str(step.get("uses"))]
+    failing = [step for step in steps if re.search(SAYS_IT_BY_ITS_EXIT_CODE, step.get("run", ""), re.M)]
+    if failing:
+        assert all("!cancelled()" in steps[number]["if"] for number in uploads)
+        return
+    last = steps[-1]
+    assert len(steps) - 1 > max(uploads)
+    command = last["run"].splitlines()[-1]
+    assert re.fullmatch(r'ootci gate --pull-request --device "\$DEVICE"( \$\{SHARE:\+--shard "\$SHARE"\})?', command)
+    assert ("SHARE" in command) == ("/device.yml device" in job)
+    condition = re.sub(r"\s+", " ", last["if"]).removeprefix("${{ ").removesuffix(" }}")
+    condition = condition.replace("!cancelled() && ", "")
+    step = {"build": {"outputs": {"built": "no"}}}
+    contexts = [{**ON_GITHUB, "matrix": {"share": share}, "steps": step, "needs": {}} for share in SHARES]
+    assert evaluate([(condition, context) for context in contexts]) == [True] * len(SHARES)
+    nightly = {**contexts[0], "inputs": {"job": '{"change": false}'}}
+    assert evaluate([(condition, nightly)]) == [False]
 
 
 @pytest.mark.parametrize(
     ("file", "red", "repeated"),
     [
+        (FILES["workflows/device.yml"], "device", {"device", "collect", "gate"}),
+        (FILES["workflows/device.yml"], "device-private", {"device-private", "collect", "gate"}),
+        (FILES["workflows/device.yml"], "build", {"build", "device", "device-private", "collect", "gate"}),
         (FILES["workflows/_pull-request-device.yml"], "device", {"device", "report"}),
         (FILES["workflows/pull-request.yml"], "device", {"device", "gate"}),
+        (FILES["workflows/pull-request.yml"], "torch", {"torch", "device", "predict", "gate"}),
         (File.parse("workflows/caller.yml", TEXTS["pytorch-pull-request.yml"]), "test", {"test", "report"}),
     ],
-    ids=["a device", "all devices", "a vendor"],
+    ids=["a share", "a share in a private image", "a build", "a device", "all devices", "torch", "a vendor"],
 )
 def test_a_re_run_of_the_failed_jobs_tests_and_reports_again(file: File, red: str, repeated: set[str]) -> None:
     """Source: GitHub's documentation, "Re-running workflows and jobs": failed jobs, and those that depend on them."""
     assert _with_dependents(file, red) == repeated
-    assert all("always()" in str(file.jobs[name].get("if")) for name in repeated - {red})
+    assert all(re.search(r"always\(\)|!cancelled\(\)", str(file.jobs[name].get("if"))) for name in repeated - {red})
+
+
+def test_what_a_share_is_named_and_what_is_collected_says_the_attempt() -> None:
+    """So a share that is repeated takes the place of the one that failed, beside those that are kept."""
+    uploads = [step["with"]["name"] for step in TEST if "upload-artifact@" in str(step.get("uses"))]
+    assert len(uploads) == 2
+    collected = DEVICE["collect"]["steps"]
+    uploads += [step["with"]["name"] for step in collected if "upload-artifact@" in str(step.get("uses"))]
+    assert all("github.run_attempt" in name for name in uploads)
+    (shares,) = (step["with"]["pattern"] for step in collected if "share-" in str(step.get("with")))
+    assert shares.endswith("=*-of-*")
+
+
+def test_predictions_are_in_the_summary_of_the_run_that_is_reported() -> None:
+    """The relay has no field for them; a report's address is the page of the run, where GitHub shows its summaries."""
+    jobs = FILES["workflows/pull-request.yml"].jobs
+    assert jobs["predict"]["steps"][-1]["run"] == 'ootci compat --planned --summary "$GITHUB_STEP_SUMMARY"'
+    reporting = FILES["workflows/_pull-request-device.yml"].jobs["report"]["uses"]
+    assert (jobs["device"]["uses"], jobs["begin"]["uses"]) == (
+        "./.github/workflows/_pull-request-device.yml",
+        reporting,
+    )
+    assert not any("url" in str(step.get("run", "")) for step in FILES["workflows/report.yml"].steps)
 
 
 def _with_dependents(file: File, red: str) -> set[str]:

@@ -95,7 +95,7 @@ def reports_in_every_case(files: Files) -> Iterator[str]:
             after_devices = any(_tests_a_device(files, file.jobs.get(needed, {})) for needed in _needs(job))
             if after_devices and not re.search(r"always\(\)|!cancelled\(\)", str(job.get("if", ""))):
                 yield f"{file.path}: job {name} is skipped when a device's job fails"
-            is_gate = _runs(job, "gate") and not _runs(job, "test")
+            is_gate = _runs(job, "gate") and not _runs(job, "test") and not _runs(job, "build")
             if is_gate and not re.fullmatch(_ALWAYS_OF_WHAT_IT_PLANNED, str(job.get("if"))):
                 yield f"{file.path}: job {name} is the gate and may be skipped"
             if _runs(job, "test"):

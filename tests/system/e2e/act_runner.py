@@ -188,6 +188,7 @@ def run_workflow(
     called: Repository | None = None,
     payload: Mapping[str, object] | None = None,
     variables: Mapping[str, str] | None = None,
+    options: Iterable[str] = (),
 ) -> ActRun:
     """Run one workflow for one event.
 
@@ -205,6 +206,7 @@ def run_workflow(
         called: a committed copy of ours, where the repository is somebody else's.
         payload: what more the event says.
         variables: those of the repository, `vars`.
+        options: more of act's own.
 
     """
     ours = called or repository
@@ -221,6 +223,7 @@ def run_workflow(
     command += _each("--platform", (f"{label}=-self-hosted" for label in labels))
     command += _each("--local-repository", _stand_ins(ours.checkout))
     command += _each("--var", (f"{name}={value}" for name, value in (variables or {}).items()))
+    command += options
     seen = {**_environment(folder, ours), **(environment or {})}
     if called is not None:
         command += ["--local-repository", f"{ADDRESS}={called.checkout}"]

@@ -27,8 +27,9 @@ def test_another_machine_installs_what_was_built_and_tests_it(tmp_path: Path, oo
 
     run("plan", "--device", DEVICE, "--torch", wheel.name, "--work", "there")
     run("build", DEVICE, "--work", "there", "--hand-over", "handover", "--github-output", "outputs")
-    name, _, told = (tmp_path / "outputs").read_text(encoding="utf-8").strip().partition("=")
-    assert name == "handover"
+    outputs = dict(line.split("=") for line in (tmp_path / "outputs").read_text(encoding="utf-8").splitlines())
+    told = outputs.pop("handover")
+    assert outputs == {"built": "yes"}
 
     here.mkdir()
     shutil.copy(tmp_path / "there" / "plan.json", here)

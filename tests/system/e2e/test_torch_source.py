@@ -97,7 +97,6 @@ def test_a_planned_pull_request_gets_its_wheel_or_the_reason_why_there_is_none(
     assert "one.c" in ran.err
     reason = _plan(tmp_path)["runs"][0]["torch"]["unavailable_reason"]
     assert reason == "torch does not build: exit code 1"
-    assert build("--planned", "--exit-zero")[0].code == 0
 
 
 def test_a_pull_request_that_has_moved_on_since_it_was_planned_is_not_built(

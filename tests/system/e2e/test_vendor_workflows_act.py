@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sysconfig
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from deliveries import PUSHED, pull_request, push
@@ -256,9 +258,13 @@ def _delivered(
     folder: Path,
     delivery: dict[str, object],
     wish: str = "always",
+    *,
+    behaviour: str = "passes",
+    extra: str = "",
+    **options: Any,
 ) -> ActRun:
     """Run what a vendor copies for pull requests; the vendor has a wheel."""
-    vendor = _vendor(folder, "pytorch-pull-request.yml", extra=f"pull_requests: {wish}\n")
+    vendor = _vendor(folder, "pytorch-pull-request.yml", behaviour, extra=f"pull_requests: {wish}\n{extra}")
     caller = vendor.checkout / ".github" / "workflows" / "pytorch-pull-request.yml"
     text = caller.read_text(encoding="utf-8")
     wheel = f"{environment['OOTCI_RELEASE_INDEX']}/cpu/torch/torch-2.13.0%2Bcpu-py3-none-any.whl"
@@ -274,6 +280,7 @@ def _delivered(
         called=ours,
         payload={"action": delivery["event_type"], "client_payload": delivery},
         variables={"OOTCI_RELAY_URL": relay.url},
+        **options,
     )
 
 
@@ -295,6 +302,63 @@ def test_who_takes_no_part_in_a_pull_request_is_neither_tested_nor_red(
     run = _delivered(ours, index, relay, tmp_path, pull_request(), wish="label")
     assert (run.exit_code, run.jobs) == (0, dict.fromkeys(("report/report", "device/plan"), "success")), run.digest
     assert relay.state.taken == []
+
+
+SOMEBODY = ("--actor", "somebody")
+"""For act itself no device's job fails."""
+
+
+def test_a_re_run_of_the_failed_jobs_repeats_the_share_that_failed_and_reports_again(
+    ours: Repository, index: Mapping[str, str], relay: RelayServer, tmp_path: Path
+) -> None:
+    """act ends a run when a job fails, and repeats none: the second attempt is what GitHub's would be."""
+    shares = {"behaviour": "fails", "extra": "runner: {labels: [ubuntu-latest], shares: 2}\n"}
+    first = _delivered(ours, index, relay, tmp_path, push(), options=SOMEBODY, **shares)
+    results = {name: first.jobs[name] for name in SHARES}
+    assert sorted(results.values()) == ["failure", "success"], first.digest
+    (red,) = (name for name, result in results.items() if result == "failure")
+    failed = {step for step, result in first.steps(red).items() if result == "failure"}
+    assert failed == {"Did the pull request break the device?"}
+    number = SHARES.index(red) + 1
+    kept = first.store / "artifacts"
+    assert {path.name for path in kept.glob("share-*")} == {f"share-{DEVICE}={item}-of-2-1" for item in (1, 2)}
+
+    # The machine is well again.
+    vendor = Repository(tmp_path / "checkout", tmp_path / "remote.git")
+    file = vendor.checkout / f"{DEVICE}.yaml"
+    file.write_text(file.read_text(encoding="utf-8").replace(": fails", ": passes"), encoding="utf-8")
+    # The jobs after the plan, whose outputs GitHub uses again.
+    planned = next(str(event["arg"]) for event in first.events if event.get("name") == "job")
+    caller = vendor.checkout / ".github" / "workflows" / "pytorch-pull-request.yml"
+    text = re.sub(r"  begin:.*?(?=  test:)", "", caller.read_text(encoding="utf-8"), flags=re.S)
+    text = text.replace("[begin, test]", "test").replace("${{ needs.test.outputs.plan-artifact }}", f"plan-{DEVICE}-1")
+    given = f"plan-artifact: plan-{DEVICE}-1\n      job: '{planned}'\n"
+    caller.write_text(text.replace("pull-request: delivered\n", given), encoding="utf-8")
+    vendor.commit()
+    second = run_workflow(
+        vendor,
+        tmp_path / "second",
+        workflow=caller.name,
+        event="repository_dispatch",
+        attempt=2,
+        environment={**index, **relay.token_variables, "STUB_STORE": str(first.store)},
+        called=ours,
+        payload={"action": "push", "client_payload": push()},
+        variables={"OOTCI_RELAY_URL": relay.url},
+        options=[*SOMEBODY, "--matrix", f"share:map[count:2 index:{number}]"],
+    )
+    again = {job for job in second.jobs if job.startswith(f"device/{DEVICE} ")}
+    assert len(again) == 1, second.digest
+    assert set(second.jobs.values()) == {"success"}, second.digest
+    report = json.loads((kept / f"run-{DEVICE}-2" / "run.json").read_text(encoding="utf-8"))
+    assert {item["outcome"] for item in report["outcomes"]} == {"passed"}
+    assert len(report["outcomes"]) == 5
+    works = [item["workflow"] for item in relay.state.taken]
+    assert [(work["run_attempt"], work["status"], work["conclusion"]) for work in works] == [
+        ("1", "in_progress", None),
+        ("2", "in_progress", None),
+        ("2", "completed", "success"),
+    ]
 
 
 @pytest.mark.parametrize(

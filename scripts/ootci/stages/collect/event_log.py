@@ -137,7 +137,7 @@ class EventLog:
                 )
 
     def _add_test(self, test: CollectedTest) -> None:
-        test_id = _id(test.id)
+        test_id = test_id_of(test.id)
         if test_id in self.collected:
             return
         self.names -= len(test_id)
@@ -158,7 +158,7 @@ class EventLog:
         return item.model_copy(update={"message": (item.message or "")[:SHORT_MESSAGE] or None, "text": None})
 
     def _add_end(self, event: TestEnd, *, keep_output: bool) -> None:
-        test_id = _id(event.id)
+        test_id = test_id_of(event.id)
         test, before = self.collected.get(test_id), self.ends.get(test_id)
         if test is None or (before is not None and not may_replace(before.outcome)):
             return
@@ -167,14 +167,14 @@ class EventLog:
             self.outputs[test_id] = event.output
 
     def _add_broken(self, event: CollectError) -> None:
-        test_id = _id(event.id)
+        test_id = test_id_of(event.id)
         test = CollectedTest(id=event.id, suite=event.id.partition("/")[0], title="The file can be collected.")
         end = TestEnd(id=event.id, outcome=OutcomeName.ERROR, message=event.message, text=event.text)
         if len(self.broken) < MAX_TESTS:
             self.broken[test_id] = self.within_room(_ended(_silent(test_id, test), end))
 
     def _add_attempt(self, event: TestEnd) -> None:
-        test_id = _id(event.id)
+        test_id = test_id_of(event.id)
         if test_id not in self.attempts and len(self.attempts) >= MAX_TESTS_AGAIN:
             return
         attempts = self.attempts.setdefault(test_id, [])
@@ -225,7 +225,7 @@ class EventLog:
         passing = (
             (name, item.seen) for name, item in sorted(self.declarations.items()) if item.passed == item.seen > 0
         )
-        found = [PassingDeclaration(declaration=_id(name), tests=tests) for name, tests in passing]
+        found = [PassingDeclaration(declaration=test_id_of(name), tests=tests) for name, tests in passing]
         return tuple(found[:MAX_PASSING])
 
     def operator_counts(self) -> tuple[OperatorCount, ...]:
@@ -236,7 +236,8 @@ class EventLog:
         )
 
 
-def _id(text: str) -> str:
+def test_id_of(text: str) -> str:
+    """The id under which a test is kept."""
     return short_id(allowed(text))
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from ootci.model.build import StageName, StageStatus
 from ootci.model.device import OURS
-from ootci.model.event import Reported, StageEnd
-from ootci.model.outcome import may_replace
+from ootci.model.event import Reported, Sharded, StageEnd, read_events
+from ootci.model.outcome import OutcomeName, may_replace
 from ootci.model.run import ReportState
 from ootci.model.workspace import RunFolder, Shard
 
-from .event_log import EventLog
+from .event_log import EventLog, test_id_of
 
 _WORST = (StageStatus.PASSED, StageStatus.NOT_RUN, StageStatus.FAILED, StageStatus.TIMED_OUT, StageStatus.CRASHED)
 
@@ -27,6 +28,23 @@ def joined_log(folder: RunFolder) -> tuple[EventLog, Path]:
     logs = {shard: EventLog.read(folder.shard(shard).events) for shard in shards if folder.shard(shard).events.exists()}
     first = next(iter(logs), shards[0])
     return _joined(logs, [shard for shard in shards if shard not in logs]), folder.shard(first).env
+
+
+def log_of_share(folder: RunFolder, shard: Shard) -> EventLog:
+    """The event log of one share of a run, as if every test of the other shares had passed."""
+    path = folder.shard(shard).events
+    log = EventLog.read(path)
+    told = [event for event in read_events(path) if isinstance(event, Sharded)]
+    of_share = [
+        test for event in told if (event.index, event.count) == (shard.index, shard.count) for test in event.tests
+    ]
+    # The workers of a share divide it again, maybe by the same numbers: what is the share's stays the share's.
+    mine = {test.id for test in of_share if test.shard == shard.index}
+    for test in of_share:
+        item = log.collected.get(test_id_of(test.id))
+        if test.id not in mine and item is not None:
+            log.ends.setdefault(item.id, replace(item, outcome=OutcomeName.PASSED, message=None))
+    return log
 
 
 def _joined(logs: Mapping[Shard, EventLog], silent: list[Shard]) -> EventLog:

@@ -15,7 +15,7 @@ from pathlib import Path
 from ootci import __version__
 from ootci.errors import StageFileInvalid
 from ootci.model.build import NOTHING_COLLECTED, Build, StageName, StageResult, StageStatus
-from ootci.model.device import Device, Suite
+from ootci.model.device import OURS, Device, Suite
 from ootci.model.excerpt import one_line
 from ootci.model.outcome import Counts, Outcome, OutcomeName
 from ootci.model.plan import Plan, PlannedRun
@@ -23,12 +23,12 @@ from ootci.model.probe import Probe, read_probe
 from ootci.model.record import read, write
 from ootci.model.run import CapabilityCounts, Environment, Links, ReportState, Run, SuiteReport
 from ootci.model.torch_build import TorchRequest, full_commit
-from ootci.model.workspace import RunFolder
+from ootci.model.workspace import RunFolder, Shard
 
 from .elsewhere import log_of_reports, reports_by_hand, unknown_build
 from .event_log import MAX_REASON, MAX_TESTS, EventLog
 from .report import write_reports
-from .shards import joined_log
+from .shards import joined_log, log_of_share
 
 
 def collect(
@@ -57,12 +57,53 @@ def collect(
     by_hand = reports_by_hand(folder)
     build = unknown_build(planned) if by_hand and not folder.build.exists() else _build_of(planned, folder)
     log, env = (log_of_reports(by_hand, device), folder.env) if by_hand else joined_log(folder)
+    # Reports made by hand may be from another machine, which the variables of this job do not describe.
+    here: Mapping[str, str] = {} if by_hand else variables
+    place = environment(read_probe(env), build, log.facts, here, here=not folder.shards_found())
+    run = _run(device, plan, folder, build, log, place, now=now, attempt=attempt, url=url)
+    write(run, folder.run)
+    write_reports(run, folder, log.outputs)
+    return run
+
+
+def collect_share(
+    device: Device, plan: Plan, folder: RunFolder, shard: Shard, *, now: datetime, attempt: int
+) -> tuple[Plan, Run]:
+    """The run as one share knows it, and the plan with the suites that the share runs; writes nothing.
+
+    The tests of other shares count as passed: each share answers for its own.
+
+    Raises:
+        NoSuchDevice, StageFileMissing, StageFileInvalid, StageFileVersion: as of `collect`.
+
+    """
+    planned = plan.run_of(device.name)
+    build, log = _build_of(planned, folder), log_of_share(folder, shard)
+    # The first share runs the suites that the vendor brings.
+    suites = tuple(suite for suite in planned.suites if suite.name in OURS or shard.index == 1)
+    asked = plan.model_copy(update={"runs": (planned.model_copy(update={"suites": suites}),), "also": ()})
+    names = {suite.name for suite in suites}
+    device = device.model_copy(update={"suites": tuple(suite for suite in device.suites if suite.name in names)})
+    return asked, _run(device, plan, folder, build, log, Environment(), now=now, attempt=attempt, url=None)
+
+
+def _run(
+    device: Device,
+    plan: Plan,
+    folder: RunFolder,
+    build: Build,
+    log: EventLog,
+    place: Environment,
+    *,
+    now: datetime,
+    attempt: int,
+    url: str | None,
+) -> Run:
+    planned = plan.run_of(device.name)
     stages = _stages(build, log, device)
     outcomes = log.outcomes()
     started, finished = _span(stages, now)
-    # Reports made by hand may be from another machine, which the variables of this job do not describe.
-    here: Mapping[str, str] = {} if by_hand else variables
-    run = Run(
+    return Run(
         id=planned.run_id,
         plan_id=plan.id,
         device=device.name,
@@ -73,7 +114,7 @@ def collect(
         torch_request=without_paths(planned.torch),
         torch=build.torch,
         plugin=build.plugin,
-        environment=environment(read_probe(env), build, log.facts, here, here=not folder.shards_found()),
+        environment=place,
         stages=stages,
         suites=_suites(device, stages, log, outcomes),
         capabilities=CapabilityCounts.of(outcomes),
@@ -83,9 +124,6 @@ def collect(
         url=url or plan.trigger.url,
         links=links(device, build, stages, folder),
     )
-    write(run, folder.run)
-    write_reports(run, folder, log.outputs)
-    return run
 
 
 def _build_of(planned: PlannedRun, folder: RunFolder) -> Build:

@@ -18,6 +18,7 @@ from ootci.errors import (
 from ootci.model.device import (
     KNOWN_FAILURES,
     DeviceFile,
+    PullRequests,
     RegisteredDevice,
     read_device,
     require_name,
@@ -29,6 +30,8 @@ HOSTED = re.compile(r"(ubuntu|windows|macos)-(latest|\d[\w.-]*)")
 """Labels of GitHub's own machines. Source: GitHub's documentation, "GitHub-hosted runners reference"."""
 HOSTED_MINUTES = 360
 """A job on one of GitHub's own machines is ended after six hours. Source: GitHub's documentation, "Actions limits"."""
+RELAY_MINUTES = 360
+"""Source: pytorch/test-infra, the sweeper of ``aws/lambda/cross_repo_ci_relay``."""
 
 _SECRET_NAME = re.compile(
     r"(^|_)(TOKEN|PASSWORD|PASSWD|SECRET|CREDENTIALS?|API_?KEY|ACCESS_KEY|PRIVATE_KEY)(_|$)", re.I
@@ -173,6 +176,13 @@ def _limits(file: DeviceFile, _: date) -> Iterator[Problem]:
             f"{limits.job_minutes}",
             file.place("limits", "job_minutes"),
             f"let `limits.job_minutes` be at most {HOSTED_MINUTES}, or run on a machine of your own",
+        )
+    elif limits.job_minutes > RELAY_MINUTES and file.device.pull_requests is not PullRequests.NEVER:
+        yield Problem.told(
+            f"PyTorch's relay reports a run as timed out after {RELAY_MINUTES} minutes and takes no result after that, "
+            f"and this job may take {limits.job_minutes}",
+            file.place("limits", "job_minutes"),
+            f"let `limits.job_minutes` be at most {RELAY_MINUTES}, or leave out `pull_requests`",
         )
 
 

@@ -21,6 +21,13 @@ AUDIENCE = "pytorch-cross-repo-ci-relay"
 PERMIT = "the.permit.that-GitHub-gives-a-job"
 TOKEN = f"a.token.made-out-to.{AUDIENCE}"
 SECRETS = (PERMIT, TOKEN)
+FIELDS = frozenset(
+    (
+        *("schema_version", "status", "conclusion", "name", "url", "job_name", "check_run_id", "run_id", "run_attempt"),
+        *("started_at", "completed_at", "test_results", "artifact_url"),
+    )
+)
+"""What a report says of a workflow: nothing may rest on a field that the relay does not show."""
 
 Answer = tuple[int, dict[str, Any]]
 
@@ -79,6 +86,8 @@ class State:
             key = (delivery, str(int(work["run_id"])), str(int(work["run_attempt"])), work["job_name"])
         except (KeyError, TypeError, ValueError) as error:
             return 400, {"detail": f"callback body missing required field: {error}"}
+        if more := sorted(work.keys() - FIELDS):
+            return 400, {"detail": f"callback body has unknown fields: {', '.join(more)}"}
         if event == "nightly":
             if status != "completed":
                 return 400, {"detail": "nightly callbacks must have status 'completed'"}

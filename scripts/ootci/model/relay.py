@@ -90,7 +90,7 @@ class ReportedWorkflow(Record):
     name: Line
     """Name of the workflow."""
     url: Address
-    """Page of the workflow's run."""
+    """Page of the workflow's run, with the summary of predicted breaks: a report has no field for text."""
     job_name: Line
     """What tells the runs of a workflow apart: the device."""
     check_run_id: Line

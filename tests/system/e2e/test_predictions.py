@@ -30,6 +30,7 @@ PLUGINS = (
     "torch-npu==2.14.0",
     "torch-rbln==0.12.0",
     "torch-opencl==0.1.0.dev23",
+    "torchvulkan==0.2.1",
     "torch-tpu==0.2.0",
     "torch-xla==2.9.0",
 )
@@ -38,8 +39,10 @@ NEEDED = ("filelock", "fsspec", "jinja2", "networkx", "numpy", "sympy", "typing_
 LOADER = "/lib64/ld-linux-x86-64.so.2"
 TRACE = {"LD_TRACE_LOADED_OBJECTS": "1", "LD_WARN": "yes", "LD_BIND_NOW": "yes"}
 """What ``ldd -r`` sets. It would start its own shell with PyTorch's libraries."""
-IMPORTS = {"opencl": "torch.zeros(2, device='opencl') + 1", "openreg": "torch.zeros(2, device='openreg') + 1"}
-"""Devices whose runtime can be had here: PoCL, and none."""
+IMPORTS = {"opencl": "torch", "openreg": "torch", "vulkan": "torch, torchvulkan"}
+"""What is imported of devices whose runtime can be had here: PoCL, none, and Mesa's lavapipe."""
+RUNTIMES = {"libOpenCL.so.1": "pocl-opencl-icd", "libvulkan_lvp.so": "libvulkan1 mesa-vulkan-drivers"}
+"""Package of each library."""
 UNSEEN = {("openreg", "2.14.1"): "It is not allowed to register the serialization method of backendMeta data"}
 """Imports that fail although nothing is missing: a check in the headers of 2.13 refuses what it meets in that torch."""
 
@@ -131,11 +134,12 @@ def test_what_is_predicted_happens(
     """Devices whose runtime is not here cannot be decided; an import that works is no proof that the device does."""
     (openreg,) = (openreg_nightly.folder / ".ootci" / "wheels").rglob("torch_openreg-*.whl")
     wheels = {"openreg": (openreg, _unpacked(openreg, tmp_path / "openreg"))}
-    try:
-        ctypes.CDLL("libOpenCL.so.1")
-    except OSError:
-        pytest.fail("install pocl-opencl-icd: the device `opencl` cannot be decided without it", pytrace=False)
-    wheels["opencl"] = plugins["torch-opencl==0.1.0.dev23"]
+    for library, packages in RUNTIMES.items():
+        try:
+            ctypes.CDLL(library)
+        except OSError:
+            pytest.fail(f"install {packages}: imports cannot be decided without {library}", pytrace=False)
+    wheels["opencl"], wheels["vulkan"] = plugins["torch-opencl==0.1.0.dev23"], plugins["torchvulkan==0.2.1"]
     needed = tmp_path / "needed"
     _pip("install", "--quiet", "--target", str(needed), *NEEDED)
     read = [torch for torch, _ in torches.values()]
@@ -146,7 +150,7 @@ def test_what_is_predicted_happens(
         for version, (torch, folder) in torches.items():
             found = predict(plugin, torch, read)
             path = os.pathsep.join(map(str, (folder, needed, own)))
-            code = f"import torch; print(({IMPORTS[name]}).cpu())"
+            code = f"import {IMPORTS[name]}; print((torch.zeros(2, device={name!r}) + 1).cpu())"
             done = subprocess.run(
                 [sys.executable, "-c", code], env={"PYTHONPATH": path}, capture_output=True, text=True, check=False
             )
@@ -159,4 +163,4 @@ def test_what_is_predicted_happens(
             else:
                 assert done.returncode == 0, (pair, done.stderr)
     assert sum(predicted.values()) >= 4
-    assert len(predicted) - sum(predicted.values()) >= 3
+    assert len(predicted.keys() - UNSEEN.keys()) - sum(predicted.values()) >= 4

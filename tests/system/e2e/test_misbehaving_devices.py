@@ -34,9 +34,9 @@ EXPECTED = {
     "flaky": (
         "UNSTABLE",
         "smoke",
-        "1 test failed and passed when run again, first smoke/test_scripted.py::test_second",
+        "1 test failed, then passed on retry, first smoke/test_scripted.py::test_second",
     ),
-    "crash-then-pass": ("UNSTABLE", "smoke", "1 test failed and passed when run again"),
+    "crash-then-pass": ("UNSTABLE", "smoke", "1 test failed, then passed on retry"),
     "crash-late": ("SMOKE_BROKEN", "smoke", "smoke/test_scripted.py::test_second"),
 }
 

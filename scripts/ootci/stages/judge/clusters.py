@@ -87,13 +87,13 @@ FALLBACK = "fallback"
 _WORDS = {
     NEW: "newly broken",
     FIRST: "failing since the first run",
-    MORE: "broken before, with new failures",
-    BEFORE: "broken before",
+    MORE: "still broken, with new failures",
+    BEFORE: "still broken",
     "UNSTABLE": "with flaky tests",
-    FALLBACK: "tested on another torch than the one wanted",
-    "NO_DATA": "silent",
-    "INFRA": "without working infrastructure",
-    "NEVER_RAN": "never ran",
+    FALLBACK: "tested on another torch than requested",
+    "NO_DATA": "no report",
+    "INFRA": "infrastructure",
+    "NEVER_RAN": "never reported",
     "PAUSED": "paused",
 }
 """What is said of each number but the first two, in order."""

@@ -99,7 +99,7 @@ def _no_result(item: DeviceVerdict | None, planned_at: datetime | None) -> str |
         return "nothing is known of it"
     if item.is_fallback:
         said = item.torch_request.deviation if item.torch_request else None
-        return f"tested on {said}" if said else "tested on another torch than the one wanted"
+        return f"tested on {said}" if said else "tested on another torch than requested"
     newest = item.history[-1] if item.history else None
     if newest is None or not has_result(item.verdict, item.broke_at, newest.run_id, fallback=newest.fallback):
         return item.reason
@@ -137,7 +137,7 @@ def _reason(
         return said
     if blocking:
         names = ", ".join(f"{item.device} ({item.verdict.value})" for item in blocking)
-        return f"{len(blocking)} of {names_of(asked)} not as expected: {names}{without}"
+        return f"blocked by {len(blocking)} of {names_of(asked)}: {names}{without}"
     unstable = sum(item.verdict is VerdictName.UNSTABLE for item in results)
     flaky = f", {unstable} of them with flaky tests" if unstable else ""
     return f"{len(results)} of {names_of(asked)} as expected{flaky}{without}"
@@ -159,7 +159,7 @@ def _notes(alone: Sequence[str], silent: Sequence[str], overridden: Sequence[str
     notes = {
         f"this run on one machine was of {', '.join(alone)} alone{left}": alone,
         f"overridden: {', '.join(overridden)}": overridden,
-        f"not counted: breaks predicted for {', '.join(predicted)}": predicted,
+        f"not counted: predicted to break: {', '.join(predicted)}": predicted,
     }
     return "".join(f"; {note}" for note, names in notes.items() if names)
 

@@ -258,7 +258,7 @@ def _regressed(before: StoredRun | None, run: StoredRun, failures: _Failures) ->
     if before is None or count == 0:
         return None
     stage = _first_failing_stage(run.head, failures)
-    text = f"{_tests(count)} newly failing since the run before{failures.note}"
+    text = f"{_tests(count)} started failing{failures.note}"
     return Judged(VerdictName.REGRESSED, text, stage)
 
 
@@ -305,7 +305,7 @@ def _unstable(run: StoredRun, failures: _Failures) -> Judged | None:
         return None
     first = failures.flaky[0]
     again = sum(item.is_flaky for item in failures.flaky)
-    parts = [f"{_tests(again)} failed and passed when run again"] if again else []
+    parts = [f"{_tests(again)} failed, then passed on retry"] if again else []
     by_record = len(failures.flaky) - again
     parts += [f"{_tests(by_record)} failed twice and {'is' if by_record == 1 else 'are'} flaky"] if by_record else []
     text = f"{', '.join(parts)}, first {first.id}{failures.note}"

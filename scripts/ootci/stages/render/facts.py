@@ -77,9 +77,9 @@ def run_facts(run: Run) -> tuple[Fact, ...]:
     commit = build.git_version if build else None
     version = build.version if build else None
     facts = [
-        Fact("torch wanted", request.wanted),
-        Fact("torch got", f"{version} ({request.channel.value})" if version else "none", code=bool(version)),
-        _commit("torch commit", commit, pytorch_commit(commit)),
+        Fact("PyTorch requested", request.wanted),
+        Fact("PyTorch tested", f"{version} ({request.channel.value})" if version else "none", code=bool(version)),
+        _commit("PyTorch commit", commit, pytorch_commit(commit)),
         Fact("plugin", f"{plugin.package} {plugin.version or 'not built'}" if plugin else "none", code=bool(plugin)),
         _address("plugin source", plugin.source if plugin else None),
         _commit("plugin commit", plugin.commit if plugin else None, web_address(run.links.plugin_commit)),
@@ -87,7 +87,7 @@ def run_facts(run: Run) -> tuple[Fact, ...]:
         _optional("compiler", place.compiler),
         _optional("system", place.os),
         _optional("processors", f"{place.cpus}, {place.machine or 'of unknown kind'}" if place.cpus else place.machine),
-        _optional("cards", str(place.devices) if place.devices is not None else None),
+        _optional("devices", str(place.devices) if place.devices is not None else None),
         _optional("runner", place.runner),
         _optional("built on", place.built_on),
         _optional("image", place.image),
@@ -116,7 +116,7 @@ def device_facts(device: Device) -> tuple[Fact, ...]:
         Fact("plugin", device.plugin.distribution, code=True),
         plugin_source(device.plugin),
         *_place(device),
-        Fact("cards", str(device.check.devices)),
+        Fact("devices", str(device.check.devices)),
         Fact("suites", suites),
         Fact("runs", device.cadence.value),
     ]

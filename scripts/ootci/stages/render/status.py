@@ -161,12 +161,12 @@ CAUSES: Mapping[Cause, Status] = MappingProxyType(
     {
         Cause.UPSTREAM: Status("probably upstream", "bad", "alert"),
         Cause.SUSPECTED_UPSTREAM: Status("perhaps upstream", "warn", "alert"),
-        Cause.PLUGIN: Status("its plugin", "bad", "cross"),
+        Cause.PLUGIN: Status("plugin regression", "bad", "cross"),
         Cause.INFRASTRUCTURE: Status("infrastructure", "warn", "alert"),
         Cause.CORE_DEFECT: Status("defect of PyTorch", "off", "known"),
         Cause.KNOWN: Status("known", "off", "known"),
         Cause.FLAKY: Status("flaky", "warn", "wave"),
-        Cause.UNKNOWN: Status("cause not known", "warn", "silent"),
+        Cause.UNKNOWN: Status("cause unclear", "warn", "silent"),
     }
 )
 

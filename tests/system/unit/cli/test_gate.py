@@ -69,7 +69,7 @@ def test_what_is_newly_failing_closes_the_gate_and_is_named(ootci: Tool, folder:
     assert code == 1
     lines = out.splitlines()
     assert lines[0] == "may one merge: no (1 of 2 gating devices newly broken: two)"
-    assert lines[2].startswith("- two: newly broken, 1 failing as before: 31 tests newly failing since the run before")
+    assert lines[2].startswith("- two: newly broken, 1 failing as before: 31 tests started failing")
     assert lines[3] == "    integration/test_x.py::good"
     assert lines[23] == "    and 11 more"
     assert lines[-1] == "to go on all the same: --override two=REASON"
@@ -272,15 +272,15 @@ def test_the_nightly_names_what_is_new_and_since_when(ootci: Tool, folder: Path)
     ran = ootci("gate", cwd=folder)
     assert ran.code == 1
     assert ran.out.splitlines() == [
-        "may one merge: no (2 of 2 gating devices not as expected: dev (REGRESSED), two (FAILING))",
-        "- dev: REGRESSED, since 2026-11-01: 1 test newly failing since the run before",
+        "may one merge: no (blocked by 2 of 2 gating devices: dev (REGRESSED), two (FAILING))",
+        "- dev: REGRESSED, since 2026-11-01: 1 test started failing",
         "    integration/test_x.py::good",
         "    only this device: whether its plugin changed is not known, PyTorch did not",
         f"- two: FAILING, since {night(0):%Y-%m-%d}: 1 test failing, first integration/test_x.py::bad",
         "to go on all the same: --override dev=REASON --override two=REASON",
     ]
     one = ootci("gate", "--override", "dev=x", cwd=folder)
-    assert (one.code, "1 of 1 gating device not as expected: two (FAILING); overridden: dev" in one.out) == (1, True)
+    assert (one.code, "blocked by 1 of 1 gating device: two (FAILING); overridden: dev" in one.out) == (1, True)
     both = ootci("gate", "--override", "dev=x", "--override", "two=y", cwd=folder)
     assert (both.code, "overridden: dev, two" in both.out) == (3, True)
     torch = ootci("gate", "--torch", "2.15", cwd=folder)
@@ -306,7 +306,7 @@ def test_a_device_that_is_asked_for_decides_alone_whatever_its_tier_is(ootci: To
     _judge(folder, *(run(3, name, integration={"good": good, "bad": "passed"}) for name, good in outcomes))
     for name, code, said in (
         ("two", 0, "yes (1 of 1 gating device as expected)"),
-        ("three", 1, "no (1 of 1 gating device not as expected: three (REGRESSED))"),
+        ("three", 1, "no (blocked by 1 of 1 gating device: three (REGRESSED))"),
     ):
         ran = ootci("gate", "--device", name, "--github-output", f"{name}.txt", cwd=folder)
         assert (ran.code, ran.out.splitlines()[0]) == (code, f"may one merge: {said}")

@@ -108,7 +108,7 @@ REASONS = {
     V.BUILD_BROKEN: "build: ninja ended with exit code 1",
     V.IMPORT_BROKEN: "import: the plugin's entry point raised ImportError: undefined symbol: _ZN2at6detail5hooksEv",
     V.SMOKE_BROKEN: "1 test of smoke failed, first smoke/test_tensors.py::test_round_trip[bfloat16]",
-    V.REGRESSED: "2 tests newly failing since the run before",
+    V.REGRESSED: "2 tests started failing",
     V.LOST_TESTS: "integration: 8 of 60 collected tests never reported",
     V.FAILING: "2 tests failing, first integration/test_views.py::test_slice_writes_through",
     V.UNSTABLE: "1 test passed in one attempt and failed in the other",
@@ -317,11 +317,11 @@ def _verdicts(devices: tuple[DeviceVerdict, ...]) -> Verdicts:
         plan_id=plan_id(NIGHTS - 1),
         planned_at=FIRST_NIGHT + timedelta(days=NIGHTS - 1),
         summary=f"Nightly {NOW:%Y-%m-%d} on torch 2.15.0.dev20261120+cpu ({SHA[:7]}): 4 of 14 devices as expected"
-        " · 3 newly broken · 1 silent · 1 without working infrastructure · 1 never ran · 1 paused.",
+        " · 3 newly broken · 1 no report · 1 infrastructure · 1 never reported · 1 paused.",
         gate=Gate(
             answer="no",
             blocking=("borealis", "dune"),
-            reason="2 of 4 gating devices not as expected: borealis (REGRESSED), dune (BUILD_BROKEN)",
+            reason="blocked by 2 of 4 gating devices: borealis (REGRESSED), dune (BUILD_BROKEN)",
         ),
         clusters=CLUSTERS,
         devices=devices,

@@ -34,7 +34,7 @@ def test_a_broken_device_is_told_with_all_that_helps(sampled: Sample) -> None:
     assert written.title(found) == "Borealis B2 is broken"
     body = written.body(found, 0)
     assert f"### ❌ REGRESSED: [Borealis B2]({ADDRESS}d/borealis/)" in body
-    assert "2 tests newly failing since the run before" in body
+    assert "2 tests started failing" in body
     assert "| Tier | gating |" in body
     assert re.search(r"\| Since \| 2026-\d\d-\d\d, 1 night \|", body)
     assert "2 new failures:\n" in body

@@ -178,7 +178,7 @@ def test_a_failing_test_says_since_when_with_which_commits_and_who_fails_alike(s
 
 
 def test_it_says_what_changed_since_the_run_before(site: Path) -> None:
-    said = "Since the run before: PyTorch changed: not known · plugin changed: not known"
+    said = "Changed since the run before: PyTorch not known · plugin not known"
     assert said in device(site, "cobalt").text
 
 

@@ -27,7 +27,7 @@ def test_what_asks_for_a_change_stands_first_and_then_what_expires_first(tables:
         "integration/test_optimizers.py::* No fused kernels yet.",
         "issue",
         "2026-10-01",
-        "2026-11-01 over for 20 days",
+        "2026-11-01 expired 20 days ago",
     ]
     assert rows[3][4] == "2027-01-31 71 days left"
     assert rows[1][5].startswith("names 1 passing test")

@@ -133,7 +133,7 @@ def test_without_a_history_there_is_a_list_that_says_so(sampled: Sample, tmp_pat
         ("apf", "failed on 2 of 3 nights, passed again on 1 of them"),
         ("xxX", "failed as expected on 2 of 3 nights, passed against expectation on 1 of 3 nights"),
         ("np", "collected and not run on 1 night"),
-        ("pp", "was not passing on an earlier night or in an attempt that was replaced"),
+        ("pp", "failed before the nights shown or in a replaced attempt"),
     ],
 )
 def test_nights_in_words(nights: str, words: str) -> None:

@@ -341,7 +341,7 @@ def test_a_paused_device_neither_blocks_nor_counts(tmp_path: Path) -> None:
 def test_the_gate_blocks_for_whatever_is_broken(tmp_path: Path, verdict: VerdictName) -> None:
     gate = _judge(tmp_path, plan(0), BAD[verdict]).gate
     assert (gate.answer, gate.blocking) == ("no", ("dev",))
-    assert gate.reason == f"1 of 1 gating device not as expected: dev ({verdict.value})"
+    assert gate.reason == f"blocked by 1 of 1 gating device: dev ({verdict.value})"
 
 
 def test_silence_and_nobody_are_never_a_yes(tmp_path: Path) -> None:
@@ -369,7 +369,7 @@ def test_the_summary_is_one_sentence_of_numerators_and_denominators(tmp_path: Pa
     found = _judge(tmp_path, *records, devices=tuple(device(name) for name in (*names, "e")))
     assert found.summary.startswith("Nightly 2026-11-02")
     assert found.summary.endswith(
-        ": 1 of 5 devices as expected · 1 newly broken · 1 silent · 1 without working infrastructure · 1 never ran."
+        ": 1 of 5 devices as expected · 1 newly broken · 1 no report · 1 infrastructure · 1 never reported."
     )
 
 

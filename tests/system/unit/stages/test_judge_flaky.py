@@ -56,7 +56,7 @@ def _fails(number: int, *attempts: str, outcome: str = "failed") -> Run:
 def test_a_flaky_test_makes_the_night_unstable(tmp_path: Path) -> None:
     found = _verdict(tmp_path, run(0), _fails(1, "passed"))
     assert found.verdict is VerdictName.UNSTABLE
-    assert found.reason == f"1 test failed and passed when run again, first {TWO}"
+    assert found.reason == f"1 test failed, then passed on retry, first {TWO}"
     assert (found.new_failures, found.changes) == (0, ())
     assert (found.counts.failed, found.counts.flaky, found.counts.total) == (1, 1, 2)
     assert found.broke_at is not None

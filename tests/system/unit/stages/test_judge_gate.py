@@ -67,7 +67,7 @@ def test_confirmed_new_failures_are_no(tmp_path: Path, tests: int) -> None:
     attempts = ("failed",) if tests <= 20 else ()
     found = _judge(tmp_path, *_night(0), *_night(1, {"two": _broken(1, "two", *attempts, tests=tests)}))
     assert _answer(found.gate) == ("no", ("two",))
-    assert found.gate.reason == "1 of 5 gating devices not as expected: two (REGRESSED)"
+    assert found.gate.reason == "blocked by 1 of 5 gating devices: two (REGRESSED)"
     assert (found.gate.blockers[0].is_new, found.gate.blockers[0].broken_since) == (True, night(1))
 
 

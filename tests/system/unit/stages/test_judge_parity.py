@@ -53,7 +53,7 @@ def test_a_regression_is_one_however_long_ago_it_passed(tmp_path: Path) -> None:
 def test_a_new_regression_is_told_and_nothing_else_is(tmp_path: Path) -> None:
     found = _verdict(tmp_path, one="p" * 6 + "f", two="f" * 6 + "p", three="fpfffff")
     assert found.verdict is VerdictName.REGRESSED
-    assert found.reason == ("1 test newly failing since the run before; 1 of PyTorch's own tests not yet supported")
+    assert found.reason == ("1 test started failing; 1 of PyTorch's own tests not yet supported")
     assert {(item.id.rpartition("_")[2], item.change) for item in found.changes} == {
         ("one", ChangeName.REGRESSION),
         ("two", ChangeName.FIXED),

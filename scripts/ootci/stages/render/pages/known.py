@@ -42,5 +42,5 @@ def left(expires: date, today: date) -> str:
     """How long an entry still counts."""
     days = (expires - today).days
     if days < 0:
-        return f"over for {many(-days, 'day')}"
+        return f"expired {many(-days, 'day')} ago"
     return f"{many(days, 'day')} left" if days else "last day"

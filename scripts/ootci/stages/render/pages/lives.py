@@ -333,4 +333,4 @@ def in_words(nights: str) -> str:
         parts.append(f"passed against expectation on {unexpected} of {ran}")
     if missing := nights.count("n"):
         parts.append(f"collected and not run on {many(missing, 'night')}")
-    return ", ".join(parts) or "was not passing on an earlier night or in an attempt that was replaced"
+    return ", ".join(parts) or "failed before the nights shown or in a replaced attempt"

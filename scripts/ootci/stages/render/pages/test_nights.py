@@ -68,7 +68,7 @@ _LOOKS: Mapping[str, Look] = {
     ABSENT: Look("gap", "gap", "not in the run"),
     PASSED: Look("ok", None, "passed"),
     FAILED: Look("failing", "cross", "failed"),
-    FLAKY: Look("flaky", "wave", "failed and passed when run again"),
+    FLAKY: Look("flaky", "wave", "failed, then passed on retry"),
     "x": Look("known", "known", "failed as expected"),
     "X": Look("known", "known", "passed against expectation"),
     "n": Look("lost", "minus", "collected and not run"),

@@ -94,7 +94,7 @@ def test_a_device_that_is_asked_alone_is_asked_whatever_its_tier_is(ootci: Tool,
     said = {name: _ask(ootci, folder, "--device", name)[:2] for name in NAMES}
     assert {name: code for name, (code, _) in said.items()} == {"dev": 3, "two": 1, "three": 1}
     assert said["dev"][1].startswith("may one merge: cannot say (none of 1 gating device has a result")
-    assert said["three"][1].splitlines()[1].startswith("- three: newly broken, 1 failing as before: 1 test newly")
+    assert said["three"][1].splitlines()[1].startswith("- three: newly broken, 1 failing as before: 1 test started")
 
 
 @pytest.mark.parametrize(("outcome", "code"), [("passed", 0), ("failed", 1)])

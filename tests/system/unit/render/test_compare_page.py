@@ -21,7 +21,7 @@ def page(site: Path) -> Element:
 
 
 def test_it_has_a_place_for_every_kind_of_change_in_the_words_of_other_pages(page: Element) -> None:
-    kinds = {item.attributes["data-kind"]: item.one("summary").text for item in page.find("details")}
+    kinds = {item.attributes["data-kind"]: item.one("summary").text for item in page.one("main").find("details")}
     assert set(kinds) == {change.value for change in ChangeName} | {"other"}
     for change in ChangeName:
         assert kinds[change.value].startswith(f"{CHANGES[change].word} ")

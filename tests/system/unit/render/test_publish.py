@@ -130,7 +130,7 @@ def test_it_is_put_beside_the_pages_which_link_to_it(sampled: Sample, site: Path
     for path in whole.rglob("index.html"):
         if "docs" not in path.relative_to(whole).parts:
             assert _to_the_documentation(site / path.relative_to(whole)) == []
-    assert _to_the_documentation(whole / "index.html") == ["docs/index.html"] * 2  # header and footer
+    assert _to_the_documentation(whole / "index.html") == ["docs/index.html"]
     assert "../../docs/tutorial/add-your-device.html" in _to_the_documentation(whole / "devices/add/index.html")
 
 

@@ -11,7 +11,7 @@ from ootci.model.cluster import EXCUSED, Cluster
 from ootci.model.compat import DevicePrediction
 from ootci.model.device import Device, RegisteredDevice
 from ootci.model.torch_build import TorchBuild
-from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, VerdictName, Verdicts
+from ootci.model.verdict import AS_EXPECTED, BROKEN, DeviceVerdict, Gate, VerdictName, Verdicts
 
 from .card import bisect_command, pytorch_issue
 from .facts import TorchView, torch_view
@@ -102,6 +102,7 @@ def front_page(maker: PageMaker, rows: Sequence[DeviceRow], grid: NightGrid, clu
         "index.html",
         "front.html",
         gate=GATE[maker.verdicts.gate.answer],
+        blocked=blocked_by(maker.verdicts.gate, rows),
         clusters=clusters,
         shown_clusters=SHOWN_CLUSTERS,
         last_good=max(passed, default=None),
@@ -111,6 +112,48 @@ def front_page(maker: PageMaker, rows: Sequence[DeviceRow], grid: NightGrid, clu
         rows=rows,
         groups=groups_of(rows),
         fallbacks=fallbacks(rows),
+    )
+
+
+@dataclass(frozen=True)
+class Blocked:
+    """Why merges are held.
+
+    Attributes:
+        rows: the devices that block.
+        asked: how many gating devices are asked.
+        notes: what else the answer says: devices without a result, those that do not count, those that were chosen.
+
+    """
+
+    rows: tuple[DeviceRow, ...]
+    asked: int
+    notes: tuple[str, ...]
+
+    @property
+    def all_new(self) -> bool:
+        """Whether every one of them broke tonight."""
+        return all(row.verdict.is_new for row in self.rows)
+
+
+def blocked_by(gate: Gate, rows: Sequence[DeviceRow]) -> Blocked | None:
+    """Which devices block, by the names that people know; None where none does."""
+    by_name = {row.device.name: row for row in rows}
+    blocking = tuple(by_name[name] for name in gate.blocking if name in by_name)
+    if gate.answer != "no" or len(blocking) != len(gate.blocking):
+        return None
+    names = {row.device.name: row.device.display_name for row in rows}
+    asked = [row for row in rows if row.device.gates and row.verdict.verdict is not VerdictName.PAUSED]
+    notes = {
+        "No result": [f"{names.get(name, name)} ({why})" for name, why in gate.without_result.items()],
+        "Overridden": [names.get(name, name) for name in gate.overridden],
+        "Predicted to break, not counted": [names.get(name, name) for name in gate.predicted],
+        "Only these devices were run": [names.get(name, name) for name in gate.alone],
+    }
+    return Blocked(
+        rows=blocking,
+        asked=sum(row.device.name not in gate.overridden for row in asked),
+        notes=tuple(f"{title}: {', '.join(listed)}" for title, listed in notes.items() if listed),
     )
 
 

@@ -122,7 +122,7 @@ def test_a_control_on_a_fallback_says_on_which_torch_it_is_ok(tmp_path: Path) ->
     assert groups(page) == {"tested-on-another-pytorch": ["ref"]}
     decision = page.one("section", class_="decision")
     assert decision.one("h1").text.strip() == "Cannot say"
-    assert "is OK on 2.13.0+cpu" in decision.text
+    assert " on 2.13.0+cpu: " in decision.text
 
 
 def test_the_page_says_when_it_was_built_and_of_which_nightly(front: Element) -> None:
@@ -132,7 +132,19 @@ def test_the_page_says_when_it_was_built_and_of_which_nightly(front: Element) ->
 def test_the_answer_is_the_heading_and_its_reason_comes_next(front: Element, sampled: Sample) -> None:
     decision = front.one("section", class_="decision")
     assert decision.one("h1").text.strip() == "Hold merges"
-    assert decision.find("p", class_="why")[0].text == "B" + sampled.verdicts.gate.reason.removeprefix("b")
+    why = decision.find("p", class_="why")[0]
+    assert why.text.startswith("Blocked by 2 of 4 gating devices: Borealis B2 , Dune NPU")
+    assert [link.attributes["href"] for link in why.find("a")] == ["d/borealis/index.html", "d/dune/index.html"]
+
+
+def test_whom_the_answer_does_not_count_is_named_below_it(sampled: Sample, tmp_path: Path) -> None:
+    update = {"without_result": {"cobalt": "no report"}, "overridden": {"ember": "known"}, "predicted": ("borealis",)}
+    gate = sampled.verdicts.gate.model_copy(update=update)
+    verdicts = sampled.verdicts.model_copy(update={"gate": gate})
+    render(sampled.registry, sampled.history, verdicts, tmp_path / "site")
+    told = read(tmp_path / "site" / "index.html").one("section", class_="decision").one("p", class_="sentence").text
+    for note in ("No result: Cobalt", "Overridden: Ember X1.", "Predicted to break, not counted: Borealis B2."):
+        assert note in told
 
 
 def test_new_failures_lead_to_their_text(front: Element) -> None:

@@ -156,14 +156,16 @@ class _Pages:
             yield from self._device(item.device, self._pages.judged[item.device.name])
         plans = self._nightlies
         self._builds = builds_of(self._plans, self._reports_of)
-        nightlies = nightly_files(self._registry, self._verdicts, plans, self._reports_of, self._builds)
+        names = Names(self._named, plans, self._clusters.names, self._builds)
+        told = self._reports_of, self._builds, names.began()
+        nightlies = nightly_files(self._registry, self._verdicts, plans, *told)
         gone = tuple(self._withdrawn.values())
         withdrawn = tuple(withdrawn_nightlies(self._registry, gone, self._reports_withdrawn))
         drawn = board(self._pages, self._builds, gone)
         yield from nightly_pages(self._pages, nightlies, plans, drawn, withdrawn)
         lives = Lives(self._places, self._lives, plans)
         yield from lives.pages(self._pages)
-        yield from self._failures(lives)
+        yield from self._failures(lives, names)
         yield from self._others()
         parity = {name: found.newest for name, found in self._parity.items()}
         yield from machine_files(self._pages, self._history.tests, self._clusters.names, parity, self._support)
@@ -272,8 +274,7 @@ class _Pages:
         names = named_failures(plans, held.get)
         self._named.append(DeviceFailures(device, names, paths))
 
-    def _failures(self, lives: Lives) -> Iterator[File]:
-        names = Names(self._named, self._nightlies, self._clusters.names, self._builds)
+    def _failures(self, lives: Lives, names: Names) -> Iterator[File]:
         yield from self._clusters.pages(self._pages, names)
         for name, nights in names.pages():
             yield self._pages.show(cluster_path(name), "gone.html", page=nights)

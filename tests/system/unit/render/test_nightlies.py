@@ -18,7 +18,7 @@ from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import VerdictName
 from ootci.stages.judge import judge
 from ootci.stages.render import render
-from ootci.stages.render.pages import nightlies
+from ootci.stages.render.pages import nightlies, past_errors
 from ootci.stages.render.pages.nightlies import NightReport, builds_of, nightly_facts, nightly_files
 from ootci.stages.render.status import VERDICTS
 
@@ -184,3 +184,36 @@ def test_a_withdrawn_nightly_keeps_its_pages_which_say_when_and_why(tmp_path: Pa
     assert listed.find("a", href=f"{plan_of}/index.html")
     file = json.loads((tmp_path / "after" / "api/v1/nightlies" / f"{plan_of}.json").read_text())
     assert (file["verdicts"], file["withdrawn"]["reason"]) == ([], "The machine's <clock> was wrong.")
+
+
+def test_a_nightly_names_the_errors_that_were_first_seen_on_it(site: Path) -> None:
+    new = {number: nightly(site, number).find("section", aria_labelledby="new") for number in range(NIGHTS)}
+    assert [number for number, found in new.items() if found] == [3, 4, 10, 11]
+    (row,) = new[11][0].one("tbody").find("tr")
+    assert row.text == "build: ninja ended with exit code <n> Dune NPU"
+    error, device = (link.attributes["href"] for link in row.find("a"))
+    assert device == "../../d/dune/index.html"
+    assert (site / "n" / plan_id(11) / error).is_file()
+    file = json.loads((site / "api" / "v1" / "nightlies" / f"{plan_id(11)}.json").read_bytes())
+    (told,) = file["new_errors"]
+    assert (told["text"], told["devices"], error) == (
+        "build: ninja ended with exit code <n>",
+        ["dune"],
+        told["page"].removeprefix("../"),
+    )
+
+
+def test_of_many_new_errors_a_nightly_names_some_and_counts_the_rest(
+    sampled: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(past_errors, "NEW_ERRORS", 4)
+    render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "site")
+    page = nightly(tmp_path / "site", 3)
+    assert len(page.one("section", aria_labelledby="new").one("tbody").find("tr")) == 4
+    assert page.one("p", class_="cut").text == "6 more errors not named here"
+
+
+def test_a_nightly_leads_to_the_one_before_and_the_one_after(site: Path) -> None:
+    for rel, number in (("prev", 2), ("next", 4)):
+        link = nightly(site, 3).one("a", rel=rel)
+        assert link.attributes["href"] == f"../../n/{plan_id(number)}/index.html"

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Annotated
 
 from pydantic import Field
 
+from ootci.history.named import KEPT
 from ootci.history.nights import build_of_nightly
 from ootci.history.reader import Withdrawn
 from ootci.model.device import RegisteredDevice
@@ -27,6 +29,7 @@ from ..publish import File
 from ..status import VERDICTS, urgency
 from ..text import one_line
 from .board import NIGHTS_LISTED
+from .past_errors import NewError
 from .published import Compact, api_file
 
 _TOP = "../../"
@@ -141,6 +144,10 @@ class NightlyFile(Compact, NightlyHead):
     """By tier, then what needs a person first."""
     left_out: tuple[NightlyLeftOut, ...]
     """Those that were not expected to report."""
+    new_errors: Annotated[tuple[NewError, ...], Field(exclude_if=lambda errors: not errors)] = ()
+    """The errors that were not seen on any earlier one of the newest nightlies; absent where there are none."""
+    more_errors: Annotated[int, Field(exclude_if=lambda count: not count)] = 0
+    """How many more there are; absent where none."""
     withdrawn: Annotated[WithdrawnNight | None, Field(exclude_if=lambda found: found is None)] = None
     """When and why it was withdrawn: it has no verdicts then. Absent where it counts."""
 
@@ -204,7 +211,7 @@ def nightly_pages(
             yield maker.show(path, "old_nightly.html", **values, file=data[0], nights_listed=NIGHTS_LISTED)
         else:
             paused = VERDICTS[VerdictName.PAUSED]
-            yield maker.show(path, "nightly.html", **values, paused=paused, facts_of=nightly_facts)
+            yield maker.show(path, "nightly.html", **values, paused=paused, facts_of=nightly_facts, seen_nights=KEPT)
         yield data
 
     for number, night in enumerate(nightlies, 1):
@@ -229,6 +236,7 @@ def nightly_files(
     plans: Sequence[Plan],
     reported: Mapping[str, Mapping[str, NightReport]],
     builds: Mapping[str, TorchBuild],
+    new_errors: Mapping[str, tuple[Sequence[NewError], int]] = MappingProxyType({}),
 ) -> Iterator[NightlyFile]:
     """What became of every device on every nightly, oldest first, made one by one.
 
@@ -236,6 +244,7 @@ def nightly_files(
         verdicts: what the judge found; the verdicts of past nights are in it.
         plans: every nightly, oldest first.
         reported: by device and nightly, what was reported.
+        new_errors: by nightly, the errors that were first seen on it, and how many more there are.
 
     """
     judged: dict[str, dict[str, Night]] = {}
@@ -247,7 +256,9 @@ def nightly_files(
     for plan in plans:
         build = builds.get(plan.id)
         found = _nightly(plan, build, devices, reported, judged.get(plan.id, {}))
-        yield found.model_copy(update={"since": _since(build, known)})
+        errors, more = new_errors.get(plan.id, ((), 0))
+        new = {"new_errors": tuple(errors), "more_errors": more}
+        yield found.model_copy(update={"since": _since(build, known), **new})
         known = (plan, build) if build is not None else known
 
 

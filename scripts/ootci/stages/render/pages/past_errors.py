@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ootci.history.ever_failed import FAILED, PASSED, SILENT
 from ootci.history.named import KEPT, NamedFailure, NamedFailures
 from ootci.model.device import Device
 from ootci.model.plan import Plan
+from ootci.model.record import Record
 from ootci.model.torch_build import TorchBuild
 
 from ..links import cluster_path
@@ -22,6 +23,8 @@ PAGES = 3_000
 LATELY = 14
 """Names that went on one of so many of the newest nightlies are on the list."""
 LISTED = 100
+NEW_ERRORS = 20
+"""Of the errors that were first seen on a nightly, its page names so many."""
 DEVICES = 50
 """Devices that a page shows; the others are counted."""
 
@@ -68,6 +71,19 @@ class NameNights:
     devices: int
 
 
+class NewError(Record):
+    """An error that was first seen on a nightly."""
+
+    id: str
+    """Id of its signature."""
+    text: str
+    """The text that its failures have in common."""
+    devices: tuple[str, ...]
+    """Names of the devices that had it on that nightly."""
+    page: str | None
+    """Address of its page for people; null where it has none."""
+
+
 class Names:
     """The names of all failures of the newest nights.
 
@@ -82,10 +98,11 @@ class Names:
         self,
         devices: Sequence[DeviceFailures],
         plans: Sequence[Plan],
-        current: Container[str],
+        current: frozenset[str],
         builds: Mapping[str, TorchBuild] | None = None,
     ) -> None:
         self._builds = builds
+        self._current = current
         self._plans = plans[-KEPT:]
         self._has_earlier = len(plans) > KEPT
         self._by_name: dict[str, list[tuple[DeviceFailures, NamedFailure]]] = {}
@@ -118,6 +135,21 @@ class Names:
     def nights(self, name: str) -> NameNights | None:
         """The nights of a name up to the newest; None where none is known."""
         return self._name_nights(name, len(self._plans)) if name in self._by_name else None
+
+    def began(self) -> dict[str, tuple[list[NewError], int]]:
+        """By nightly, the errors first seen on it, those of most devices first, and how many more there are."""
+        found: dict[str, list[NewError]] = {}
+        listed = self._current | frozenset(self._gone)
+        for name, failures in self._by_name.items():
+            start = (self._nights(name) & -self._nights(name)).bit_length() - 1
+            devices = tuple(sorted(item.device.name for item, failure in failures if failure.nights >> start & 1))
+            if start:  # of the first night nobody knows what is new
+                page = f"../../../{cluster_path(name)}" if name in listed else None
+                new = NewError(id=name, text=self._text(name), devices=devices, page=page)
+                found.setdefault(self._plans[start].id, []).append(new)
+        for errors in found.values():
+            errors.sort(key=lambda item: (-len(item.devices), item.text, item.id))
+        return {plan: (errors[:NEW_ERRORS], len(errors[NEW_ERRORS:])) for plan, errors in found.items()}
 
     def _text(self, name: str) -> str:
         return one_line(self._by_name[name][0][1].signature.text, 200)

@@ -159,7 +159,7 @@ def _notes(alone: Sequence[str], silent: Sequence[str], overridden: Sequence[str
     notes = {
         f"this run on one machine was of {', '.join(alone)} alone{left}": alone,
         f"overridden: {', '.join(overridden)}": overridden,
-        f"not counted: predicted to break: {', '.join(predicted)}": predicted,
+        f"predicted to break, not counted: {', '.join(predicted)}": predicted,
     }
     return "".join(f"; {note}" for note, names in notes.items() if names)
 

@@ -53,7 +53,7 @@ def test_an_unknown_device_is_an_input_error_in_three_parts(ootci: Tool, folder:
 def test_a_file_that_is_not_there_and_a_folder_that_is_empty_are_input_errors(ootci: Tool, tmp_path: Path) -> None:
     gone = ootci("device", "check", "devices/gone.yaml", cwd=tmp_path)
     assert gone.code == 2
-    assert "file: failed (DEV-001): no such file" in gone.out
+    assert "file (DEV-001): no such file" in gone.out
     for command in (("device", "check"), ("device", "list")):
         empty = ootci(*command, cwd=tmp_path)
         assert empty.code == 2

@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.torch]
 
 _WORD = re.compile(r"[A-Za-z_]\w{2,}")
 _SOURCES = {".cpp", ".h", ".in", ".py", ".toml", ".cmake"}
-_OURS = ("devices/openreg", "tests/device", "scripts/ootci/model", "scripts/ootci/cli")
+_OURS = ("devices/openreg", "devices/python_only", "tests/device", "scripts/ootci/model", "scripts/ootci/cli")
 _PLACEHOLDERS = {"mydevice"}
 """What a reader replaces by an own name."""
 

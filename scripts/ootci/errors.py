@@ -32,17 +32,14 @@ class OotciError(Exception):
     exit_code: ClassVar[int]
     meaning: ClassVar[str]
     remedy: ClassVar[str]
+    others: tuple[OotciError, ...] = ()
+    """Further errors of the same input, found in the same pass."""
 
     def __init__(self, what: str, *, where: str, fix: str) -> None:
         super().__init__(what)
-        self.what = what
+        self.what = self.alone = what
         self.where = where
         self.fix = fix
-
-    @property
-    def alone(self) -> str:
-        """What happened, without a hint at further problems."""
-        return self.what
 
     @property
     def rest(self) -> tuple[str, str]:
@@ -117,13 +114,8 @@ class DeviceFileInvalid(InputError):
     def __init__(self, what: str, *, where: str, fix: str, others: tuple[DeviceFileInvalid, ...] = ()) -> None:
         more = f" (and {len(others)} more: run `ootci device check`)" if others else ""
         super().__init__(what + more, where=where, fix=fix)
+        self.alone = what
         self.others = others
-        self.first = what
-
-    @property
-    def alone(self) -> str:
-        """What happened, without the number of the others."""
-        return self.first
 
 
 class DeviceFileMisnamed(InputError):

@@ -35,8 +35,6 @@ SAMPLES: dict[str, Any] = {
     "title": "Python 3.13",
 }
 """Values by the name of the key, where the schema alone does not tell a valid or sensible one."""
-
-
 _PLURAL = {"a group of keys": "groups of keys", "text": "texts"}
 
 

@@ -174,7 +174,7 @@ def too_little(asked: int, silent: Mapping[str, str], missing: str | None) -> st
 
     """
     if missing is not None:
-        return f"the reference device {missing} says nothing about this PyTorch: {silent[missing]}"
+        return f"the reference device {missing} has no result on this PyTorch: {silent[missing]}"
     results = asked - len(silent)
     if _are_enough(results, asked):
         return None

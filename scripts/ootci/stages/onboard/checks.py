@@ -118,9 +118,9 @@ def _name_of(error: OotciError) -> str:
 
 def failed_by(name: str, error: OotciError) -> CheckResult:
     """The result of a check that failed with an error, and with its others."""
-    errors = [error, *error.others] if isinstance(error, DeviceFileInvalid) else [error]
-    found = [Problem.told(one.alone, one.where, one.fix).model_copy(update={"error": one.id}) for one in errors]
-    return CheckResult(check=name, state=CheckState.FAILED, problems=tuple(found[:MOST]))
+    errors = (error, *error.others)[:MOST]
+    found = (Problem.told(one.alone, one.where, one.fix).model_copy(update={"error": one.id}) for one in errors)
+    return CheckResult(check=name, state=CheckState.FAILED, problems=tuple(found))
 
 
 def result_of(name: str, problems: Iterable[Problem]) -> CheckResult:

@@ -13,7 +13,7 @@ from .links import github_handle, pytorch_commit, web_address
 from .text import one_line
 
 _BELOW_THE_PLUGIN = {
-    "card.name": "card",
+    "card.name": "device model",
     "driver": "driver",
     "firmware": "firmware",
     "runtime": "runtime",

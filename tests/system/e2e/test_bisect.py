@@ -154,6 +154,7 @@ def test_the_first_bad_nightly_is_found_across_an_interruption(
     assert "bent: fetch" not in again.err
 
 
+@pytest.mark.deep
 def test_a_device_that_is_away_says_nothing_of_a_nightly_and_a_good_end_that_fails_ends_the_search(
     world: tuple[Path, dict[str, str], str], ootci: Tool
 ) -> None:

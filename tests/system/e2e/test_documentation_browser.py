@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from browsing import NARROW, serving, violations, visit
+from drawn import deep
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -44,7 +45,7 @@ def test_no_page_scrolls_sideways_and_no_name_is_broken(browser: Browser, docume
             assert seen.complaints == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", deep("dark")])
 def test_axe_finds_nothing(browser: Browser, documentation: Path, axe: str, scheme: str) -> None:
     with browser.new_context(color_scheme=scheme) as context:  # type: ignore[arg-type]
         for name in (*PAGES[:4], "reference/device-file.html", "search.html"):

@@ -6,12 +6,14 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
 from commands import Tool
 from misbehaving import stub_torch_wheel, write_device, write_suites
 
 DEVICE = "dev"
 
 
+@pytest.mark.deep
 def test_another_machine_installs_what_was_built_and_tests_it(tmp_path: Path, ootci: Tool) -> None:
     wheel = stub_torch_wheel(tmp_path)
     # The machine that builds has no card, and nobody asks it for one.

@@ -82,7 +82,7 @@ def suites(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("case", deep_but((CASES[0], CASES[-1]), CASES), ids=lambda case: case.fault.partition("@")[0])
+@pytest.mark.parametrize("case", deep_but(CASES[:1], CASES), ids=lambda case: case.fault.partition("@")[0])
 def test_a_fault_costs_what_it_hits(device_python: Path, ootci: Tool, suites: Path, tmp_path: Path, case: Case) -> None:
     (tmp_path / "devices").mkdir()
     (tmp_path / "devices" / "openreg.yaml").write_text(FILE.format(fault=case.fault), encoding="utf-8")

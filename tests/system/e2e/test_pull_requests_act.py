@@ -128,6 +128,7 @@ def pytorch(tmp_path: Path) -> str:
     return pull_requests(tmp_path, "7/head", "7/merge")
 
 
+@pytest.mark.deep
 def test_a_pull_request_by_number_is_held_against_the_nightly(
     repository: Repository,
     index: Mapping[str, str],

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from commands import Ran, run_command
+from drawn import deep
 from e2e.act_runner import Repository, run_workflow
 
 from ootci import __version__
@@ -77,6 +78,7 @@ def test_what_was_changed_after_it_was_built_is_not_published(repository: Reposi
     assert (ran.code, (gh / "called").exists()) == (0, True), ran.err
 
 
+@pytest.mark.deep
 @pytest.mark.act
 @pytest.mark.long
 def test_a_rehearsal_builds_everything_and_publishes_nothing(tmp_path: Path) -> None:
@@ -101,7 +103,7 @@ def test_a_rehearsal_builds_everything_and_publishes_nothing(tmp_path: Path) -> 
 
 @pytest.mark.act
 @pytest.mark.long
-@pytest.mark.parametrize("started", ["by a tag", "by hand"])
+@pytest.mark.parametrize("started", ["by a tag", deep("by hand")])
 def test_a_release_is_built_attested_and_published(tmp_path: Path, started: str) -> None:
     repository = _with_notes(Repository.copy(tmp_path, whole=True))
     repository.commit()

@@ -69,6 +69,7 @@ def test_it_is_served_on_loopback_until_it_is_interrupted(folder: Path) -> None:
     assert (server.returncode, out, err) == (0, "", "")
 
 
+@pytest.mark.deep
 def test_the_history_is_kept_and_the_pages_are_made_anew_while_it_is_served(folder: Path) -> None:
     kept = [path.stat().st_mtime_ns for path in folder.glob("history-*/**/*")]
     with serving(folder) as (address, _):

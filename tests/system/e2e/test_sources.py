@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from commands import Ran, Tool
+from drawn import deep_but
 from e2e.packages import NIGHTLY, RELEASE, serve_torch
 from loopback import Quiet, Server, running
 from misbehaving import write_device, write_suites
@@ -106,7 +107,7 @@ SOURCES = {
 }
 
 
-@pytest.mark.parametrize("case", SOURCES)
+@pytest.mark.parametrize("case", deep_but({"no-branch", "no-server"}, SOURCES))
 def test_what_the_device_file_names_wrongly_is_the_vendor_s_and_what_cannot_be_reached_is_not(
     tmp_path: Path, ootci: Tool, index: dict[str, str], case: str
 ) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import subjects
+from drawn import deep
 from subjects import without_generator
 
 from ootci.model.record import read
@@ -171,6 +172,7 @@ def tested(ootci: Tool, device_python: Path, tmp_path: Path) -> Any:
     return test
 
 
+@pytest.mark.deep
 def test_a_device_without_memory_streams_or_generator_passes_smoke(tested: Any) -> None:
     found = tested("python_only", "smoke")
     assert (found.verdict, found.reason) == (
@@ -190,7 +192,7 @@ def test_a_device_for_inference_only_passes_smoke_and_has_a_finding(tested: Any)
     found.assert_findings([(0, f"the device does not have: {name}") for name in sorted(lacks)])
 
 
-@pytest.mark.parametrize(("forks", "counts"), [(True, "2 passed"), (False, "1 passed, 1 skipped")])
+@pytest.mark.parametrize(("forks", "counts"), [deep(True, "2 passed"), (False, "1 passed, 1 skipped")])
 def test_a_device_may_refuse_forked_processes(
     device_python: Path, tmp_path: Path, root: Path, forks: bool, counts: str
 ) -> None:

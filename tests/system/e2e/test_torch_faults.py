@@ -52,6 +52,7 @@ def _fetched(folder: Path, ootci: Tool, server: TorchServer, code: int) -> dict[
     return stage
 
 
+@pytest.mark.deep
 def test_a_withdrawn_night_and_half_a_download_of_the_one_before(
     tmp_path: Path, ootci: Tool, server: TorchServer
 ) -> None:

@@ -202,6 +202,7 @@ def test_built_once_elsewhere_the_tests_are_shared_out_on_the_vendors_machine_an
     assert 450 <= known[DEVICE][TOOK_LONG] < 900
 
 
+@pytest.mark.deep
 def test_a_lost_card_is_the_machines_fault_and_nothing_is_built(
     ours: Repository, index: Mapping[str, str], tmp_path: Path
 ) -> None:
@@ -371,7 +372,7 @@ def test_a_re_run_of_the_failed_jobs_repeats_the_share_that_failed_and_reports_a
             {"full_name": "stranger/plugin", "fork": True}, "ubuntu-latest", True, id="a fork on GitHub's machine"
         ),
         pytest.param({"full_name": "stranger/plugin", "fork": True}, "ubuntu-card", False, id="a fork"),
-        pytest.param(None, "mycard", False, id="a fork that was deleted"),
+        deep(None, "mycard", False, name="a fork that was deleted"),
     ],
 )
 def test_a_strangers_pull_request_comes_to_no_machine_of_the_vendors(

@@ -188,6 +188,7 @@ def test_schedule_starts_nothing_while_there_is_no_newer_nightly(
     assert {path.name for path in kept.iterdir()} == {"ootci-plan-nightly-1-1"}
 
 
+@pytest.mark.deep
 def test_dispatch_runs_the_device_asked_for_on_the_torch_asked_for(scheduled: Scheduled, tmp_path: Path) -> None:
     """The device that failed by schedule has been mended, another is paused, and somebody runs the first."""
     nightly = replace(scheduled.nightly, repository=scheduled.nightly.repository.duplicate(tmp_path), folder=tmp_path)

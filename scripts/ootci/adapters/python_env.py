@@ -75,7 +75,8 @@ def pip_command(environment: Path, *arguments: str) -> list[str]:
 def device_environment(environment: Path | None, extra: Mapping[str, str]) -> dict[str, str]:
     """Environment variables of a process that runs vendor code: the host's without secrets and without our Python's.
 
-    The environment's programs come first on PATH, and the variables of the device file, ``extra``, win.
+    The environment's programs come first on PATH, and the variables of the device file, ``extra``, win; in their values
+    ``{venv}`` stands for the environment's folder.
     """
     kept = {
         name: value
@@ -88,6 +89,7 @@ def device_environment(environment: Path | None, extra: Mapping[str, str]) -> di
         if (environment / "pyvenv.cfg").exists():
             kept["VIRTUAL_ENV"] = str(environment)
         kept["PATH"] = f"{environment / 'bin'}{os.pathsep}{path}"
+        extra = {name: value.replace("{venv}", str(environment)) for name, value in extra.items()}
     return {**kept, "PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1", **extra}
 
 

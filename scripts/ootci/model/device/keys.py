@@ -126,7 +126,8 @@ class Device(Record):
     compat: CompatSource | None = None
     """What is public of the plugin, for predictions without the hardware; `plugin.package` when absent."""
     environment: dict[Variable, str] = Field(default_factory=dict)
-    """Environment variables of every process that uses the device."""
+    """Environment variables of every process that uses the device; `{venv}` in a value stands for the folder of the
+    device's virtual environment, for libraries that a requirement brings."""
     external: External | None = None
     """Present when the vendor runs the device and nightlies only take in what was reported; asked for by name, it is
     run where the nightly is."""

@@ -64,10 +64,11 @@ def test_the_environment_s_programs_come_first_and_the_device_file_wins(
     monkeypatch.setenv("VIRTUAL_ENV", "/ours")
     if virtual:
         (tmp_path / "pyvenv.cfg").touch()
-    found = device_environment(tmp_path, {"PYTHONUNBUFFERED": "0", "A": "b"})
+    found = device_environment(tmp_path, {"PYTHONUNBUFFERED": "0", "A": "b", "LIBRARY": "{venv}/lib/a.so:{b}"})
     assert found["PATH"] == f"{tmp_path / 'bin'}{os.pathsep}/usr/bin"
     assert found.get("VIRTUAL_ENV") == (str(tmp_path) if virtual else None)
     assert (found["PYTHONUNBUFFERED"], found["A"]) == ("0", "b")
+    assert found["LIBRARY"] == f"{tmp_path}/lib/a.so:{{b}}"
 
 
 def test_pip_neither_asks_nor_looks_for_itself() -> None:

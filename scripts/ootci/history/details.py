@@ -101,7 +101,7 @@ def whole(run: StoredRun, texts: Texts | None, measures: Measures | None, only: 
     return run.head.model_copy(
         update={
             "outcomes": tuple(outcomes[place] for place in places),
-            "capabilities": run.capabilities(),
+            "capabilities": run.capabilities,
             "stages": stages,
             "operators": measured.operators,
         }

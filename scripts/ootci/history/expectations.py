@@ -100,7 +100,7 @@ def review_unsupported(plan: Plan | None, device: str, run: StoredRun | None) ->
     planned = plan.expected(device) if plan is not None else None
     if planned is None or not planned.unsupported:
         return ()
-    found = {item.capability: item.counts for item in run.capabilities()} if run is not None else {}
+    found = {item.capability: item.counts for item in run.capabilities} if run is not None else {}
     return tuple(_review_claim(claim, found.get(claim.capability.value, Counts())) for claim in planned.unsupported)
 
 
@@ -151,8 +151,8 @@ def accepted_losses(plan: Plan, run: StoredRun, rows: int) -> int:
     """Those of some tests, by row, whose loss the device file of the night accepts: in words, or with a capability."""
     planned, night, claimed = plan.expected(run.head.device), night_of(plan), _claimed(plan, run)
     entries = planned.lost_tests if planned is not None else ()
-    capabilities, lost = run.tests.capabilities, rows_in(rows) if claimed or entries else ()
-    accepted = [row for row in lost if capabilities[row] in claimed]
+    lost = rows_in(rows) if claimed or entries else ()
+    accepted = [row for row in lost if run.tests[row].capability in claimed]
     for entry in entries:
         accepted += [row for row in lost if entry.accepts(run.tests[row].id, night)]
     return number_with(accepted)

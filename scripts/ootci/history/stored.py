@@ -120,19 +120,17 @@ class StoredRun:
         wanted = None if suites is None else frozenset(suites)
         states = self.states if wanted is None else masked(self.states, self.tests.mask(wanted))
         flaky = sum(self.is_flaky(row) and (wanted is None or self.tests[row].suite in wanted) for row in self.attempts)
-        return Counts(**{outcome.value: number for outcome, number in count(states).items()}, flaky=flaky)
+        return _counts(count(states), flaky)
 
+    @cached_property
     def capabilities(self) -> tuple[CapabilityCounts, ...]:
         """Tests by capability and outcome, by the capability's id."""
-        found: dict[str, Counter[str]] = {}
-        for (capability, state), number in Counter(zip(self.tests.capabilities, self.states, strict=False)).items():
-            outcome = outcome_of(state)
-            if capability is not None and outcome is not None:
-                found.setdefault(capability, Counter())[outcome.value] += number
-        for row in self.attempts:
-            capability = self.tests[row].capability
-            if capability in found and self.outcome(row) in FAILURES and self.is_flaky(row):
-                found[capability]["flaky"] += 1
+        states = self.states.ljust(len(self.tests), bytes((ABSENT,)))
+        by_capability = self.tests.by_capability.items()
+        found = {name: count(bytes(map(states.__getitem__, rows))) for name, rows in by_capability}
+        flaky = Counter(
+            self.tests[row].capability for row in self.attempts if self.outcome(row) in FAILURES and self.is_flaky(row)
+        )
         trivial = Counter(
             self.tests[row].capability
             for test_id in trivial_tests()
@@ -140,8 +138,9 @@ class StoredRun:
             if self.outcome(row) is OutcomeName.PASSED
         )
         return tuple(
-            CapabilityCounts(capability=name, counts=Counts(**found[name]), trivial=trivial[name])
-            for name in sorted(found)
+            CapabilityCounts(capability=name, counts=_counts(numbers, flaky[name]), trivial=trivial[name])
+            for name, numbers in sorted(found.items())
+            if numbers
         )
 
     def of_suites(self, suites: Iterable[str]) -> StoredRun:
@@ -177,6 +176,10 @@ class StoredRun:
             attempts={**self.attempts, **other.attempts},
             signatures={**self.signatures, **other.signatures},
         )
+
+
+def _counts(numbers: Mapping[OutcomeName, int], flaky: int) -> Counts:
+    return Counts(**{outcome.value: number for outcome, number in numbers.items()}, flaky=flaky)
 
 
 def stored(

@@ -120,8 +120,9 @@ class TestTable:
 
     def __init__(self) -> None:
         self.tests: list[Test] = []
+        self.by_capability: dict[str, list[int]] = {}
+        """The rows of the tests of each capability."""
         self._rows: dict[Test, int] = {}
-        self._capabilities: list[str | None] = []
         self._masks: dict[frozenset[str], tuple[int, int]] = {}
         self._by_id: dict[str, list[int]] = {}
         self._with_others = bytearray()
@@ -149,12 +150,6 @@ class TestTable:
         start = bisect_left(self._sorted, (prefix,))
         return takewhile(lambda item: item[0].startswith(prefix), islice(self._sorted, start, None))
 
-    @property
-    def capabilities(self) -> Sequence[str | None]:
-        """The capability of each test, by row."""
-        self._capabilities += [test.capability for test in self.tests[len(self._capabilities) :]]
-        return self._capabilities
-
     def mask(self, suites: frozenset[str]) -> int:
         """A number with a byte for each row: all bits where the test is of one of the suites, else none."""
         size, mask = self._masks.get(suites, (0, 0))
@@ -175,6 +170,8 @@ class TestTable:
                 self._with_others.append(0)
                 same = self._by_id.setdefault(test.id, [])
                 same.append(row)
+                if test.capability is not None:
+                    self.by_capability.setdefault(test.capability, []).append(row)
                 for other in same if len(same) > 1 else ():
                     self._with_others[other] = 255
             rows.append(row)

@@ -37,10 +37,11 @@ bench: $(VENV)/development ## Measure what all of it costs, as ratios (after mak
 performance: $(VENV)/development ## Write docs/performance.md again, from what make bench measured
 	$(BIN)/python tests/system/bench/performance_page.py $(wildcard .ootci/bench.json)
 
-lint: $(VENV)/development ## Run the linters and type checkers
+lint: $(VENV)/development ## Run the linters, the type checkers and the language lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check scripts tests docs
 	$(BIN)/mypy
+	$(BIN)/python tests/system/language.py
 
 # torch is typed in parts only, so what it leaves out is not asked of the suites.
 lint-device: $(VENV)/development ## Check the types of the device suites against the device's torch (after make nightly)

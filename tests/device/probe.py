@@ -1,7 +1,7 @@
 """Tells what this Python, its torch and the device are, in a file that survives a crash half-way.
 
 Run by the Python under test: ``python probe.py --device NAME --out env.json [--expect-devices N] [--compute]``; without
-a device, it is about the one that a plugin registered. The file is written anew before and after every step that may
+a device, it is about the one that a plugin registered. The file is rewritten before and after every step that may
 end the process, so it always says how far things went. Exit codes: 0 all is well, 10 torch cannot be imported, 11 torch
 does not know the device, 12 the device is not available, has too few cards or does not compute. The reason is on stderr
 and in the key ``error``.
@@ -40,7 +40,7 @@ FUNCTIONS = (
 
 @dataclass
 class Facts:
-    """What is known so far, and the file that says it."""
+    """What is known so far, and the file for it."""
 
     path: Path
     known: dict[str, object] = field(default_factory=dict)
@@ -80,7 +80,7 @@ def main() -> int:
         name = arguments.device or registered(torch)
         known = look_for(torch, name, facts)
         count_cards(known, arguments.expect_devices, facts)
-        # What comes now may end the process of a poor plugin; whoever reads the file knows that the cards are there.
+        # What comes now may end the process of a poor plugin; the file already has the count of cards.
         facts.add(reached="available")
         facts.device["missing_functions"] = [function for function in FUNCTIONS if not hasattr(known, function)]
         facts.device["card"] = first_card(known)
@@ -239,7 +239,7 @@ def count_cards(module: ModuleType, expected: int, facts: Facts) -> None:
 
 
 def first_card(module: ModuleType) -> dict[str, str]:
-    """What the module says of its first card, as text; nothing when it says nothing. The suites judge that, not we."""
+    """What the module says of its first card, as text; empty when it reports none. The suites judge it."""
     try:
         found = module.get_device_properties(0)
         known = {name: getattr(found, name) for name in dir(found) if not name.startswith("_")}
@@ -285,7 +285,7 @@ def _see_gradient(torch: ModuleType, name: str) -> None:
         leaf = torch.empty(1, device=name).requires_grad_()
         result, gradient = leaf.view(1), torch.empty(1, device=name)
     except Exception:
-        return  # no kernel: the suites say so, and nothing is known of gradients
+        return  # no kernel: the suites report it, and nothing is known of gradients
     result.backward(gradient)
 
 
@@ -293,7 +293,7 @@ def _see_address(torch: ModuleType, name: str) -> None:
     try:
         tensor = torch.empty(1, device=name)
     except Exception:
-        return  # no kernel: the suites say so, and nothing is known of its memory
+        return  # no kernel: the suites report it, and nothing is known of its memory
     if tensor.untyped_storage().data_ptr() == 0:
         raise ValueError("its address is 0")
 

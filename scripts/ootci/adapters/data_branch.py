@@ -75,7 +75,7 @@ class DataBranch:
         Two publishers at once both get in: the later one adds its records to what the earlier one pushed.
 
         Raises:
-            HistoryUnreachable: pushing failed for good; what was appended is kept.
+            HistoryUnreachable: pushing failed in every attempt; what was appended is kept.
             HistoryConflict, Busy: as for :meth:`fetch`.
 
         """

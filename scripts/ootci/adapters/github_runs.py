@@ -22,7 +22,7 @@ class WorkflowRun:
         title: what its workflow's ``run-name`` makes of it.
         attempt: the newest attempt.
         is_over: whether that one has ended, however.
-        created_at: when the first attempt was asked for.
+        created_at: when the first attempt was requested.
         started_at: when the newest attempt was.
 
     """

@@ -95,7 +95,7 @@ class Process:
     Args:
         command: program and arguments; no shell is involved.
         env: its whole environment.
-        log_file: where its output is appended; output beyond ``MAX_LOG_BYTES`` is dropped, and the log says so.
+        log_file: where its output is appended; output beyond ``MAX_LOG_BYTES`` is dropped, with a note in the log.
         on_line: called with each complete line of output, from another thread.
         keep_open: descriptors that it inherits under their numbers.
 
@@ -149,7 +149,7 @@ class Process:
             self._popen.send_signal(number)
 
     def stop(self) -> None:
-        """End the whole group: politely first, then for good."""
+        """End the whole group: SIGTERM first, then SIGKILL."""
         _signal_group(self._popen.pid, signal.SIGTERM)
         try:
             self.wait(GRACE_SECONDS)

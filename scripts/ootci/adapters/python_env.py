@@ -28,7 +28,7 @@ def base_python(version: str | None = None) -> str:
     """The interpreter that device environments are made from: the one that the tool's own environment came from.
 
     Args:
-        version: such as ``3.12``, where the device file asks for one; it is found on PATH where the tool's is another.
+        version: such as ``3.12``, where the device file names one; it is found on PATH where the tool's is another.
 
     Raises:
         ToolMissing: there is no Python of that version.
@@ -117,7 +117,7 @@ def _installed(environment: Path) -> Iterator[tuple[str, str, Path]]:
 def overwritten_files(environment: Path, distribution: str) -> dict[str, tuple[str, ...]]:
     """Files of a distribution that others installed over, by the name of the other; pip lets them do so.
 
-    Read from what each says it installed (PyPA specification, "Recording installed projects").
+    Read from each one's record of installed files (PyPA specification, "Recording installed projects").
     """
     files = {}
     for name, _, info in _installed(environment):
@@ -165,7 +165,7 @@ class InterpreterProblem(Exception):
 
 @dataclass(frozen=True)
 class Installed:
-    """The distributions in a Python that were asked for, None for absent ones, and its torch's commit, read as text."""
+    """The distributions in a Python that were requested, None for absent ones, and its torch's commit, read as text."""
 
     python_version: str
     versions: Mapping[str, str | None]

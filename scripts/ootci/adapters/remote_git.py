@@ -84,7 +84,7 @@ class RemoteGit:
         return answer
 
     def commit_of(self, name: str) -> str | None:
-        """The commit that a ref stands at."""
+        """The commit that a ref points to."""
         return self.ask("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").out.strip() or None
 
     def new_commit(self, tree: str, parent: str | None, message: str) -> str:

@@ -37,7 +37,7 @@ _ACCELERATOR = re.compile(r"(nvidia|cuda|rocm)(-|$)|.*-(cu[0-9]+|cuda|rocm)([0-9
 
 @dataclass(frozen=True)
 class Contents:
-    """A torch wheel's METADATA (PyPA specification, "Core metadata"), and the commit that it says it was built from."""
+    """A torch wheel's METADATA (PyPA specification, "Core metadata"), and the commit that it names as its source."""
 
     commit: str | None
     metadata: bytes
@@ -84,7 +84,7 @@ def remote_metadata(url: str, *, offered: bool) -> bytes | None:
         try:
             return read(f"{url}.metadata", at_most=MAX_MEMBER_BYTES, seconds=SECONDS)[0]
         except DownloadProblem:
-            pass  # An index that promises the file and does not have it has the wheel all the same.
+            pass  # An index that promises the file and does not have it still has the wheel.
     found = remote_contents(url)
     return found.metadata if found else None
 

@@ -82,7 +82,7 @@ def terminal_width() -> int | None:
 
 
 def json_text(text: str) -> str:
-    """JSON that means the same, in which the characters that :func:`echo` would spell out are escaped."""
+    """Equal JSON, in which the characters that :func:`echo` would replace are escaped."""
     return _NOT_IN_JSON.sub(lambda match: json.dumps(match.group())[1:-1], text)
 
 

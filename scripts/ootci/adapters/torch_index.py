@@ -2,7 +2,7 @@
 
 Indexes follow the simple repository API (PyPA specification, HTML form): one page per project with a link per wheel,
 ``#sha256=`` in its address, ``data-yanked`` on withdrawn files (PEP 592) and ``data-core-metadata`` on files whose
-metadata can be had by itself (PEP 658 and 714). PyTorch's nightly wheels lie under
+metadata can be downloaded without it (PEP 658 and 714). PyTorch's nightly wheels are under
 ``https://download.pytorch.org/whl/nightly/<variant>/``, its releases under
 ``https://download.pytorch.org/whl/<variant>/``.
 """
@@ -51,7 +51,7 @@ class TorchWheel:
         sha256: its checksum, where the index states one.
         index_url: the index of PyTorch that it was found on; None for one that was found where pip looks.
         withdrawn: the reason why the index withdrew it, may be empty; None for a usable one.
-        metadata: whether its metadata can be had by itself, at its address and ``.metadata``.
+        metadata: whether its metadata can be downloaded without it, at its address and ``.metadata``.
 
     """
 
@@ -69,7 +69,7 @@ class TorchWheel:
 
     @property
     def path(self) -> Path | None:
-        """Where the file lies, when it lies on this machine."""
+        """The file's path, when it is on this machine."""
         return _path(self.url)
 
     @property

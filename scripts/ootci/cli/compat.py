@@ -21,7 +21,7 @@ from ootci.model.plan import Plan
 from ootci.model.record import read, write
 
 SHOWN = 10
-"""So many findings of each plugin are printed, unless all are asked for."""
+"""So many findings of each plugin are printed, unless all are requested."""
 WIDTH = 160
 _LETTERS = {
     FindingKind.SYMBOL: "sym",
@@ -92,7 +92,7 @@ def compat_command(
       ootci compat --between OLD.whl NEW.whl
 
     Writes compat.json into the work folder. Exit code 1 if a break is predicted, 2 if a wheel is refused, 3 if one
-    cannot be downloaded; the other plugins are checked all the same. That no break is found does not mean that the
+    cannot be downloaded; the other plugins are still checked. That no break is found does not mean that the
     plugin works: the layout of classes and behavior are not seen.
     """
     if planned:

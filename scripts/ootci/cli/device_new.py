@@ -97,7 +97,7 @@ def new(
 ) -> None:
     """Write a first device file, with further keys as comments; prints its path.
 
-    On a terminal it asks for missing options.
+    On a terminal it prompts for missing options.
 
     \b
     Examples:

@@ -30,7 +30,7 @@ SQLITE = (".sqlite", ".sqlite3", ".db")
 @format_option
 @folder_options("history")
 def query(device: str, test: str, output_format: str, folders: Folders) -> None:
-    """Show a test's life on DEVICE: what came of TEST on which nights, with which torch and plugin.
+    """Show the outcome of TEST on DEVICE on each night, with the versions of torch and plugin.
 
     TEST is a test's id, or one with * and ? in it. When several tests fit, their ids are listed.
 

@@ -39,9 +39,9 @@ def required_repository(given: str | None) -> str:
 
 
 def decided(wanted: bool | None, name: str) -> tuple[bool, str]:
-    """Whether to write, and why: as it was asked for, else whether this is the default branch of no fork.
+    """Whether to write, and why: as it was requested, else whether this is the default branch of no fork.
 
-    GitHub is asked, because the event of a schedule says nothing of its repository. Source: GitHub's documentation,
+    GitHub is asked, because the event of a schedule does not name a fork. Source: GitHub's documentation,
     "Events that trigger workflows", ``schedule``.
 
     Raises:

@@ -28,7 +28,7 @@ from ootci.model.device import load_registry
 def home_command(github_output: Path | None, summary: Path | None, output_format: str) -> None:
     """Say whether this workflow run publishes: on the default branch of a repository that is no fork.
 
-    GitHub is asked which branch that is. Elsewhere the devices are tested all the same, but nothing is pushed to the
+    GitHub is asked which branch that is. Elsewhere the devices are tested too, but nothing is pushed to the
     history, deployed, reported or written into issues. GITHUB_TOKEN is needed for a private repository only.
     """
     publishes, why = decided(None, named_repository(None))

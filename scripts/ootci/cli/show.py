@@ -23,7 +23,7 @@ def show(
     """Print data on stdout.
 
     Args:
-        data: printed as it is where JSON is asked for.
+        data: printed as it is where JSON is requested.
         output_format: ``text``, ``json`` or ``markdown``.
         text: the same for people, or a function that makes it, given whether markdown is wanted; may be empty.
 

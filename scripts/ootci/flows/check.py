@@ -24,7 +24,7 @@ def checked(path: Path, rest: GithubRest | None) -> tuple[FileReview, Checked | 
 
 
 def _bad_ranges(path: Path) -> CheckResult:
-    """Check the file of the nights that say nothing of any device."""
+    """Check the file with the nights that are excluded for all devices."""
     try:
         require_no_link(path)
         load_bad_ranges(path)

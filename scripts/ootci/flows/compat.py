@@ -59,7 +59,7 @@ class Question:
 
     Attributes:
         torches: paths of wheels, versions or ``nightly``, or what a plan has decided.
-        releases: torches to check besides, where they can be had.
+        releases: torches to check besides, where they can be downloaded.
         baseline: the torch that every plugin counts as made for; None uses their metadata.
         is_planned: whether a plugin that cannot be checked is never an error.
 
@@ -129,7 +129,7 @@ def compat(question: Question, folders: Folders, progress: Progress) -> tuple[Co
 
     Raises:
         WheelRefused: a torch is refused, or the one plugin that was named.
-        TorchMissing, IndexUnreachable: a torch or a plugin cannot be had.
+        TorchMissing, IndexUnreachable: a torch or a plugin cannot be downloaded.
 
     """
     with contextlib.closing(_Torches(folders.workspace.torch_wheels, progress)) as torches:

@@ -36,7 +36,7 @@ class Night:
 
     Attributes:
         chosen: names of the devices to run; empty means all that are due.
-        torch: what was asked for; None leaves it to the device files.
+        torch: what was requested; None leaves it to the device files.
         say_stages: called with the results of the stages of each device.
         installed: the torch of an environment that is there already, in place of ``torch``.
         also: whether devices are run on the torches of `torch.also`, too.

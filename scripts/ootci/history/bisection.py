@@ -164,7 +164,7 @@ def conclude(bisection: Bisection) -> Conclusion | None:
 
 
 def _bounds(bisection: Bisection) -> tuple[int, int]:
-    """Where the last good and the first bad nightly stand, as far as is known."""
+    """The last good and the first bad nightly, as far as they are known."""
     results = [step.result if (step := bisection.step_of(nightly)) else None for nightly in bisection.nightlies]
     bad = next((index for index, result in enumerate(results) if result is StepResult.BAD), len(results) - 1)
     good = max((index for index, result in enumerate(results[:bad]) if result is StepResult.GOOD), default=0)

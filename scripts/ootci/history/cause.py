@@ -1,4 +1,4 @@
-"""Whose a failure probably is: alike on several devices, with what changed on each of them as the control."""
+"""The likely cause of a failure: which devices share it, compared with what changed on each of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failures of one night that are alike, as clusters across all devices."""
+"""Failures of one night with the same error, as clusters across all devices."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _SETTLED = {
 def clusters_of(plan_id: str, sources: Sequence[Source], failing: Iterable[Failing]) -> tuple[Cluster, ...]:
     """Every failure of a night in exactly one cluster; what began this night first, then what most devices share.
 
-    Failures are alike when they have one name, or when the same test or stage began to fail on several devices in
+    Failures are one cluster when they have one name, or when the same test or stage began to fail on several devices in
     overlapping ranges of nights, whatever each vendor's error says. So are tests whose failures only the test itself
     names, such as crashes and wrong values, where they began on the same nights on the same several devices. The
     sources are all devices that the nightly expected.
@@ -133,7 +133,7 @@ def _events(failing: Sequence[Failing]) -> list[list[Failing]]:
 
     What a device first failed on one night has one cause. So has what several devices may have begun to fail on one
     night; of several such nights the earliest counts. What never passed, and what the device's own report settles as
-    flaky or the like, tells nothing of a night, and each kind of it is by itself.
+    flaky or similar, is no evidence of a night, and each kind of it is a group.
     """
     aside: dict[Cause | None, list[Failing]] = defaultdict(list)
     begun: dict[tuple[str, datetime], list[Failing]] = defaultdict(list)
@@ -298,7 +298,7 @@ def _began(sources: dict[str, Source], failing: Sequence[Failing]) -> list[Began
 
 
 def _tightest(streaks: Sequence[Streak]) -> Streak:
-    """The tightest range that is within all of these, which have a night in common: the fewest commits lie in it."""
+    """The tightest range that is within all of these, which have a night in common: it has the fewest commits."""
     passed = max((streak.last_passed for streak in streaks), key=_when)
     return streak_between(passed, min((streak.first_failed for streak in streaks), key=_when))
 

@@ -83,7 +83,7 @@ def details_of(run: Run) -> tuple[Texts, Measures]:
 def whole(run: StoredRun, texts: Texts | None, measures: Measures | None, only: Iterable[int] | None = None) -> Run:
     """The run as it was reported, as far as its details are still kept; without measures in the order of its file.
 
-    It has only the tests of the given rows, all when absent; they are counted all the same.
+    It has only the tests of the given rows, all when absent; all are counted.
     """
     said, measured = texts or Texts(), measures or Measures()
     rows = run.places.rows

@@ -137,7 +137,7 @@ def _outcomes(run: StoredRun, rows: Iterable[int]) -> dict[str, OutcomeName]:
 
 
 def _settled(run: StoredRun | None, rows: Iterable[int]) -> dict[str, OutcomeName]:
-    """What the next run is compared with: a flaky test passed in the end, so that failing for good is news."""
+    """What the next run is compared with: a flaky test passed in the end, so a permanent failure is new."""
     if run is None:
         return {}
     return {

@@ -16,7 +16,7 @@ RUNS = 3
 
 
 def measured(newest_first: Iterable[Run]) -> dict[str, float]:
-    """The median seconds of each test in the last runs that tested anything; older ones are not asked for.
+    """The median seconds of each test in the last runs that tested anything; older ones are not read.
 
     Raises:
         HistoryCorrupt: a run cannot be read back.
@@ -35,7 +35,7 @@ def measured(newest_first: Iterable[Run]) -> dict[str, float]:
 def averaged(before: Mapping[str, float], run: Run) -> dict[str, float]:
     """What one run says of its tests, half and half with what was known before; the rest stays as it was.
 
-    For whoever keeps no history: what was long ago fades, and a run that was slow by chance does not decide alone.
+    For a run without a history: old durations fade, and a run that was slow by chance does not decide alone.
     """
     now = measured([run])
     both = {**before, **{test: round((before.get(test, took) + took) / 2, 3) for test, took in now.items()}}

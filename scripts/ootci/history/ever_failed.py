@@ -1,4 +1,4 @@
-"""Which tests of a device were ever not passing, and what came of each on the newest nights.
+"""Which tests of a device were ever not passing, and the outcome of each on the newest nights.
 
 Of a year of nights only this is kept in memory: a byte for each of the newest nights of each such test.
 """
@@ -32,7 +32,7 @@ PASSES = frozenset({PASSED, FLAKY, LETTERS[OutcomeName.XFAILED]})
 """The letters that end a row of failures."""
 
 LISTED = frozenset({*FAILURES, OutcomeName.XFAILED, OutcomeName.XPASSED, OutcomeName.NOT_RUN})
-"""The outcomes that are not passing: neither passed, nor said beforehand not to be run."""
+"""The outcomes that are not passing: neither passed, nor declared not to be run."""
 
 _TO_LETTERS = by_outcome({name: ord(letter) for name, letter in LETTERS.items()}, otherwise=ord(ABSENT))
 _IS_LISTED = by_outcome(dict.fromkeys(LISTED, 1), otherwise=0)
@@ -57,7 +57,7 @@ class EverFailed:
     _nights: bytes
 
     def place(self, row: int) -> int | None:
-        """Where a test stands in ``rows``; None where it never was not passing."""
+        """The index of a test in ``rows``; None where it never was not passing."""
         place = bisect_left(self.rows, row)
         return place if place < len(self.rows) and self.rows[place] == row else None
 
@@ -78,7 +78,7 @@ def ever_failed(
     Args:
         plans: every nightly, oldest first.
         runs: every attempt of the device; one that was replaced by a later one is seen, too.
-        counting: by nightly, the attempt that counts; it is asked for the newest only.
+        counting: by nightly, the attempt that counts; only the newest are read.
 
     """
     last, size, newest = _last(plans, runs), len(tests), plans[-NIGHTS:]

@@ -33,7 +33,7 @@ class Excuses:
 
     Attributes:
         known: those that the vendor's list covers.
-        flaky: those that failed when they were run again, too, and are flaky by the record of the last nights.
+        flaky: those that failed on retry, too, and are flaky by the record of the last nights.
         unreachable: those that did not reach a host, and did on the night before.
         unsettled: those of PyTorch's own tests that do not pass on the device yet, see :mod:`.parity`.
 

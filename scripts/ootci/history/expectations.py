@@ -1,4 +1,4 @@
-"""What the vendor said beforehand of the tests, held against what came of them."""
+"""The vendor's declarations about tests, compared with the outcomes."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def accepted_losses(plan: Plan, run: StoredRun, rows: int) -> int:
 
 
 def refused(plan: Plan, run: StoredRun, suite: str) -> list[str]:
-    """Ids of the tests of a suite that are unsupported, and of which the device file says nothing."""
+    """Ids of the tests of a suite that are unsupported, without an entry in the device file."""
     claimed, entries = _claimed(plan, run), _entries(plan, run, expired=False)
     states = masked(run.states, run.tests.mask(frozenset((suite,))))
     found = [run.tests[row] for row in with_outcomes(states, (OutcomeName.UNSUPPORTED,))]

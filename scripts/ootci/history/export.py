@@ -39,7 +39,7 @@ TABLES: Mapping[str, tuple[tuple[str, str], ...]] = {
 later attempts in the same run, `seconds` and `message` are there while the run's details are kept."""
 
 REMARKABLE = frozenset(OutcomeName) - {OutcomeName.PASSED, OutcomeName.SKIPPED, OutcomeName.UNSUPPORTED}
-"""The others are left out unless all are asked for; the table of runs counts them."""
+"""The others are left out unless all are requested; the table of runs counts them."""
 
 
 def exported(

@@ -21,7 +21,7 @@ def failing_of(nights: Sequence[DeviceNight], excuses: Excuses) -> tuple[Failing
     """What fails on the newest of a device's nights, oldest first, each with the night on which that began.
 
     Tests that fail because of a defect of PyTorch that the suites know are among them. Only nights of one channel are
-    compared, none on a newer torch; nothing is told of a night on which another torch stood in for the one wanted.
+    compared, none on a newer torch; nothing is told of a night on which another torch replaced the requested one.
     """
     run = nights[-1].run if nights else None
     if run is None or run.head.channel is None:

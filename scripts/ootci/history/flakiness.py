@@ -2,12 +2,12 @@
 
 A test is flaky when it failed and passed again in the nights that are looked at, with enough of them to tell:
 
-- a *turn* is a failure after which it passed: on the same night, when it was run again with nothing changed, or on the
+- a *turn* is a failure after which it passed: on the same night, on retry with nothing changed, or on the
   next night on which it ran;
 - one turn within a night is enough, because nothing changed in between. Between nights PyTorch and the plugin change,
   so that one turn may be a defect and its repair: there it takes ``TURNS``, and with them both directions;
 - it must have passed or failed on at least ``SAMPLE`` nights. Nights on which it was skipped, did not run or was not
-  there do not count, and neither does a night that says nothing, see :func:`tells`;
+  there do not count, and neither does an excluded night, see :func:`tells`;
 - it does not fail on so many nights in a row that chance does not explain it.
 """
 
@@ -37,7 +37,7 @@ class Turns:
     """How often a test failed and then passed, over some nights.
 
     Attributes:
-        again: nights on which it failed and passed when it was run again.
+        again: nights on which it failed and passed on retry.
         failed: nights on which it failed at first.
         sample: nights on which it passed or failed.
 
@@ -60,7 +60,7 @@ class FlakyTest(Turns):
 def tells(ranges: Iterable[BadRange], plan: Plan, run: StoredRun) -> bool:
     """Whether a night says something about which tests are flaky.
 
-    A night on which another torch stood in for the one wanted says nothing, nor does one within the ``bad_ranges``.
+    A night on which another torch replaced the requested one is excluded, and so is one within the ``bad_ranges``.
     """
     return run.head.channel is not None and bad_range(ranges, plan.created_at) is None
 
@@ -86,7 +86,7 @@ def flaky_tests(nights: Sequence[StoredRun]) -> tuple[FlakyTest, ...]:
 def flaky(results: Iterable[tuple[OutcomeName | None, bool]]) -> Turns | None:
     """The turns of a test that is flaky; None where it is not.
 
-    The results are, of each night, oldest first, the first outcome, and whether it passed when it was run again.
+    The results are, of each night, oldest first, the first outcome, and whether it passed on retry.
     """
     turns = again = failed = sample = row = 0
     for outcome, passed_again in results:

@@ -1,4 +1,4 @@
-"""Removing details that are old: what a history says of every test stays for good, its texts and durations do not."""
+"""Removing details that are old: outcomes of tests are kept forever, texts and durations are not."""
 
 from __future__ import annotations
 

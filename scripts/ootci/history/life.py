@@ -1,4 +1,4 @@
-"""A test's life: what came of it on one device, night after night."""
+"""The history of a test: its outcome on one device, night by night."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class LifeEntry(Record):
     attempt: int | None = None
     """The attempt; null where the device did not report."""
     outcome: OutcomeName | None = None
-    """What came of the test; null where it was not in the run."""
+    """The outcome of the test; null where it was not in the run."""
     later: tuple[OutcomeName, ...] = ()
-    """What came of it when it was run again in the same run."""
+    """Its outcome on retry in the same run."""
     ran: Way | None = None
     """How its work was done, where that was counted."""
     absent: str | None = None
@@ -54,12 +54,12 @@ class LifeEntry(Record):
 
     @property
     def came_to(self) -> tuple[object, ...]:
-        """What makes nights alike."""
+        """What nights of one entry have in common."""
         return self.outcome, self.later, self.absent
 
 
 class Life(Record):
-    """What came of a test on one device."""
+    """The outcome of a test on one device."""
 
     device: str
     """Name of the device."""
@@ -77,7 +77,7 @@ class Life(Record):
     """Since when it fails; null where it does not fail now."""
 
     def intervals(self) -> list[list[LifeEntry]]:
-        """The entries, those next to one another together that came to the same."""
+        """The entries; adjacent nights with the same result are one."""
         return [list(group) for _, group in groupby(self.entries, key=lambda entry: entry.came_to)]
 
 
@@ -104,7 +104,7 @@ def matching_tests(history: HistoryReader, device: str, name: str) -> tuple[str,
 
 
 def life_of(history: HistoryReader, device: str, test: str) -> Life:
-    """What came of a test of a device.
+    """The outcome of a test of a device.
 
     Raises:
         NotInHistory: the device never had that test.

@@ -16,7 +16,7 @@ from .stored import StoredRun
 KEPT = 90
 """Failures of so many of the newest nightlies have a page."""
 NAMES = 1_000
-"""So many names of one device are looked at, those seen last; a device that fails anew every night has no end."""
+"""So many names of one device are looked at, those seen last; a device with new failures every night has any number."""
 
 STAGES, FAILED, NOWHERE = "stages", "failures", ""
 """Where a text is."""

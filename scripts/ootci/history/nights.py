@@ -31,12 +31,12 @@ class DeviceNight:
 
     @property
     def channel(self) -> Channel | None:
-        """The channel that was tested; None where nothing was, or where another torch stood in for the one wanted."""
+        """The channel that was tested; None where nothing was, or where another torch replaced the requested one."""
         return self.run.head.channel if self.run is not None else None
 
     @property
     def is_fallback(self) -> bool:
-        """Whether another torch stood in for the one wanted, so that the night is evidence of nothing."""
+        """Whether another torch replaced the requested one, so that the night is evidence of nothing."""
         return self.run is not None and self.channel is None
 
     def compares_with(self, later: StoredRun) -> bool:
@@ -72,7 +72,7 @@ def attempts_by_nightly(runs: Iterable[StoredRun]) -> dict[str, list[StoredRun]]
 
 @dataclass(frozen=True)
 class Seen:
-    """What came of something on one night: a test that passed in the end has passed; None where it was not there."""
+    """The outcome of something on one night: a test that passed in the end has passed; None where it was not there."""
 
     mark: Mark
     outcome: OutcomeName | None
@@ -157,8 +157,8 @@ class FailingBefore(NamedTuple):
     """The tests that failed when their suite last reported completely.
 
     Attributes:
-        ids: all of them, but for tests that were flaky then: when one fails again, it is to be run again.
-        not_retried: those of them that began to fail then and were not run again, as when too many fail at once.
+        ids: all of them, but for tests that were flaky then: when one fails again, it is to be retried.
+        not_retried: those of them that began to fail then and were not retried, as when too many fail at once.
 
     """
 
@@ -175,12 +175,12 @@ def failing_before(newest_first: Iterable[StoredRun]) -> FailingBefore | None:
     """
     wanted: set[str] | None = None
     failing: list[str] = []
-    # Of each suite, the failures that were not run again; they are new unless the report before had them, too.
+    # Of each suite, the failures that were not retried; they are new unless the report before had them, too.
     single: dict[str, list[str]] = {}
     old: set[str] = set()
     looked_back: set[str] = set()
     for run in islice(newest_first, MAX_RUNS):
-        # What failed on a torch that stood in for the one wanted is no evidence about that one.
+        # What failed on a torch that replaced the requested one is no evidence about that one.
         if run.head.channel is None:
             continue
         wanted = {report.suite for report in run.head.suites} if wanted is None else wanted
@@ -202,10 +202,10 @@ def failing_before(newest_first: Iterable[StoredRun]) -> FailingBefore | None:
 
 
 def build_of_nightly(runs: Iterable[tuple[TorchRequest, TorchBuild | None]]) -> TorchBuild | None:
-    """The nightly build that most runs had, by the torch wanted and had; None where none of them said its commit.
+    """The nightly build that most runs had, by the torch requested and tested; None where none named its commit.
 
     Builds of one commit for different processors or cards are one build here. A run that got a release instead of the
-    nightly says nothing. Where two commits have as many runs, the newer version counts.
+    nightly does not count. Where two commits have as many runs, the newer version counts.
     """
     found: Counter[str] = Counter()
     versions: dict[str, str] = {}

@@ -50,7 +50,7 @@ PRIVATE_NAMES = ("privateuse1", "privateuseone")
 def normalise(line: str, device: str) -> str:
     """A hostile line with `<n>`, `<device>`, `<address>` and so on for what differs; of paths the file's name is kept.
 
-    What stands behind its first characters is not looked at. Doing it twice changes nothing. The device's name is
+    Only its first characters are read. Doing it twice changes nothing. The device's name is
     replaced as a word of its own or between underscores, in upper and lower case, with an index behind it: of ``oak``
     in ``oak:0``, ``torch_oak`` and ``is_oak``, but not in ``soak``.
     """

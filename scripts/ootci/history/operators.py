@@ -78,7 +78,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Tested:
-    """What became of one operator in one column, and what the test said."""
+    """The result of one operator in one column, and what the test said."""
 
     state: OperatorState
     message: str | None
@@ -108,7 +108,7 @@ class OperatorsOfRun:
 
 
 def operators_of(outcomes: Iterable[Outcome]) -> OperatorsOfRun:
-    """What became of each operator, by the tests of a run; other tests are passed over."""
+    """The result of each operator, by the tests of a run; other tests are passed over."""
     found: dict[str, dict[Column, Tested]] = {}
     for outcome in outcomes:
         place = _place(outcome) if outcome.suite == SUITE else None

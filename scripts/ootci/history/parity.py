@@ -1,7 +1,7 @@
 """PyTorch's own tests on a device: which of them pass there. The history is the ledger, nobody keeps a list by hand.
 
 A test *passes* on a device when it passed on three of its last five nights; from then on its failure is a regression,
-however long ago it last passed. Until then its failure is not held against the device: a test that never passed is *not
+however long ago it last passed. Until then its failure does not count against it: a test that never passed is *not
 yet supported*, one that passed on some night passes *sometimes*.
 """
 
@@ -123,7 +123,7 @@ class ParityNight:
 
     @property
     def unsettled(self) -> array[int]:
-        """Rows of the failing tests whose failure is not held against the device."""
+        """Rows of the failing tests whose failure is not counted against the device."""
         return self.sometimes + self.not_yet
 
     @property
@@ -148,7 +148,7 @@ def parity_nights(
     """
     ledgers: dict[Channel, Ledger] = {}
     for plan, run in nights:
-        # What stood in for the torch that was wanted is compared with nothing.
+        # A torch that replaced the requested one is compared with nothing.
         ledger = ledgers.setdefault(run.head.channel, Ledger()) if run.head.channel is not None else Ledger()
         yield plan, run, ledger.night(run)
         if tells(ranges, plan, run):

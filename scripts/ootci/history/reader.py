@@ -152,7 +152,7 @@ class HistoryReader:
     def attempts_by_nightly(self, device: str) -> Iterator[tuple[StoredRun, ...]]:
         """The attempts of each nightly that a device reported on, the last attempt first, of the newest nightly first.
 
-        They are read one nightly at a time, without details. A nightly that was run again later stays where it was.
+        They are read one nightly at a time, without details. A nightly that was re-run later stays where it was.
 
         Raises:
             HistoryConflict: the nightly of a run is not in the history.

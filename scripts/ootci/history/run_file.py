@@ -57,7 +57,7 @@ def write_run(run: Run, late: datetime | None = None) -> tuple[bytes, dict[str, 
 
 
 def signatures_of(run: Run) -> dict[str, Signature]:
-    """What the tests of a run failed of, by id; tests that said nothing have none."""
+    """The errors of a run's failing tests, by id; tests without a text have none."""
     found = {
         item.id: signature_of(run.device, item.outcome, item.message, item.text, test_id=item.id)
         for item in run.outcomes
@@ -78,7 +78,7 @@ def pack_run(
     Args:
         head: the run without its tests.
         tests: each suite, the digest of the list of its tests, and their states.
-        attempts: the places of tests that were run again, by the later outcomes.
+        attempts: the places of tests that were retried, by the later outcomes.
         signatures: the places of tests that failed, by signature.
         late: when the report arrived, if it was late.
 

@@ -27,7 +27,7 @@ _PASSED_THROUGH = frozenset(
         *("apply", "grad", "backward", "_engine_run_backward"),
     }
 )
-"""Functions of torch that everything goes through, so that having died in them says nothing."""
+"""Functions of torch that everything goes through, so a crash in them is no evidence."""
 _NOT_THE_CAUSE = frozenset({"harness", "ootci", "_pytest", "pluggy", "pytest", "unittest"})
 
 
@@ -61,7 +61,7 @@ class Frame:
 
 
 def place_in_torch(text: str) -> str | None:
-    """The innermost function of torch that is more than a way through, outside of which no test stands.
+    """The innermost function of torch that is more than a way through, outside of which is no test.
 
     Only torch is the same under every device, so a plugin's own functions cannot tell that two devices have the same
     trouble; they are passed over, and the function of torch that called them is named. Where a test called the plugin

@@ -24,7 +24,7 @@ OUTCOME_LETTERS = {
     OutcomeName.NOT_RUN: "n",
 }
 WAY_LETTERS = {None: "-", Way.NATIVE: "n", Way.FALLBACK: "f"}
-"""The letters in which files of runs say what came of a test, and how its work was done."""
+"""The letters in files of runs for the outcome of a test, and for how its work was done."""
 
 _WAY = 16
 """A state is the number of its outcome, and so many times the number of its way."""
@@ -169,7 +169,7 @@ def bytes_of(number: int) -> bytes:
 
 
 def with_outcomes(states: bytes, outcomes: Iterable[OutcomeName]) -> list[int]:
-    """The rows of the tests that came to one of the outcomes, ascending."""
+    """The rows of the tests with one of the outcomes, ascending."""
     pattern = re.compile(b"[" + re.escape(_states_with(outcomes)) + b"]")
     return [found.start() for found in pattern.finditer(states)]
 
@@ -204,7 +204,7 @@ def _span_text(parts: Iterable[tuple[int, int]]) -> str:
 
 
 def painted(states: bytes) -> tuple[tuple[OutcomeName, str], ...]:
-    """What came of the tests, by outcome, to be read in order: a row that is named again has the later outcome.
+    """The rows of the tests by outcome, to be read in order: a row that is named again has the later outcome.
 
     The first entry is the most common outcome and names the rows of all tests, so that the long sequences of tests that
     passed are not written in pieces. Rows are texts as of ``row_text``. How the work was done is left out.
@@ -237,7 +237,7 @@ def merged(states: bytes, others: bytes) -> bytes:
 
 
 def count(states: bytes) -> dict[OutcomeName, int]:
-    """How many tests came to which outcome."""
+    """How many tests have which outcome."""
     found: dict[OutcomeName, int] = {}
     # Taking one state after the other out of the rest is the fastest way that Python itself has.
     rest = states.translate(None, bytes((ABSENT,)))

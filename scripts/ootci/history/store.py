@@ -203,7 +203,7 @@ class History(HistoryReader):
             self._flush()
 
     def _flush(self) -> None:
-        """Write what was appended, and what runs name before the runs: whoever is ended half-way harms nobody."""
+        """Write what was appended, and what runs name before the runs: an interrupted write does no harm."""
         files, self._pending = self._pending, {}
         if files:
             marker = format_file(self.folder)

@@ -57,7 +57,7 @@ class StoredRun:
         tests: every test of the history, by row.
         states: the state of each row, see ``states``.
         attempts: later attempts of tests that failed at first, by row.
-        signatures: what failing tests failed of, by row; tests that said nothing have none.
+        signatures: the errors of failing tests, by row; tests without a text have none.
         places: the places of the tests in the run's file.
         late: where the report was late, when it arrived and instead of what.
 
@@ -112,7 +112,7 @@ class StoredRun:
         return (tests[row].id for row in rows)
 
     def with_outcomes(self, outcomes: Iterable[OutcomeName]) -> list[int]:
-        """Rows of the tests that came to one of the outcomes."""
+        """Rows of the tests with one of the outcomes."""
         return with_outcomes(self.states, outcomes)
 
     def counts(self, suites: Iterable[str] | None = None) -> Counts:

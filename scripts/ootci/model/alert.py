@@ -31,7 +31,7 @@ class Condition(str, Enum):
 
 
 class Standing(str, Enum):
-    """How it stands with a condition now."""
+    """The state of a condition now."""
 
     PRESENT = "present"
     """It is so."""
@@ -53,7 +53,7 @@ class Alert(Record):
     subject: str
     """A device's name, ``nightly``, ``main``, or a signature's id and the nightly on which it began."""
     standing: Standing
-    """How it stands."""
+    """Its state."""
     kind: str = ""
     """In which way it is so; another one is a new failure."""
     reason: str = ""
@@ -99,7 +99,7 @@ class Remembered(Record):
     tests: tuple[str, ...] = ()
     """Of failures, the first tests or stages that failed."""
     closed: bool = False
-    """Whether we closed it ourselves; a closed issue that does not say so was closed by hand."""
+    """Whether we closed it ourselves; else a closed issue was closed by a person."""
     dismissed: Time | None = None
     """The nightly after which it was found to have been closed by hand."""
     duplicate_of: int | None = None

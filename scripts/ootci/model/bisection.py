@@ -23,7 +23,7 @@ class StepResult(str, Enum):
     BAD = "bad"
     """It failed at least once."""
     UNTESTABLE = "untestable"
-    """It did not come to a result, for another reason than the one that is searched."""
+    """It has no result, for another reason than the one that is searched."""
 
 
 class Step(Record):

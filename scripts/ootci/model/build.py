@@ -117,7 +117,7 @@ class Build(StageFile):
     stages: tuple[StageResult, ...]
     """``fetch`` and ``build``, in order."""
     torch_request: TorchRequest
-    """The torch that the plan asked for."""
+    """The torch that the plan requested."""
     torch: TorchBuild | None = None
     """The torch that is installed; null when it could not be."""
     plugin: PluginBuild | None = None
@@ -137,7 +137,7 @@ Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 class HandedWheel(Record):
-    """A wheel that lies beside handover.json."""
+    """A wheel that is beside handover.json."""
 
     name: WheelName
     """Its file name."""
@@ -166,7 +166,7 @@ class Provenance(Record):
 
 
 class Handover(StageFile):
-    """A build that another machine tests; it lies in a folder with the wheel and the logs."""
+    """A build that another machine tests; it is in a folder with the wheel and the logs."""
 
     FILE: ClassVar[str] = "handover.json"
     WRITTEN_BY: ClassVar[str] = "ootci build --hand-over"

@@ -1,4 +1,4 @@
-"""Failures: what they are called, since when they last, and those of one night that are alike on several devices."""
+"""Failures: their names, since when they last, and those of one night with the same error on several devices."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Signature(Record):
 
     @classmethod
     def of(cls, text: str) -> Signature:
-        """The signature with that text, which is cut to its greatest length first: who reads the same has the same."""
+        """The signature with that text, first cut to its greatest length, so that equal texts are equal."""
         shown = text[:MAX_TEXT].strip()
         return cls(id=hashlib.sha256(shown.encode("utf-8", "replace")).hexdigest()[:12], text=shown)
 
@@ -68,7 +68,7 @@ class Cause(str, Enum):
     """Whose a failure probably is."""
 
     UPSTREAM = "upstream"
-    """PyTorch: independent plugins began to fail alike in overlapping ranges of nights."""
+    """PyTorch: independent plugins began to fail with the same error in overlapping ranges of nights."""
     SUSPECTED_UPSTREAM = "suspected_upstream"
     """PyTorch is suspected and nothing shows it: one plugin began to fail when PyTorch changed and it did not."""
     PLUGIN = "plugin"
@@ -80,7 +80,7 @@ class Cause(str, Enum):
     KNOWN = "known"
     """The vendor knows of it."""
     FLAKY = "flaky"
-    """Chance: it passed when it was run again, or has failed and passed by turns before."""
+    """Chance: it passed on retry, or has failed and passed by turns before."""
     UNKNOWN = "unknown"
     """What was reported does not tell."""
 
@@ -113,7 +113,7 @@ class ClusterDevice(Record):
 
 
 class Cluster(Record):
-    """Failures of one night that are alike: of one name, of one test or stage since overlapping ranges of nights, or of
+    """Failures of one night with one cause: of one name, of one test or stage since overlapping ranges of nights, or of
     tests that began to fail on the same nights on the same devices and whose failures say no more than that.
     """
 

@@ -121,7 +121,7 @@ class ExportChanges(Record):
 
 
 class Prediction(Record):
-    """One plugin held against one torch."""
+    """One plugin compared with one torch."""
 
     plugin: str
     """Name of the device, or the distribution's name for a wheel that was given."""
@@ -134,7 +134,7 @@ class Prediction(Record):
     version: str | None = None
     """Version of the plugin."""
     torch: str
-    """Version of the torch that it was held against."""
+    """Version of the torch that it was compared with."""
     baseline: str | None = None
     """Version of the torch that the plugin was made for; only what that one has can be missing. Null where no torch was
     at hand to compare with."""

@@ -53,14 +53,14 @@ class Head(Received):
     ref: Ref
     """Its branch."""
     repo: RepositoryName | None = None
-    """The repository that it lies in; null when a fork was deleted."""
+    """The repository that it is in; null when a fork was deleted."""
 
 
 class Base(Received):
     """Where a pull request is to be merged."""
 
     sha: Commit
-    """The commit that the branch stood at."""
+    """The commit at the head of the branch."""
     ref: Ref
     """The branch."""
 

@@ -26,7 +26,7 @@ CLASSES: tuple[tuple[ChangeName | None, str], ...] = (
 """The classes in the order in which they are shown, and what is true of a class's tests."""
 
 FLAKY = "flaky"
-"""The result of a test that failed and passed when it was run again in the same run; else its outcome is its result."""
+"""The result of a test that failed and passed on retry in the same run; else its outcome is its result."""
 
 
 def _change(before: str | None, after: str | None) -> ChangeName | None:
@@ -71,7 +71,7 @@ class RunFacts(Record):
     started_at: Time
     """When the first stage started."""
     torch_request: TorchRequest
-    """The torch wanted and got."""
+    """The torch requested and the torch tested."""
     torch: TorchBuild | None
     """The torch that was installed."""
     plugin: PluginBuild | None
@@ -91,7 +91,7 @@ class RunFacts(Record):
 
 
 class TestDifference(Record):
-    """A test that did not come to the same in both runs, or that fails in both."""
+    """A test with different results in the two runs, or one that fails in both."""
 
     __test__ = False  # not a test of pytest, whatever its name
 
@@ -129,7 +129,7 @@ class Difference(Record):
     tests: tuple[TestDifference, ...]
     """Tests that differ or fail in both, in the order of B, then those that are in A only."""
     unchanged: int
-    """Tests that came to the same in both, failures excepted."""
+    """Tests with the same result in both, failures excepted."""
     no_longer_run: int
     """Tests that were executed in A, are still there in B, and were not executed."""
 

@@ -25,7 +25,7 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 
 Seconds = Annotated[float, Field(ge=0, le=1e7)]
 Attempt = Annotated[int, Field(ge=1, le=100)]
-"""1 unless a test was run again."""
+"""1 unless a test was retried."""
 Count = Annotated[int, Field(ge=0, le=10**9)]
 
 
@@ -113,7 +113,7 @@ class TestEnd(_Event):
 
 
 class UnknownIds(_Event):
-    """Ids that were asked for and match no test."""
+    """Ids that were requested and match no test."""
 
     event: Literal["unknown_ids"] = "unknown_ids"
     ids: tuple[str, ...] = ()
@@ -141,7 +141,7 @@ class Operators(_Event):
 
 
 class DeclarationTried(_Event):
-    """The tests that PyTorch does not make for the device because of one declaration, run all the same."""
+    """The tests that PyTorch does not make for the device because of one declaration, run separately."""
 
     passed: Count = 0
     seen: Count = 0

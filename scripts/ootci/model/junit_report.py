@@ -87,7 +87,7 @@ def read_reports(paths: Sequence[Path], suite: str | None) -> Report:
 
     Args:
         paths: the files; the state is the first bad one's.
-        suite: the name that ids begin with. None where the reports are of our own suites, whose ids say it.
+        suite: the name that ids begin with. None where the reports are of our own suites, whose ids contain it.
 
     """
     if not paths:

@@ -114,7 +114,7 @@ PROBED: Mapping[str, Need] = MappingProxyType(
         )
     }
 )
-"""By the names under which ``tests/device/probe.py`` asks for it."""
+"""By the names that ``tests/device/probe.py`` uses."""
 
 
 def _function(name: str, capability: Capability, needed_for: str, file: str) -> Need:

@@ -54,7 +54,7 @@ def may_replace(before: OutcomeName | None) -> bool:
 
 
 def file_of(test_id: str, suite: str) -> str:
-    """The file in which a test stands, without its suite's folder."""
+    """The file of a test, without its suite's folder."""
     return test_id.partition("::")[0].removeprefix(f"{suite}/")
 
 
@@ -140,7 +140,7 @@ class PassRate(Record):
     """How many of the tests that were executed passed: the one ratio that there is, never without its two numbers.
 
     A test that failed as expected was executed and did not pass; one that was skipped, is unsupported or did not run
-    was not executed. A test that passed only when it was run again did not pass.
+    was not executed. A test that passed only on retry did not pass.
     """
 
     passed: int

@@ -46,11 +46,11 @@ class PlannedRun(Record):
     lost_tests: Annotated[tuple[LostTests, ...], Field(exclude_if=lambda entries: not entries)] = ()
     """Tests whose loss the vendor accepted on that day."""
     failing_before: Annotated[tuple[str, ...] | None, Field(exclude_if=lambda ids: ids is None)] = None
-    """Tests that failed when their suite last reported completely, capped in number: any other that fails is run again.
+    """Tests that failed when their suite last reported completely, capped in number: any other that fails is retried.
     Null when nothing was reported before."""
     not_retried: Annotated[tuple[str, ...], Field(exclude_if=lambda ids: not ids)] = ()
-    """Those of ``failing_before`` that began to fail then and were not run again: a test of these that still fails is
-    run again."""
+    """Those of ``failing_before`` that began to fail then and were not retried: a test of these that still fails is
+    retried."""
     unsupported: tuple[Unsupported, ...] = ()
     """Capabilities that the device was declared not to have."""
     tries_declarations: Annotated[bool, Field(exclude_if=lambda tries: not tries)] = False
@@ -111,7 +111,7 @@ class LeftOut(Record):
     reason: str
     """Why it does not run; shown on the dashboard."""
     paused: bool
-    """True when the device file says so; false when this nightly was asked for other devices only."""
+    """True when the device file pauses it; false when this nightly was started for other devices only."""
 
 
 class Proposal(Record):

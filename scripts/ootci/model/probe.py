@@ -104,7 +104,7 @@ class DeviceFacts(_Facts):
     error: str | None = None
     """What went wrong while asking."""
     lacks: dict[str, str] = Field(default_factory=dict)
-    """What it does not have of what PyTorch leaves to a device, and what it said when it was asked for it."""
+    """What it lacks of what PyTorch leaves to a device, with the error of the attempt."""
     missing_functions: tuple[str, ...] = ()
     """What PyTorch calls on ``torch.<name>``, and is not there."""
     card: dict[str, str] = Field(default_factory=dict)

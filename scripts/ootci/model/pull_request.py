@@ -1,4 +1,4 @@
-"""What a pull request's runs mean, held against the nightly."""
+"""What a pull request's runs mean, compared with the nightly."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class EffectName(str, Enum):
     BROKEN_BEFORE = "broken_before"
     """It breaks as it did on the newest nightly, so early that nothing is known of the pull request."""
     NOT_WORSE = "not_worse"
-    """Whatever fails failed on the newest nightly, is known to the vendor, or passed when it was run again."""
+    """Whatever fails failed on the newest nightly, is known to the vendor, or passed on retry."""
 
 
 WITHOUT_RESULT = frozenset({EffectName.INFRA, EffectName.NO_DATA, EffectName.UNREADABLE, EffectName.BROKEN_BEFORE})
@@ -52,13 +52,13 @@ class Effect(Record):
     known: int = 0
     """Failing tests that the vendor knows of."""
     flaky: int = 0
-    """Tests that failed and passed when run again."""
+    """Tests that failed and passed on retry."""
     gates: bool
     """Whether the device can close the gate."""
     run_id: str | None = None
     """The run; null when nothing was reported."""
     base: str | None = None
-    """The nightly's run that it is held against."""
+    """The nightly's run that it is compared with."""
     base_torch: str | None = None
     """The torch of that run."""
 

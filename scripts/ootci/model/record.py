@@ -63,7 +63,7 @@ _CHUNK = 1 << 20
 _NO_STRUCTURE = bytes(set(range(256)) - set(b'"{}[]:,'))
 
 FIRST_YEAR, LAST_YEAR = 1970, 2199
-"""Times of runs lie between; with others, which only a hostile file has, no one can calculate safely."""
+"""Times of runs are between these; only a hostile file has others, which cannot be calculated with safely."""
 
 
 def utc_text(value: datetime) -> str:
@@ -262,7 +262,7 @@ def check_version(kind: type[StageFile], version: int, *, where: str) -> None:
 
 def write(record: StageFile, path: Path) -> None:
     """Write a stage file so that a reader sees the old or the new state, never a half."""
-    # Bytes from the start: as text, a run of hundreds of thousands of tests would lie in memory three times.
+    # Bytes from the start: as text, a run of hundreds of thousands of tests would be in memory three times.
     text = TypeAdapter(type(record)).dump_json(record, indent=1)
     with open_atomic(path) as stream:
         stream.write(text)

@@ -57,7 +57,7 @@ class TestResults(Record):
     failed: int
     """Failed, crashed, took too long, or passed although expected to fail."""
     skipped: int
-    """Did not come to a result: skipped, unsupported, or never reported."""
+    """Without a result: skipped, unsupported, or never reported."""
 
     @classmethod
     def of(cls, counts: Counts) -> TestResults:
@@ -132,7 +132,7 @@ def concluded(verdict: VerdictName) -> Conclusion:
 def concluded_of_change(effect: Effect) -> Conclusion:
     """The conclusion from a device's run about a pull request or a push.
 
-    Where there is no nightly to hold it against, the run itself says it.
+    Without a nightly to compare it with, the run alone decides.
     """
     if effect.effect is EffectName.NO_DATA:
         return concluded(effect.verdict) if effect.run_id is not None else Conclusion.NEUTRAL

@@ -171,7 +171,7 @@ class TakenFrom(Record):
     address: str
     """Address of its run.json, as the device file has it."""
     taken_at: Time
-    """When it was taken in."""
+    """When it was imported."""
     run_id: str
     """Its identity there."""
 
@@ -201,7 +201,7 @@ class Run(StageFile):
     finished_at: Time
     """When the last stage ended."""
     torch_request: TorchRequest
-    """The torch that was wanted, and the one that was got instead, with the reason."""
+    """The requested torch, and the one that was tested instead, with the reason."""
     torch: TorchBuild | None = None
     """The torch that was installed."""
     plugin: PluginBuild | None = None
@@ -278,9 +278,9 @@ class Run(StageFile):
 
     @property
     def channel(self) -> Channel | None:
-        """The channel whose nights the run can be compared with; None where another torch stood in for the one wanted.
+        """The channel whose nights the run can be compared with; None where another torch replaced the requested one.
 
-        A release that calls itself a nightly stands in for one, too.
+        A release with the version of a nightly counts as such a replacement, too.
         """
         request = self.torch_request
         if request.channel is not request.wanted_channel:

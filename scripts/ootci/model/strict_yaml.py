@@ -35,7 +35,7 @@ KeyPath = tuple[str | int, ...]
 
 
 class Document(NamedTuple):
-    """A document's plain values, and the 1-based line on which each stands, by its path of keys and indices."""
+    """A document's plain values, and the 1-based line of each, by its path of keys and indices."""
 
     value: Value
     lines: dict[KeyPath, int]

@@ -38,16 +38,16 @@ class TorchRequest(Record):
     """The torch of one run, resolved once by the plan so that every device of a nightly tests the same one."""
 
     wanted: str
-    """What was asked for, as it was written: ``nightly``, ``nightly@`` and a date, ``release`` for the newest one,
+    """What was requested, as it was written: ``nightly``, ``nightly@`` and a date, ``release`` for the newest one,
     ``previous_release`` for the one before, a version, a wheel's file name, which pull request or commit of PyTorch, or
     ``installed``."""
     wanted_channel: Channel
-    """The channel that was asked for."""
+    """The channel that was requested."""
     channel: Channel
     """The channel that was got; it differs from `wanted_channel` only together with `fallback_reason`, which also says
     why an earlier nightly was taken."""
     version: str | None = None
-    """The exact version to install, for example ``2.15.0.dev20261120+cpu``; null when none can be had."""
+    """The exact version to install, for example ``2.15.0.dev20261120+cpu``; null when none can be downloaded."""
     index_url: str | None = None
     """The package index that it was found on; null means the one that pip is configured with."""
     url: str | None = None
@@ -61,12 +61,12 @@ class TorchRequest(Record):
     commit: Annotated[
         str | None, StringConstraints(pattern=r"^[0-9a-f]{40}$"), Field(exclude_if=lambda commit: commit is None)
     ] = None
-    """Commit of PyTorch that the wheel says it was built from, where it could be looked into beforehand; a run in which
-    the torch that is installed says another is INFRA."""
+    """Commit of PyTorch that the wheel names as its source, where it could be read in advance; a run whose
+    installed torch names another is INFRA."""
     fallback_reason: str | None = None
-    """Why the torch wanted could not be had; null when it was."""
+    """Why the requested torch could not be downloaded; null when it was."""
     unavailable_reason: str | None = None
-    """Why no torch can be had at all, so that the run is INFRA; null when one can."""
+    """Why no torch can be downloaded at all, so that the run is INFRA; null when one can."""
 
     @property
     def deviation(self) -> str | None:
@@ -142,7 +142,7 @@ def full_commit(said: str | None) -> str | None:
 
 
 class TorchSource(StageFile):
-    """A wheel of torch that was built from source, and of what. It lies beside the wheel."""
+    """A wheel of torch that was built from source, and of what. It is beside the wheel."""
 
     FILE: ClassVar[str] = "torch.json"
     WRITTEN_BY: ClassVar[str] = "ootci torch build"
@@ -150,12 +150,12 @@ class TorchSource(StageFile):
     remote: str
     """The repository that it was built from."""
     ref: str
-    """The branch, tag or commit that was asked for; ``refs/pull/4711/merge`` for a pull request as it would be
+    """The branch, tag or commit that was requested; ``refs/pull/4711/merge`` for a pull request as it would be
     merged."""
     pull_request: Annotated[int | None, Field(ge=1)] = None
     """Number of the pull request; null for any other ref."""
     commit: Commit
-    """The commit that the ref stood at; ``torch.version.git_version`` of the wheel."""
+    """The commit that the ref pointed to; ``torch.version.git_version`` of the wheel."""
     version: str
     """The wheel's version."""
     wheel: str

@@ -98,7 +98,7 @@ class KnownFailureState(str, Enum):
     PASSES = "passes"
     """At least one of its tests passes: it asks to be removed, or to name fewer tests."""
     UNMATCHED = "unmatched"
-    """No test has such an id, although its suite's report is whole."""
+    """No test has such an id, although its suite's report is complete."""
     EXPIRED = "expired"
     """Its last day is over; its tests are failures again."""
     OTHER_TORCH = "other_torch"
@@ -174,7 +174,7 @@ class Night(Record):
     run_id: str | None = None
     """The run that it was derived from; null when nothing was reported."""
     fallback: Annotated[bool, Field(exclude_if=lambda found: not found)] = False
-    """Whether another torch stood in for the one wanted, so that the night is evidence of nothing; absent where none
+    """Whether another torch replaced the requested one, so that the night is evidence of nothing; absent where none
     did."""
     before: Annotated[Before | None, Field(exclude_if=lambda before: before is None)] = None
     """What it was before a late report; absent where the report came in time, or never."""
@@ -206,7 +206,7 @@ class DeviceVerdict(Record):
     reported_at: Time | None = None
     """When that run finished."""
     torch_request: TorchRequest | None = None
-    """The torch wanted and got."""
+    """The torch requested and the torch tested."""
     torch: TorchBuild | None = None
     """The torch that was installed."""
     torch_changed: bool | None = None
@@ -251,7 +251,7 @@ class DeviceVerdict(Record):
 
     @property
     def is_fallback(self) -> bool:
-        """Whether another torch stood in for the one wanted on its newest night."""
+        """Whether another torch replaced the requested one on its newest night."""
         return bool(self.history) and self.history[-1].fallback
 
 
@@ -263,7 +263,7 @@ class OtherTorchVerdict(Record):
     run_as: str
     """The name that its runs on that torch have."""
     torch: str | None
-    """The version that was planned; null when none could be had, or none was planned yet."""
+    """The version that was planned; null when none could be downloaded, or none was planned yet."""
     verdict: VerdictName
     """The verdict."""
     reason: str
@@ -373,7 +373,7 @@ class Verdicts(StageFile):
     stale_reason: str | None = None
     """Why the page cannot be trusted to be fresh; null when the newest nightly is young enough at `judged_at`."""
     stale_at: Time | None = None
-    """When the newest nightly becomes too old: whoever reads this later, and finds nothing newer, cannot trust it."""
+    """When the newest nightly becomes too old: after that, without a newer one, this file is stale."""
     summary: str
     """The one sentence of the front page."""
     gate: Gate

@@ -22,7 +22,7 @@ class Shard:
 
 
 class _Below:
-    """A path below a folder, which says what lies there."""
+    """A path below a folder, with a description of its content."""
 
     def __init__(self, name: str) -> None:
         self._name = name

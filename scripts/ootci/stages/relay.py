@@ -60,6 +60,6 @@ def report_of(delivery: Delivery, workflow: ReportedWorkflow) -> RelayReport:
 
 
 def report_of_nightly(commit: str, workflow: ReportedWorkflow) -> RelayReport:
-    """The report of a nightly, which no delivery asked for, on a commit of PyTorch."""
+    """The report of a nightly, without a delivery, on a commit of PyTorch."""
     payload = NightlyEvent(repository=PYTORCH, head_sha=commit)
     return RelayReport(event_type="nightly", delivery_id=commit, payload=payload, workflow=workflow)

@@ -79,7 +79,7 @@ class _Builder:
 def build_torch(
     wanted: Wanted, workspace: Workspace, *, seconds: float, clock: Callable[[], datetime], progress: Progress
 ) -> TorchSource:
-    """Build a wheel of torch into the work folder, unless that of the same commit lies there already.
+    """Build a wheel of torch into the work folder, unless that of the same commit is there already.
 
     The host's environment variables reach the build, such as ``USE_CUDA`` and ``MAX_JOBS``; secrets do not.
 

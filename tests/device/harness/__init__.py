@@ -1,4 +1,4 @@
 """What the suites share: pytest options, the event log, the rules for ids and outcomes, and comparing with the cpu.
 
-Modules that need torch say so; the others import without it, so that they can be tested where there is none.
+Modules that need torch have that in their docstring; the others import without it, so they can be tested without.
 """

@@ -1,7 +1,7 @@
 """Defects of torch itself, recorded so that no plugin is blamed for them. Needs torch.
 
 Whether torch has a defect is measured in the process of the tests, by the feature that is broken: a nightly is the
-version after the newest release, so its number says nothing. The versions in the table are documentation, and tell when
+version after the newest release, so its number is not used. The versions in the table are documentation, and tell when
 an entry can be removed. ``harness/repaired_runs.py`` decides which failures a defect excuses.
 
 ``python -m harness.defects`` prints which of them the installed torch has.

@@ -68,7 +68,7 @@ def is_from_plugin(name: str) -> bool:
     """Whether a plugin provides the device, under PrivateUse1 or under a type that torch keeps for it, such as ``xla``.
 
     torch parses the names of several devices that are out of its tree (torch/headeronly/core/DeviceType.h); their
-    modules come from a plugin all the same.
+    modules still come from a plugin.
     """
     import torch
 

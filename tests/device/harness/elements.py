@@ -37,7 +37,7 @@ def elements_differ(
     elif cpu.dtype is torch.complex32 or (cpu.is_complex() and not bool(cpu.isfinite().all())):
         # torch can hardly compute with complex32 on the cpu; of other numbers, one part may be infinite and one not.
         actual, cpu = (torch.view_as_real(tensor.resolve_conj().resolve_neg()) for tensor in (actual, cpu))
-    # Most results are equal, and then the exact one, which costs another run, is not asked for.
+    # Most results are equal, and then the exact one, which costs another run, is not computed.
     if torch.equal(actual, cpu) or bool(_equal(actual, cpu).all()):
         return None
     exact = compute_exact()

@@ -23,7 +23,7 @@ def counts_of(module: ModuleType) -> Counts | None:
 def since(before: Counts, after: Counts) -> dict[str, dict[str, int]]:
     """What was counted between two readings, by full name; operators that did not run are left out.
 
-    It is asked after every test and most operators did not run, so that only the others are written anew.
+    It is read after every test and most operators did not run, so only the others are written.
     """
     return {
         name if "::" in name else f"aten::{name}": {

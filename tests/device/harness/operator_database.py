@@ -29,7 +29,7 @@ ROUNDING = (
     *("ceil", "floor", "round", "round.decimals_0", "round.decimals_neg_3", "trunc", "sign", "heaviside", "histc"),
     *("floor_divide", "div.floor_rounding", "div.trunc_rounding"),
 )
-"""Operators whose floating results are whole numbers: a little less than one of them may be the next."""
+"""Operators whose floating results are integers: a little less than one of them may be the next."""
 
 HOST_ARGUMENTS = {"tensor_split": 1}
 """Operators that take a tensor from the cpu, by torch's own documentation, and which positional argument it is."""

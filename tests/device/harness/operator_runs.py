@@ -28,7 +28,7 @@ def forward(operator: Operator, sample: Sample, arguments: Arguments) -> Result:
 
 
 def backward(operator: Operator, sample: Sample, arguments: Arguments) -> Result:
-    """Call the operator and differentiate the result with respect to each tensor that asks for it."""
+    """Call the operator and differentiate the result with respect to each tensor that requires it."""
     leaves = [tensor for tensor in arguments.tensors() if tensor.requires_grad]
     return gradients(sample.to_differentiate(operator(arguments)), leaves)
 

@@ -15,7 +15,7 @@ def dtype_name(dtype: object) -> str:
 
 
 def chosen_dtypes(asked: str, known: Iterable[str]) -> frozenset[str]:
-    """The dtypes that were asked for.
+    """The dtypes that were requested.
 
     Args:
         asked: the option's value.

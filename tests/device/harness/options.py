@@ -13,7 +13,7 @@ from harness.capabilities import CAPABILITIES
 
 @dataclass(frozen=True)
 class Options:
-    """What was asked for.
+    """What was requested.
 
     Attributes:
         device: the name in ``torch.device(name)``.

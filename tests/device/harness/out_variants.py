@@ -69,7 +69,7 @@ VARIANTS: Mapping[str, Callable[[torch.Tensor], torch.Tensor]] = MappingProxyTyp
 
 @dataclass(frozen=True)
 class Written:
-    """What came of a call with one kind of ``out``.
+    """The outcome of a call with one kind of ``out``.
 
     Attributes:
         raised: what it raised.
@@ -109,7 +109,7 @@ def _of_kind(kind: str, outs: Outs) -> Written:
 
 @dataclass(frozen=True)
 class Outs:
-    """What came of an operator's sample with every kind of ``out``; empty where results are no strided tensors."""
+    """The outcome of an operator's sample with every kind of ``out``; empty where results are no strided tensors."""
 
     written: Mapping[str, Written]
 

@@ -1,4 +1,4 @@
-"""What came of a test, in the words that the whole project uses."""
+"""The outcome of a test, in the words that the whole project uses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Differs(Failed):
     """A failure that brings its own lines of Python.
 
     Attributes:
-        lines: they fail alike; empty where there are none.
+        lines: they fail with the same error; empty where there are none.
 
     """
 

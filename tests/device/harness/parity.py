@@ -1,6 +1,6 @@
 """Parity: what is called on the device gives what it gives on the cpu. Needs torch.
 
-The cpu runs each sample twice. What differs between those runs says nothing about a device, so it is found out here and
+The cpu runs each sample twice. What differs between those runs is no reference, so it is found out here and
 listed nowhere: an operator that draws random numbers moves the cpu's generator; one that shows memory which nobody
 wrote gives something else when torch fills such memory, as it does in the second run.
 """
@@ -56,7 +56,7 @@ class Case(Protocol):
 
 
 class Compared(Protocol):
-    """What came of a call."""
+    """The outcome of a call."""
 
     @property
     def unusable(self) -> str | None:
@@ -83,7 +83,7 @@ Show = Callable[[Any, Sample, Any, Any, torch.device], "tuple[str, ...] | None"]
 
 @dataclass
 class Tally:
-    """What came of the samples of a test; each list has a line per sample."""
+    """The outcome of the samples of a test; each list has a line per sample."""
 
     samples: int = 0
     compared: int = 0
@@ -131,7 +131,7 @@ def compare(
         device: the device under test.
         counterpart: class and name of PyTorch's test that compares the same thing, whose tolerances count.
         show: makes lines of Python from a failing sample.
-        tally: what came of other samples of the same test, to which these are added.
+        tally: the outcome of other samples of the same test, to which these are added.
 
     """
     tally = tally or Tally()
@@ -187,7 +187,7 @@ class _Told:
 
 
 def control_result(case: Case, run: Run, sample: Sample) -> ControlResult | Exception | str:
-    """What the cpu gave or raised, or why it says nothing."""
+    """What the cpu gave or raised, or why it is no reference."""
     cpu = torch.device(CONTROL)
     generator = torch.default_generator
     try:
@@ -202,7 +202,7 @@ def control_result(case: Case, run: Run, sample: Sample) -> ControlResult | Exce
             return first.unusable
         is_determined = second.differs(first, cpu) is None and not case.is_undetermined
         if seeds and not is_random:
-            # torch's list seeds the generator for this operator and puts it back, so that its state says nothing.
+            # torch's list seeds the generator for this operator and puts it back, so its state is not compared.
             with _seeds(shift=1):
                 third = run(case, sample, Placing(cpu).arguments(sample.arguments, on_host=case.on_host))
             is_random = third.differs(first, cpu) is not None
@@ -282,7 +282,7 @@ def _memory_filled() -> Iterator[None]:
 
 
 def differentiates_attention(case: Case, sample: Sample) -> bool:
-    """Whether gradients of attention are asked for."""
+    """Whether gradients of attention are requested."""
     return is_attention(case.name) and any(tensor.requires_grad for tensor in sample.arguments.tensors())
 
 

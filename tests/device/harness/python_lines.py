@@ -96,7 +96,7 @@ def _value(module: ModuleType, value: object) -> _Expression:
 
 
 def _is_found(function: FunctionType) -> bool:
-    """Whether a function is to be had from its module by its name."""
+    """Whether a function can be imported from its module by its name."""
     module = sys.modules.get(function.__module__)
     return module is not None and getattr(module, function.__qualname__, None) is function
 

@@ -52,7 +52,7 @@ class Recorder:
 
     @property
     def options(self) -> Options:
-        """What was asked for; read when the session starts."""
+        """What was requested; read when the session starts."""
         if self._options is None:
             raise RuntimeError("the session has not started")
         return self._options
@@ -148,11 +148,11 @@ class Recorder:
             _add_ending(report, item, call.excinfo, self.options.device)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep what counts: a test may be run again to find out why it fails (``harness/repaired_runs.py``)."""
+        """Keep what counts: a test may be retried to find out why it fails (``harness/repaired_runs.py``)."""
         self._reports.append(report)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        """Tell what came of a test."""
+        """Tell the outcome of a test."""
         reports = self._reports
         outcome = outcome_of(reports)
         text = "\n\n".join(filter(None, map(failure_text, reports)))

@@ -1,8 +1,8 @@
-"""Refusals: exceptions that say that the device has not got what was asked for, so that it computed nothing.
+"""Refusals: exceptions that say that the device has not got what was requested, so that it computed nothing.
 
 torch has no class for them. Without a kernel its dispatcher raises NotImplementedError and its macro AT_DISPATCH
 RuntimeError; a hook that a plugin did not register raises what its author chose. So a refusal is known by its class
-where that says it, else by what it says.
+where the type is enough, else by its message.
 """
 
 from __future__ import annotations

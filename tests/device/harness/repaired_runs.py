@@ -26,7 +26,7 @@ MARKER = "core_defect"
 """Marks the test that shows a defect: when it passes although the table lists the defect, the entry is out of date."""
 
 MAX_SECONDS = 30.0
-"""A test that took longer is not run again, so that all its runs stay within the time that one test may take."""
+"""A test that took longer is not retried, so that all its runs stay within the time that one test may take."""
 
 
 class RepairedRuns:

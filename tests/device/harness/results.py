@@ -75,7 +75,7 @@ class InItsFormat(Result):
 
 @dataclass(frozen=True)
 class FlushedOrNot(Result):
-    """What a run gave of denormal numbers, which a device may take for zero: PyTorch asks for neither.
+    """What a run gave of denormal numbers, which a device may take for zero: PyTorch requires neither.
 
     Attributes:
         flushed: what the cpu gives for zeros in their places.

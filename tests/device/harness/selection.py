@@ -74,7 +74,7 @@ class Selection:
     Attributes:
         chosen: tests to run, in the order of collection.
         dropped: the others.
-        unknown_ids: ids that were asked for and match no test.
+        unknown_ids: ids that were requested and match no test.
 
     """
 
@@ -114,7 +114,7 @@ def check_rules(problems: Iterable[tuple[str, str]]) -> None:
 
 
 def check_unknown_ids(selection: Selection) -> None:
-    """Refuse to run when ids were asked for that match no test.
+    """Refuse to run when ids were requested that match no test.
 
     Raises:
         pytest.UsageError: there are such ids.

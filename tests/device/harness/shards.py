@@ -47,7 +47,7 @@ class Shard:
 
 
 def read_shard(text: str) -> Shard:
-    """The share that is asked for as ``1/4``.
+    """The share that is requested as ``1/4``.
 
     Raises:
         pytest.UsageError: the text is no such thing.

@@ -7,7 +7,7 @@ import re
 MAX_TEXT_BYTES = 64 * 1024
 MAX_MESSAGE_CHARACTERS = 500
 _SAYS_NOTHING = re.compile(r"AssertionError: assert (not )?\w+$")
-"""What pytest says of an assertion about a call: which one stands in the next line."""
+"""What pytest reports of an assertion about a call: the next line names the call."""
 _BECAUSE = "The above exception was the direct cause of the following exception:"
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(: .*)?$")
 """The line of a traceback that names the exception; all others are indented."""

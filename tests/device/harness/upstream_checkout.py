@@ -16,7 +16,7 @@ MARK = b"instantiate_device_type_tests("
 
 
 def check_checkout(tests: Path, wanted: str) -> None:
-    """Make sure that the tests belong to this torch: another commit's tests say nothing about it.
+    """Make sure that the tests belong to this torch: another commit's tests do not test it.
 
     Args:
         tests: PyTorch's folder ``test``.

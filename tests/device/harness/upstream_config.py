@@ -116,7 +116,7 @@ def declaration_of(config: Config, name: str, test: object) -> str | None:
 
 
 def problems(config: Config, tests: Path, files: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Declarations that mean nothing: where each stands, and what is wrong with it and what to do.
+    """Declarations that mean nothing: where each is, and what is wrong with it and what to do.
 
     Args:
         config: the declarations.

@@ -43,8 +43,8 @@ class TestFile(pytest.Module):
 
     Attributes:
         recorder: is told that the file is about to be imported.
-        is_named: whether the file was asked for by its name, so that it must have tests.
-        has_ids: whether tests were, or will be, asked for by their ids.
+        is_named: whether the file was requested by its name, so that it must have tests.
+        has_ids: whether tests were, or will be, named by their ids.
         arguments: what pytest is given besides the id to run one of the tests again.
         only_declared: the declarations, where only those tests are run that are not made because of them.
 
@@ -181,7 +181,7 @@ def _cause(error: BaseException) -> BaseException:
 
 
 class Problem(pytest.Collector):
-    """Something that was asked for and is not there, which is an error: tests that vanish are not tests that pass."""
+    """Something that was requested and is not there, which is an error: tests that vanish are not tests that pass."""
 
     reason = ""
 

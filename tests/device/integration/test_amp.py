@@ -285,7 +285,7 @@ def test_unscale_before_clipping(device: torch.device, device_name: str) -> None
 
 
 def test_scaler_state(device: torch.device, device_name: str) -> None:
-    """A scaler's state is saved and loaded, and the loaded one continues alike."""
+    """A scaler's state is saved and loaded, and the loaded one continues the same way."""
     parameter = torch.nn.Parameter(torch.ones(2, device=device))
     optimizer = torch.optim.SGD([parameter], lr=0.0)
     scaler = _scaler(device_name)

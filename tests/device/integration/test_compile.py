@@ -17,7 +17,7 @@ from harness.process import run_python
 
 pytestmark = [
     pytest.mark.capability("compile"),
-    # Warnings of torch's own compiler about itself say nothing of the device.
+    # Warnings of torch's own compiler about itself are not about the device.
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::UserWarning"),
 ]

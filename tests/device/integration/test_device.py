@@ -138,7 +138,7 @@ USES: dict[str, Callable[[str, int], object]] = {
 
 @pytest.mark.parametrize("use", USES)
 def test_missing_card_is_refused_by(device_name: str, use: str) -> None:
-    """Whoever is asked about a card that is not there refuses, and does not answer for another card."""
+    """A call about a card that is not there is refused, and not answered for another card."""
     before, count = _current(), torch.accelerator.device_count()
     torch.ones(1, device=device_name)  # what was never used may have nothing to wait for
     USES[use](device_name, count - 1)
@@ -219,7 +219,7 @@ def test_default_device(device: torch.device, device_name: str) -> None:
 
 
 def test_devices_compare_and_hash(device_name: str) -> None:
-    """Devices are equal and hash alike when type and index are the same, however they were written."""
+    """Devices are equal and have equal hashes when type and index are the same, however they were written."""
     assert torch.device(device_name, 0) == torch.device(f"{device_name}:0")
     assert torch.device(device_name) != torch.device(device_name, 0)
     assert len({torch.device(device_name, 0), torch.device(f"{device_name}:0"), torch.device("cpu")}) == 2

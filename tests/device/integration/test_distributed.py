@@ -26,7 +26,7 @@ def kept() -> Iterator[list[Ranks]]:
 
 @pytest.fixture
 def ranks(device_name: str, kept: list[Ranks], tmp_path: Path) -> Ranks:
-    """Two processes of one group; new ones after a failure. Without a backend torch says so: unsupported."""
+    """Two processes of one group; new ones after a failure. Without a backend torch raises an error: unsupported."""
     if not torch.distributed.is_available():
         unsupported("this torch was built without torch.distributed")
     backend = backend_for(device_name)

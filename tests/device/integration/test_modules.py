@@ -198,7 +198,7 @@ def test_moving_keeps_what_a_module_is(device: torch.device) -> None:
 
 
 def test_parameters_keep_their_identity(device: torch.device) -> None:
-    """`Module.to` keeps the Parameter objects themselves, so that whoever holds one holds the one that was moved."""
+    """`Module.to` keeps the Parameter objects themselves, so that every reference to one is to the moved one."""
     module = nn.Linear(3, 2)
     before = module.weight
     module.to(device)

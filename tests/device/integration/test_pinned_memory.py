@@ -66,7 +66,7 @@ def test_non_blocking_copy_to_the_device(device: torch.device) -> None:
 
 
 def test_non_blocking_copy_from_the_device(device: torch.device) -> None:
-    """A non-blocking copy into pinned memory is whole after the stream was waited for."""
+    """A non-blocking copy into pinned memory is complete after the stream was waited for."""
     values = numbers(256, 1024)
     there = put(values, device)
     target = torch.zeros(256, 1024, pin_memory=True)

@@ -132,7 +132,7 @@ def test_generator_tells_its_device_and_seed(device: torch.device) -> None:
 
 
 def test_cloned_state_is_independent(device: torch.device) -> None:
-    """`clone_state` gives a generator that continues alike and on its own."""
+    """`clone_state` gives an independent generator that continues the same sequence."""
     generator = torch.Generator(device).manual_seed(4)
     twin = generator.clone_state()
     expected = torch.rand(9, device=device, generator=generator)

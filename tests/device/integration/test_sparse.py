@@ -23,7 +23,7 @@ def _dense() -> torch.Tensor:
 
 @pytest.fixture(autouse=True)
 def _supported(device: torch.device) -> None:
-    """Sparse layouts are optional: a device without them says so with torch's own error for a missing kernel."""
+    """Sparse layouts are optional: a device without them raises torch's own error for a missing kernel."""
     try:
         torch.sparse_coo_tensor(torch.zeros(1, 1, dtype=torch.int64), torch.ones(1), (2,), device=device)
     except NotImplementedError as error:

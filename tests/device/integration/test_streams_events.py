@@ -175,7 +175,7 @@ def _another_stream(device: torch.device) -> torch.Stream:
 def test_stream_with_a_priority(device: torch.device, load: Load) -> None:
     """Work on a stream with a priority is done, and ordered by events as on any other.
 
-    torch.Stream: a negative priority is a higher one. FSDP asks for such streams.
+    torch.Stream: a negative priority is a higher one. FSDP requests such streams.
     """
     urgent, usual = _urgent_stream(device), _another_stream(device)
     assert urgent != usual
@@ -259,7 +259,7 @@ def test_record_stream_keeps_memory(device: torch.device, load: Load) -> None:
             seen = there * 1
         there.record_stream(side)
         del there
-        # Whoever gets the memory now would overwrite what the side stream has not read yet.
+        # A new owner of the memory would overwrite what the side stream has not read yet.
         others = [torch.full((64, 1024), float("nan"), device=device) for _ in range(8)]
         side.synchronize()
         assert_matches(seen, values, device)

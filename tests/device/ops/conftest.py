@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parent
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the dtypes that were not asked for, unless tests are named one by one."""
+    """Leave out the dtypes that were not requested, unless tests are named one by one."""
     if ids_are_given(config.args, config.getoption("--ids-from"), config.getoption("--stand-by")):
         return
     dtypes = {item: dtype for item in items if (dtype := _dtype(item)) is not None}

@@ -67,7 +67,7 @@ def test_card_that_is_not_there_is_refused(device_name: str, device_module: Modu
 @accelerator_only
 @pytest.mark.needs_devices(2)
 def test_second_card_is_another_one(device_name: str) -> None:
-    """Tensors land on the card that was asked for and can be copied from one card to the other.
+    """Tensors land on the card that was requested and can be copied from one card to the other.
 
     Asked by `c10/core/impl/DeviceGuardImplInterface.h` (exchangeDevice) and
     https://docs.pytorch.org/docs/stable/accelerator/operators.html.

@@ -1,4 +1,4 @@
-"""What a model predicts. Training is asked for in `integration`: a device may be for inference only."""
+"""What a model predicts. Training is tested in `integration`: a device may be for inference only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collects PyTorch's own tests from the checkout that was named, as if they lay in this folder."""
+"""Collects PyTorch's own tests from the named checkout, as if they were in this folder."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ HEAD = """# What it costs
 
 Measured by `make bench`, and written by `make performance`; edit neither this page nor its numbers. Seconds are of the
 processor, medians of a few turns in which the competitors took their turn one after the other. Only ratios carry over
-to another machine; noise is how far the turns of one row lay apart.
+to another machine; noise is the range of one row's turns.
 """
 
 
@@ -57,7 +57,7 @@ def _history(rows: Mapping[str, Any]) -> Iterable[str]:
     size = rows["size"]
     yield ""
     millions = size["outcomes"] / 1e6
-    yield f"{millions:.1f} million outcomes, each of which can be had back, take {size['facts_mib']:.2f} MiB"
+    yield f"{millions:.1f} million outcomes, each of which can be read back, take {size['facts_mib']:.2f} MiB"
     yield "packed, as in a branch that was squashed or fetched without its past, and"
     yield f"{size['git_mib']:.2f} MiB in a repository with a commit for each night that was never squashed."
 
@@ -123,8 +123,8 @@ SECTIONS: dict[str, Section] = {
     ),
     "site": Section(
         "The dashboard",
-        "The whole site, rendered anew. Invented devices with so many tests each; every test that fails says a dozen "
-        "lines, which are kept for 90 nights.",
+        "The whole site, rendered from nothing. Invented devices with so many tests each; every failing test has a "
+        "dozen lines of text, which are kept for 90 nights.",
         _site,
     ),
     "site_large": Section(

@@ -1,4 +1,4 @@
-"""What a vendor says beforehand: known failures, accepted lost tests, unsupported capabilities, and bad nights."""
+"""A vendor's declarations: known failures, accepted lost tests, unsupported capabilities, and bad nights."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _require_time(added: date, expires: date) -> None:
 
 
 class Unsupported(Record):
-    """A capability that the device does not have. Its tests are run all the same, so that a false claim is found."""
+    """A capability that the device does not have. Its tests still run, so that a false declaration is found."""
 
     capability: Capability
     """The capability, by its id."""
@@ -138,7 +138,7 @@ def _compiled(glob: str) -> tuple[str, re.Pattern[str]]:
 
 
 def _within(torch_range: str, torch_version: str) -> bool:
-    """Whether a version lies within a range.
+    """Whether a version is within a range.
 
     A nightly counts as the release that it becomes, so that 2.14.0.dev20261120+cpu is within `>=2.14` and not within
     `<2.14`; beside a limit that names a nightly itself, it counts as what it is.
@@ -159,7 +159,7 @@ LONGEST_RANGE = timedelta(days=92)
 
 
 class BadRange(Record):
-    """Nights that say nothing because the infrastructure was broken. Their verdicts stay what they were."""
+    """Nights that are excluded because the infrastructure was broken. Their verdicts do not change."""
 
     first: date
     """The first of the nights, such as 2026-11-03 (UTC)."""

@@ -110,7 +110,7 @@ class Device(Record):
     links: Links = Links()
     """Where to read more."""
     cadence: Cadence = Cadence.NIGHTLY
-    """How often nightlies run it: every time, or `weekly`, on Sundays (UTC). Asked for by name it runs on any day."""
+    """How often nightlies run it: every time, or `weekly`, on Sundays (UTC). Named in a command, it runs on any day."""
     pull_requests: PullRequests = PullRequests.NEVER
     """Pull requests of PyTorch it is tested on: `never`, those with the `label` ciflow/crcr/<name>, or `always`."""
     paused: Paused | None = None
@@ -129,7 +129,7 @@ class Device(Record):
     """Environment variables of every process that uses the device; `{venv}` in a value stands for the folder of the
     device's virtual environment, for libraries that a requirement brings."""
     external: External | None = None
-    """Present when the vendor runs the device and nightlies only take in what was reported; asked for by name, it is
+    """Present when the vendor runs the device and nightlies only import its report; named in a command, it is
     run where the nightly is."""
     runner: Runner = Runner()
     """Where GitHub Actions runs the device's job."""
@@ -140,7 +140,7 @@ class Device(Record):
     limits: Limits = Limits()
     """Time-outs."""
     known_failures: Annotated[tuple[KnownFailure, ...], Field(max_length=500)] = ()
-    """Tests that the vendor knows to fail, for a time; more of them may stand in <name>/known_failures.yaml."""
+    """Tests that the vendor knows to fail, for a time; more of them may be listed in <name>/known_failures.yaml."""
     lost_tests: Annotated[tuple[LostTests, ...], Field(max_length=100)] = ()
     """Tests that are no longer run and whose loss is accepted, such as those of a file that was renamed."""
     unsupported: tuple[Unsupported, ...] = ()
@@ -148,7 +148,7 @@ class Device(Record):
     variants: Annotated[tuple[Variant, ...], Field(max_length=16)] = ()
     """The same plugin on other Pythons or SDKs, each tested beside the device itself, on nightlies only."""
     bad_ranges: BadRanges = ()
-    """Nights that say nothing about the device, for they were broken by something else; `_all/bad_ranges.yaml` names
+    """Nights that are excluded for the device, because something else was broken; `_all/bad_ranges.yaml` names
     those of all devices. They are drawn hatched and left out of trends and flakiness, and keep their verdicts."""
 
     @field_validator("suites")
@@ -186,7 +186,7 @@ class Device(Record):
 
     @property
     def credentials(self) -> Credentials | None:
-        """What the registry of its containers asks for; one pair for both."""
+        """Credentials for the registry of its containers; one pair for both."""
         places = (self.runner.container, self.build.runner and self.build.runner.container)
         return next((place.credentials for place in places if place and place.credentials), None)
 
@@ -229,7 +229,7 @@ class KnownFailuresFile(Record):
 
 
 class BadRangesFile(Record):
-    """``devices/_all/bad_ranges.yaml``: nights that say nothing about any device, in the same words."""
+    """``devices/_all/bad_ranges.yaml``: nights that are excluded for all devices, in the same form."""
 
     bad_ranges: BadRanges
-    """Nights that say nothing; they are added to those in every device file."""
+    """Excluded nights; they are added to those in every device file."""

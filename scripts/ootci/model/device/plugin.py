@@ -61,7 +61,7 @@ class Torch(Record):
     release: Annotated[str, StringConstraints(pattern=r"^\d+\.\d+\.\d+$")] | None = None
     """Release for the channel `release` and for the fallback; the newest release of the build `variant` when absent."""
     fallback: Literal["release", "none"] = "release"
-    """What to do when the nightly cannot be had: test the release, visibly, or report INFRA."""
+    """What to do when the nightly cannot be downloaded: test the release, visibly, or report INFRA."""
     also: tuple[OtherTorch, ...] = ()
     """Torches to test besides on Sundays (UTC): `release`, the newest one, and `previous_release`, the newest of the
     minor version before. The dashboard's page Support has the results; they change no verdict."""
@@ -82,7 +82,7 @@ class BuildSettings(Record):
     """How the plugin is built from source. Not used with `plugin.package`."""
 
     requirements: tuple[Requirement, ...] = ()
-    """Packages that building needs; installed beforehand, as the build is not isolated from torch."""
+    """Packages that building needs; installed before the build, which is not isolated from torch."""
     environment: dict[Variable, str] = Field(default_factory=dict)
     """Environment variables of the build."""
     jobs: Annotated[int, Field(ge=1, le=512)] | None = None

@@ -34,14 +34,14 @@ R = TypeVar("R", bound=Record)
 
 @dataclass(frozen=True)
 class DeviceFile:
-    """A device file that was read, before it is held against its name and its folder, with the line of each value."""
+    """A device file that was read, before it is compared with its name and its folder, with the line of each value."""
 
     path: Path
     device: Device
     line_of: Callable[[tuple[str | int, ...]], int]
 
     def place(self, *keys: str | int) -> str:
-        """Where a value stands, for errors."""
+        """The file and line of a value, for errors."""
         return f"{self.path.as_posix()}:{self.line_of(keys)}"
 
 
@@ -139,7 +139,7 @@ def with_lists(found: DeviceFile) -> RegisteredDevice:
 
 
 def _require_tests(device: Device, entry: KnownFailure, where: str) -> None:
-    """Refuse an entry that would make a whole suite say nothing, on a device that can block the gate."""
+    """Refuse an entry that would excuse a whole suite, on a device that can block the gate."""
     gates = device.gates or any(variant.tier in (Tier.REFERENCE, Tier.GATING) for variant in device.variants)
     required = {suite.name for suite in device.suites if suite.required}
     if gates and entry.suite in required and entry.covers_suite:
@@ -198,7 +198,7 @@ def load_registry(folder: Path) -> tuple[RegisteredDevice, ...]:
 
 
 def load_bad_ranges(path: Path) -> tuple[BadRange, ...]:
-    """The nights that say nothing of any device.
+    """The nights that are excluded for all devices.
 
     Raises:
         InputError: the file is not valid, as for :func:`load_device`.

@@ -49,7 +49,7 @@ class External(Record):
 
 
 class Credentials(Record):
-    """What the image's registry asks for, by the names of secrets in the repository that runs the workflow."""
+    """Credentials for the image's registry, by the names of secrets in the repository that runs the workflow."""
 
     username: Secret
     """Name of the secret or variable that holds the user, in capitals; it begins with <NAME>_REGISTRY_."""

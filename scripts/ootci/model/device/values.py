@@ -1,4 +1,4 @@
-"""What values of a device file look like, and what each form asks for, in words."""
+"""The forms of a device file's values, each with its description."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MEANINGS = {
     r"^\d+\.\d+\.\d+$": "a release such as 2.13.0",
     r"^[a-z][a-z0-9_]*/\S.*$": "a test id that begins with its suite, such as integration/test_rng.py::test_seed*",
 }
-"""What each pattern of a device file asks for, in words."""
+"""The description of each pattern of a device file."""
 
 EXAMPLES = dict(
     zip(

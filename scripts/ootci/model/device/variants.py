@@ -75,7 +75,7 @@ def variants_of(device: Device) -> Iterator[VariantDevice]:
     """Each variant as a device: what it says wins, key by key, and all else is the device's.
 
     Raises:
-        pydantic.ValidationError: what comes of it is no device.
+        pydantic.ValidationError: the result is no valid device.
 
     """
     for variant in device.variants:

@@ -119,7 +119,7 @@ def _of_one_device(alert: Alert, alerts: Sequence[Alert], kept: dict[str, list[_
         if not mine or one.key not in kept:
             continue
         issue = kept[one.key][0]
-        # An issue that waits for good nights is about an earlier failure.
+        # An issue that waits for passing nights is about an earlier failure.
         fails_still = issue.issue.is_open and issue.remembered.seen >= one.began
         if fails_still and not set(issue.remembered.tests).isdisjoint(alert.tests):
             return kept.pop(one.key)[0]

@@ -41,7 +41,7 @@ def fetch(
         Whether the environment of an earlier run was used again.
 
     Raises:
-        StepFailed: a command failed, or no torch can be had.
+        StepFailed: a command failed, or no torch can be downloaded.
         ToolMissing: git or Python is missing.
 
     """

@@ -165,7 +165,7 @@ def require_same_torch(environment: Path, torch: TorchBuild | None) -> None:
     """
     now = python_env.installed_version(environment, "torch")
     if torch is not None and now != torch.version:
-        # Without a stamp the next run creates the environment anew.
+        # Without a stamp the next run creates the environment again.
         Stamp().save(environment)
         raise StepFailed(f"installing the plugin replaced torch {torch.version} by {now or 'nothing'}")
     for name, files in python_env.overwritten_files(environment, "torch").items():

@@ -80,7 +80,7 @@ AHEAD = timedelta(minutes=15)
 
 
 def reported(device: Device, content: bytes, address: str, now: datetime) -> Run:
-    """The report that lies at a device's address.
+    """The report at a device's address.
 
     Raises:
         ExternalRefused: it is another device's, or its times cannot be.

@@ -60,7 +60,7 @@ class EventLog:
         ends: outcomes of tests, by id; of several reports of one test a failure stays.
         broken: files that could not be collected, as tests, by id.
         operators: how often each operator ran.
-        declarations: what came of the declarations of the suite `upstream`; None where they were not tried.
+        declarations: the outcome of the declarations of the suite `upstream`; None where they were not tried.
         attempts: later attempts of tests, by id.
         facts: versions of driver, firmware, runtime and SDK that the check command printed.
         reports: states of the suites' reports, where the tests do not show them.
@@ -118,7 +118,7 @@ class EventLog:
         return log
 
     def add_declarations(self, tried: Mapping[str, DeclarationTried]) -> None:
-        """Add what came of declarations in a share of the run; declarations beyond the limit are left out."""
+        """Add the outcome of declarations in a share of the run; declarations beyond the limit are left out."""
         self.declarations = {} if self.declarations is None else self.declarations
         for name, counts in tried.items():
             before = self.declarations.get(name, DeclarationTried())

@@ -88,7 +88,7 @@ def _report_of(suite: SuiteReport) -> str:
 
 
 SUITES_FOLDER = "tests/device"
-"""Where the suites lie in this repository, whose files a reporter can link."""
+"""Where the suites are in this repository, whose files a reporter can link."""
 FAILURE, ERROR, SKIPPED = "failure", "error", "skipped"
 """Elements that say that a test did not pass."""
 _NOT_PLAIN = re.compile('[\x00-\x1f&<>"\ud800-\udfff\ufffe\uffff]')
@@ -124,7 +124,7 @@ def write_report(
 
     The exact outcome, a test's id, capability and title, and how its work was done are properties of its test case;
     failure, error and skipped elements follow pytest's usage, so that any JUnit reader understands the report. A test
-    without an outcome is an error of the type ``not_run``. A test that was run again is what it came to first,
+    without an outcome is an error of the type ``not_run``. A test that was retried has its first outcome,
     whatever came later: readers have no element for "failed, and then passed" that they do not take for a pass. Its
     attempts are a property. The outputs are what tests printed, by id.
     """

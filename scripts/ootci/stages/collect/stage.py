@@ -44,7 +44,7 @@ def collect(
     """Write run.json, and JUnit for other tools, from the files of the stages before.
 
     Args:
-        now: when the run counts as finished if no stage says so.
+        now: when the run counts as finished if no stage has a time.
         url: page of the workflow run in which the device was tested; None where that is the plan's, or there is none.
         variables: environment variables of the job, which say where it runs.
 
@@ -229,7 +229,7 @@ def queued_at(plan: Plan, attempt: int, started: datetime) -> datetime | None:
 
 
 def without_paths(torch: TorchRequest) -> TorchRequest:
-    """The torch that was wanted, without the folder in which its wheel lies on this machine."""
+    """The requested torch, without the folder of its wheel on this machine."""
     return torch.model_copy(update={"wheel": Path(torch.wheel).name if torch.wheel else None})
 
 

@@ -57,7 +57,7 @@ class PluginWheel:
         name: the device's name, or the distribution's.
         file: the wheel's file name.
         tags: the Pythons and machines that the wheel is for.
-        requires: what its metadata says of torch; None where it says nothing.
+        requires: its metadata's requirement of torch; None where it has none.
         sources: how many Python sources it has.
         used: what they use of torch.
         problems: entry points that lead nowhere.

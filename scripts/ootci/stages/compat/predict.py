@@ -79,7 +79,7 @@ def _operators_named(plugin: PluginWheel, torch: TorchWheel) -> set[str]:
 def baseline_of(plugin: PluginWheel, known: Sequence[TorchWheel]) -> tuple[TorchWheel | None, bool]:
     """The torch that a plugin was made for, and whether that is a guess.
 
-    Its metadata says it where it allows one release only; else it is the torch with the fewest missing symbols, the
+    Its metadata names it where one release only is allowed; else it is the torch with the fewest missing symbols, the
     newest of several.
     """
     if not known:

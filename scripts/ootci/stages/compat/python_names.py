@@ -20,7 +20,7 @@ _NAMES_OVERLOAD = re.compile(rb"\baten\s*\.\s*\w+\s*\.\s*\w")
 _MAKES_NAMES = re.compile(rb"\bglobals\(\)|\bsetattr\(|^def __getattr__", re.MULTILINE)
 _WORD_IN_QUOTES = re.compile(r"[\"']([A-Za-z_]\w*)[\"']")
 _DYNAMIC = ("torch.ops", "torch.classes")
-"""Modules whose attributes are made when they are asked for (torch/_ops.py, torch/_classes.py)."""
+"""Modules whose attributes are made when they are requested (torch/_ops.py, torch/_classes.py)."""
 
 
 @dataclass
@@ -132,7 +132,7 @@ def _overload(node: ast.Attribute) -> str | None:
 
 
 class Modules:
-    """The modules of a torch, by its files: which names each binds, parsed when they are first asked for."""
+    """The modules of a torch, by its files: which names each binds, parsed when they are first requested."""
 
     def __init__(self, files: Iterable[str], read: Callable[[str], bytes]) -> None:
         self._files = frozenset(files)

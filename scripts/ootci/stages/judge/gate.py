@@ -21,7 +21,7 @@ ONE_NIGHT = timedelta(hours=20)
 """The greatest age of a result, against the newest nightly, of a device that this nightly left out: a run of one device
 by hand must not take away what the nightly of the same day found on the others."""
 VOUCHING = AS_EXPECTED | {VerdictName.UNSTABLE}
-"""Verdicts that are a yes: a test that passed when it was run again, or is flaky by its record, blocks nothing."""
+"""Verdicts that are a yes: a test that passed on retry, or is flaky by its record, blocks nothing."""
 
 
 def decide(
@@ -43,7 +43,7 @@ def decide(
         clusters: what fails, by what it says.
         planned_at: when the newest nightly was planned; None when there has been none.
         doubt: why the newest nightly cannot be trusted to be about tonight, where it cannot.
-        only: these devices are asked for and no others, whatever their tier is.
+        only: these devices are requested and no others, whatever their tier is.
         alone: of a run on somebody's own machine, the devices that it was of, where some were chosen: the gate says
             nothing of the others, of which such a run knows nothing.
         overrides: why a device shall not be asked, by name.
@@ -86,7 +86,7 @@ def decide(
 def has_result(verdict: VerdictName, broke_at: str | None, run_id: str | None, *, fallback: bool) -> bool:
     """Whether a night of a device tells something about PyTorch. A report without a test does: they were lost.
 
-    What broke while it was fetched does not, whoever has to mend it: nothing of PyTorch was tested.
+    A failed fetch does not, whatever its cause: nothing of PyTorch was tested.
     """
     if fallback or verdict in NO_RESULT or broke_at == StageName.FETCH:
         return False

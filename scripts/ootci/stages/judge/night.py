@@ -140,7 +140,7 @@ class _Failures:
         unknown: those that nobody expected, in the run's order.
         unsettled: how many of PyTorch's own tests do not pass on the device yet.
         known: ids of those that the vendor's list covers.
-        flaky: those that nobody expected and that passed when they were run again, or are flaky by their record.
+        flaky: those that nobody expected and that passed on retry, or are flaky by their record.
         unreachable: those that did not reach a host, for the first night.
         again: how many of the unknown were known until their entry expired.
         excused_suites: suites with failures that are excused.
@@ -196,7 +196,7 @@ def _no_data(run: Run) -> Judged | None:
             if stage is None or stage.status is not StageStatus.CRASHED:
                 name, why = (stage.name, stage.reason) if stage else (None, None)
                 text = f"{report.suite}: zero tests were collected"
-                # A stage that has no more to say than that says so in words of its own.
+                # A stage without a text of its own gets this one.
                 return Judged(VerdictName.NO_DATA, text if why in (None, NOTHING_COLLECTED) else f"{text}: {why}", name)
     return None
 

@@ -29,7 +29,7 @@ def on_torches(
         timeline = Timeline(other.name, other.bad_ranges)
         timeline.go_on(plans, runs, witnesses)
         timelines.append((timeline, today(other, timeline, runs, now)))
-    # The newest release becomes the previous one, so that the nights on a version lie in both.
+    # The newest release becomes the previous one, so a version's nights are in both.
     nights = [
         (minor_version(versions.get((night.plan_id, timeline.device))), night)
         for timeline, _ in timelines

@@ -46,8 +46,8 @@ def judge_pull_request(
     Args:
         runs: what was reported, by device.
         overrides: why a device shall not block, by name.
-        only: ask these devices alone, whatever their tier is, and as the relay is told: without a nightly to hold it
-            against, the run itself says it, and one that was broken before is no reason to test again.
+        only: ask these devices alone, whatever their tier is, and as the relay is told: without a nightly to
+            compare it with, the run alone decides, and one that was broken before is no reason to test again.
         any_tier: ask every device of the plan, whatever its tier is.
 
     Raises:
@@ -160,7 +160,7 @@ def _effect(plan: Plan, known: Known, reported: Run | None, history: History, ga
 def _nights(history: History, device: str, reported: Run | None) -> list[tuple[Plan, StoredRun]]:
     """The last nights of a device on the pull request's base, the newest first, each with its last attempt.
 
-    The base is told by the release that torch becomes: a pull request to the branch of a release is held against that
+    The base is told by the release that torch becomes: a pull request to the branch of a release is compared with that
     release's nightlies, however far main has come.
     """
     plans = {plan.id: plan for plan in history.plans()}

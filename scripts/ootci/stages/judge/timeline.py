@@ -26,9 +26,9 @@ class Known:
     """What is known of a device on one channel, from the nights before.
 
     Attributes:
-        bad_ranges: nights that tell nothing about which of its tests are flaky.
+        bad_ranges: nights that are excluded from the record of flaky tests.
         earlier: what the next night is compared with.
-        record: how its tests did of late.
+        record: the recent results of its tests.
 
     """
 
@@ -57,11 +57,11 @@ class Timeline:
     """A device's nights, judged as far as they are known.
 
     Attributes:
-        bad_ranges: nights that tell nothing about which of its tests are flaky.
+        bad_ranges: nights that are excluded from the record of flaky tests.
         nights: the nights that concerned it, oldest first.
         reported: what was expected and what was reported on each of them.
         before: what the newest of them was compared with.
-        judged: what came of the newest of them.
+        judged: the outcome of the newest of them.
         told: what those of them told the gate that had a result, by nightly.
 
     """
@@ -100,7 +100,7 @@ class Timeline:
         night = DeviceNight(plan, run)
         if night.channel is not None:
             self._channel = night.channel
-        # What stood in for the torch that was wanted is compared with nothing, and nothing is compared with it.
+        # A torch that replaced the requested one is compared with nothing, and nothing is compared with it.
         compared = None if night.is_fallback else self._channel
         nothing = Known(self.device, self.bad_ranges)
         known = nothing if compared is None else self._known.setdefault(compared, nothing)

@@ -9,7 +9,7 @@ from .checks import HOSTED
 
 
 def dry_run(device: Device, plan: Plan) -> tuple[str, ...]:
-    """What would run where, by a plan in which the device is asked for by name."""
+    """What would run where, by a plan that names the device."""
     run = plan.run_of(device.name)
     request = run.torch
     torch = f"torch {request.version} ({request.channel.value})" if request.version else "no torch"

@@ -59,7 +59,7 @@ def night_asked_for(wanted: str, night: date, build: WantedBuild, today: date | 
     """The nightly of that date, and never another one.
 
     Raises:
-        BadOption: the date lies in the future.
+        BadOption: the date is in the future.
         TorchMissing: the index has no such nightly, or withdrew it.
         IndexUnreachable: the index does not answer, or does not have the file that it lists.
 

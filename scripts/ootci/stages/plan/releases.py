@@ -188,7 +188,7 @@ def release_asked_for(wanted: str, build: WantedBuild) -> TorchRequest:
 def release_of_device_file(
     wanted: str, wanted_channel: Channel, release: str | None, build: WantedBuild, why: str | None = None
 ) -> TorchRequest:
-    """The release that a device file asks for or falls back to, and ``why``; the newest one when it names none."""
+    """The release that a device file names or falls back to, and ``why``; the newest one when it names none."""
     search = ReleaseSearch(build, Version(release) if release else None)
     wheel = search.find()
     if wheel is not None:

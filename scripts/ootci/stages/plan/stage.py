@@ -81,7 +81,7 @@ def plan(
         history: past runs, from which the plan takes what failed last.
         proposed: what is tested instead of a nightly.
         also: whether the torches of `torch.also` are tested, too. Without it they are on Sundays only, and not on a
-            person's own machine or where certain devices or a torch are asked for.
+            person's own machine or where certain devices or a torch are requested.
         say: called with each fallback.
 
     Raises:

@@ -72,7 +72,7 @@ def resolve_proposed(wheel: str | None, what: Proposal) -> TorchRequest:
     """The torch of a pull request or a push: a wheel that was built from it, or none.
 
     Raises:
-        BadOption: it is not to be a wheel; any other torch would say nothing of what is proposed.
+        BadOption: it is not to be a wheel; any other torch would not test the proposal.
         TorchWheelMissing: the wheel does not exist or is not a torch wheel.
 
     """

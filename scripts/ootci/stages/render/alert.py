@@ -65,20 +65,20 @@ class AlertTexts:
         self._runs_url = web_address(runs_url)
 
     def title(self, alert: Alert) -> str:
-        """Title of an issue, in which nothing of a run stands."""
+        """Title of an issue, without any text of a run."""
         if alert.condition is Condition.STALE:
             return _TITLES[alert.condition]
         if alert.condition is Condition.UPSTREAM:
             return f"{_TITLES[alert.condition]} ({alert.subject})"
         device = self._devices.get(alert.subject)
-        # A title is no markdown; a mention in it would be one all the same.
+        # A title is no markdown; but a mention in it would notify.
         name = one_line(device.display_name, 100).replace("@", "@\u200b") if device else alert.subject
         return f"{name} {_TITLES[alert.condition]}"
 
     def body(self, alert: Alert, good: int) -> str:
         """Text of an issue, after so many good nights."""
         sheet = Sheet(LIMIT_BYTES, self._foot())
-        # First, so that it stands there however much is cut.
+        # First, so that it is kept however much is cut.
         self._mention(sheet, alert)
         if alert.standing is Standing.GONE:
             sheet.add(f"The device {safe(alert.subject, 60)} is not registered any more.")

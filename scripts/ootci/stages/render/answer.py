@@ -15,14 +15,14 @@ from .status import EFFECTS, GATE, VERDICTS
 from .words import day, many, new_failures, spoken
 
 LIMIT_BYTES = 60_000
-"""A comment on GitHub holds 65,536 characters; whoever posts it may add a line of their own."""
+"""A comment on GitHub holds 65,536 characters; the job that posts it may add a line."""
 
 _ID_LIMIT = 300
 
 
 @dataclass(frozen=True)
 class _NewFailures:
-    """Tests of one device that fail anew, of which the first are named."""
+    """Tests of one device that newly fail, of which the first are named."""
 
     device: str
     total: int
@@ -32,7 +32,7 @@ class _NewFailures:
 
 
 def nightly_answer(gate: Gate, registry: Sequence[RegisteredDevice], address: str | None = None) -> str:
-    """May one merge, as the newest nightly says: every device that blocks, why, and what fails on it anew.
+    """May one merge, as the newest nightly says: every device that blocks, why, and what newly fails on it.
 
     ``address`` is where the site is published, with a slash at its end; devices are then links to their pages.
     """
@@ -46,7 +46,7 @@ def nightly_answer(gate: Gate, registry: Sequence[RegisteredDevice], address: st
 
 
 def pull_request_answer(gate: PullRequestGate, registry: Sequence[RegisteredDevice], address: str | None = None) -> str:
-    """May one merge a pull request: what it does to every device that was tested, and what fails on it anew."""
+    """May one merge a pull request: what it does to every device that was tested, and what newly fails on it."""
     about = _About(registry, address)
     failures = [_NewFailures(item.device, item.newly_failing, item.first) for item in gate.devices]
     headings = ("Effect", "Device", "Tier", "Reason", "New failures", "As before", "Known", "Flaky", "Held against")

@@ -49,7 +49,7 @@ class Badge:
     message_width: int
 
     def endpoint(self) -> bytes:
-        """The JSON that shields.io asks for. Source: https://shields.io/badges/endpoint-badge."""
+        """The JSON that shields.io requires. Source: https://shields.io/badges/endpoint-badge."""
         body = {
             "schemaVersion": 1,
             "label": self.label,

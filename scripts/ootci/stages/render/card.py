@@ -30,7 +30,7 @@ ISSUE_DEVICES = 10
 _ISSUES = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/issues/?")
 _SOURCE = re.compile(r"(https://github\.com/[\w.-]+/[\w.-]+?)(\.git)?/?")
 _VERSION = re.compile(r"[\w.+!-]{1,60}", re.ASCII)
-"""What may stand in a command that people copy: make expands a `$` whatever quotes are around it."""
+"""Characters that are safe in a command that people copy: make expands a `$` whatever quotes are around it."""
 _NIGHT = re.compile(r"\.dev(\d{4})(\d{2})(\d{2})")
 
 
@@ -39,7 +39,7 @@ class Card:
     """What a person has to know of a broken device before anything else.
 
     Attributes:
-        again: what came of the new failures when they were run again; None where none was.
+        again: the outcome of the new failures on retry; None where none was.
         cluster: the failures that it is a part of; None where nothing tells.
         part: those of the device that reproduces it.
         first_bad: the first night of those failures.
@@ -47,7 +47,7 @@ class Card:
         commands: what reproduces it, in a checkout of this repository.
         bisect: the command that finds the first bad nightly; None where no test of ours shows it.
         issue: an address that opens an issue with the text filled in; None where nobody is named.
-        where: who takes it.
+        where: the shell or command that receives it.
 
     """
 
@@ -99,11 +99,11 @@ def cluster_card(
     plugin: PluginBuild | None,
     address: str | None,
 ) -> Card:
-    """The card of failures that are alike.
+    """The card of failures with the same error.
 
     Args:
         part: those of the device that is easiest to have.
-        request: the torch that was wanted for it.
+        request: the requested torch for it.
         plugin: its plugin that was tested.
         address: where the site is published, if that is known.
 
@@ -170,7 +170,7 @@ def _headline(verdict: DeviceVerdict) -> str:
 
 
 def _again(run: Run) -> str | None:
-    """What came of the failing tests that were run again."""
+    """The outcome of the failing tests that were retried."""
     tried = [item for item in run.outcomes if item.outcome in FAILURES and item.attempts]
     if not tried:
         return None
@@ -206,14 +206,14 @@ def _commands(
 
 
 def _version(device: Device, plugin: PluginBuild) -> str | None:
-    """What asks for the same plugin; None where nothing does: one beside its device file is the checkout's."""
+    """The option for the same plugin; None where there is none: one beside its device file is the checkout's."""
     if device.plugin.package is not None:
         return plugin.version if _VERSION.fullmatch(plugin.version or "") else None
     return full_commit(plugin.commit) if device.plugin.git is not None else None
 
 
 def _torch(request: TorchRequest) -> str | None:
-    """What asks for the same torch; None where nothing does."""
+    """The option that selects the same torch; None where there is none."""
     night = _NIGHT.search(request.version or "")
     if request.channel is Channel.NIGHTLY:
         return f"nightly@{'-'.join(night.groups())}" if night else None

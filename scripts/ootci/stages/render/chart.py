@@ -69,7 +69,7 @@ class Chart:
     Attributes:
         width: its width, which may be stretched, as may its height.
         lines: of each series the CSS class and the path.
-        hatching: lines over the days that say nothing.
+        hatching: lines over excluded days.
         marks: where the size of the suites changed.
         top: what the upper edge stands for.
         bottom: what the lower edge stands for.
@@ -121,7 +121,7 @@ def chart(
     Args:
         series: the values; the first series is the one that ``newest`` is about.
         words: how a value is written.
-        hatched: places of the days that say nothing.
+        hatched: positions of excluded days.
         marks: places of the days on which the size of the suites changed.
 
     """

@@ -31,7 +31,7 @@ class RunPage:
         stored: the attempt, as the history keeps it.
         folder: its folder, relative to the device's.
         latest: whether it is the attempt that counts for its nightly.
-        unsettled_rows: failing tests that are not held against the device, see :mod:`ootci.history.parity`.
+        unsettled_rows: failing tests that are not counted against the device, see :mod:`ootci.history.parity`.
 
     """
 
@@ -84,7 +84,7 @@ class DevicePage:
 
 
 def run_pages(runs: Sequence[StoredRun]) -> tuple[RunPage, ...]:
-    """A page for every attempt. The one that counts lies at the nightly's id, earlier ones beneath it."""
+    """A page for every attempt. The one that counts is at the nightly's id, earlier ones beneath it."""
     latest = {plan_id: found[-1].head.attempt for plan_id, found in attempts_by_nightly(runs).items()}
     return tuple(
         RunPage(run, folder_name(head.plan_id), True)

@@ -46,7 +46,7 @@ class TorchView:
 
     Attributes:
         version: the version that is installed, or else the one that was going to be; null when there is neither.
-        marker: a few words when it is not the torch that was wanted; null when it is.
+        marker: a few words when it is not the requested torch; null when it is.
         fallback: the same as a sentence, with the reason.
         unavailable: why there was no torch at all; null when there was one.
 
@@ -98,7 +98,7 @@ def run_facts(run: Run) -> tuple[Fact, ...]:
 
 
 def run_files(run: Run) -> tuple[Fact, ...]:
-    """The files of a run that a person wants to read: they lie in its folder, which its workflow run keeps."""
+    """The files of a run that a person wants to read: they are in its folder, an artifact of its workflow run."""
     page = web_address(run.url)
     kept = f"{page.partition('#')[0]}#artifacts" if page else None
     files = (("JUnit report", run.links.report), ("log", run.links.log))
@@ -139,7 +139,7 @@ def _taken_from(run: Run) -> tuple[Fact | None, ...]:
 
 
 def age_when_taken(run: Run) -> str | None:
-    """How old a report from elsewhere was when it was taken in; None of a run that was ours."""
+    """How old an external report was when it was imported; None for our own runs."""
     if run.external is None:
         return None
     return duration((run.external.taken_at - run.finished_at).total_seconds())
@@ -174,7 +174,7 @@ def _optional(label: str, value: str | None) -> Fact | None:
 
 
 def _commit(label: str, value: str | None, href: str | None = None) -> Fact | None:
-    """A commit, shortened to what a person compares; whatever else stands there is shown as it is."""
+    """A commit, shortened for comparing by eye; any other text is returned unchanged."""
     if value is None:
         return None
     sha, mark, rest = value.partition("-")

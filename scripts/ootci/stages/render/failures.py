@@ -22,14 +22,14 @@ LATER_LIMIT = 1_500
 AT_LENGTH = 3
 ATTEMPTS_SHOWN = 5
 SHOWN = 25
-"""Failures of a page with what they said; tests that failed alike count as one."""
+"""Failures of a page with what they said; tests that failed with the same error count as one."""
 ALIKE_SHOWN = 20
-"""Tests that failed alike which a row names."""
+"""Tests with the same error that one row names."""
 
 
 @dataclass(frozen=True)
 class FailureRow:
-    """One failing test, and those of the run that failed alike.
+    """One failing test, and those of the run that failed with the same error.
 
     Attributes:
         limit: so many characters of its text are shown.

@@ -31,7 +31,7 @@ NAMED = 3
 """Devices that a title names."""
 
 _EXPECTED = frozenset({Cause.KNOWN, Cause.CORE_DEFECT})
-"""Failures of which somebody said beforehand that they would come: no news."""
+"""Failures that the vendor or the reference device already explains: no news."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def _turn(
 def cluster_entries(
     clusters: Sequence[Cluster], devices: Mapping[str, Device], shown: Container[str]
 ) -> Iterator[Entry]:
-    """Each night on which failures began that still fail alike; those that somebody expects are left out.
+    """Each night on which failures began that still fail with the same error; those that somebody expects are left out.
 
     Only what fails on the newest nightly has a cluster, so that an entry goes when its failures do. The signatures
     whose ids are ``shown`` have a page, which stays when the failures go.

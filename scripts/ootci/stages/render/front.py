@@ -30,7 +30,7 @@ _OF_TESTS = (VerdictName.SMOKE_BROKEN, VerdictName.REGRESSED, VerdictName.FAILIN
 
 @dataclass(frozen=True)
 class DeviceRow:
-    """One device; ``age`` is how old the report was when it was taken in, where the device is run elsewhere."""
+    """One device; ``age`` is how old an external report was when it was imported."""
 
     device: Device
     verdict: DeviceVerdict
@@ -68,7 +68,7 @@ class DeviceRow:
 
     @property
     def shared(self) -> str | None:
-        """The same text for every device that fails alike; None for a device that fails alone, or not at all."""
+        """One text for all devices with the same error; None for a device that fails alone, or not at all."""
         return self.cluster.signature.id if self.cluster and len(self.cluster.devices) > 1 else None
 
 
@@ -79,7 +79,7 @@ class Group:
     Attributes:
         look: the CSS class that colours it, as in the grid.
         is_folded: whether only their names are shown until somebody opens it.
-        runs: the devices; those that fail alike are together.
+        runs: the devices; those that fail with the same error are together.
 
     """
 
@@ -165,7 +165,7 @@ def front_grid(verdicts: Verdicts, builds: Mapping[str, TorchBuild]) -> NightGri
 def main_clusters(verdicts: Verdicts) -> dict[str, Cluster]:
     """The cluster with most of what is new on each device, else with most of what breaks it, by device."""
     found: dict[str, tuple[tuple[int, int], Cluster]] = {}
-    # Of lost tests no cluster tells, but one does of a suite that did not come to its end.
+    # Lost tests are in no cluster, but a suite that ended early is in one.
     lost = {item.device: item.broke_at for item in verdicts.devices if item.verdict is VerdictName.LOST_TESTS}
     for cluster in verdicts.clusters:
         for part in cluster.devices if cluster.cause not in EXCUSED else ():
@@ -219,7 +219,7 @@ def front_rows(
 
     Args:
         pages: the page of each run, from the top, by device and nightly.
-        ages: how old each report from elsewhere was when it was taken in, by device.
+        ages: how old each external report was when it was imported, by device.
 
     """
     judged, clusters = verdict_of_each(registry, verdicts), main_clusters(verdicts)

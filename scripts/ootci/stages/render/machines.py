@@ -45,7 +45,7 @@ def machine_files(
     """Every file that is made for programs.
 
     Args:
-        tests: the tests of all devices; which of them ran where stands in the files of runs, made with their pages.
+        tests: the tests of all devices; which of them ran where is in the files of runs, made with their pages.
         clusters: ids of the signatures that have a page.
         parity: how many of PyTorch's own tests pass, by device that runs them.
         support: what is known of each device on each torch, newest first.

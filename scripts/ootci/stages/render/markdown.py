@@ -10,7 +10,7 @@ from .status import Status
 from .text import LINE_LIMIT, one_line
 
 MARKS: Mapping[str, str] = MappingProxyType({"good": "✅", "bad": "❌", "warn": "⚠️", "off": "⚪"})
-"""What stands before a status's word, by its tone."""
+"""The symbol before a status's word, by its tone."""
 
 _SPECIAL = re.compile(r"[\\`*_\[\]<>#!|~@&$]|:(?=//|[\w+-]+:)|(?<=www)\.", re.IGNORECASE)
 """What means something to markdown or HTML, and what GitHub makes links, mentions and emoji of."""
@@ -32,7 +32,7 @@ def marked(status: Status) -> str:
 
 
 class Sheet:
-    """Markdown that grows line by line up to a size in bytes; ``foot`` stands at its end, however much is cut."""
+    """Markdown that grows line by line up to a size in bytes; ``foot`` is its end, however much is cut."""
 
     def __init__(self, limit: int, foot: str = "") -> None:
         self._foot = foot

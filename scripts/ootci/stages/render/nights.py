@@ -22,7 +22,7 @@ from .words import day, many, moment, short_day
 
 FRONT_NIGHTS = 42
 REASONS = 6
-"""So many reasons stand in a text of nights; all of them are listed below it."""
+"""The most reasons in a text of nights; all of them are listed below it."""
 CELL_WIDTH = 11
 """Width of a night in pixels, the gap to the next one included."""
 WEEK_GAP = 4
@@ -43,7 +43,7 @@ class Cell:
         x: where it begins.
         look: the CSS class that colours it.
         glyph: a symbol of the page's sprite, without its prefix; None for a plain cell.
-        hatched: whether it says nothing: within one of the device's ``bad_ranges``, or on a torch that stood in for the
+        hatched: whether it is excluded: within one of the device's ``bad_ranges``, or on a torch that replaced the
             nightly.
         href: the page that shows it, from the top; None where there is none.
 
@@ -206,7 +206,7 @@ def _that_fit(labels: Iterable[Label], width: int) -> tuple[Label, ...]:
 def broken_streaks(history: Iterable[Night]) -> Iterator[tuple[Night, Night]]:
     """Each broken night of a device, oldest first, with the first night of the streak that it is in.
 
-    A night without a result does not end a streak. One on a torch that stood in for the nightly is in none.
+    A night without a result does not end a streak. One on a torch that replaced the nightly is in none.
     """
     first: Night | None = None
     for night in history:
@@ -227,7 +227,7 @@ def with_marks(grid: NightGrid, devices: Iterable[DeviceVerdict]) -> NightGrid:
     marks: list[Label] = []
     for plan_id, x in grid.columns.items():
         if broke[plan_id] >= MANY:
-            # The number stands left of the mark, where there is room for it.
+            # The number is left of the mark, where there is room for it.
             text = str(broke[plan_id]) if not marks or x - marks[-1].x > 2 * CELL_WIDTH else ""
             marks.append(Label(x, text, f"{broke[plan_id]} devices broke on this night", nightly_path(plan_id)))
     return replace(grid, marks=tuple(marks))
@@ -235,7 +235,7 @@ def with_marks(grid: NightGrid, devices: Iterable[DeviceVerdict]) -> NightGrid:
 
 @dataclass(frozen=True)
 class Bar:
-    """A part of a night's column in a chart: how many devices look alike, from ``y`` downwards."""
+    """A part of a night's column in a chart: how many devices share a state, from ``y`` downwards."""
 
     x: int
     y: int
@@ -281,7 +281,7 @@ def last_nightlies(verdicts: Verdicts, count: int = FRONT_NIGHTS) -> tuple[tuple
 def in_words(nights: Sequence[Night], ranges: Sequence[BadRange] = ()) -> str:
     """The nights as text: ``12 nights OK from 2026-11-07, then 2 nights REGRESSED from 2026-11-19``.
 
-    Of nights within one of the ``bad_ranges``, it says why they say nothing, as long as that is not said too often.
+    Nights within one of the ``bad_ranges`` have the reason for their exclusion, up to a number of reasons.
     """
     if not nights:
         return "no nights yet"

@@ -141,7 +141,7 @@ def page(environment: Environment, template: str, values: Mapping[str, object]) 
 
 
 def with_style(path: Path) -> dict[str, str]:
-    """A style that stands in the page itself, and what a content security policy calls it by."""
+    """A style in the page itself, and its hash for the content security policy."""
     style = path.read_text(encoding="utf-8")
     source = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
     return {"style": Markup(style), "style_hash": f"sha256-{source}"}  # noqa: S704 (it is our own)
@@ -257,4 +257,4 @@ _NAMES: Mapping[str, object] = {
     "change_status": {name.value: status for name, status in CHANGES.items()},
     "number": number,
 }
-"""What every template may name; where a page says nothing else."""
+"""What every template may name; the defaults of all pages."""

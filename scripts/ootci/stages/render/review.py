@@ -1,4 +1,4 @@
-"""What came of the checks of device files, in sentences: for a terminal, a step's summary and a comment."""
+"""The outcome of the checks of device files, in sentences: for a terminal, a step's summary and a comment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .markdown import MARKS, Sheet, safe
 from .text import one_line
 
 LIMIT_BYTES = 60_000
-"""A comment on GitHub holds 65,536 characters; whoever posts it adds lines of their own."""
+"""A comment on GitHub holds 65,536 characters; the job that posts it adds lines."""
 
 _CHANGES = {
     Change.ADDED: "new",
@@ -43,8 +43,8 @@ def review_answer(
     Args:
         review: what was found; every text in it may be a stranger's.
         mentions: whom to mention for a file, by its path: GitHub handles that somebody else than the file vouches for.
-        foot: lines of our own that stand at its end, however much is cut.
-        before: a line of our own that stands before all.
+        foot: our own last lines, however much is cut.
+        before: our own first line.
 
     """
     sheet = Sheet(LIMIT_BYTES, "\n".join(["", *foot]) if foot else "")

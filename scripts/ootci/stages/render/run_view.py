@@ -22,11 +22,11 @@ class RunView:
     """What the page of a run shows besides its record.
 
     Attributes:
-        run: the run, without tests that are not held against the device.
+        run: the run, without tests that are not counted against the device.
         is_whole: whether everything is shown, or of an older run only what failed.
         reported: whether any test did.
         failures_known: tests that the vendor knew to fail.
-        unsettled: failing tests that are not held against the device.
+        unsettled: failing tests that are not counted against the device.
         failures: rows of the first failing tests.
         other_failures: the failing tests without a row.
 
@@ -67,9 +67,9 @@ def run_view(
         run: the run; tests that passed may be left out of it, because none is named, and unless ``is_whole`` all that
             did not fail.
         stored: the same as the history keeps it, with all of them.
-        plan: the nightly that it belongs to, with what the vendor said beforehand.
+        plan: the nightly that it belongs to, with the vendor's declarations.
         changes: how its tests differ from the run before, as the judge found; without them no failure is called new.
-        unsettled: failing tests that are not held against the device: they are counted and not listed.
+        unsettled: failing tests that are not counted against the device: they are counted and not listed.
         claims: what is declared unsupported, where more is known of it than the plan and this run tell.
 
     """

@@ -99,7 +99,7 @@ def render(
         verdicts: what the judge found; nothing is judged here.
         site: the folder to write; it is replaced as a whole.
         address: where the site is published, if that is known; pages then name their own address, and the sitemap all.
-        preview_of: the device file that the pages only show a preview of, and say so; None for the site itself.
+        preview_of: the device file that the pages preview, with a banner; None for the site itself.
         docs: a documentation site that is put beside the pages, which then link to it.
 
     Raises:

@@ -110,7 +110,7 @@ KNOWN: Mapping[KnownFailureState, Status] = MappingProxyType(
         KnownFailureState.UNSEEN: Status("not seen", "off", "never"),
     }
 )
-"""In the order in which they are shown: what asks for a change comes first."""
+"""In the order in which they are shown: entries that need a change first."""
 
 CLAIMS: Mapping[ExpectationState, Status] = MappingProxyType(
     {
@@ -120,7 +120,7 @@ CLAIMS: Mapping[ExpectationState, Status] = MappingProxyType(
         ExpectationState.UNSEEN: Status("not seen", "off", "never"),
     }
 )
-"""In the order in which they are shown: what asks for a change comes first."""
+"""In the order in which they are shown: entries that need a change first."""
 
 STAGES: Mapping[StageStatus, Status] = MappingProxyType(
     {
@@ -183,7 +183,7 @@ EFFECTS: Mapping[EffectName, Status] = MappingProxyType(
 """What a pull request does to a device."""
 
 NOT_KEPT = Status("not kept", "off", "gap")
-"""Verdicts are kept for the newest nights only; what was reported before stands on the runs' pages."""
+"""Verdicts are kept for the newest nights only; earlier reports are on the runs' pages."""
 
 _ALL: tuple[Mapping[Any, Status], ...] = (VERDICTS, OUTCOMES, KNOWN, CLAIMS, STAGES, REPORTS, CHANGES, CAUSES)
 _BY_TYPE = {type(next(iter(looks))): looks for looks in _ALL}
@@ -206,7 +206,7 @@ def urgency(tier: Tier | None, verdict: VerdictName | None) -> tuple[int, int]:
 
 
 def outcomes(counts: Counts, *left_out: OutcomeName) -> str:
-    """How many tests came to which outcome: ``3 failed, 1 skipped``."""
+    """How many tests have which outcome: ``3 failed, 1 skipped``."""
     found = [(OUTCOMES[name].word, getattr(counts, name.value)) for name in OutcomeName if name not in left_out]
     return ", ".join(f"{count} {word}" for word, count in found if count)
 

@@ -28,7 +28,7 @@ _TOP = "../../../"
 
 
 class BadNight(Record):
-    """Why a night says nothing about a device."""
+    """Why a night is excluded for a device."""
 
     reason: str
     """One sentence."""
@@ -48,7 +48,7 @@ class TrendTests(Record):
     collected: int
     """Tests that were collected."""
     passed_again: int
-    """Of the failing, those that passed when they were run again with nothing changed."""
+    """Of the failing, those that passed on retry with nothing changed."""
     complete: bool
     """Whether every required suite reported completely."""
 
@@ -74,7 +74,7 @@ class TrendNight(Record):
     page: str | None
     """Address of the permanent page of the run; null where nothing was reported."""
     bad: BadNight | None
-    """Why the night says nothing; it has no values then."""
+    """Why the night is excluded; it has no values then."""
     tests: TrendTests | None
     """Its tests; null when none was executed."""
     duration: float | None

@@ -22,7 +22,7 @@ def day(value: datetime) -> str:
 
 
 def short_day(value: datetime) -> str:
-    """A date as people say it: ``21 Nov 2026``."""
+    """A date in words: ``21 Nov 2026``."""
     return f"{value.day} {value:%b %Y}"
 
 
@@ -48,7 +48,7 @@ def many(count: int, one: str, more: str | None = None) -> str:
 
 
 def new_failures(count: int, *, is_first: bool) -> str:
-    """How many tests fail anew; in a first run, where that is no news, it says so."""
+    """How many tests newly fail; a first run has a wording of its own."""
     return f"{count:,} (first run)" if count and is_first else f"{count:,}"
 
 

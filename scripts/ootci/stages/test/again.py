@@ -39,7 +39,7 @@ class LaterAttempts:
 
     Attributes:
         is_expected: whether a test failed before, or is known to fail.
-        not_retried: tests that failed before for the first time and were not run again.
+        not_retried: tests that failed before for the first time and were not retried.
         deadline: monotonic time at which the suite's time is up.
         say: told what is done and why.
 

@@ -98,7 +98,7 @@ class _Stages:
         return Finish(StageStatus.PASSED, log=end.log)
 
     def declarations(self, suite: Suite, seconds: float) -> None:
-        """Run the tests that PyTorch does not make because of a suite's declarations, and tell what came of each.
+        """Run the tests that PyTorch does not make because of a suite's declarations, and tell the outcome of each.
 
         Their own events are no part of the run's: no outcome and no verdict rests on them. A declaration of which some
         tests did not run in time has not passed.
@@ -219,7 +219,7 @@ def test(
 
 
 def _known(planned: PlannedRun | None, build: Build, clock: Callable[[], datetime]) -> Callable[[str], bool]:
-    """Whether a test's failure is known to the vendor, so that it is not run again."""
+    """Whether a test's failure is known to the vendor, so that it is not retried."""
     if planned is None:
         return lambda _: False
     today, version = clock().astimezone(timezone.utc).date(), build.torch.version if build.torch else None

@@ -1,4 +1,4 @@
-"""What fails alike: a list of clusters, a page for each of them, and the box of the front page."""
+"""What fails with the same error: a list of clusters, a page for each of them, and the box of the front page."""
 
 from __future__ import annotations
 

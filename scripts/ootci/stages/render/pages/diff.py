@@ -1,4 +1,4 @@
-"""The page that compares any two runs: the browser does so, over the API; here is what it needs to say it."""
+"""The page that compares any two runs, in the browser, over the API; this module has the words and glyphs for it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WORDS: Mapping[str, Status] = MappingProxyType(
         **{name.value: status for name, status in OUTCOMES.items()},
     }
 )
-"""Everything that the browser says with a glyph, by the name that it asks for."""
+"""The glyphs that the browser draws, by name."""
 ABSENT = "absent"
 
 

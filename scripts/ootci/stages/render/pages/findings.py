@@ -30,7 +30,7 @@ class Finding(Record):
     text: str
     """What is missing, or what the tests say."""
     tests: int
-    """How many tests it explains; 0 where the device was only asked for it before the tests."""
+    """How many tests it explains; 0 where only the probe before the tests found it."""
     refused: bool
     """Whether the device refuses or lacks it; else it fails."""
     first: str | None
@@ -59,7 +59,7 @@ class FindingsFile(Published):
 def findings(run: Run, tests: int, expected: Container[str]) -> tuple[Finding, ...]:
     """What the device lacks, and what explains most tests; the latter only of a weak device.
 
-    A device that is weak nowhere has few failures, which say it themselves.
+    A device with few failures needs no summary of them.
 
     Args:
         run: the run; tests that passed may be left out of it.
@@ -91,7 +91,7 @@ def _rank(item: Finding) -> tuple[int, str]:
 
 
 def _lacks(run: Run) -> Iterator[Need]:
-    """What the device lacks of what it was asked for before the tests."""
+    """What the device lacks, by the probe before the tests."""
     names = run.environment.device_facts.get("lacks", "").split(", ")
     return (need for name, need in PROBED.items() if name in names)
 

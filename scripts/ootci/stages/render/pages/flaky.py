@@ -31,7 +31,7 @@ class FlakyEntry(Record):
     turns: int
     """How often it failed and then passed."""
     again: int
-    """Nights on which it failed and passed when it was run again."""
+    """Nights on which it failed and passed on retry."""
     failed: int
     """Nights on which it failed at first."""
     sample: int
@@ -88,7 +88,7 @@ def flaky_of_device(
 
 
 def flaky_file(devices: Sequence[FlakyFile]) -> FlakyFile:
-    """The ranking: the most turns for their nights first, in the order of the registry where they are alike."""
+    """The ranking: the most turns for their nights first, in the order of the registry where they are equal."""
     ranked = sorted((test for device in devices for test in device.tests), key=lambda test: -test.turns / test.sample)
     return _ranking(ranked[:RANKED], len(ranked[RANKED:]) + sum(device.more for device in devices))
 

@@ -77,7 +77,7 @@ class HealthFile(Published):
     stale_reason: str | None
     """Why the site cannot be trusted to be fresh; null when it was at `judged_at`."""
     stale_at: Time | None
-    """When the newest nightly becomes too old: whoever reads this later cannot trust it."""
+    """When the newest nightly becomes too old: after that, this file is stale."""
     page: str
     """Address of the same for people."""
     nightly: NightlyHealth | None

@@ -1,4 +1,4 @@
-"""What vendors said beforehand, of all devices at once: known failures and unsupported capabilities."""
+"""Declarations of all vendors: known failures and unsupported capabilities."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def known_page(maker: PageMaker, place: Callable[[KnownFailure], str | None]) ->
     """The page; ``place`` has where the nights of an entry's tests are shown, as an address from the top."""
     found = {item.device: item for item in maker.verdicts.devices}
     judged = [found[item.device.name] for item in maker.registry if item.device.name in found]
-    # First what asks for a change, then what expires first.
+    # First what needs a change, then what expires first.
     known = [(verdict.device, review) for verdict in judged for review in verdict.known_failures]
     known.sort(key=lambda item: (rank(item[1].state), item[1].entry.expires))
     claims = [(verdict.device, claim) for verdict in judged for claim in verdict.unsupported]

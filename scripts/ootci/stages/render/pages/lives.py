@@ -49,7 +49,7 @@ NOW: Mapping[str, Status] = MappingProxyType(
         "_": Status("no report", "warn", "silent"),
     }
 )
-"""What came of a test on the newest nightly."""
+"""The outcome of a test on the newest nightly."""
 _TOP = "../../"
 
 
@@ -57,13 +57,13 @@ class KnownMark(Record):
     """The first entry of the vendor's list of known failures that names a test."""
 
     state: KnownFailureState
-    """What the entry came to on the newest nightly."""
+    """The entry's state on the newest nightly."""
     issue: str
     """Where it is being worked on."""
 
 
 class DeviceLife(Record):
-    """What came of a test on one device on which it was ever not passing."""
+    """The outcome of a test on one device on which it was ever not passing."""
 
     device: str
     """Name of the device."""
@@ -80,7 +80,7 @@ class DeviceLife(Record):
     flaky: bool
     """Whether it is on the list of flaky tests."""
     known: KnownMark | None
-    """What the vendor said beforehand of it; null where that is nothing."""
+    """The vendor's declaration about it; null where there is none."""
 
 
 class TestLife(Record):
@@ -156,7 +156,7 @@ class DeviceLives:
         return any(self.found.place(row) is not None for row in rows)
 
     def newest(self, rows: Sequence[int]) -> str:
-        """What came of a test on the newest nightly."""
+        """The outcome of a test on the newest nightly."""
         states = self.found.newest
         return chr(max((states[row] for row in rows if row < len(states)), default=ord(ABSENT)))
 
@@ -320,7 +320,7 @@ def _first_devices(test: TestLife) -> list[DeviceLife]:
 
 @lru_cache(maxsize=2_000)
 def in_words(nights: str) -> str:
-    """What came of a test, without when: ``failed on 3 of 28 nights, passed again on 1 of them``."""
+    """The outcome of a test, without when: ``failed on 3 of 28 nights, passed again on 1 of them``."""
     ran = many(sum(map(nights.count, "pfaxX")), "night")
     parts = []
     if failed := sum(map(nights.count, "fa")):

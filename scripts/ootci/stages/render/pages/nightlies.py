@@ -1,4 +1,4 @@
-"""The pages of nightlies: one PyTorch, and what became of every device on it."""
+"""The pages of nightlies: one PyTorch, and the result of every device on it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class NightlyHead(Record):
     url: str | None
     """Page of its workflow run."""
     torch: str | None
-    """The version of the nightly build that was tested; null when no device said it with its commit."""
+    """The version of the nightly build that was tested; null when no device reported it with its commit."""
     commit: str | None
     """That build's commit."""
     verdicts: tuple[VerdictCount, ...]
@@ -73,7 +73,7 @@ class NightlyHead(Record):
 
 
 class NightlyEntry(NightlyHead):
-    """A nightly, and where it stands."""
+    """A nightly, and its address."""
 
     path: str
     """Address of its file."""
@@ -117,7 +117,7 @@ class NightlyLeftOut(Record):
     device: str
     """Name of the device."""
     paused: bool
-    """Whether its file said so."""
+    """Whether its file paused it."""
     reason: str
     """Why."""
 
@@ -134,7 +134,7 @@ class CommitsSince(Record):
 
 
 class NightlyFile(Compact, NightlyHead):
-    """nightlies/<nightly>.json: what became of every device on a nightly."""
+    """nightlies/<nightly>.json: the result of every device on a nightly."""
 
     page: str
     """Address of the same for people."""
@@ -175,7 +175,7 @@ def night_reports(device: str, pages: Sequence[RunPage], plans: Mapping[str, Pla
 
 
 def builds_of(plans: Iterable[str], reported: Mapping[str, Mapping[str, NightReport]]) -> dict[str, TorchBuild]:
-    """The build of PyTorch that each nightly was about, where its devices said it."""
+    """The build of PyTorch that each nightly tested, where its devices reported it."""
     found = {}
     for plan_id in plans:
         tonight = (reports[plan_id] for reports in reported.values() if plan_id in reports)
@@ -238,7 +238,7 @@ def nightly_files(
     builds: Mapping[str, TorchBuild],
     new_errors: Mapping[str, tuple[Sequence[NewError], int]] = MappingProxyType({}),
 ) -> Iterator[NightlyFile]:
-    """What became of every device on every nightly, oldest first, made one by one.
+    """The result of every device on every nightly, oldest first, made one by one.
 
     Args:
         verdicts: what the judge found; the verdicts of past nights are in it.
@@ -283,7 +283,7 @@ def _nightly(
     reported: Mapping[str, Mapping[str, NightReport]],
     judged: Mapping[str, Night],
 ) -> NightlyFile:
-    """What became of every device on a nightly; what was new in its PyTorch is left open."""
+    """The result of every device on a nightly; what was new in its PyTorch is left open."""
     rows = [
         _row(run, judged.get(run.device), reported.get(run.device, {}).get(plan.id), registered=run.device in devices)
         for run in plan.runs

@@ -95,7 +95,7 @@ class DeviceCoverage:
 
 
 class OperatorLetter(Record):
-    """The letter that stands for what became of an operator."""
+    """The letter for the result of an operator."""
 
     letter: str
     """The letter."""

@@ -1,4 +1,4 @@
-"""What failed alike on past nights: each name that was ever given keeps its page for a while after it is gone."""
+"""Errors of past nights: the page of a failure's name is kept for a while after the failure is gone."""
 
 from __future__ import annotations
 

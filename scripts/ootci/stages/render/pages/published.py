@@ -1,7 +1,7 @@
 """The files below ``api/v1`` of a site, for other people's programs. The history and the verdicts stay the truth.
 
 Within ``v1`` a key keeps its meaning and is not taken away; new ones may come, so that readers pass over what they do
-not know. Addresses are relative to the file in which they stand. Texts come from device runs: hostile until escaped.
+not know. Addresses are relative to their own file. Texts come from device runs: hostile until escaped.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class DeviceEntry(Record):
     known: int
     """Failing tests that the vendor knows of."""
     torch_request: TorchRequest | None
-    """The torch wanted and got."""
+    """The torch requested and the torch tested."""
     torch: TorchBuild | None
     """The torch that was installed."""
     predicted: Forecast | None
@@ -97,7 +97,7 @@ class DeviceEntry(Record):
     badge: str
     """Address of its badge as a picture."""
     badge_endpoint: str
-    """Address of its badge as shields.io asks for it."""
+    """Address of its badge in the form of shields.io."""
     feed: str
     """Address of its Atom feed."""
 

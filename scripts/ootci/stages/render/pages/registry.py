@@ -1,4 +1,4 @@
-"""The registry: every device file as it stands."""
+"""The registry: every device file as it is written."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class RegistryEntry(Record):
     unsupported: tuple[str, ...]
     """Capabilities that it is declared not to have."""
     bad_ranges: int
-    """How many ranges of nights say nothing of it."""
+    """How many ranges of nights are excluded for it."""
     contacts: tuple[Contact, ...]
     """Who answers for it."""
     paused: str | None
@@ -92,7 +92,7 @@ class RegistryEntry(Record):
 
 
 class RegistryFile(Published):
-    """registry.json: every device file as it stands."""
+    """registry.json: every device file as it is written."""
 
     page: str
     """Address of the same for people."""

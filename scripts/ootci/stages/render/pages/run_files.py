@@ -1,4 +1,4 @@
-"""What came of every test of every run, for programs: a small file for each attempt, and tables of tests beside them.
+"""The outcome of every test of every run, for programs: a small file for each attempt, and tables of tests beside them.
 
 Rows are those of the history's table of tests, which all devices share and to which lines are only added. So a run's
 file does not change, nothing is written twice, and two runs can be compared row by row.
@@ -32,7 +32,7 @@ TESTS_EACH = 4096
 
 
 class RunEntry(Record):
-    """One attempt of a device, and where it stands."""
+    """One attempt of a device, and its address."""
 
     id: str
     """Identity of the run; attempts share it."""
@@ -75,10 +75,10 @@ class RunStage(Record):
 
 
 class OutcomeRows(Record):
-    """Tests that came to one outcome, unless a later entry names them, too."""
+    """Tests with one outcome, unless a later entry names them, too."""
 
     outcome: OutcomeName
-    """What came of them."""
+    """Their outcome."""
     rows: str
     """Their rows, ascending, with spaces between: each as its distance from the row before, the first from 0. `+n`
     after one stands for n more rows in sequence, of which the last is the row before the next. `3 2+4` are the rows 3
@@ -86,7 +86,7 @@ class OutcomeRows(Record):
 
 
 class RunFile(Compact):
-    """runs/<device>/<nightly>.<attempt>.json: what came of every test of one attempt. It does not change."""
+    """runs/<device>/<nightly>.<attempt>.json: the outcome of every test of one attempt. It does not change."""
 
     id: str
     """Identity of the run."""
@@ -101,7 +101,7 @@ class RunFile(Compact):
     finished_at: Time
     """When the last stage ended."""
     torch_request: TorchRequest
-    """The torch wanted and got."""
+    """The torch requested and the torch tested."""
     torch: TorchBuild | None
     """The torch that was installed."""
     plugin: PluginBuild | None
@@ -115,14 +115,14 @@ class RunFile(Compact):
     counts: Counts
     """Tests of all suites by outcome."""
     outcomes: tuple[OutcomeRows, ...]
-    """What came of every test, to be read in order: a row that is named again has the later outcome. The first entry
+    """The outcome of every test, to be read in order: a row that is named again has the later outcome. The first entry
     names all tests of the run."""
     flaky: str
-    """Rows of the failing tests that passed when they were run again, written as in `outcomes`."""
+    """Rows of the failing tests that passed on retry, written as in `outcomes`."""
     known: str
     """Rows of the failing tests that the vendor knew of on that night, written as in `outcomes`."""
     tests: str
-    """Address of the folder that tells which test a row is: row r stands in its file `<n>.json` with n = r divided by
+    """Address of the folder that tells which test a row is: row r is in its file `<n>.json` with n = r divided by
     `tests_each`, rounded down."""
     tests_each: int
     """How many rows each of those files has."""
@@ -165,7 +165,7 @@ def run_path(run: Run) -> str:
 
 
 def run_file(run: StoredRun, plan: Plan | None) -> File:
-    """The file of an attempt; ``plan`` is its nightly, with what the vendor said beforehand."""
+    """The file of an attempt; ``plan`` is its nightly, with the vendor's declarations."""
     head, known = run.head, known_ids(plan, run)
     file = RunFile(
         **{name: getattr(head, name) for name in _OF_THE_RUN},
@@ -181,7 +181,7 @@ def run_file(run: StoredRun, plan: Plan | None) -> File:
 
 
 def by_age(pages: Iterable[RunPage], plans: Mapping[str, Plan]) -> list[RunPage]:
-    """The attempts by the age of their nightlies, not by when they were run: one that was run again is not newer."""
+    """The attempts by the age of their nightlies, not by when they were run: one that was re-run is not newer."""
 
     def age(page: RunPage) -> tuple[datetime, str, int]:
         plan, run = plans.get(page.run.plan_id), page.run

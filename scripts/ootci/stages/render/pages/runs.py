@@ -30,7 +30,7 @@ from .published import API
 from .run_files import by_age, run_file, run_path
 
 WHOLE_NIGHTS = 14
-"""The page of an older run shows only what failed, and where the rest is: its file in the API has every test, for good.
+"""The page of an older run shows only what failed, and where the rest is: its file in the API has every test, forever.
 Full pages of all runs would be more than GitHub Pages takes in a few years."""
 PAGE_NIGHTS = TEXTS_NIGHTS
 """The page of an older run, and of one as expected, shows only its verdict and its counts."""

@@ -93,7 +93,7 @@ def support_of(
     column = NIGHTLY if channel is Channel.NIGHTLY else _minor(tested) if channel is Channel.RELEASE else None
     cells = [_cell(column, device, verdict, run, f"{_TOP}{path}")] if column else []
     if wanted is Channel.NIGHTLY and column != NIGHTLY and verdict.torch_request is not None:
-        # A release that stood in for the nightly, or that somebody asked for, tells nothing of the nightly.
+        # A release that replaced the nightly, or that somebody requested, is no result of the nightly.
         why = verdict.torch_request.deviation or f"the newest run was on torch {tested}"
         cells.append(SupportCell(torch=NIGHTLY, why=one_line(why)))
     for other, of_other in others:

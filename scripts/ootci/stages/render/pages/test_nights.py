@@ -44,7 +44,7 @@ def recent_failures(
         found: the device's tests that were ever not passing.
         plans: every nightly, oldest first.
         pages: the page of each of its runs, from the top, by nightly.
-        left_out: rows of tests whose failures are not held against the device.
+        left_out: rows of tests whose failures are not counted against the device.
 
     """
     nightlies = plans[-found.width :] if found.width else ()

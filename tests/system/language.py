@@ -1,0 +1,84 @@
+"""The language lint: finds wording that readers have to decode, by the patterns of language.toml.
+
+It reads Markdown, and the docstrings and comments of the tool and of the device suites. The schemas' descriptions are
+docstrings. Code, between backticks or fenced, is not prose.
+
+Usage: python tests/system/language.py
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import subprocess
+import sys
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import tomllib
+
+ROOT = Path(__file__).parents[2]
+FILES = ("*.md", "scripts/ootci/*.py", "tests/device/*.py")
+_FENCED = re.compile(r"^( *)(```+|~~~+).*?^\1\2 *$", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(r"(`+)[^`]+\1|<!--.*?-->", re.DOTALL)
+
+
+class Rule(NamedTuple):
+    """A wording and what to write instead."""
+
+    pattern: re.Pattern[str]
+    better: str
+
+
+def rules() -> list[Rule]:
+    """Every rule of language.toml."""
+    text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+    return [Rule(re.compile(item["not"], re.IGNORECASE), item["better"]) for item in tomllib.loads(text)["rule"]]
+
+
+def findings(text: str, *, is_python: bool) -> Iterator[tuple[int, str]]:
+    """The 1-based line of each wording that a rule rejects, with the wording and what to write instead."""
+    prose = _prose(text) if is_python else _without_code(text, _FENCED)
+    prose = _without_code(prose, _CODE)
+    for rule in rules():
+        for found in rule.pattern.finditer(prose):
+            yield prose.count("\n", 0, found.start()) + 1, f"“{' '.join(found[0].split())}”: {rule.better}"
+
+
+def _without_code(text: str, code: re.Pattern[str]) -> str:
+    """The text with code as empty backticks, on as many lines as before."""
+    return code.sub(lambda found: "``" + "\n" * found[0].count("\n"), text)
+
+
+def _prose(source: str) -> str:
+    """A module's docstrings and comments, each on its own lines."""
+    lines = [""] * (source.count("\n") + 2)
+    statements = (child for node in ast.walk(ast.parse(source)) for child in ast.iter_child_nodes(node))
+    for text in (statement.value for statement in statements if isinstance(statement, ast.Expr)):
+        if isinstance(text, ast.Constant) and isinstance(text.value, str):
+            for number, line in enumerate(text.value.split("\n"), text.lineno):
+                lines[number - 1] = line.strip()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            lines[token.start[0] - 1] = token.string.lstrip("#: ")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Print every finding; 1 when there are any."""
+    listed = subprocess.run(["git", "ls-files", *FILES], cwd=ROOT, check=True, capture_output=True, text=True)
+    found = [
+        f"{name}:{line}: {what}"
+        for name in listed.stdout.split()
+        if "/golden/" not in name
+        for line, what in sorted(findings((ROOT / name).read_text(encoding="utf-8"), is_python=name.endswith(".py")))
+    ]
+    sys.stdout.write("".join(f"{line}\n" for line in found) or "language: no findings\n")
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -57,13 +57,37 @@ class Cell:
     words: str
 
 
+class Tiles(NamedTuple):
+    """Nights side by side that look alike, drawn as one rectangle."""
+
+    x: int
+    width: int
+    look: str
+
+
 @dataclass(frozen=True)
 class NightsOf:
-    """The nights of one device, in the columns of a grid, and the same in words."""
+    """The nights of one device, in the columns of a grid, and the same in words; ``tiles`` lead nowhere."""
 
     width: int
     cells: tuple[Cell, ...]
     words: str
+    tiles: tuple[Tiles, ...] = ()
+
+
+def tiled(width: int, cells: Iterable[Cell], words: str) -> NightsOf:
+    """A row of a page with hundreds: side by side, nights without a link are drawn as one rectangle."""
+    linked: list[Cell] = []
+    tiles: list[Tiles] = []
+    for cell in cells:
+        last = tiles[-1] if tiles else None
+        if cell.href:
+            linked.append(cell)
+        elif last and (last.look, last.x + last.width) == (cell.look, cell.x):
+            tiles[-1] = last._replace(width=last.width + CELL_WIDTH)
+        else:
+            tiles.append(Tiles(cell.x, CELL_WIDTH, cell.look))
+    return NightsOf(width, tuple(linked), words, tuple(tiles))
 
 
 class Look(NamedTuple):
@@ -93,7 +117,7 @@ def cells_of(
         pages: the page of each nightly that has one, from the top.
 
     """
-    failing = False
+    failing = True  # of the first night nobody knows what is new
     for plan, letter in nights:
         if plan.id in grid.columns:
             look = BEGAN if letter == FAILED and not failing else looks[letter]
@@ -124,6 +148,7 @@ class NightGrid:
         marks: nights on which many devices broke at once.
         builds: the build of PyTorch of each nightly, as text.
         withdrawn: the words for each nightly that was withdrawn; its column is hatched.
+        nights: each nightly with its words and its page, for grids whose plain cells lead nowhere themselves.
 
     """
 
@@ -134,6 +159,7 @@ class NightGrid:
     marks: tuple[Label, ...] = ()
     builds: Mapping[str, str] = field(default_factory=dict)
     withdrawn: Mapping[str, str] = field(default_factory=dict)
+    nights: tuple[Label, ...] = ()
 
     def row(self, device: DeviceVerdict, pages: Mapping[str, str], ranges: Sequence[BadRange] = ()) -> NightsOf:
         """The nights of a device; ``pages`` are from the top, by nightly.
@@ -175,6 +201,7 @@ def night_grid(nights: Iterable[tuple[str, datetime]], builds: Mapping[str, Torc
     places: dict[str, int] = {}
     weeks: list[Label] = []
     torches: list[Label] = []
+    labels: list[Label] = []
     week: tuple[int, int] | None = None
     for plan_id, date in nights:
         this = date.isocalendar()[:2]
@@ -187,10 +214,13 @@ def night_grid(nights: Iterable[tuple[str, datetime]], builds: Mapping[str, Torc
         version = ".".join(build.version.split(".")[:2]) if build else None
         if version and (not torches or torches[-1].text != version):
             torches.append(Label(x, version))
+        words = f"{date:%a} {short_day(date)}" + (f" · {_build_text(build)}" if build else "")
+        labels.append(Label(x, "", words, nightly_path(plan_id)))
         x += CELL_WIDTH
     texts = {plan_id: _build_text(build) for plan_id, build in (builds or {}).items() if plan_id in places}
     width = max(x, LEAST_WIDTH)
-    return NightGrid(places, width, _that_fit(weeks, width), _that_fit(torches, width), builds=texts)
+    shown = _that_fit(weeks, width), _that_fit(torches, width)
+    return NightGrid(places, width, *shown, builds=texts, nights=tuple(labels))
 
 
 def _that_fit(labels: Iterable[Label], width: int) -> tuple[Label, ...]:

@@ -169,7 +169,7 @@ class _Pages:
         withdrawn = tuple(withdrawn_nightlies(self._registry, gone, self._reports_withdrawn))
         drawn = board(self._pages, self._builds, gone)
         yield from nightly_pages(self._pages, nightlies, plans, drawn, withdrawn)
-        lives = Lives(self._places, self._lives, plans)
+        lives = Lives(self._places, self._lives, plans, self._builds)
         yield from lives.pages(self._pages)
         yield from self._failures(lives, names)
         yield from self._others()

@@ -13,14 +13,15 @@ from unit.render.sample import Sample, registered
 from unit.render.sample_clusters import ALIKE, COMMITS, COMMITS_URL
 from unit.render.sample_clusters import VIEWS as TESTS
 from unit.render.sample_runs import NIGHTS, plan_id, run
+from unit.samples import plan
 
-from ootci.history.ever_failed import ABSENT, FLAKY, LETTERS, SILENT
 from ootci.history.store import History
 from ootci.model.outcome import Outcome, OutcomeName
 from ootci.model.verdict import VerdictName
 from ootci.stages.render import render
-from ootci.stages.render.intervals import SIGNS, intervals
-from ootci.stages.render.pages.lives import DEVICES, in_words
+from ootci.stages.render.nights import CELL_WIDTH, night_grid
+from ootci.stages.render.pages.lives import DEVICES, in_words, nights_of_test
+from ootci.stages.render.pages.test_nights import LOOKS
 
 VIEWS = Path("t/integration/test_views/index.html")
 FILES = "api/v1/lives.json"
@@ -45,19 +46,35 @@ def test_each_device_has_its_nights_in_a_picture_and_in_words(views: Element) ->
     borealis = row(views, "test_transpose", "Borealis B2")
     assert "failed on 1 of 14 nights, last 2026-11-21" in borealis.text
     assert "failing since 2026-11-21, last passed 2026-11-20" in borealis.text
-    paths = {
-        item.attributes["class"]: item.attributes["d"] for item in borealis.one("svg", class_="nights").find("path")
-    }
-    assert paths == {"good low": "M0 11h141", "bad full": "M143 8h9"}
+    row_of = borealis.one("div", class_="nights-of")
+    assert row_of.attributes["aria-label"] == "failed on 1 of 14 nights"
+    (night,) = row_of.find("a")
+    assert night.one("title").text == "Sat 21 Nov 2026: began to fail"
+    assert night.attributes["href"] == f"../../../d/borealis/{plan_id(NIGHTS - 1)}/index.html"
+    tiles = row_of.find("rect")
+    assert {tile.attributes["fill"] for tile in tiles} == {"url(#n-ok)"}
+    assert sum(int(tile.attributes["width"]) for tile in tiles) == (NIGHTS - 1) * CELL_WIDTH
+
+
+def test_every_night_has_a_link_and_a_tooltip_behind_the_rows(views: Element) -> None:
+    columns = views.one("svg", class_="columns").find("a")
+    assert [column.attributes["href"] for column in columns] == [
+        f"../../../n/{plan_id(number)}/index.html" for number in range(NIGHTS)
+    ]
+    assert columns[-1].one("title").text.startswith("Sat 21 Nov 2026 · torch 2.15.0.dev20261120")
+    drawn = {tile.attributes["fill"] for tile in views.find("rect") if "fill" in tile.attributes}
+    patterns = {f"url(#{item.attributes['id']})" for item in views.find("pattern")}
+    assert drawn <= patterns
+    assert patterns == {f"url(#n-{look.look})" for look in LOOKS.values() if look.look != "flaky"}
 
 
 def test_it_leads_to_the_run_the_commits_and_what_fails_alike(views: Element) -> None:
-    links = [link.attributes["href"] for link in row(views, "test_transpose", "Borealis B2").find("a")]
+    said = row(views, "test_transpose", "Borealis B2").one("span", class_="said")
+    links = [link.attributes["href"] for link in said.find("a")]
     assert links == [
-        "../../../d/borealis/index.html",
-        f"../../../d/borealis/{plan_id(NIGHTS - 1)}/index.html#failures",
         COMMITS_URL,
         f"../../../c/{ALIKE.id}/index.html",
+        f"../../../d/borealis/{plan_id(NIGHTS - 1)}/index.html#failures",
     ]
 
 
@@ -77,7 +94,7 @@ def test_a_test_that_always_passed_is_not_there(site: Path) -> None:
 
 
 def test_other_devices_that_pass_it_are_counted(views: Element) -> None:
-    assert "passes on" in life(views, "test_slice_writes_through").one("h2").text
+    assert "passes on" in life(views, "test_slice_writes_through").one("h3").text
 
 
 def test_the_list_counts_tests_and_names_the_devices_on_which_they_fail(site: Path) -> None:
@@ -133,25 +150,25 @@ def test_without_a_history_there_is_a_list_that_says_so(sampled: Sample, tmp_pat
         ("apf", "failed on 2 of 3 nights, passed again on 1 of them"),
         ("xxX", "failed as expected on 2 of 3 nights, passed against expectation on 1 of 3 nights"),
         ("np", "collected and not run on 1 night"),
-        ("pp", "failed before the nights shown or in a replaced attempt"),
     ],
 )
 def test_nights_in_words(nights: str, words: str) -> None:
     assert in_words(nights) == words
 
 
-def test_a_picture_has_one_mark_for_each_night_whatever_came() -> None:
-    for letter in {*LETTERS.values(), FLAKY, SILENT, ABSENT}:
-        width, paths = intervals(30 * letter)
-        assert width == 328
-        assert [path.partition("h")[2] for _, path in paths] == ([] if letter == ABSENT else ["328"])
-    shapes = [intervals(letter)[1][0][0] for letter in SIGNS]
-    assert len({shape.partition(" ")[2] if "off" not in shape else shape for shape in shapes}) == len(shapes)
+def test_a_row_draws_every_outcome_and_links_its_changes_and_flakes() -> None:
+    plans = [plan(number) for number in range(12)]
+    pages = {item.id: f"d/one/{item.id}/index.html" for item in plans}
+    grid = night_grid((item.id, item.created_at) for item in plans)
+    drawn = nights_of_test("fffpaappxxx_", plans, grid, pages)
+    width = {cell.x: CELL_WIDTH for cell in drawn.cells} | {tile.x: tile.width for tile in drawn.tiles}
+    assert sum(width.values()) == 12 * CELL_WIDTH
+    assert [cell.href for cell in drawn.cells] == [pages[plans[number].id] for number in (0, 2, 4, 5, 8, 10)]
 
 
 def test_tests_and_devices_without_end_are_cut_and_counted(sampled: Sample, tmp_path: Path) -> None:
     history = History(tmp_path / "history")
-    plan = sampled.history.plans()[-1]
+    newest = sampled.history.plans()[-1]
     registry, runs = [], []
     honest = run("cobalt", NIGHTS - 1, VerdictName.REGRESSED)
     outcomes = tuple(
@@ -161,8 +178,8 @@ def test_tests_and_devices_without_end_are_cut_and_counted(sampled: Sample, tmp_
     for number in range(DEVICES + 5):
         item = sampled.registry[2].device.model_copy(update={"name": f"device{number}"})
         registry.append(registered(item))
-        runs.append(plan.runs[0].model_copy(update={"device": item.name, "run_id": f"{plan.id}-{item.name}"}))
-    history.append_plan(plan.model_copy(update={"runs": tuple(runs)}))
+        runs.append(newest.runs[0].model_copy(update={"device": item.name, "run_id": f"{newest.id}-{item.name}"}))
+    history.append_plan(newest.model_copy(update={"runs": tuple(runs)}))
     for item in runs:
         history.append_run(honest.model_copy(update={"id": item.run_id, "device": item.device, "outcomes": outcomes}))
     render(tuple(registry), history, sampled.verdicts, tmp_path / "site")

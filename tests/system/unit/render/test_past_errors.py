@@ -17,6 +17,7 @@ from ootci.history.store import History
 from ootci.model.cluster import Cause, Signature
 from ootci.model.verdict import VerdictName
 from ootci.stages.render import render
+from ootci.stages.render.nights import CELL_WIDTH, NightsOf
 from ootci.stages.render.pages.past_errors import LATELY, LISTED, DeviceFailures, Names
 
 OLD = Signature.of("RuntimeError: a past failure")
@@ -44,6 +45,14 @@ def names(count: int, failing: dict[str, dict[str, int]], current: tuple[str, ..
     return Names(devices, plans, current)
 
 
+def looks(nights: NightsOf) -> list[str]:
+    """How each night is drawn, oldest first."""
+    found = {cell.x: cell.look for cell in nights.cells}
+    for tile in nights.tiles:
+        found |= dict.fromkeys(range(tile.x, tile.x + tile.width, CELL_WIDTH), tile.look)
+    return [found[x] for x in sorted(found)]
+
+
 def test_the_nights_of_all_devices_are_drawn_from_the_first_to_the_last() -> None:
     ((name, page),) = names(10, {"one": {"a": 0b0001_1000}, "two": {"a": 0b0110_1000}}).pages()
     assert (name, page.last.id) == ("a", "night006")
@@ -51,8 +60,7 @@ def test_the_nights_of_all_devices_are_drawn_from_the_first_to_the_last() -> Non
     assert [row.nights.words for row in (one, two)] == [
         f"failed with this error on {count} of 4 nights" for count in (2, 3)
     ]
-    drawn = [[cell.look for cell in row.nights.cells] for row in (one, two)]
-    assert drawn == [
+    assert [looks(row.nights) for row in (one, two)] == [
         ["ok", "ok", "ok", "new", "failing", "ok", "ok"],
         ["ok", "ok", "ok", "new", "ok", "new", "failing"],
     ]

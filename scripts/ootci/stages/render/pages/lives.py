@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from types import MappingProxyType
 
 from ootci.history.ever_failed import ABSENT, FAILED, FLAKY, PASSED, EverFailed
@@ -14,10 +14,11 @@ from ootci.model.device import KnownFailure
 from ootci.model.outcome import FAILURES, OutcomeName, file_of
 from ootci.model.plan import Plan
 from ootci.model.record import Record
+from ootci.model.torch_build import TorchBuild
 from ootci.model.verdict import Change, DeviceVerdict, KnownFailureState
 
 from ..changes import streak_of
-from ..intervals import SIGNS, intervals
+from ..nights import NightGrid, NightsOf, cells_of, night_grid, tiled
 from ..page_maker import PageMaker
 from ..places import Places, TestFile, anchor
 from ..publish import File
@@ -26,8 +27,9 @@ from ..status import OUTCOMES, Status
 from ..text import one_line
 from ..words import many
 from .published import Published, api_file
+from .test_nights import LOOKS
 
-ROWS = 400
+ROWS = 200
 """Rows of a file's page, each of which is a test on a device; tests beyond are counted."""
 DEVICES = 20
 """Devices that are shown for one test, those first on which it fails now; the others are counted."""
@@ -50,6 +52,8 @@ NOW: Mapping[str, Status] = MappingProxyType(
     }
 )
 """The outcome of a test on the newest nightly."""
+_SEEN = frozenset("faxXn")
+"""Outcomes that are looked at: their cells lead to the run. A row without any of them is not drawn."""
 _TOP = "../../"
 
 
@@ -169,15 +173,18 @@ class Lives:
         places: Places,
         devices: Sequence[DeviceLives],
         plans: Sequence[Plan],
+        builds: Mapping[str, TorchBuild],
     ) -> None:
         self._places = places
         self._devices = devices
         self._plans = plans
+        width = min(len(plans), max((item.found.width for item in devices), default=0))
+        self._nightlies = plans[len(plans) - width :]
+        self._grid = night_grid(((plan.id, plan.created_at) for plan in self._nightlies), builds)
         self._values = {
             "plans": {plan.id: plan for plan in plans},
-            "signs": SIGNS,
             "now": NOW,
-            "picture": intervals,
+            "grid": self._grid,
             "in_words": in_words,
             "first_devices": _first_devices,
         }
@@ -218,6 +225,7 @@ class Lives:
                     of=len(file.tests),
                     passing=passing,
                     runs=maker.runs,
+                    drawn=partial(self._drawn, maker.runs),
                     **self._values,
                 )
 
@@ -282,14 +290,16 @@ class Lives:
             if shown > ROWS:
                 break
             tests.append(TestLife(id=test_id, page=f"../../{_TOP}{file.page}#{anchor(test_id)}", devices=devices))
-        width = min(len(self._plans), max(item.found.width for item in self._devices))
         return LifeFile(
             suite=file.suite,
             file=file.name,
-            nights=tuple(plan.id for plan in self._plans[-width:]),
+            nights=tuple(plan.id for plan in self._nightlies),
             tests=tuple(tests),
             more=len(ever) - len(tests),
         )
+
+    def _drawn(self, runs: Mapping[str, Mapping[str, str]], row: DeviceLife) -> NightsOf:
+        return nights_of_test(row.nights, self._nightlies, self._grid, runs[row.device])
 
     def _life(self, item: DeviceLives, test_id: str, rows: Sequence[int]) -> DeviceLife:
         places = [place for row in rows if (place := item.found.place(row)) is not None]
@@ -313,9 +323,23 @@ class Lives:
         )
 
 
-def _first_devices(test: TestLife) -> list[DeviceLife]:
-    """The devices that a page shows of a test, those first on which it fails now."""
-    return sorted(test.devices, key=lambda item: not item.nights.endswith("f"))[:DEVICES]
+def nights_of_test(letters: str, plans: Sequence[Plan], grid: NightGrid, pages: Mapping[str, str]) -> NightsOf:
+    """The nights of a test on a device. Changes and flakes lead to the run, all else to the nightly of its column."""
+    told = tuple(zip(plans, letters, strict=True))
+    sides = zip(f"{ABSENT}{letters}", f"{letters[1:]}{ABSENT}", strict=False)
+    linked = {
+        plan.id: pages[plan.id]
+        for (plan, letter), near in zip(told, sides, strict=True)
+        if letter in _SEEN and (letter == FLAKY or {letter} != {*near}) and plan.id in pages
+    }
+    return tiled(grid.width, cells_of(told, grid, LOOKS, linked), in_words(letters))
+
+
+def _first_devices(test: TestLife) -> tuple[list[DeviceLife], list[DeviceLife]]:
+    """The devices that a page shows of a test, those first on which it fails now; then those without a night to see."""
+    found = sorted(test.devices, key=lambda item: not item.nights.endswith("f"))[:DEVICES]
+    seen = [item for item in found if _SEEN & set(item.nights)]
+    return seen, [item for item in found if item not in seen]
 
 
 @lru_cache(maxsize=2_000)
@@ -333,4 +357,4 @@ def in_words(nights: str) -> str:
         parts.append(f"passed against expectation on {unexpected} of {ran}")
     if missing := nights.count("n"):
         parts.append(f"collected and not run on {many(missing, 'night')}")
-    return ", ".join(parts) or "failed before the nights shown or in a replaced attempt"
+    return ", ".join(parts)

@@ -13,7 +13,7 @@ from ootci.model.record import Record
 from ootci.model.torch_build import TorchBuild
 
 from ..links import cluster_path
-from ..nights import FRONT_NIGHTS, Cell, Look, NightGrid, NightsOf, cells_of, night_grid
+from ..nights import FRONT_NIGHTS, Cell, Look, NightGrid, NightsOf, cells_of, night_grid, tiled
 from ..search import Entry
 from ..text import one_line
 from ..words import many
@@ -188,7 +188,7 @@ class Names:
         page = item.runs.get(last.id)
         return NameRow(
             device=item.device.name,
-            nights=NightsOf(grid.width, tuple(self._cells(item, failure, grid)), words),
+            nights=tiled(grid.width, self._cells(item, failure, grid), words),
             last=last,
             href=f"{page}#{failure.where}" if page and failure.where else page,
             failure=failure,

@@ -64,7 +64,7 @@ def recent_failures(
     return rows, len(order) - len(rows)
 
 
-_LOOKS: Mapping[str, Look] = {
+LOOKS: Mapping[str, Look] = {
     ABSENT: Look("gap", "gap", "not in the run"),
     PASSED: Look("ok", None, "passed"),
     FAILED: Look("failing", "cross", "failed"),
@@ -76,6 +76,7 @@ _LOOKS: Mapping[str, Look] = {
     "u": Look("idle", None, "unsupported"),
     SILENT: Look("silent", "silent", "no report"),
 }
+"""How each letter of a test's nights is shown."""
 _OUTCOMES = {FAILED: OutcomeName.FAILED, **dict.fromkeys(PASSES, OutcomeName.PASSED)}
 
 
@@ -88,7 +89,7 @@ def _last(nights: str) -> int:
 
 
 def _nights(letters: str, plans: Sequence[Plan], grid: NightGrid, pages: Mapping[str, str]) -> NightsOf:
-    cells = tuple(cells_of(zip(plans, letters, strict=True), grid, _LOOKS, pages))
+    cells = tuple(cells_of(zip(plans, letters, strict=True), grid, LOOKS, pages))
     failed = many(letters.count(FAILED) + letters.count(FLAKY), "night")
     return NightsOf(grid.width, cells, f"failed on {failed} of the last {len(letters)}")
 

@@ -29,7 +29,7 @@ from .nights import before_words, in_words
 from .permalinks import canonical
 from .status import CHANGES, KNOWN, outcomes, shown, verdict_of_each, works
 from .text import excerpt, one_line
-from .words import age, ago, changed, day, expectation_note, known_note, many, moment, short_day
+from .words import age, ago, changed, day, day_of_year, expectation_note, known_note, many, moment, short_day
 
 TEXT_LIMIT = 8_000
 """No text that a template prints is longer than this."""
@@ -207,6 +207,7 @@ _FILTERS: Mapping[str, Callable[..., object]] = {
     "moment": moment,
     "day": day,
     "short_day": short_day,
+    "day_of_year": day_of_year,
     "age": age,
     "ago": ago,
     "duration": duration,

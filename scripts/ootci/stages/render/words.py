@@ -26,6 +26,11 @@ def short_day(value: datetime) -> str:
     return f"{value.day} {value:%b %Y}"
 
 
+def day_of_year(value: datetime, now: datetime) -> str:
+    """A date beside others: ``21 Nov``, with its year where that is not this year."""
+    return f"{value.day} {value:%b}" if value.year == now.year else short_day(value)
+
+
 def age(seconds: float) -> str:
     """How long ago something was: ``12 m``, ``36 h``, ``2.5 days``; a clock that is ahead gives ``0 m``."""
     minutes = max(0, round(seconds / 60))

@@ -183,7 +183,7 @@ def test_operators_of_a_device(sampled: Sample, tmp_path: Path) -> None:
 
 def test_style_sheets(site: Path) -> None:
     assert (site / "static" / "style.css").stat().st_size < STYLE
-    assert (site / "static" / "nights.css").stat().st_size < STYLE_OF_SOME
+    assert (site / "static" / "board.css").stat().st_size < 3 * STYLE_OF_SOME
     assert (site / "static" / "trends.css").stat().st_size < STYLE_OF_SOME
     assert (site / "static" / "device.css").stat().st_size < 2 * STYLE_OF_SOME
     assert (site / "static" / "operators.css").stat().st_size < STYLE_OF_SOME

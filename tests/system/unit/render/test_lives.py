@@ -57,7 +57,7 @@ def test_each_device_has_its_nights_in_a_picture_and_in_words(views: Element) ->
 
 
 def test_every_night_has_a_link_and_a_tooltip_behind_the_rows(views: Element) -> None:
-    columns = views.one("svg", class_="columns").find("a")
+    columns = views.one("svg", class_="night-links").find("a")
     assert [column.attributes["href"] for column in columns] == [
         f"../../../n/{plan_id(number)}/index.html" for number in range(NIGHTS)
     ]

@@ -155,10 +155,13 @@ def test_trends(site: Path, device: str) -> None:
 def test_flaky_tests(site: Path) -> None:
     file = content(site, "flaky")
     shown = [(link(row), *cells(row)) for row in rows(read(site / "flaky/index.html").one("table"))]
+    columns = ("turns", "again", "failed", "sample", "plan_id")
+    rates = [item["turns"] / item["sample"] for item in file["tests"]]
     assert shown == [
-        (item["device"], item["id"], *(str(item[key]) for key in ("turns", "again", "failed", "sample", "plan_id")))
-        for item in file["tests"]
+        (item["device"], item["id"], f"{rate:.0%}", *(str(item[key]) for key in columns))
+        for item, rate in zip(file["tests"], rates, strict=True)
     ]
+    assert rates == sorted(rates, reverse=True)
     assert len(shown) > 1
     assert file["more"] == 0
 

@@ -204,7 +204,7 @@ def test_the_pages_of_the_header_are_in_one_line(browser: Browser, sites: Sites,
     with browser.new_context(viewport={"width": width, "height": 640}) as context:
         page = visit(context, sites.address("file", "sample") + "index.html").page
         tops = page.eval_on_selector_all(".top nav > *", "items => items.map(item => item.offsetTop)")
-        assert len(set(tops)) == (2 if width == NARROW else 1)
+        assert len(set(tops)) == 1
 
 
 def test_a_failure_is_one_click_away_from_the_front_page(browser: Browser, sites: Sites) -> None:

@@ -58,7 +58,7 @@ class Cell:
 
 
 class Tiles(NamedTuple):
-    """Nights side by side that look alike, drawn as one rectangle."""
+    """Nights side by side that look the same, drawn as one rectangle."""
 
     x: int
     width: int

@@ -125,7 +125,7 @@ def as_planned(plan: Plan, run: StoredRun | None) -> StoredRun | None:
         return run
     reported = {report.suite: report for report in run.head.suites}
     suites = tuple(
-        reported.get(suite.name, _missing(suite.name)).model_copy(
+        (reported.get(suite.name) or _missing(suite.name)).model_copy(
             update={"required": suite.required, "min_tests": suite.min_tests}
         )
         for suite in planned.suites

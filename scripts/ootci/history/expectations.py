@@ -37,19 +37,16 @@ def expired_ids(plan: Plan, run: StoredRun | None) -> frozenset[str]:
 
 def _entries(plan: Plan | None, run: StoredRun | None, *, expired: bool) -> list[KnownFailure]:
     planned = plan.expected(run.head.device) if plan is not None and run is not None else None
-    if plan is None or planned is None:
+    if plan is None or run is None or planned is None:
         return []
-    return [
-        entry
-        for entry in planned.known_failures
-        if entry.expired(night_of(plan)) is expired and entry.is_about(_torch(run.head if run else None))
-    ]
+    night, torch = night_of(plan), _torch(run.head)
+    return [item for item in planned.known_failures if item.expired(night) is expired and item.is_about(torch)]
 
 
 def _failing_of(run: StoredRun | None, entries: Sequence[KnownFailure]) -> frozenset[str]:
     if run is None or not entries:
         return frozenset()
-    return frozenset(item.id for item in run.failures if any(entry.matches(item.id) for entry in entries))
+    return frozenset(item.id for entry in entries for item in run.failures if entry.matches(item.id))
 
 
 def _torch(run: Run | None) -> str | None:
@@ -150,12 +147,11 @@ def outdated(reviews: Sequence[KnownFailureReview], claims: Sequence[Expectation
 def accepted_losses(plan: Plan, run: StoredRun, rows: int) -> int:
     """Those of some tests, by row, whose loss the device file of the night accepts: in words, or with a capability."""
     planned, night, claimed = plan.expected(run.head.device), night_of(plan), _claimed(plan, run)
-    entries = planned.lost_tests if planned is not None else ()
-    lost = rows_in(rows) if claimed or entries else ()
-    accepted = [row for row in lost if run.tests[row].capability in claimed]
+    entries = [entry for entry in planned.lost_tests if entry.is_valid(night)] if planned is not None else []
+    accepted = [row for row in rows_in(rows) if run.tests[row].capability in claimed] if claimed else []
     for entry in entries:
-        accepted += [row for row in lost if entry.accepts(run.tests[row].id, night)]
-    return number_with(accepted)
+        accepted += [row for test_id, row in run.tests.with_prefix(entry.prefix) if entry.matches(test_id)]
+    return rows & number_with(accepted)
 
 
 def refused(plan: Plan, run: StoredRun, suite: str) -> list[str]:

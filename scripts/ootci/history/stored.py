@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
+from operator import attrgetter
 from types import MappingProxyType
+from typing import NamedTuple
 
 from ootci.model.cluster import Signature
 from ootci.model.outcome import FAILURES, Counts, OutcomeName
@@ -28,8 +30,7 @@ from .states import (
 from .tables import Places, TestTable, tests_of
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(NamedTuple):
     """A test that failed at first: whether it passed again, with nothing changed, and what it failed of, if known."""
 
     row: int
@@ -108,8 +109,7 @@ class StoredRun:
 
     def ids(self, rows: Iterable[int]) -> Iterator[str]:
         """The ids of rows."""
-        tests = self.tests.tests
-        return (tests[row].id for row in rows)
+        return map(attrgetter("id"), map(self.tests.tests.__getitem__, rows))
 
     def with_outcomes(self, outcomes: Iterable[OutcomeName]) -> list[int]:
         """Rows of the tests with one of the outcomes."""

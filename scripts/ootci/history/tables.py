@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby, islice, takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from ootci.errors import HistoryCorrupt
 from ootci.model.outcome import Outcome
 
 from .layout import RESTORE
-from .states import number_of
+from .states import number_of, number_with
 
 
 class Test(NamedTuple):
@@ -71,12 +72,12 @@ class Places:
     spans: tuple[Span, ...]
 
     @classmethod
-    def of(cls, rows: Iterable[int]) -> Places:
+    def of(cls, rows: Sequence[int]) -> Places:
         """The places of rows that are given in the order of the file."""
-        by_place = list(enumerate(rows))
-        # Rows in sequence are as far from their places as each other.
-        groups = (list(found) for _, found in groupby(by_place, key=lambda item: item[1] - item[0]))
-        return cls(tuple(sorted(Span(found[0][1], found[0][0], len(found)) for found in groups)))
+        starts = [place for place, row in enumerate(rows) if place == 0 or row != rows[place - 1] + 1]
+        ends = [*starts[1:], len(rows)]
+        spans = (Span(rows[start], start, end - start) for start, end in zip(starts, ends, strict=False))
+        return cls(tuple(sorted(spans)))
 
     @classmethod
     def joined(cls, lists: Iterable[Places]) -> Places:
@@ -99,13 +100,10 @@ class Places:
         return span.place + row - span.row
 
     @cached_property
-    def rows(self) -> list[int]:
+    def rows(self) -> array[int]:
         """The row of each place."""
-        return [
-            row
-            for span in sorted(self.spans, key=lambda span: span.place)
-            for row in range(span.row, span.row + span.size)
-        ]
+        spans = sorted(self.spans, key=lambda span: span.place)
+        return array("I", (row for span in spans for row in range(span.row, span.row + span.size)))
 
 
 class TestTable:
@@ -125,7 +123,7 @@ class TestTable:
         self._rows: dict[Test, int] = {}
         self._masks: dict[frozenset[str], tuple[int, int]] = {}
         self._by_id: dict[str, list[int]] = {}
-        self._with_others = bytearray()
+        self._with_others = 0, 0
         self._sorted: list[tuple[str, int]] = []
 
     def __len__(self) -> int:
@@ -141,7 +139,10 @@ class TestTable:
     @property
     def with_others(self) -> int:
         """A number with a byte for each row: all bits where the test has had another row, too, else none."""
-        return number_of(self._with_others)
+        if self._with_others[0] < len(self.tests):
+            several = [row for rows in self._by_id.values() if len(rows) > 1 for row in rows]
+            self._with_others = len(self.tests), number_with(several)
+        return self._with_others[1]
 
     def with_prefix(self, prefix: str) -> Iterator[tuple[str, int]]:
         """The id and the row of each test whose id begins so, by id."""
@@ -167,13 +168,9 @@ class TestTable:
             if row is None:
                 row = self._rows[test] = len(self.tests)
                 self.tests.append(test)
-                self._with_others.append(0)
-                same = self._by_id.setdefault(test.id, [])
-                same.append(row)
+                self._by_id.setdefault(test.id, []).append(row)
                 if test.capability is not None:
                     self.by_capability.setdefault(test.capability, []).append(row)
-                for other in same if len(same) > 1 else ():
-                    self._with_others[other] = 255
             rows.append(row)
         return rows
 

@@ -1,7 +1,7 @@
 """What a year of history costs: on disk, when a night is added to it, and when all of it is judged.
 
 Twenty invented devices with ten thousand tests each; see ``tests/system/simulator``. Times are processor seconds of
-this process, each kind measured in turns with its peer.
+this process, which collects garbage as the command does, each kind measured in turns with its peer.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ sys.path[:0] = [str(Path(__file__).parents[1])]
 
 from simulator.world import Night, World  # noqa: E402 (found just above)
 
+from ootci.cli.main import GC_THRESHOLD  # noqa: E402
 from ootci.history.layout import (  # noqa: E402
     month_of,
     run_file,
@@ -195,6 +196,7 @@ class Feed:
 
 def rows(nights: int = NIGHTS, tests: int = TESTS) -> tuple[dict[str, Row], Size]:
     """Measure all of it."""
+    gc.set_threshold(GC_THRESHOLD)
     feed = Feed(nights, tests)
     with tempfile.TemporaryDirectory() as folder:
         year, week, git = Path(folder) / "year", Path(folder) / "week", Path(folder) / "git"

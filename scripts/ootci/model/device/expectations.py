@@ -109,9 +109,9 @@ class LostTests(_Tests):
         _require_time(self.added, self.expires)
         return self
 
-    def accepts(self, test_id: str, night: date) -> bool:
-        """Whether it accepts the loss of a test on that night."""
-        return self.added <= night <= self.expires and self.matches(test_id)
+    def is_valid(self, night: date) -> bool:
+        """Whether it accepts losses on that night."""
+        return self.added <= night <= self.expires
 
 
 def _require_time(added: date, expires: date) -> None:

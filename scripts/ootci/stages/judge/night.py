@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ootci.history.baseline import Baseline
@@ -57,9 +56,9 @@ class Losses:
         return cls(accepted, lost, expected={suite: baseline.size(run, suite) for suite in lost})
 
     @property
-    def ids(self) -> Iterable[str]:
+    def ids(self) -> frozenset[str]:
         """The ids of the lost tests whose loss is not accepted."""
-        return (test_id for ids in self.lost.values() for test_id in ids)
+        return frozenset().union(*self.lost.values())
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ def judge_night(
         return Judged(VerdictName.NO_DATA, f"no report received{elsewhere}")
     failures = _Failures.of(plan, run, excuses)
     judged = _judged(plan, run, before, failures, losses)
-    failed = frozenset(item.id for item in failures.unknown) | frozenset(losses.ids)
+    failed = losses.ids.union(item.id for item in failures.unknown)
     if not failed and judged.verdict in BROKEN:
         failed = frozenset((judged.broke_at or judged.verdict.value,))
     return replace(judged, losses=losses, excuses=excuses, failed=failed)

@@ -193,9 +193,10 @@ def test_a_loss_is_accepted_in_words_for_a_time(tmp_path: Path) -> None:
     entry = "lost_tests:\n  - id: integration/test_x.py::*\n    reason: split\n    added: 2026-11-01\n"
     (tmp_path / "dev.yaml").write_text(f"{GOOD}{entry}    expires: 2026-11-03\n", encoding="utf-8")
     (found,) = load_device(tmp_path / "dev.yaml").device.lost_tests
-    days = [found.accepts("integration/test_x.py::two", date(2026, 11, number)) for number in range(1, 5)]
+    days = [found.is_valid(date(2026, 11, number)) for number in range(1, 5)]
     assert days == [True, True, True, False]
-    assert not found.accepts("integration/test_y.py::two", date(2026, 11, 2))
+    assert found.matches("integration/test_x.py::two")
+    assert not found.matches("integration/test_y.py::two")
     (tmp_path / "dev.yaml").write_text(f"{GOOD}{entry}    expires: 2026-10-03\n", encoding="utf-8")
     with pytest.raises(DeviceFileInvalid, match="before it was added"):
         load_device(tmp_path / "dev.yaml")

@@ -140,7 +140,7 @@ openreg_step("The profiler"
     csrc/ActivityProfiler.cpp
     csrc/ProfilerStubs.cpp)
 
-openreg_step("What no capability asks for"
+openreg_step("Names outside the capabilities"
   FILES
     torch_openreg/openreg/memory.py
     torch_openreg/openreg/faults.py)

@@ -1,4 +1,4 @@
-"""ootci tests out-of-tree PyTorch devices every night and says what is broken, since when, and whose it is.
+"""ootci tests out-of-tree PyTorch devices every night and shows what is broken, since when, and the likely cause.
 
 The package never imports torch: torch and the plugin live in the device's own environment.
 """

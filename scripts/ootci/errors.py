@@ -1,7 +1,7 @@
 """Every failure that a user can see: a stable id, an exit code, and a message in three parts.
 
 The three parts are *what* happened, *where* (a file and line, a URL, a command) and *what to do* about it.
-Exit codes: 0 fine, 1 the device failed or the gate says no, 2 the input is wrong, 3 our or the host's infrastructure
+Exit codes: 0 fine, 1 the device failed or the gate answers no, 2 the input is wrong, 3 our or the host's infrastructure
 failed.
 """
 
@@ -18,7 +18,7 @@ EXIT_INFRASTRUCTURE = 3
 class OotciError(Exception):
     """Base of all errors that are shown to people.
 
-    A class says what its errors have in common: ``meaning``, and ``remedy``, what mends most of them. The catalogue in
+    A class has what its errors have in common: ``meaning``, and ``remedy``, what mends most of them. The catalogue in
     the documentation is made of both.
 
     Args:
@@ -202,7 +202,7 @@ class TorchWheelMissing(InputError):
 
 class WheelRefused(InputError):
     id = "WHEEL-001"
-    meaning = "A wheel that was to be read is damaged, is not what its name says, or is built to harm who reads it."
+    meaning = "A wheel that was to be read is damaged, is not what its name promises, or is built to harm its reader."
     remedy = (
         "Download the wheel again. If it is refused again, tell its publisher: links, paths that lead out of the "
         "wheel, and members of several gigabytes are refused on purpose."

@@ -2,7 +2,7 @@
 
 Run by the Python under test: ``python probe.py --device NAME --out env.json [--expect-devices N] [--compute]``; without
 a device, it is about the one that a plugin registered. The file is rewritten before and after every step that may
-end the process, so it always says how far things went. Exit codes: 0 all is well, 10 torch cannot be imported, 11 torch
+end the process, so it always has how far things went. Exit codes: 0 all is well, 10 torch cannot be imported, 11 torch
 does not know the device, 12 the device is not available, has too few cards or does not compute. The reason is on stderr
 and in the key ``error``.
 """
@@ -153,7 +153,7 @@ def import_torch() -> ModuleType:
 
 
 def about(torch: ModuleType) -> dict[str, object]:
-    """What torch says of itself."""
+    """What torch reports about itself."""
     return {
         "version": str(torch.__version__),
         "git_version": torch.version.git_version,
@@ -239,7 +239,7 @@ def count_cards(module: ModuleType, expected: int, facts: Facts) -> None:
 
 
 def first_card(module: ModuleType) -> dict[str, str]:
-    """What the module says of its first card, as text; empty when it reports none. The suites judge it."""
+    """The module's description of its first card, as text; empty when it reports none. The suites judge it."""
     try:
         found = module.get_device_properties(0)
         known = {name: getattr(found, name) for name in dir(found) if not name.startswith("_")}

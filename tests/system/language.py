@@ -23,7 +23,7 @@ import tomllib
 ROOT = Path(__file__).parents[2]
 FILES = ("*.md", "scripts/ootci/*.py", "tests/device/*.py")
 _FENCED = re.compile(r"^( *)(```+|~~~+).*?^\1\2 *$", re.DOTALL | re.MULTILINE)
-_CODE = re.compile(r"(`+)[^`]+\1|<!--.*?-->", re.DOTALL)
+_CODE = re.compile(r"(`+)[^`\n]+\1|<!--.*?-->", re.DOTALL)
 
 
 class Rule(NamedTuple):

@@ -71,7 +71,7 @@ _ADMINISTRATORS = "GitHub shows it to administrators of the repository only"
 
 
 class NotReadable(Exception):
-    """The token may not read a setting, or GitHub's answer cannot be used; the text says why."""
+    """The token may not read a setting, or GitHub's answer cannot be used; the text has the reason."""
 
 
 class GithubSettings:

@@ -192,7 +192,7 @@ def cli(debug: bool) -> None:
     `ootci nightly` runs everything on this machine. The other commands are its stages. They exchange files, so
     each can be repeated by hand.
 
-    Exit codes: 0 fine, 1 the device failed or the gate says no, 2 the input is wrong, 3 infrastructure failed.
+    Exit codes: 0 fine, 1 the device failed or the gate answers no, 2 the input is wrong, 3 infrastructure failed.
     """
     if debug:
         logging.basicConfig(level=logging.INFO, handlers=[DebugLog()])

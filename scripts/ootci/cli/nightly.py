@@ -184,7 +184,7 @@ def _report(planned: Plan, verdicts: Verdicts, folders: Folders, output_format: 
 
 
 def _say_findings(file: Path) -> None:
-    """Print what the device's page says to fix first; its page has them all."""
+    """Print the first entries of the device page's list of what to fix first."""
     found = FindingsFile.model_validate_json(file.read_bytes()).findings
     for finding in found[:FINDINGS]:
         tests = f"{finding.tests} tests: " if finding.tests else ""

@@ -43,7 +43,7 @@ def folder_options(*names: str) -> Callable[[F], F]:
         result: Any = wrapped
         for name in reversed(names):
             default, text = _FOLDERS[name]
-            # A workflow says once for all its steps whose device it tests.
+            # A workflow names the device once for all its steps.
             variable = "OOTCI_DEVICES" if name == "devices" else None
             option = click.option(
                 f"--{name}", default=default, show_default=True, metavar="DIR", help=text, envvar=variable

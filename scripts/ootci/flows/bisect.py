@@ -122,7 +122,7 @@ class Search:
         return found.model_copy(update={"runs": tuple(runs)})
 
     def _runs(self, item: RegisteredDevice, planned: Plan, built: Build, workspace: Workspace) -> list[Run]:
-        """The test, as often as --repeat says, until it does not pass."""
+        """The test, ``--repeat`` times at most, until it does not pass."""
         folder = workspace.run(item.device.name)
         runs: list[Run] = []
         while len(runs) < self.state.repeat:

@@ -23,7 +23,7 @@ def holding_plugin(item: RegisteredDevice, held: PluginBuild) -> RegisteredDevic
 
 
 def with_plugin(item: RegisteredDevice, version: str) -> RegisteredDevice:
-    """The device with another version of its plugin than its file says.
+    """The device with another version of its plugin than its file's.
 
     Args:
         version: a commit, tag or branch of the plugin's repository, or the version of its package.

@@ -23,7 +23,7 @@ class Failing:
 
     Attributes:
         test_id: the test; the stage's name where a stage broke.
-        signature: the failure's name; None where nothing was said about it.
+        signature: the failure's name; None for a failure without a text.
         settled: its cause, where the device's own report tells it: infrastructure, the plugin, a core defect,
             known, flaky.
 
@@ -37,12 +37,12 @@ class Failing:
 
     @property
     def name(self) -> Signature:
-        """The failure's name, or the test's where nothing was said."""
+        """The failure's name, or the test's where there is no text."""
         return self.signature or unnamed(self.test_id)
 
 
 def unnamed(test_id: str) -> Signature:
-    """The name of a failure about which nothing was said."""
+    """The name of a failure without a text."""
     return Signature.of(f"{test_id}: nothing was said")
 
 
@@ -60,7 +60,7 @@ def clusters_of(plan_id: str, sources: Sequence[Source], failing: Iterable[Faili
     """Every failure of a night in exactly one cluster; what began this night first, then what most devices share.
 
     Failures are one cluster when they have one name, or when the same test or stage began to fail on several devices in
-    overlapping ranges of nights, whatever each vendor's error says. So are tests whose failures only the test itself
+    overlapping ranges of nights, whatever each vendor's error is. So are tests whose failures only the test itself
     names, such as crashes and wrong values, where they began on the same nights on the same several devices. The
     sources are all devices that the nightly expected.
     """

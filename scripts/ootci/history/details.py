@@ -1,4 +1,4 @@
-"""What a run says at length: texts of failures, durations and operator counts, kept beside the history for a while."""
+"""Details of a run: texts of failures, durations and operator counts, kept beside the history for a while."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_BYTES = 512 * 1024 * 1024
 
 @compact_record
 class FailureText:
-    """What one test said. Hostile until escaped."""
+    """The text of one test. Hostile until escaped."""
 
     message: str | None = None
     """One line."""
@@ -40,7 +40,7 @@ class Texts(Record):
     excerpts: dict[int, str] = Field(default_factory=dict)
     """The ends of the logs of stages that did not pass, by the stage's place."""
     tests: dict[int, FailureText] = Field(default_factory=dict)
-    """What tests said, by place."""
+    """The texts of tests, by index."""
     attempts: dict[int, tuple[Attempt, ...]] = Field(default_factory=dict)
     """Later attempts, by place."""
 

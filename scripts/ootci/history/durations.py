@@ -33,7 +33,7 @@ def measured(newest_first: Iterable[Run]) -> dict[str, float]:
 
 
 def averaged(before: Mapping[str, float], run: Run) -> dict[str, float]:
-    """What one run says of its tests, half and half with what was known before; the rest stays as it was.
+    """The mean of one run's durations and the ones before; tests that did not run keep theirs.
 
     For a run without a history: old durations fade, and a run that was slow by chance does not decide alone.
     """

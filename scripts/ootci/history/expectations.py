@@ -132,7 +132,7 @@ def review_declarations(device: Device, runs: Sequence[StoredRun]) -> tuple[Expe
 
 
 def outdated(reviews: Sequence[KnownFailureReview], claims: Sequence[ExpectationReview]) -> str:
-    """What a verdict's reason says of claims that are true no more; empty when there are none."""
+    """The part of a verdict's reason about outdated declarations; empty when there are none."""
     old = sum(item.state in (KnownFailureState.PASSES, KnownFailureState.UNMATCHED) for item in reviews)
     text = f"; {old} of {len(reviews)} entries of known_failures out of date" if old else ""
     works = [
@@ -167,6 +167,6 @@ def refused(plan: Plan, run: StoredRun, suite: str) -> list[str]:
 
 
 def _claimed(plan: Plan, run: StoredRun) -> frozenset[str]:
-    """The capabilities that the device file says the device does not have."""
+    """The capabilities that the device file declares as unsupported."""
     planned = plan.expected(run.head.device)
     return frozenset(claim.capability.value for claim in planned.unsupported) if planned is not None else frozenset()

@@ -58,7 +58,7 @@ class FlakyTest(Turns):
 
 
 def tells(ranges: Iterable[BadRange], plan: Plan, run: StoredRun) -> bool:
-    """Whether a night says something about which tests are flaky.
+    """Whether a night counts for the record of flaky tests.
 
     A night on which another torch replaced the requested one is excluded, and so is one within the ``bad_ranges``.
     """

@@ -68,9 +68,9 @@ class Life(Record):
     suite: str
     """Its suite."""
     capability: str | None
-    """Its capability, as the newest run with it said."""
+    """Its capability in the newest run that has it."""
     title: str | None
-    """Its title, as the newest run with it said."""
+    """Its title in the newest run that has it."""
     entries: tuple[LifeEntry, ...]
     """Every night that the device was expected on, oldest first, from the first one with the test."""
     streak: Streak | None
@@ -87,7 +87,7 @@ def matching_tests(history: HistoryReader, device: str, name: str) -> tuple[str,
     Brackets mean themselves, because ids have them.
 
     Raises:
-        NotInHistory: the device never reported, or none of its tests fits; says what is nearest.
+        NotInHistory: the device never reported, or none of its tests fits; the error names the nearest.
         HistoryCorrupt: a record cannot be read back.
 
     """

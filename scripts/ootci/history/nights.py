@@ -1,6 +1,6 @@
 """A device's nights, and the one query over them: since when something fails, and what changed when it began.
 
-Also which PyTorch a nightly was about, by what its devices said of the torch that they had.
+Also the PyTorch that a nightly tested, by the torch that its devices reported.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _plugin_changed(before: Mark, after: Mark) -> bool | None:
             return True
         return None if before.plugin_commit.endswith(_DIRTY) or after.plugin_commit.endswith(_DIRTY) else False
     if before.plugin_version and after.plugin_version:
-        # A package that somebody published is what its version says.
+        # A published package is identified by its version.
         return before.plugin_version != after.plugin_version
     return None
 

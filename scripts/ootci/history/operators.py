@@ -1,4 +1,4 @@
-"""What a run says of each operator and dtype, by the tests of the suite ``ops``."""
+"""The result of each operator and dtype in a run, by the tests of the suite ``ops``."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Tested:
-    """The result of one operator in one column, and what the test said."""
+    """The result of one operator in one column, and the text of the test."""
 
     state: OperatorState
     message: str | None
@@ -124,7 +124,7 @@ def operators_of(outcomes: Iterable[Outcome]) -> OperatorsOfRun:
 
 
 def state_of(outcome: Outcome) -> OperatorState:
-    """What a test says of its operator."""
+    """A test's result for its operator."""
     return _WAYS[outcome.ran] if outcome.outcome is OutcomeName.PASSED else _STATES[outcome.outcome]
 
 

@@ -46,7 +46,7 @@ class Parity(Record):
 
     @property
     def share(self) -> str:
-        """Which part of them passed, rounded down: ``61.2 %``; 100 % is said of all of them only."""
+        """Which part of them passed, rounded down: ``61.2 %``; 100 % only for all of them."""
         tenths = 1000 * self.passed // self.asked if self.asked else 0
         return f"{tenths // 10}.{tenths % 10} %" if tenths < 1000 else "100 %"
 
@@ -90,7 +90,7 @@ class Ledger:
         self._settled |= _each(self._lately, _ENOUGH)
 
     def night(self, run: StoredRun) -> ParityNight:
-        """What the night that follows says."""
+        """The counts of the night that follows."""
         failed, asked = _rows_in(run, _FAILED), _rows_in(run, _ASKED)
         return ParityNight(
             asked=asked.bit_count(),
@@ -142,7 +142,7 @@ class ParityNight:
 def parity_nights(
     nights: Iterable[tuple[Plan, StoredRun]], ranges: Sequence[BadRange]
 ) -> Iterator[tuple[Plan, StoredRun, ParityNight]]:
-    """What each night of a device, oldest first, says, compared with those of its channel before.
+    """The counts of each night of a device, oldest first, compared with those of its channel before.
 
     Nothing is learnt from nights in the device's ``bad_ranges``.
     """

@@ -23,7 +23,7 @@ def find_run(history: History, name: str) -> Run:
     """The run of that name.
 
     Raises:
-        NoSuchRun: there is none, or more than one; says which there are.
+        NoSuchRun: there is none, or more than one; the error lists those that exist.
         StageFileMissing, StageFileInvalid, StageFileVersion: the file named cannot be read.
         HistoryCorrupt: a record of the history cannot be read back.
 

@@ -32,7 +32,7 @@ from .tables import Places, TestTable, list_digest, read_list, write_list
 K = TypeVar("K")
 
 _NAMED = FAILURES | {OutcomeName.XFAILED}
-"""The outcomes of tests that have a signature, if they said anything."""
+"""The outcomes of tests that have a signature, if they have a text."""
 
 
 def in_order(run: Run) -> list[Outcome]:

@@ -57,7 +57,7 @@ def signature_of(
         text: its traceback, or the stacks of its process; head and tail suffice.
 
     Returns:
-        The signature; None where nothing failed, or where nothing was said about it.
+        The signature; None where nothing failed, or where there is no text.
 
     """
     if outcome is OutcomeName.XFAILED:
@@ -81,7 +81,7 @@ def signature_of_stage(
 ) -> Signature | None:
     """What the failure of a stage is called; None where it did not fail.
 
-    Of what a compiler or a linker says the file that misses something is left out: it is the plugin's own, and one
+    In errors of a compiler or a linker the name of the failing file is left out: it is the plugin's own, and one
     function that torch no longer has is missed by each plugin in another file.
     """
     if status in (StageStatus.PASSED, StageStatus.NOT_RUN):
@@ -117,7 +117,7 @@ def _named(device: str, told: str, text: str | None, test_id: str) -> Signature:
 
 
 def _type_of(told: str) -> tuple[str | None, str]:
-    """The class of the exception without its module, and what it says."""
+    """The class of the exception without its module, and its message."""
     found = _TYPE.match(told)
     return (found[1], told[found.end() :]) if found is not None else (None, told)
 

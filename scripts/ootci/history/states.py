@@ -93,7 +93,7 @@ def _count(counted: str) -> int:
 
 @lru_cache(maxsize=4096)
 def _expanded(counted: str) -> str:
-    """A letter as often as its count says."""
+    """A letter, repeated by its count."""
     return counted[0] * _count(counted)
 
 

@@ -21,7 +21,7 @@ from .states import number_of, number_with
 
 
 class Test(NamedTuple):
-    """What a run says of a test besides its outcome."""
+    """What a run has about a test besides its outcome."""
 
     id: str
     suite: str
@@ -44,7 +44,7 @@ def read_list(path: Path) -> list[Test]:
     """The tests of a list's file.
 
     Raises:
-        HistoryCorrupt: it cannot be read back, or is not the list that its name says.
+        HistoryCorrupt: it cannot be read back, or is not the list of its name.
 
     """
     try:

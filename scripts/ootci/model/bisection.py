@@ -32,7 +32,7 @@ class Step(Record):
     nightly: str
     """The version of torch."""
     git_version: str | None = None
-    """The commit of PyTorch that it was built from, as it says itself."""
+    """The commit of PyTorch that it names as its source."""
     result: StepResult
     """The result on this nightly."""
     outcomes: tuple[OutcomeName, ...] = ()

@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Capability(str, Enum):
-    """An area of PyTorch that a plugin has to serve. ``tests/device/harness/capabilities.py`` says what each one is."""
+    """An area of PyTorch that a plugin has to serve. ``tests/device/harness/capabilities.py`` describes each."""
 
     REGISTRATION = "registration"
     AUTOLOAD = "autoload"
@@ -51,7 +51,7 @@ class CapabilityState(str, Enum):
     NOT_RUN = "not_run"
     """At least one was collected and never reported."""
     UNSUPPORTED = "unsupported"
-    """The device says that it does not have it, and passed nothing but what passes without it."""
+    """The device declares that it lacks it, and passed only tests that pass without it."""
     SKIPPED = "skipped"
     """More than half of its tests do not apply here, so that the others say little."""
 

@@ -38,7 +38,7 @@ class Mark(Record):
     torch_version: str | None = None
     """``torch.__version__``; null where no torch was installed."""
     torch_commit: str | None = None
-    """The commit of PyTorch that it was built from, as it says itself. Hostile until escaped."""
+    """The commit of PyTorch that it names as its source. Hostile until escaped."""
     plugin_version: str | None = None
     """Version of the plugin's distribution; null where no plugin was installed."""
     plugin_commit: str | None = None

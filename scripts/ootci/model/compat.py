@@ -17,7 +17,7 @@ from ootci.model.torch_build import TorchBuild
 
 
 class Forecast(str, Enum):
-    """A prediction in words. None of them says that a plugin works: behavior and layout are not seen."""
+    """A prediction in words. None of them means that a plugin works: behavior and layout are not seen."""
 
     BREAK = "break predicted"
     NO_BREAK = "no break found"

@@ -259,7 +259,7 @@ def _by_element(case: TestCase, status: str, unsupported: str | None) -> tuple[O
     if unsupported is not None:
         return OutcomeName.UNSUPPORTED, unsupported
     if status == "notrun" and not (message or "").startswith(_SKIPPED_BY_THE_TEST):
-        # CTest says "skipped" of a test that it could not even start.
+        # CTest reports "skipped" for a test that it could not even start.
         return OutcomeName.NOT_RUN, message
     return (OutcomeName.XFAILED if worst.type in _XFAIL else OutcomeName.SKIPPED), message
 

@@ -66,7 +66,7 @@ class Way(str, Enum):
 
 
 def way(said: object) -> Way | None:
-    """The way that a device run said, or None where that is no way."""
+    """The way that a device run reported, or None where it is not a known one."""
     return _WAYS.get(said) if isinstance(said, str) else None
 
 
@@ -105,7 +105,7 @@ class Outcome:
     message: str | None = None
     """First line of the failure, capped."""
     text: str | None = None
-    """The failure's head and tail, capped; says how much was cut."""
+    """The failure's head and tail, capped, with a note on how much was cut."""
     ran: Way | None = None
     """`fallback` when any operator ran on the CPU during the test, else `native`; absent where nobody counted."""
     attempts: Annotated[Rows[Attempt], Field(exclude_if=lambda attempts: not attempts)] = ()
@@ -122,7 +122,7 @@ class Outcome:
 
     @property
     def is_failure(self) -> bool:
-        """Whether it says that the device did something wrong."""
+        """Whether it means that the device did something wrong."""
         return self.outcome in FAILURES
 
 
@@ -172,7 +172,7 @@ class Counts(Record):
     xpassed: int = 0
     """Passed although expected to fail."""
     unsupported: int = 0
-    """Use what the device says that it does not do."""
+    """Use of what the device declares as unsupported."""
     not_run: int = 0
     """Were collected and never reported."""
     flaky: Annotated[int, Field(exclude_if=lambda count: count == 0)] = 0

@@ -36,7 +36,7 @@ class PlannedRun(Record):
     torch: TorchRequest
     """The torch to test on."""
     suites: tuple[PlannedSuite, ...]
-    """The suites that decide the verdict: what was planned counts, not what a device's job says was planned."""
+    """The suites that decide the verdict: the plan counts, not the copy of it in a device's report."""
     runner: tuple[str, ...]
     """Labels of the GitHub Actions runner (``runs-on``)."""
     timeout_minutes: int

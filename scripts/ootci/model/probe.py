@@ -1,4 +1,4 @@
-"""env.json: what the device's Python, its torch and the device said of themselves.
+"""env.json: what the device's Python, its torch and the device report about themselves.
 
 ``tests/device/probe.py`` writes it step by step, so that a crash on the way leaves what was known by then. It comes
 from the device's process, so a reader takes what is there and passes over the rest.
@@ -98,7 +98,7 @@ class DeviceFacts(_Facts):
     known: bool = False
     """Whether ``torch.device`` accepts the name."""
     available: bool = False
-    """Whether its module says that it is available."""
+    """Whether its module reports it as available."""
     count: int | None = None
     """Cards that torch counts."""
     error: str | None = None
@@ -136,7 +136,7 @@ class Probe(_Facts):
 
 
 def read_probe(path: Path) -> Probe:
-    """What env.json says; nothing at all when it is missing, too large or not what it should be."""
+    """The contents of env.json; empty when it is missing, too large or invalid."""
     try:
         with open_plain(path) as stream:
             return Probe.model_validate_json(stream.read(MAX_BYTES))

@@ -82,7 +82,7 @@ class FileReview(Record):
     path: Named
     """The file, from the top of the repository or as it was named."""
     device: Named | None = None
-    """Name of the device, where the file says one."""
+    """Name of the device, where the file has one."""
     change: Change | None = None
     """The change; null where nothing is proposed."""
     checks: Annotated[tuple[CheckResult, ...], Field(max_length=50)] = ()

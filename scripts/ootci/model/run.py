@@ -123,7 +123,7 @@ def trivial_tests() -> frozenset[str]:
 
 
 class Links(Record):
-    """Where more is to be found. Addresses are hostile until checked: some of them hold what a device run said."""
+    """Where more is to be found. Addresses are hostile until checked: some contain text of a device run."""
 
     plugin_commit: str | None = None
     """Page of the plugin's commit, where the plugin comes from a git repository on the web."""
@@ -155,9 +155,9 @@ class Environment(Record):
     devices: int | None = None
     """Cards that torch counts for the device."""
     image: str | None = None
-    """Container image with its digest, as the variable OOTCI_IMAGE of the job says."""
+    """Container image with its digest, from the variable OOTCI_IMAGE of the job."""
     device_facts: dict[str, str] = Field(default_factory=dict)
-    """What the device said of itself: `driver`, `firmware`, `runtime` and `sdk` as the check command printed them,
+    """Facts that the device reports: `driver`, `firmware`, `runtime` and `sdk` as the check command printed them,
     `lacks` with what it does not have of what PyTorch leaves to a device, `missing functions` with what its module does
     not have of what PyTorch calls, and the properties of its first card as torch has them, each as
     `card.<property>`."""

@@ -44,7 +44,7 @@ class TorchRequest(Record):
     wanted_channel: Channel
     """The channel that was requested."""
     channel: Channel
-    """The channel that was got; it differs from `wanted_channel` only together with `fallback_reason`, which also says
+    """The channel that was got; it differs from `wanted_channel` only together with `fallback_reason`, which also has
     why an earlier nightly was taken."""
     version: str | None = None
     """The exact version to install, for example ``2.15.0.dev20261120+cpu``; null when none can be downloaded."""
@@ -79,7 +79,7 @@ class TorchRequest(Record):
 
 
 class TorchBuild(Record):
-    """The torch that is really installed in the device's environment, as it says itself."""
+    """The torch that is really installed in the device's environment, as it reports itself."""
 
     version: str
     """``torch.__version__``."""
@@ -89,7 +89,7 @@ class TorchBuild(Record):
 
 @lru_cache(maxsize=1024)
 def version_of(text: str | None) -> Version | None:
-    """The version that a text says; None where it says none."""
+    """The version in a text; None where there is none."""
     try:
         return Version(text) if text is not None else None
     except InvalidVersion:

@@ -94,7 +94,7 @@ class KnownFailureState(str, Enum):
     """What an entry of the vendor's list of known failures has come to."""
 
     COVERS = "covers"
-    """Its tests fail, as it says."""
+    """Its tests fail, as declared."""
     PASSES = "passes"
     """At least one of its tests passes: it asks to be removed, or to name fewer tests."""
     UNMATCHED = "unmatched"
@@ -303,7 +303,7 @@ class Blocker(Record):
 
 
 Answer = Literal["yes", "no", "cannot_say"]
-"""What the gate answers. `no` is only said of what is real; `cannot_say` where too little is known of tonight."""
+"""What the gate answers. `no` is only for confirmed failures; `cannot_say` where too little is known of tonight."""
 
 
 class Gate(Record):
@@ -328,7 +328,7 @@ class Gate(Record):
     reason: str
     """One sentence."""
     alone: Annotated[tuple[str, ...], Field(exclude_if=lambda names: not names)] = ()
-    """The devices that somebody chose for a run on their own machine: nothing is said of any other. Absent where every
+    """The devices that somebody chose for a run on their own machine: the answer omits others. Absent where every
     gating device was asked."""
 
 
@@ -338,13 +338,13 @@ class GateRecord(Record):
     nights: int = 0
     """Nightlies that it would have answered on."""
     yes: int = 0
-    """How often it said yes."""
+    """How often it answered yes."""
     no: int = 0
-    """How often it said no."""
+    """How often it answered no."""
     cannot_say: int = 0
     """How often the answer was cannot_say."""
     alarms: int = 0
-    """Nights on which it said no for a failure that its device did not have on the night before."""
+    """Nights on which it answered no for a failure that its device did not have on the night before."""
     repeated: int = 0
     """Alarms whose failure was seen again on the next night: real breaks."""
     not_repeated: int = 0
@@ -381,7 +381,7 @@ class Verdicts(StageFile):
     gate_record: GateRecord = GateRecord()
     """How right the gate was."""
     clusters: tuple[Cluster, ...] = ()
-    """What fails on the newest nightly, by what it says: every failing test and broken stage of every device is in
+    """The failures of the newest nightly, grouped by error: every failing test and broken stage of every device is in
     exactly one. New ones come first, then those of the most devices."""
     more_clusters: Annotated[int, Field(exclude_if=lambda count: not count)] = 0
     """How many clusters there are besides, of which nothing is kept; absent where there are none."""

@@ -20,16 +20,16 @@ TIMEOUT_SECONDS = 60.0
 _PASSED_ALONE: dict[str, bool] = {}
 
 
-def is_broken_by_the_plugin(said: str) -> bool:
+def is_broken_by_the_plugin(error: str) -> bool:
     """Whether the test that is running passes on the cpu in a process without the plugin.
 
     Args:
-        said: what the cpu failed with in this process. It is asked about once, by the first test that meets it.
+        error: the cpu's error in this process. It is asked about once, by the first test that meets it.
 
     """
-    if any(known in said for known in OF_TORCH):
+    if any(known in error for known in OF_TORCH):
         return False
-    if said not in _PASSED_ALONE:
+    if error not in _PASSED_ALONE:
         test = os.environ["PYTEST_CURRENT_TEST"].rpartition(" (")[0]
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test, "--device", CONTROL]
         try:
@@ -44,7 +44,7 @@ def is_broken_by_the_plugin(said: str) -> bool:
                 timeout=TIMEOUT_SECONDS,
                 check=False,
             )
-            _PASSED_ALONE[said] = "1 passed" in done.stdout
+            _PASSED_ALONE[error] = "1 passed" in done.stdout
         except subprocess.TimeoutExpired:
-            _PASSED_ALONE[said] = False
-    return _PASSED_ALONE[said]
+            _PASSED_ALONE[error] = False
+    return _PASSED_ALONE[error]

@@ -1,6 +1,6 @@
 """Capabilities that are declared unsupported: a claim about a device, which its tests put to the proof.
 
-The tests of such a capability run after all others. One that fails ends as ``unsupported`` and says what was seen; one
+The tests of such a capability run after all others. One that fails ends as ``unsupported`` with what was seen; one
 that passes stays passed, so that a claim that is not true is found out. A crash or a time-out is not excused: a
 device that lacks something refuses it and does not die of it.
 """

@@ -177,7 +177,7 @@ def measure(name: str, device: str) -> bool | None:
 
 
 def is_listed(name: str) -> bool:
-    """Whether the table says that the installed version of torch has a defect."""
+    """Whether the installed version of torch has a defect, by the table."""
     defect, found = CORE_DEFECTS[name], re.match(r"(\d+)\.(\d+)", torch.__version__)
     if found is None:
         return False
@@ -199,7 +199,7 @@ def excuse(name: str, seen: str) -> str:
 
 
 def not_seen(name: str) -> str:
-    """What is said of a test that shows a listed defect and passes."""
+    """The text of a test that shows a listed defect and passes."""
     defect = CORE_DEFECTS[name]
     where = f" ({defect.issue})" if defect.issue else ""
     return (

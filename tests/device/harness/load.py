@@ -57,7 +57,7 @@ class Load:
 def told_done_too_early(
     enqueue: Callable[[], object], query: Callable[[], bool], wait: Callable[[], object]
 ) -> str | None:
-    """Whether ``query`` says that work is done while waiting for it still takes a good part of its time.
+    """Whether ``query`` reports work as done while waiting for it still takes a good part of its time.
 
     A device that runs everything at once may rightly answer "done"; one that defers work may not. Which one it is shows
     in where the time goes, so nothing is assumed of the device's speed.

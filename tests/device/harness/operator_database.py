@@ -106,7 +106,7 @@ class Operator:
 
     @property
     def is_undetermined(self) -> bool:
-        """Whether torch says that the values mean nothing, as of uninitialized memory. New in torch 2.13."""
+        """Whether torch declares the values as meaningless, as of uninitialized memory. New in torch 2.13."""
         return bool(getattr(self.info, "has_nondeterministic_output", False))
 
 

@@ -59,7 +59,7 @@ def _device(arguments: Arguments) -> torch.device:
 
 
 def _deterministic(operator: Operator, sample: Sample, calls: Iterable[Arguments]) -> Iterator[Result]:
-    """Results of calls in deterministic mode; none where the operator says that it has no such implementation.
+    """Results of calls in deterministic mode; none where the operator refuses for lack of such an implementation.
 
     https://docs.pytorch.org/docs/stable/generated/torch.use_deterministic_algorithms.html
     """

@@ -18,7 +18,7 @@ SEEN = "seen"
 
 
 class Unsupported(Skipped):
-    """The device says, in a documented way, that it does not do this."""
+    """The device refuses, in a documented way."""
 
 
 class Differs(Failed):

@@ -44,7 +44,7 @@ class Case(Protocol):
 
     @property
     def is_undetermined(self) -> bool:
-        """Whether torch says that the values mean nothing, as of uninitialized memory."""
+        """Whether torch declares the values as meaningless, as of uninitialized memory."""
 
     @property
     def info(self) -> Any:
@@ -63,7 +63,7 @@ class Compared(Protocol):
         """Why this is no reference where the cpu gives it, or None."""
 
     def is_refusal(self, device: torch.device) -> bool:
-        """Whether it says that there is no kernel, so that a difference from the cpu is that and nothing else."""
+        """Whether it is the error for a missing kernel, which then explains the difference from the cpu."""
 
     def differs(
         self,

@@ -19,7 +19,7 @@ TIMEOUT_SECONDS = 90.0
 
 Job = Callable[[torch.device, int, int], None]
 Problem = tuple[str, str | None]
-"""What a rank says that failed, and what of it is a refusal of the device."""
+"""The text of a rank that failed, and the device's refusal in it."""
 
 
 def backend_for(device_name: str) -> str | None:
@@ -57,7 +57,7 @@ class Ranks:
             self._processes.append(process)
 
     def run(self, job: Job) -> str:
-        """Run a job on every rank; what those said that failed, died or did not answer, empty when all is well.
+        """Run a job on every rank; the texts of those that failed, died or did not answer, empty when all is well.
 
         Args:
             job: a function of a module; called with the rank's device, the rank and the number of ranks.

@@ -35,7 +35,7 @@ from harness.selection import Described, asked_by, check_count, check_rules, che
 from harness.text import capped, first_line, summary
 
 RAN = "ran"
-"""The property of a test, and the key of its end, that says how its work was done, where a device counts that."""
+"""The property of a test, and the key of its end, for how its work was done, where a device counts that."""
 
 
 class Recorder:
@@ -228,7 +228,7 @@ def _about(capability: str | None) -> tuple[str, ...]:
 
 
 def _expectation(reports: Iterable[pytest.TestReport]) -> str | None:
-    """What is said of a test that is unsupported or was expected to fail, which outweighs the exception itself."""
+    """The text of a test that is unsupported or was expected to fail, which outweighs the exception itself."""
     for report in reports:
         if (reason := unsupported_reason(report)) is not None:
             return first_line(reason)

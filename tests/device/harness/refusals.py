@@ -1,4 +1,4 @@
-"""Refusals: exceptions that say that the device has not got what was requested, so that it computed nothing.
+"""Refusals: exceptions by which a device refuses a request, so that it computed nothing.
 
 torch has no class for them. Without a kernel its dispatcher raises NotImplementedError and its macro AT_DISPATCH
 RuntimeError; a hook that a plugin did not register raises what its author chose. So a refusal is known by its class
@@ -33,7 +33,7 @@ class Refused(Exception):
 
 
 def refusal(error: BaseException, device: str) -> str | None:
-    """What the device under test refuses, and in which words, in a line; None where an exception says something else.
+    """What the device under test refuses, and in which words, in a line; None for any other exception.
 
     An assertion of a test is no refusal, whatever it quotes, nor is a file that torch cannot load; and the control
     refuses nothing. An assertion of torch may be one: autocast asserts that the device tells its precisions. So may be

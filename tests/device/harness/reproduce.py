@@ -1,4 +1,4 @@
-"""The last things that a failure says: how to see it again, as a command and as lines of Python."""
+"""The last lines of a failure: how to reproduce it, as a command and as lines of Python."""
 
 from __future__ import annotations
 

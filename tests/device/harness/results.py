@@ -104,7 +104,7 @@ class Repeated(Result):
     """What a run gave, and what two others of the same arguments gave in torch's deterministic mode.
 
     Attributes:
-        repeated: the results of those two; none where the device says that it has no deterministic implementation.
+        repeated: the results of those two; none where the device refuses for lack of a deterministic implementation.
 
     """
 

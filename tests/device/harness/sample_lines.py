@@ -1,6 +1,6 @@
 """One sample of an operator as lines of Python that need torch and the plugin only. Needs torch.
 
-They are written where they are sure to say what the suite says: for small, plain samples, whose elements are written
+They are written where they surely give the suite's result: for small, plain samples, whose elements are written
 out, and results that are one tensor. Otherwise there are none, and the failure shows how to call its test instead.
 """
 

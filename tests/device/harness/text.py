@@ -41,7 +41,7 @@ def first_line(text: str) -> str | None:
 
 
 def summary(text: str) -> str | None:
-    """The line of an exception that says most: its first, with the next where that one only announces it."""
+    """The most telling line of an exception: its first, with the next where that one only announces it."""
     lines = [line.strip() for line in valid(text).splitlines() if line.strip()][:2]
     if len(lines) == 2 and (lines[0].endswith(":") or _SAYS_NOTHING.match(lines[0])):
         found = lines[1].removeprefix("+").strip()
@@ -50,9 +50,9 @@ def summary(text: str) -> str | None:
 
 
 def last_words(text: str) -> str:
-    """What a program that failed said in the end: the exception of its last traceback, and what caused it.
+    """The last error of a program that failed: the exception of its last traceback, and what caused it.
 
-    A program that showed no traceback said its last line.
+    Without a traceback it is the program's last line.
     """
     causes = [found for part in valid(text).split(_BECAUSE) if (found := _raised(part)) is not None]
     if causes:

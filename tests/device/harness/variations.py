@@ -171,7 +171,7 @@ def _without_more_elements(operator: Operator, found: Sequence[Sample], largest:
         if kind != EXPANDED or not _writes(operator, largest):
             yield from _varied(largest, kind, vary)
     yield from _varied(_with_channels(found, largest), CHANNELS_LAST, _channels_last)
-    # LAPACK says of no routine what it does with such numbers, and some of them end the process. Kernels of attention
+    # LAPACK does not document its routines on such numbers, and some of them end the process. Kernels of attention
     # may leave out what is masked or multiply it with zero.
     if not (_uses_lapack(operator) or is_attention(operator.name)):
         for kind, vary in EXTRAORDINARY.items():

@@ -153,7 +153,7 @@ def test_missing_card_is_refused_by(device_name: str, use: str) -> None:
 
 @pytest.mark.parametrize("use", ["empty", "set_device_index", "stream"])
 def test_missing_card_is_told(device_name: str, use: str) -> None:
-    """The error about a card that is not there says that the device's index is what is wrong.
+    """The error about a card that is not there names the device's index as wrong.
 
     PyTorch asks its own reference for "The device index is out of range" (its test_device.py); CUDA speaks of an
     invalid device ordinal. Either will do, and any words like them.
@@ -173,7 +173,7 @@ def test_missing_card_is_told(device_name: str, use: str) -> None:
 
 @pytest.mark.filterwarnings("ignore:ComplexHalf:UserWarning")
 def test_capability_names_dtypes(device: torch.device) -> None:
-    """Of each dtype that the device says to support, tensors can be made and converted; float32 is among them.
+    """Of each dtype that the device declares, tensors can be made and converted; float32 is among them.
 
     torch.accelerator.get_device_capability: `supported_dtypes` are those that can be allocated and converted. Quantized
     ones are made by quantizing.

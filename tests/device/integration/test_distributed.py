@@ -53,7 +53,7 @@ def ranks(device_name: str, kept: list[Ranks], tmp_path: Path) -> Ranks:
     ids=lambda job: str(job.__name__),
 )
 def test_collective_equals_cpu(ranks: Ranks, job: Job) -> None:
-    """A collective of two processes gives on the device what arithmetic on the cpu says."""
+    """A collective of two processes gives on the device the result of arithmetic on the cpu."""
     said = ranks.run(job)
     assert not said, said
 

@@ -63,7 +63,7 @@ def test_device_events(device: torch.device) -> None:
         _work(device)
         torch.accelerator.synchronize()
     names = [event.name for event in seen.events() if event.device_type != DeviceType.CPU]
-    assert names, "the host's events are there, the device's are not: it looks healthy and says nothing"
+    assert names, "the host's events are there, the device's are not: the profile looks healthy and misses the device"
     assert _device_time(seen) > 0, "device events take no time"
 
 
@@ -109,7 +109,7 @@ def test_shapes_stacks_and_memory(device: torch.device) -> None:
 
 @pytest.mark.filterwarnings("ignore:Warning. Profiler clears events:UserWarning")
 def test_schedule(device: torch.device) -> None:
-    """A schedule of waiting, warming up and recording hands over as many traces as it says."""
+    """A schedule of waiting, warming up and recording hands over as many traces as it names."""
     handed: list[int] = []
     with profile(
         activities=[ProfilerActivity.CPU],

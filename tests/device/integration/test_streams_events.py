@@ -34,7 +34,7 @@ def _assert_honest(attempt: Callable[[], str | None]) -> None:
 
 
 def test_stream_query_is_false_while_busy(device: torch.device, load: Load) -> None:
-    """`Stream.query()` does not say done while work of the stream still runs, and says done after waiting."""
+    """`Stream.query()` is false while work of the stream still runs, and true after waiting."""
 
     def attempt() -> str | None:
         stream = torch.Stream(device)
@@ -47,7 +47,7 @@ def test_stream_query_is_false_while_busy(device: torch.device, load: Load) -> N
 
 
 def test_event_query_is_false_until_reached(device: torch.device, load: Load) -> None:
-    """`Event.query()` does not say done before the work recorded before it is done."""
+    """`Event.query()` is false until the work recorded before it is done."""
 
     def attempt() -> str | None:
         stream, event = torch.Stream(device), torch.Event(device)

@@ -166,7 +166,7 @@ def _native_in(name: str, found: Mapping[str, str]) -> str | None:
 
 
 def cause(message: str) -> str:
-    """What a message says happened, without the sample that it happened to."""
+    """The error in a message, without the sample."""
     found = CAUSE.fullmatch(message)
     return (found["cause"] if found else message)[:MAX_CAUSE]
 

@@ -1,4 +1,4 @@
-"""What torch says of the device."""
+"""torch's view of the device."""
 
 from __future__ import annotations
 

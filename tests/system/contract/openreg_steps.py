@@ -69,6 +69,6 @@ MISSING = (
         "torch has no process group backend registered for this device",
     ),
     (15, "test_compile.py::test_device_interface_is_there_from_the_start", "No interface for device openreg"),
-    (16, "test_profiler.py::test_device_events", "it looks healthy and says nothing"),
+    (16, "test_profiler.py::test_device_events", "the profile looks healthy and misses the device"),
 )
 """Of a step: a test that does not pass before it, and what it then says."""

@@ -236,7 +236,7 @@ def publishes_from_home_only(files: Files) -> Iterator[str]:
 
 
 def takes_any_repository(files: Files) -> Iterator[str]:
-    """No repository and no default branch is named: what is called otherwise works all the same.
+    """No repository and no default branch is named: other names work, too.
 
     Those of PyTorch have their names.
     """

@@ -189,5 +189,5 @@ BadRanges = Annotated[tuple[BadRange, ...], Field(max_length=100)]
 
 
 def bad_range(ranges: Iterable[BadRange], planned: datetime) -> BadRange | None:
-    """The first range that covers a night; None when the night says something."""
+    """The first range that covers a night; None when the night is not excluded."""
     return next((found for found in ranges if found.covers(planned)), None)

@@ -72,7 +72,7 @@ def with_other_torches(registry: Iterable[RegisteredDevice]) -> Iterator[Registe
 
 
 def variants_of(device: Device) -> Iterator[VariantDevice]:
-    """Each variant as a device: what it says wins, key by key, and all else is the device's.
+    """Each variant as a device: its keys override the device's, one by one.
 
     Raises:
         pydantic.ValidationError: the result is no valid device.

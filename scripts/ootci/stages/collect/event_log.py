@@ -149,7 +149,7 @@ class EventLog:
         self.collected[test_id] = item if self.texts >= 0 else item.model_copy(update={"title": None})
 
     def within_room(self, item: Outcome) -> Outcome:
-        """An outcome, with all that it says as long as there is room for that."""
+        """An outcome, with its texts up to a limit on their size."""
         if not item.message and not item.text:
             return item
         self.texts -= len(item.message or "") + len(item.text or "")

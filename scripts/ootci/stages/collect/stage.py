@@ -191,7 +191,7 @@ def _state(suite: Suite, stage: StageResult, log: EventLog, outcomes: list[Outco
 
 
 IMAGE = "OOTCI_IMAGE"
-"""The variable by which a workflow says in which image its job runs."""
+"""The variable in which a workflow names the image of its job."""
 MAX_FACTS = 50
 MAX_FACT = 200
 
@@ -199,7 +199,7 @@ MAX_FACT = 200
 def environment(
     probe: Probe, build: Build, checked: Mapping[str, str], variables: Mapping[str, str], *, here: bool = True
 ) -> Environment:
-    """Where the run took place, with what the check command said; shares may come from other machines than ``here``."""
+    """The machine of the run, with facts from its check command; shares may come from other machines than ``here``."""
     properties = {f"card.{name}": value for name, value in probe.device.card.items()}
     lacks = {"lacks": ", ".join(probe.device.lacks)} if probe.device.lacks else {}
     missing = ", ".join(f"torch.{probe.device.name}.{function}" for function in probe.device.missing_functions)

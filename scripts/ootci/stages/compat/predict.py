@@ -30,7 +30,7 @@ def predict(plugin: PluginWheel, torch: TorchWheel, known: Sequence[TorchWheel],
 
     Args:
         known: torches, one of which the plugin was made for.
-        fixed: whether that is the first of them, whatever the plugin says; then only changes of PyTorch count.
+        fixed: whether that is the first of them, whatever the plugin's metadata; then only changes of PyTorch count.
 
     """
     baseline, guessed = (known[0], False) if fixed else baseline_of(plugin, known)

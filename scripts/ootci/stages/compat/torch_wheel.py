@@ -32,7 +32,7 @@ class TorchWheel:
     """A torch to compare plugins with; its Python modules are read on demand.
 
     Attributes:
-        commit: the commit of PyTorch that it was built from, as it says itself; None where it does not.
+        commit: the commit of PyTorch that it names as its source; None where it names none.
         tags: the Pythons and machines that it is for.
         symbols: mangled C++ names of PyTorch that its libraries export.
         operators: the types of arguments and results of each overload of ``aten``; empty text where it is generated.

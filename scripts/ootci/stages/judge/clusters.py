@@ -1,4 +1,4 @@
-"""What is said of all devices together: what fails on the newest nightly, and the one sentence of the front page."""
+"""Results over all devices: the clusters of failures on the newest nightly, and the sentence of the front page."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def since(changes: Sequence[Change], failing: Sequence[Failing]) -> tuple[tuple[
 
 
 def kept(clusters: Sequence[Cluster]) -> tuple[Cluster, ...]:
-    """The first of the clusters, each with the first of its names: what a device says is bounded by nothing else."""
+    """The first of the clusters, each with the first of its names: nothing else bounds a device's text."""
     return tuple(map(_first_names, clusters[:CLUSTERS]))
 
 
@@ -96,7 +96,7 @@ _WORDS = {
     "NEVER_RAN": "never reported",
     "PAUSED": "paused",
 }
-"""What is said of each number but the first two, in order."""
+"""The words for each number but the first two, in order."""
 
 
 def headline_numbers(devices: Sequence[DeviceVerdict], clusters: Sequence[Cluster] = ()) -> Counter[str]:

@@ -37,14 +37,14 @@ def decide(
     torch: str | None = None,
     predicted: Sequence[str] = (),
 ) -> Gate:
-    """Whether one may merge, as the newest nightly says.
+    """Whether one may merge, by the newest nightly.
 
     Args:
-        clusters: what fails, by what it says.
+        clusters: the failures, grouped by error.
         planned_at: when the newest nightly was planned; None when there has been none.
         doubt: why the newest nightly cannot be trusted to be about tonight, where it cannot.
         only: these devices are requested and no others, whatever their tier is.
-        alone: of a run on somebody's own machine, the devices that it was of, where some were chosen: the gate says
+        alone: of a run on somebody's own machine, the devices that it was of, where some were chosen: the gate answers
             nothing of the others, of which such a run knows nothing.
         overrides: why a device shall not be asked, by name.
         torch: the version or commit of the torch that is asked about, or how it begins.

@@ -180,7 +180,7 @@ class _Failures:
 
     @property
     def note(self) -> str:
-        """What the reason of a verdict says besides; empty where nobody claimed anything."""
+        """The part of a verdict's reason about the vendor's declarations; empty without any."""
         total = len(self.unknown) + len(self.known) + len(self.flaky) + len(self.unreachable)
         known = f"; {len(self.known)} of {total} failures known" if self.known else ""
         known += f"; {_tests(len(self.unreachable))} could not reach a host" if self.unreachable else ""

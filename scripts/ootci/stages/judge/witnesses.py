@@ -14,7 +14,7 @@ from ootci.model.device import OURS, UPSTREAM, RegisteredDevice, Tier
 from ootci.model.plan import Plan
 
 SHARED = frozenset(OURS) - {UPSTREAM}
-"""The suites that are the same on every device; each device file says which of PyTorch's tests are run."""
+"""The suites that are the same on every device; each device file selects which of PyTorch's tests are run."""
 
 
 class Witnesses:

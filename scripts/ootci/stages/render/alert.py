@@ -93,7 +93,7 @@ class AlertTexts:
         return sheet.text()
 
     def comment(self, alert: Alert, why: str) -> str:
-        """What is said when an issue is closed."""
+        """The comment on an issue that is closed."""
         return f"{MARKS['good']} {safe(why[:1].upper() + why[1:])}.\n\n{self._nightly(alert)}"
 
     def _stale(self, sheet: Sheet, alert: Alert) -> None:
@@ -241,7 +241,7 @@ class DeepTestTexts:
         return sheet.text()
 
     def comment(self, alert: Alert, why: str) -> str:
-        """What is said when the issue is closed."""
+        """The comment when the issue is closed."""
         sheet = Sheet(LIMIT_BYTES)
         sheet.add(f"{MARKS['good']} {safe(why[:1].upper() + why[1:])}.", "")
         self._seen(sheet, alert)

@@ -32,7 +32,7 @@ class _NewFailures:
 
 
 def nightly_answer(gate: Gate, registry: Sequence[RegisteredDevice], address: str | None = None) -> str:
-    """May one merge, as the newest nightly says: every device that blocks, why, and what newly fails on it.
+    """May one merge, by the newest nightly: every device that blocks, why, and what newly fails on it.
 
     ``address`` is where the site is published, with a slash at its end; devices are then links to their pages.
     """
@@ -54,7 +54,7 @@ def pull_request_answer(gate: PullRequestGate, registry: Sequence[RegisteredDevi
 
 
 class _About:
-    """What the registry says of a device, for a cell."""
+    """The registry's facts about a device, for a cell."""
 
     def __init__(self, registry: Sequence[RegisteredDevice], address: str | None) -> None:
         self._devices = {item.device.name: item.device for item in registry}

@@ -19,7 +19,7 @@ _BELOW_THE_PLUGIN = {
     "runtime": "runtime",
     "sdk": "SDK",
 }
-"""Labels of what the device said of itself, by the names that it has in the record of a run."""
+"""Labels of the facts that a device reports, by their names in run.json."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def run_files(run: Run) -> tuple[Fact, ...]:
 
 
 def device_facts(device: Device) -> tuple[Fact, ...]:
-    """What the device file says about how the device is tested."""
+    """The device file's settings of how the device is tested."""
     wanted = device.torch.release if device.torch.channel.value == "release" and device.torch.release else None
     suites = ", ".join(suite.name + ("" if suite.required else " (advisory)") for suite in device.suites)
     facts = [

@@ -1,4 +1,4 @@
-"""The failing tests of a run as its page shows them: what each said, its attempts, and the command that repeats it."""
+"""The failing tests of a run as its page shows them: each one's text, its attempts, and the command that repeats it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LATER_LIMIT = 1_500
 AT_LENGTH = 3
 ATTEMPTS_SHOWN = 5
 SHOWN = 25
-"""Failures of a page with what they said; tests that failed with the same error count as one."""
+"""Failures of a page with their texts; tests that failed with the same error count as one."""
 ALIKE_SHOWN = 20
 """Tests with the same error that one row names."""
 
@@ -33,7 +33,7 @@ class FailureRow:
 
     Attributes:
         limit: so many characters of its text are shown.
-        repeated: of each later attempt, whether it said what the first one did, which is not shown again.
+        repeated: of each later attempt, whether its text is the first one's, which is not shown again.
         command: runs it again; None for a test of a suite that the vendor brings.
         alike: the first of the others.
         same_error_total: how many others there are.

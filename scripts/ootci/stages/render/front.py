@@ -122,7 +122,7 @@ class Blocked:
     Attributes:
         rows: the devices that block.
         asked: how many gating devices are asked.
-        notes: what else the answer says: devices without a result, those that do not count, those that were chosen.
+        notes: further parts of the answer: devices without a result, those that do not count, those that were chosen.
 
     """
 

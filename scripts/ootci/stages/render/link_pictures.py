@@ -62,7 +62,7 @@ class _Maker:
         self._font = partial(_font, looks / _FONT)
 
     def picture(self, title: str, word: str, tone: str, said: str, bars: Sequence[tuple[str, int]]) -> bytes:
-        """A picture: whose it is, its state, what is said of it, and nights or numbers as bars."""
+        """A picture: device, state, sentence, and nights or numbers as bars."""
         from PIL import Image, ImageDraw  # here, because most commands draw nothing
 
         image = Image.new("RGB", (WIDTH, HEIGHT), self._colours["card"])

@@ -15,7 +15,7 @@ MARKS: Mapping[str, str] = MappingProxyType({"good": "✅", "bad": "❌", "warn"
 _SPECIAL = re.compile(r"[\\`*_\[\]<>#!|~@&$]|:(?=//|[\w+-]+:)|(?<=www)\.", re.IGNORECASE)
 """What means something to markdown or HTML, and what GitHub makes links, mentions and emoji of."""
 _RESERVE = 200
-"""Bytes kept for the sentence that says how much was cut."""
+"""Bytes kept for the sentence about how much was cut."""
 
 
 def safe(text: str, limit: int = LINE_LIMIT) -> str:

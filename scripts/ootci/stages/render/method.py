@@ -1,4 +1,4 @@
-"""The page that says what every word on the other pages means."""
+"""The page that explains every word on the other pages."""
 
 from __future__ import annotations
 

@@ -260,7 +260,7 @@ class _Pages:
         return next((run.head for run in runs if run.head.id == other.run_id), None)
 
     def _runs(self, device: Device) -> tuple[tuple[RunPage, ...], ParityNights]:
-        """The page of each of a device's runs, and what each night says of PyTorch's own tests."""
+        """The page of each of a device's runs, and each night's counts of PyTorch's own tests."""
         pages = run_pages(self._history.stored_runs(device.name))
         counting = by_nightly(pages)
         told = ((plan, counting[plan.id].stored) for plan in self._nightlies if plan.id in counting)

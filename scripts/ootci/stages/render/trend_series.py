@@ -101,7 +101,7 @@ class TrendDay:
 
     @property
     def measured(self) -> TrendNight | None:
-        """The nightly, if the device reported on it and it says something."""
+        """The nightly, if the device reported on it and it is not excluded."""
         return self.night if self.night is not None and self.night.duration is not None else None
 
     @property

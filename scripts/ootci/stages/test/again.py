@@ -132,7 +132,7 @@ def find_culprit(
 
     Args:
         before: the tests that ran before it in its process, in order.
-        dies_after: runs some of them and then the test in a fresh process, and says whether that crashes.
+        dies_after: runs some of them and then the test in a fresh process, and returns whether that crashes.
         runs: how many processes may be spent.
 
     Returns:

@@ -47,7 +47,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("devices", DevicesFile, "Every registered device: verdict, reason, counts, torch and where to look."),
     Kind("verdicts", Verdicts, "Everything that the judge found, each changed test included."),
     Kind("gate", GateFile, "May one merge, and which devices block."),
-    Kind("clusters", ClustersFile, "What fails on the newest nightly, by what it says, across devices."),
+    Kind("clusters", ClustersFile, "The failures of the newest nightly, grouped by error, across devices."),
     Kind(
         "lives",
         LivesFile,

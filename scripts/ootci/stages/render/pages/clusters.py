@@ -31,7 +31,7 @@ LOG_LIMIT = 4_000
 
 
 class ClustersFile(Published):
-    """clusters.json: what fails on the newest nightly, by what it says."""
+    """clusters.json: the failures of the newest nightly, grouped by error."""
 
     judged_at: Time
     """The `now` that staleness was judged against."""
@@ -94,7 +94,7 @@ class Clusters:
         return frozenset(item.device for item in self._verdicts.devices if item.is_first)
 
     def control(self, cluster: Cluster) -> str | None:
-        """What the reference device says to it; None where there is none."""
+        """The reference device's result for it; None where there is none."""
         if any(part.is_reference for part in cluster.devices):
             return "same error"
         return f"not seen on the reference device, which is {', '.join(self._controls)}" if self._controls else None

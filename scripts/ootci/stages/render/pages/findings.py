@@ -36,7 +36,7 @@ class Finding(Record):
     first: str | None
     """One of the tests; null where it explains none."""
     capability: str | None
-    """The capability whose page, `docs/capabilities/<capability>.md` in the repository of ootci, says more; null where
+    """The capability whose page, `docs/capabilities/<capability>.md` in ootci's repository, explains it; null where
     there is no such page."""
     needed_for: str | None
     """One sentence: what PyTorch needs it for; null where that is not known."""
@@ -105,7 +105,7 @@ def _key(item: Outcome, device: str) -> str:
 
 
 def _refused(item: Outcome) -> str:
-    """What a device said that it does not do, without the test that asked."""
+    """The error of an unsupported feature, without the test's part of it."""
     said = item.message or ""
     operator = _NO_KERNEL.search(said)
     return f"no kernel for {operator[1]}" if operator else said.rpartition(RAISED)[2]

@@ -24,7 +24,7 @@ ROWS_LIMIT = 1000
 CELLS_LIMIT = 12_000
 """Cells that a device's own matrix has room for; the suite fills about 4,000."""
 REASONS = 250
-"""Operators of which a page shows what their tests said."""
+"""Operators with the texts of their tests on a page."""
 REASON_LIMIT = 160
 
 S = OperatorState
@@ -183,7 +183,7 @@ class OperatorColumn(Record):
 
 
 class OperatorSaid(Record):
-    """What tests of an operator said."""
+    """A text of an operator's tests."""
 
     where: str
     """In which columns."""
@@ -199,7 +199,7 @@ class OperatorCells(Record):
     cells: str
     """A letter for each column; `.` where it was not tested."""
     said: tuple[OperatorSaid, ...]
-    """What its tests said that are not simply fine."""
+    """The texts of its tests that did not simply pass."""
 
 
 class DeviceOperatorsFile(Compact):
@@ -222,7 +222,7 @@ class DeviceOperatorsFile(Compact):
     more: int
     """How many were left out because there were too many."""
     more_said: int
-    """Of how many operators it was left out what their tests said."""
+    """How many operators' texts were left out."""
 
 
 def device_coverage(run: Run | None, tested: OperatorsOfRun | None) -> DeviceCoverage:
@@ -360,7 +360,7 @@ def _letter(state: OperatorState | None) -> str:
 
 
 def _said(cells: Mapping[Column, Tested], columns: Sequence[Column]) -> tuple[OperatorSaid, ...]:
-    """What the tests of an operator said that are not plainly native, passed or on the fallback."""
+    """The texts of an operator's tests that are not plainly native, passed or on the fallback."""
     said: dict[str, list[str]] = {}
     for column in columns:
         if column in cells and cells[column].message:
@@ -369,7 +369,7 @@ def _said(cells: Mapping[Column, Tested], columns: Sequence[Column]) -> tuple[Op
 
 
 def _cause(message: str) -> str:
-    """What a message says happened, without the sample that it happened to, which takes most of the line."""
+    """The error in a message, without the sample, which takes most of the line."""
     line = one_line(message, 2_000)
     sample = line.find("sample ")
     end = line.find("): ", sample) if sample >= 0 else -1

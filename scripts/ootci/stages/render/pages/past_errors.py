@@ -54,7 +54,7 @@ class NameNights:
     """All nights of a name.
 
     Attributes:
-        text: what fails so says.
+        text: the text of the failure.
         first: the first night with this error, of those that are looked at.
         is_open: whether earlier nights, which are not looked at, may have it, too.
         rows: the devices, latest failure first.

@@ -111,7 +111,7 @@ def registry_page(maker: PageMaker, newest: Plan | None) -> Iterator[File]:
 
 
 def registry_file(registry: Sequence[RegisteredDevice], newest: Plan | None) -> RegistryFile:
-    """Every device file; the page of the newest nightly's workflow run says which repository they are in."""
+    """Every device file; the address of the newest nightly's workflow run names their repository."""
     found = _RUN_OF_GITHUB.match(web_address(newest.trigger.url) or "") if newest else None
     devices = (
         _entry(item.device, f"{item.path.parent.name}/{item.path.name}", found[1] if found else None)

@@ -17,7 +17,7 @@ def _not_the_accelerator() -> None:
     torch.accelerator.is_available = lambda: False
 
 
-@broken("unavailable", "a module that says that the device is not there", "device")
+@broken("unavailable", "a module that reports the device as missing", "device")
 def _unavailable() -> None:
     torch.get_device_module(DEVICE).is_available = lambda: False
 

@@ -29,7 +29,7 @@ def _on_the_cpu() -> None:
     _compiled(lambda result, _: result.cpu())
 
 
-@broken("compiles-every-time", "functions that are compiled for every shape anew", "compile")
+@broken("compiles-every-time", "functions that are compiled again for every shape", "compile")
 def _every_time() -> None:
     import torch._dynamo  # not above: this module is loaded where torch itself has not imported Dynamo
 

@@ -59,9 +59,7 @@ def _hooks_forgotten() -> None:
     torch.Tensor.register_post_accumulate_grad_hook = lambda self, hook: None  # type: ignore[method-assign,assignment]
 
 
-@broken(
-    "always-recording", "`no_grad` and `inference_mode` that record all the same", "autograd", "optimizers", "training"
-)
+@broken("always-recording", "`no_grad` and `inference_mode` that still record", "autograd", "optimizers", "training")
 def _always_recording() -> None:
     torch.no_grad = contextlib.nullcontext  # type: ignore[misc,assignment]
     torch.inference_mode = contextlib.nullcontext  # type: ignore[misc,assignment]

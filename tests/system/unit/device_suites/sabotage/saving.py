@@ -30,7 +30,7 @@ def _where_it_was() -> None:
     _loading(lambda named: {**named, "map_location": None})
 
 
-@broken("saves-copies", "saved views that are whole tensors of their own", "serialization")
+@broken("saves-copies", "saved views that become separate tensors", "serialization")
 def _saves_copies() -> None:
     original = torch.save
 

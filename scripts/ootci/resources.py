@@ -1,4 +1,4 @@
-"""Where the tool's own data lies: beside the package in an installed wheel, in its own folders in a source checkout."""
+"""The tool's own data: beside the package in an installed wheel, in its own folders in a source checkout."""
 
 from __future__ import annotations
 

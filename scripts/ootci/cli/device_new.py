@@ -97,6 +97,8 @@ def new(
 ) -> None:
     """Write a first device file, with further keys as comments; prints its path.
 
+    `device.schema.json` is put beside it, with which editors complete the keys.
+
     On a terminal it prompts for missing options.
 
     \b
@@ -110,6 +112,10 @@ def new(
         note(line)
     ask = interview.ask
     name = ask("--name", name, "name of the device, as in torch.device(...)", _is_a(Name), found.device)
+    file = output or (DEFAULT_FOLDER if DEFAULT_FOLDER.is_dir() else Path()) / f"{name}.yaml"
+    # Before the other questions, so that no answer is lost.
+    if file.exists() and not force and not (interview.asks and click.confirm(f"overwrite {file}?", err=True)):
+        raise BadOption("the file is there already", where=str(file), fix="give another --output, or --force")
     display_name = ask("--display-name", display_name, "its name for people", _is_a(Text), name.capitalize() or None)
     vendor = ask("--vendor", vendor, "who makes it", _is_a(Text), None)
     given = " ".join(maintainers) or None
@@ -127,9 +133,6 @@ def new(
             fix="give the options, or run it on a terminal",
         )
     answers = Answers(name, display_name, vendor, tuple(handles.split()), distribution, source, int(count))
-    file = output or (DEFAULT_FOLDER if DEFAULT_FOLDER.is_dir() else Path()) / f"{name}.yaml"
-    if file.exists() and not force and not (interview.asks and click.confirm(f"overwrite {file}?", err=True)):
-        raise BadOption("the file is there already", where=str(file), fix="give another --output, or --force")
     _write(file, device_text(answers, found))
     _say_what_is_next(file, answers)
 
@@ -157,20 +160,20 @@ def _source(interview: _Interview, given: dict[str, str | None]) -> Source:
 
 
 def _write(file: Path, text: str) -> None:
-    """Write the file if it is a valid one."""
+    """Write the file if it is a valid one, and the schema that it names."""
     with TemporaryDirectory() as draft:
         trial = Path(draft, file.name)
         trial.write_text(text, encoding="utf-8")
         load_device(trial)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8")
+    schema = file.parent / device_schema_file().name  # the first line names it, for editors
+    if not schema.exists():
+        schema.write_bytes(device_schema_file().read_bytes())
 
 
 def _say_what_is_next(file: Path, answers: Answers) -> None:
     show_text(str(file))
     if answers.source.kind == "path" and not (file.parent / answers.source.text).is_dir():
         note(f"note: there is no folder {file.parent / answers.source.text} yet")
-    schema = file.parent / device_schema_file().name
-    if not schema.exists():
-        note(f"for your editor: ootci device schema > {schema}")
     note(f"next: ootci device check {file} && ootci nightly {file}")

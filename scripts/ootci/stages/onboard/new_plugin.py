@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ootci.errors import BadOption
+from ootci.resources import device_schema_file
 
 from .first_file import Answers, FoundPlugin, Source, device_text
 
@@ -112,6 +113,7 @@ def write_plugin(texts: Mapping[Path, str], workflow: Path, name: str, folder: P
         if grows
         else {
             Path(f"{name}.yaml"): device_file,
+            Path(device_schema_file().name): device_schema_file().read_text(encoding="utf-8"),
             Path(".github/workflows/pytorch.yml"): workflow.read_text(encoding="utf-8").replace("mydevice", name),
         }
     )

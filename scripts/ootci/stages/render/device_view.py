@@ -52,7 +52,7 @@ class RunPage:
 
     @property
     def path(self) -> str:
-        """Where the page lies, from the top."""
+        """Address of the page, from the top."""
         return device_path(self.run.device, self.folder)
 
 

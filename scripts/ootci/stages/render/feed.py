@@ -77,7 +77,7 @@ def feed(device: Device | None, entries: Sequence[Entry], built: datetime) -> Fe
 
 
 def verdict_entries(device: Device, verdict: DeviceVerdict, pages: Mapping[str, str]) -> Iterator[Entry]:
-    """Each night with another verdict than the night before; ``pages`` has where the run's page lies, by nightly."""
+    """Each night with another verdict than the night before; ``pages`` has the addresses of runs, by nightly."""
     last = verdict.history[-1] if verdict.history else None
     turns = [turn for turn in pairwise(verdict.history) if turn[0].verdict is not turn[1].verdict]
     for before, night in turns:

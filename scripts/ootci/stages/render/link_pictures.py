@@ -51,7 +51,7 @@ def link_pictures(verdicts: Verdicts, rows: Sequence[DeviceRow], groups: Sequenc
 
 
 def picture_path(device: str | None) -> str:
-    """Where a device's picture lies, or the site's, from the top."""
+    """Address of a device's picture, or of the site's, from the top."""
     return f"static/link/{device}.png" if device else "static/link.png"
 
 

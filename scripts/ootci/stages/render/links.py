@@ -48,27 +48,27 @@ def github_handle(handle: str) -> str:
 
 
 def device_path(name: str, folder: str | None = None) -> str:
-    """Where a device's page lies, from the top; with a folder, where the page of one of its runs does."""
+    """Address of a device's page, from the top; with a folder, that of the page of one of its runs."""
     return f"d/{name}/{folder}/index.html" if folder else f"d/{name}/index.html"
 
 
 def operators_path(device: str | None = None) -> str:
-    """Where the matrix of operators lies, from the top; with a device, where its own does."""
+    """Address of the matrix of operators, from the top; with a device, of its own."""
     return f"operators/{device}/index.html" if device else "operators/index.html"
 
 
 def parity_path(device: str | None = None) -> str:
-    """Where the heat map of PyTorch's own tests lies, from the top; with a device, where its page does."""
+    """Address of the heat map of PyTorch's own tests, from the top; with a device, of its page."""
     return f"parity/{device}/index.html" if device else "parity/index.html"
 
 
 def cluster_path(signature_id: str) -> str:
-    """Where the page of a failure's name lies, from the top."""
+    """Address of the page of a failure's name, from the top."""
     return f"c/{folder_name(signature_id)}/index.html"
 
 
 def nightly_path(plan_id: str) -> str:
-    """Where the page of a nightly lies, from the top."""
+    """Address of the page of a nightly, from the top."""
     return f"n/{folder_name(plan_id)}/index.html"
 
 

@@ -84,7 +84,7 @@ def anchor(test_id: str) -> str:
 
 
 def _page(suite: str, name: str) -> str:
-    """Where a file's page lies; no two files share a folder.
+    """Folder of a file's page; no two files share a folder.
 
     Only names with a dot in them stand for a file that is not at the top of its suite, only digests begin with an
     underscore, and both differ in more than the case of letters.

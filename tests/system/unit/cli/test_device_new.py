@@ -13,6 +13,7 @@ import pytest
 from misbehaving import install
 
 from ootci.model.device import load_device
+from ootci.resources import device_schema_file
 
 from commands import Ran, Tool, scrubbed  # isort: skip
 
@@ -155,3 +156,19 @@ def test_on_a_terminal_it_asks_before_it_overwrites(tmp_path: Path, answer: str,
     assert ran.code == code, ran.err
     assert "overwrite dev.yaml?" in ran.err
     assert ((tmp_path / "dev.yaml").read_text(encoding="utf-8") == "mine") == (code == 2)
+
+
+def test_an_existing_file_is_refused_before_any_other_question(tmp_path: Path) -> None:
+    (tmp_path / "dev.yaml").write_text("mine", encoding="utf-8")
+    ran = _on_a_terminal(tmp_path, "dev\nn\n")
+    assert ran.code == 2
+    assert "who makes it" not in ran.err
+
+
+def test_the_schema_that_the_first_line_names_is_beside_the_file(ootci: Tool, tmp_path: Path) -> None:
+    assert ootci("device", "new", *FLAGS, *GIT, cwd=tmp_path).code == 0
+    schema = tmp_path / "device.schema.json"
+    assert schema.read_bytes() == device_schema_file().read_bytes()
+    schema.write_text("kept", encoding="utf-8")
+    assert ootci("device", "new", *FLAGS, *GIT, "--force", cwd=tmp_path).code == 0
+    assert schema.read_text(encoding="utf-8") == "kept"

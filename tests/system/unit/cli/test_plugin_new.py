@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ootci.model.device import load_device
+from ootci.resources import device_schema_file
 
 from commands import Tool  # isort: skip
 
@@ -30,6 +31,8 @@ def test_the_plugin_has_the_new_name_everywhere(ootci: Tool, tmp_path: Path, opt
             lines = [line for line in text.splitlines() if old in line.lower()]
             assert lines == [] or name == "mydevice.yaml"  # names the worked example
     assert 'name = "torch-mydevice"' in files["pyproject.toml"]
+    assert "$schema=device.schema.json" in files["mydevice.yaml"]
+    assert files["device.schema.json"] == device_schema_file().read_text(encoding="utf-8")
     assert "torch_mydevice/__init__.py" in files
     device = load_device(tmp_path / "torch-mydevice" / "mydevice.yaml").device
     assert (device.name, device.plugin.path, device.plugin.distribution) == ("mydevice", ".", "torch-mydevice")

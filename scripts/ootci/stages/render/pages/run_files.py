@@ -160,7 +160,7 @@ class TestsFile(Published):
 
 
 def run_path(run: Run) -> str:
-    """Where the file of an attempt lies, from the API's folder; the place stays when a later attempt comes."""
+    """Address of the file of an attempt, from the API's folder; the place stays when a later attempt comes."""
     return f"{RUNS}/{run.device}/{folder_name(run.plan_id)}.{run.attempt}.json"
 
 

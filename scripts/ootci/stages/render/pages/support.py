@@ -82,7 +82,7 @@ def support_of(
     """What is known of a device on each torch: on the nightly, then on releases, newest first.
 
     Args:
-        own: the run that its verdict was derived from, and where the page of that run lies, from the top.
+        own: the run that its verdict was derived from, and the address of that run's page, from the top.
         others: its verdicts on other torches, each with its run.
 
     """

@@ -153,6 +153,8 @@ def _answer(
             tested += [torch] if all(torch.version != other.version for other in tested) else []
     for target in question.targets:
         with progress.step(f"compat {target.name}"):
+            for torch in torches.all():
+                torch.wheel.renew_limits()
             try:
                 predictions, needed = _compared(target, tested, fixed, torches, folders)
                 if question.is_planned and needed is not None:

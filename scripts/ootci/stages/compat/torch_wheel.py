@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from packaging.tags import Tag
@@ -46,6 +46,7 @@ class TorchWheel:
     symbols: frozenset[str]
     modules: Modules
     operators: Mapping[str, str]
+    _headers: dict[str, str | None] = field(default_factory=dict)
 
     @property
     def build(self) -> TorchBuild:
@@ -54,6 +55,11 @@ class TorchWheel:
 
     def header_of(self, identifier: str) -> str | None:
         """The first header of c10 that mentions an identifier; None where none does."""
+        if identifier not in self._headers:
+            self._headers[identifier] = self._header_of(identifier)
+        return self._headers[identifier]
+
+    def _header_of(self, identifier: str) -> str | None:
         word = re.compile(rb"\b" + identifier.encode() + rb"\b")
         for name in self.wheel.members:
             is_header = name.startswith("torch/include/c10/") and name.endswith(".h")

@@ -22,9 +22,9 @@ MAX_CONTENTS = 32 << 20
 MAX_MEMBER = 1 << 30
 """Bytes of one member when unpacked: libtorch_cpu.so of torch 2.13.0 has 434 MB."""
 MAX_READ = 4 << 30
-"""Bytes that are unpacked of one wheel altogether."""
+"""Bytes that are unpacked of one wheel altogether; of a wheel of torch, for one plugin."""
 MAX_SECONDS = 300.0
-"""Time in which one wheel has to be read."""
+"""Time in which one wheel has to be read; a wheel of torch, for one plugin."""
 _END = b"PK\x05\x06"
 _END_BYTES = 22
 _ZIP64 = b"PK\x06\x07"
@@ -43,8 +43,7 @@ class Wheel:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._until = time.monotonic() + MAX_SECONDS
-        self._left = MAX_READ
+        self.renew_limits()
         try:
             project, version, _, tags = parse_wheel_filename(path.name)
         except (InvalidWheelFilename, ValueError) as error:
@@ -76,6 +75,11 @@ class Wheel:
         """Close the file."""
         self._zip.close()
         self._stream.close()
+
+    def renew_limits(self) -> None:
+        """Count time and bytes from zero again: a wheel of torch is read for one plugin after another."""
+        self._until = time.monotonic() + MAX_SECONDS
+        self._left = MAX_READ
 
     def refused(self, why: str) -> WheelRefused:
         """The error about this wheel."""

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from click.testing import CliRunner
 from unit.samples import plan, register
 from unit.stages.compat.wheels import COMMIT, plugin_objects, torch_wheel, write_wheel
 
+from ootci.cli.compat import compat_command
 from ootci.model.compat import Compat, ExportChanges, Forecast
 from ootci.model.plan import Plan, Proposal
 from ootci.model.record import read, write
 from ootci.model.torch_build import Channel, TorchRequest
+from ootci.stages.compat import wheel
 
 from commands import NOBODY, OFFLINE, Tool  # isort: skip
 from torch_server import serve_torch_index  # isort: skip
@@ -87,6 +92,23 @@ def test_one_change_that_several_wheels_need_is_named_once(ootci: Tool, tmp_path
     same = ootci("compat", wheels.plugin, str(other), "--between", wheels.old, wheels.old, cwd=tmp_path)
     assert same.out.startswith("torch 2.13.0 removes nothing that 2 plugins' released wheels need\n")
     assert same.code == 0
+
+
+def test_the_limits_of_a_torch_hold_for_each_plugin_and_not_for_a_night(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    modules = {f"torch/part{number}.py": "value = 1\n" for number in range(30)}
+    torch = torch_wheel(tmp_path, "old", "2.13.0", **modules)
+    plugins = [
+        str(write_wheel(tmp_path, f"card{number}", "1.0", {"card.py": f"from torch.part{number} import value\n"}))
+        for number in range(30)
+    ]
+    seconds = count(step=wheel.MAX_SECONDS / 30)
+    monkeypatch.setattr(wheel, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    options = ["--between", str(torch), str(torch), "--work", str(tmp_path / "work"), "--format", "json"]
+    ran = CliRunner().invoke(compat_command, [*plugins, *options])
+    assert next(seconds) > 3 * wheel.MAX_SECONDS
+    assert {item["forecast"] for item in json.loads(ran.stdout)["predictions"]} == {"no break found"}
 
 
 def test_a_device_s_public_wheel_is_downloaded_and_read(ootci: Tool, tmp_path: Path, wheels: Wheels) -> None:

@@ -309,6 +309,7 @@ SOMEBODY = ("--actor", "somebody")
 """For act itself no device's job fails."""
 
 
+@pytest.mark.deep
 def test_a_re_run_of_the_failed_jobs_repeats_the_share_that_failed_and_reports_again(
     ours: Repository, index: Mapping[str, str], relay: RelayServer, tmp_path: Path
 ) -> None:

@@ -22,10 +22,13 @@ _NAME = re.compile(r"<code>[^<\s]{16,}</code>")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """On GitHub, lead each page to its source in the repository."""
-    if repository_name := os.environ.get("GITHUB_REPOSITORY"):
+    """Link pages to the form that edits them on GitHub, and to the versions that ``.ci/docs`` builds."""
+    version = os.environ.get("DOCS_VERSION", "")
+    if (repository_name := os.environ.get("GITHUB_REPOSITORY")) and not version:
         server = os.environ.get("GITHUB_SERVER_URL", "https://github.com")
-        config.repo_url, config.edit_uri = f"{server}/{repository_name}/", "blob/HEAD/docs/"
+        config.repo_url = f"{server}/{repository_name}/"
+        config.edit_uri = f"edit/{os.environ.get('GITHUB_REF_NAME', 'main')}/docs/"  # HEAD cannot be edited
+    config.extra = {"version": version, "versions": os.environ.get("DOCS_VERSIONS", "").split()}
     return config
 
 

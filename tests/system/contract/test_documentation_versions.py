@@ -1,0 +1,98 @@
+"""The published documentation: releases in folders beside the default branch's, and links that edit a page."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from mkdocs.config import load_config
+
+from commands import run_command, scrubbed  # isort: skip
+
+PYTHON = """\
+#!/usr/bin/env bash
+# A stub of Python, pip and MkDocs: the site is a line with the version, the menu and the source.
+set -e
+case "$2" in
+  venv) mkdir -p "${@: -1}/bin"; cp "$0" "${@: -1}/bin/python" ;;
+  mkdocs) if test -e broken; then exit 1; fi; rm -rf .ootci/docs; mkdir -p .ootci/docs
+    echo "${DOCS_VERSION:-main} [$DOCS_VERSIONS] $(cat page)" > .ootci/docs/index.html ;;
+esac
+"""
+
+
+@pytest.fixture
+def repository(tmp_path: Path, root: Path) -> Path:
+    """A repository with this one's script, and a stub in the place of Python."""
+    (tmp_path / "python").write_text(PYTHON, encoding="utf-8")
+    (tmp_path / "python").chmod(0o755)
+    folder = tmp_path / "repository"
+    (folder / ".ci").mkdir(parents=True)
+    shutil.copy(root / ".ci/docs", folder / ".ci/docs")
+    for tag in ("v0.9.0", "v1.0.0", "v1.1.0", "v1.1.9", "v1.1.10", "v1.2.0", "v1.3.0-rc1", ""):
+        (folder / "page").write_text(tag or "newest", encoding="utf-8")
+        (folder / "broken").unlink(missing_ok=True)
+        if tag == "v1.0.0":
+            (folder / "broken").touch()
+        _git(folder, "init", "--quiet")
+        _git(folder, "add", "--all")
+        _git(folder, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "--quiet", "--message", "x")
+        if tag:
+            _git(folder, "tag", tag)
+    return folder
+
+
+def _git(folder: Path, *arguments: str) -> None:
+    subprocess.run(["git", *arguments], cwd=folder, check=True, env=scrubbed())
+
+
+def test_the_last_minor_versions_are_folders_of_the_site(repository: Path) -> None:
+    """The third one does not build: the site is published without it, and without a link to it."""
+    built = run_command([".ci/docs"], repository, {"PYTHON": str(repository.parent / "python")})
+    assert built.code == 0, built.err
+    site = repository / ".ootci/docs"
+    pages = {path.relative_to(site).as_posix(): path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
+    assert pages == {
+        "index.html": "main [v1.2 v1.1] newest\n",
+        "v1.2/index.html": "v1.2 [v1.2] v1.2.0\n",
+        "v1.1/index.html": "v1.1 [v1.1] v1.1.10\n",
+    }
+    assert "the documentation of v1.0.0 does not build" in built.out
+
+
+@pytest.mark.parametrize(
+    ("environment", "links"),
+    [
+        ({"DOCS_VERSIONS": "v1.2 v1.1"}, ["./index.html", "./v1.2/index.html", "./v1.1/index.html"]),
+        ({"DOCS_VERSIONS": "v1.2", "DOCS_VERSION": "v1.2"}, ["./../index.html", "./../v1.2/index.html"]),
+        ({}, []),
+    ],
+)
+def test_the_menu_leads_to_the_other_versions(
+    root: Path, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], links: list[str]
+) -> None:
+    for name in ("DOCS_VERSION", "DOCS_VERSIONS"):
+        monkeypatch.setenv(name, environment.get(name, ""))
+    config = load_config(str(root / "mkdocs.yml"))
+    config = config.plugins.on_config(config)
+    page = {"title": "Page", "content": "", "edit_url": None, "toc": None}
+    text = config.theme.get_env().get_template("main.html").render(config=config, page=page, nav=[], base_url=".")
+    menu = text.partition('class="versions"')[2].partition("</p>")[0]
+    assert [part.partition('"')[0] for part in menu.split('href="')[1:]] == links
+
+
+def test_pages_are_edited_on_the_branch_that_they_were_built_from(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A release cannot be edited, and neither can a page where no repository is known."""
+    for name in ("DOCS_VERSION", "GITHUB_REPOSITORY", "GITHUB_SERVER_URL"):
+        monkeypatch.delenv(name, raising=False)
+    config = load_config(str(root / "mkdocs.yml"))
+    assert config.plugins.on_config(config).repo_url is None
+    monkeypatch.setenv("GITHUB_REPOSITORY", "owner/name")
+    monkeypatch.setenv("GITHUB_REF_NAME", "trunk")
+    config = config.plugins.on_config(config)
+    assert f"{config.repo_url}{config.edit_uri}" == "https://github.com/owner/name/edit/trunk/docs/"
+    monkeypatch.setenv("DOCS_VERSION", "v1.2")
+    config = load_config(str(root / "mkdocs.yml"))
+    assert config.plugins.on_config(config).repo_url is None

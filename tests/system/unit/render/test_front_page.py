@@ -143,7 +143,7 @@ def test_whom_the_answer_does_not_count_is_named_below_it(sampled: Sample, tmp_p
     gate = sampled.verdicts.gate.model_copy(update=update)
     verdicts = sampled.verdicts.model_copy(update={"gate": gate})
     render(sampled.registry, sampled.history, verdicts, tmp_path / "site")
-    told = read(tmp_path / "site" / "index.html").one("section", class_="decision").one("p", class_="notes").text
+    told = read(tmp_path / "site" / "index.html").one("section", class_="sum").one("p", class_="notes").text
     for note in ("No result: Cobalt", "Overridden: Ember X1.", "Predicted to break, not counted: Borealis B2."):
         assert note in told
 

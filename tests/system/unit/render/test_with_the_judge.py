@@ -16,7 +16,7 @@ def test_what_the_judge_says_stands_on_the_pages(sampled: Sample, tmp_path: Path
     verdicts = judge(sampled.registry, sampled.history, NOW)
     render(sampled.registry, sampled.history, verdicts, tmp_path / "site")
     front = read(tmp_path / "site" / "index.html")
-    assert front.one("p", class_="sentence").text == verdicts.summary
+    assert front.find("p", class_="sentence") == []  # the names of those that block, and the counts, say it
     for item in verdicts.devices:
         word = item.verdict.value.replace("_", " ")
         assert front.one("li", id=item.device).one("p", class_="result").one("strong").text == word

@@ -32,7 +32,7 @@ from ootci.model.device import RegisteredDevice
 from ootci.model.plan import Plan, PlannedRun
 from ootci.model.record import parse, write, write_atomic
 from ootci.model.run import Run
-from ootci.stages.collect import not_started, offline, unreadable
+from ootci.stages.collect import not_started, unreadable
 
 NIGHTLY = "nightly.yml"
 DEADLINE = timedelta(hours=4)
@@ -208,7 +208,7 @@ def _one(
     there = {key for key in store.run_keys(device) if key.plan_id == plan.id}
     if leg is None:
         if night.run is not None and night.is_over(now):
-            yield not_started(plan, planned)
+            yield not_started(plan, planned, 1, "no workflow run was started")
         return
     reports = {key.attempt for key in there if store.stored_run(key).head.is_report}
     if leg.attempt in reports:
@@ -227,7 +227,7 @@ def _one(
         return
     since = _offline_since(leg, night, github, now, say)
     if since is not None and not reports and not found:
-        yield offline(plan, planned, leg.attempt, since)
+        yield not_started(plan, planned, leg.attempt, f"runner offline since {since:%Y-%m-%d %H:%M} UTC")
 
 
 def _offline_since(leg: WorkflowRun, night: _Night, github: GithubRuns, now: datetime, say: Say) -> datetime | None:

@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
+from ootci.model.build import PluginBuild
 from ootci.model.cluster import Mark, Streak
 from ootci.model.outcome import AS_THEY_SHOULD, FAILURES, OutcomeName
 from ootci.model.plan import Plan
@@ -49,17 +50,21 @@ class DeviceNight:
     @cached_property
     def mark(self) -> Mark:
         """The night, with what was under test."""
-        torch = self.run.head.torch if self.run is not None else None
-        plugin = self.run.head.plugin if self.run is not None else None
-        return Mark(
-            plan_id=self.plan.id,
-            date=self.plan.created_at,
-            torch_version=torch.version if torch else None,
-            torch_commit=torch.git_version if torch else None,
-            plugin_version=plugin.version if plugin else None,
-            plugin_commit=plugin.commit if plugin else None,
-            plugin_sources=plugin.sources_sha256 if plugin else None,
-        )
+        head = self.run.head if self.run is not None else None
+        return mark_of(self.plan, head.torch if head else None, head.plugin if head else None)
+
+
+def mark_of(plan: Plan, torch: TorchBuild | None = None, plugin: PluginBuild | None = None) -> Mark:
+    """A night, with what was under test."""
+    return Mark(
+        plan_id=plan.id,
+        date=plan.created_at,
+        torch_version=torch.version if torch else None,
+        torch_commit=torch.git_version if torch else None,
+        plugin_version=plugin.version if plugin else None,
+        plugin_commit=plugin.commit if plugin else None,
+        plugin_sources=plugin.sources_sha256 if plugin else None,
+    )
 
 
 def attempts_by_nightly(runs: Iterable[StoredRun]) -> dict[str, list[StoredRun]]:

@@ -1,6 +1,6 @@
 """collect: the files of the stages before become one run.json."""
 
 from .elsewhere import NOT_KNOWN
-from .stage import collect, collect_share, not_started, offline, unreadable
+from .stage import collect, collect_share, not_started, unreadable
 
-__all__ = ["NOT_KNOWN", "collect", "collect_share", "not_started", "offline", "unreadable"]
+__all__ = ["NOT_KNOWN", "collect", "collect_share", "not_started", "unreadable"]

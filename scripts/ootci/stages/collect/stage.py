@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from ootci import __version__
@@ -253,20 +253,10 @@ def unreadable(plan: Plan, planned: PlannedRun, attempt: int, why: str) -> Run:
     return _made(plan, planned, attempt, ReportState.UNREADABLE, one_line(f"report unreadable: {why}"))
 
 
-def offline(plan: Plan, planned: PlannedRun, attempt: int, since: datetime) -> Run:
-    """The run of a device whose job could have begun at a time, and no runner took it."""
-    reason = f"runner offline since {since.astimezone(timezone.utc):%Y-%m-%d %H:%M} UTC"
-    return _made(plan, planned, attempt, ReportState.NOT_EXPECTED, reason, stages=(_not_ready(reason),))
-
-
-def not_started(plan: Plan, planned: PlannedRun) -> Run:
-    """The run of a device whose workflow run was never started."""
-    reason = "no workflow run was started"
-    return _made(plan, planned, 1, ReportState.NOT_EXPECTED, reason, stages=(_not_ready(reason),))
-
-
-def _not_ready(reason: str) -> StageResult:
-    return StageResult(name=StageName.CHECK, status=StageStatus.FAILED, reason=reason)
+def not_started(plan: Plan, planned: PlannedRun, attempt: int, why: str) -> Run:
+    """The run of a device whose job was never started, or that no runner took."""
+    check = StageResult(name=StageName.CHECK, status=StageStatus.FAILED, reason=why)
+    return _made(plan, planned, attempt, ReportState.NOT_EXPECTED, why, stages=(check,))
 
 
 def _made(

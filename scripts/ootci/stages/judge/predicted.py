@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from ootci.history.nights import mark_of
 from ootci.history.store import History
 from ootci.model.cluster import Mark
 from ootci.model.compat import (
@@ -46,9 +47,7 @@ class _Night:
 
     @cached_property
     def mark(self) -> Mark:
-        torch = self.compat.torches[0]
-        version, commit = torch.version, torch.git_version
-        return Mark(plan_id=self.plan.id, date=self.plan.created_at, torch_version=version, torch_commit=commit)
+        return mark_of(self.plan, self.compat.torches[0])
 
     @cached_property
     def of(self) -> dict[str, Prediction]:
@@ -134,11 +133,8 @@ def _removals(plans: Sequence[Plan], history: History) -> dict[_Key, _Range]:
     marks: dict[str, Mark] = {}
     for plan in plans:
         if (changes := history.exports(plan.id)) is not None:
-            torch = changes.after
-            version, commit = torch.version, torch.git_version
-            mark = Mark(plan_id=plan.id, date=plan.created_at, torch_version=version, torch_commit=commit)
             # Several nightlies may have tested one torch; the first of them counts.
-            when = marks.setdefault(version, mark), changes.before
+            when = marks.setdefault(changes.after.version, mark_of(plan, changes.after)), changes.before
             found |= dict.fromkeys(_keys(changes.removed), when)
             found |= dict.fromkeys(((FindingKind.SCHEMA, name) for name in changes.schemas), when)
             for key in _keys(changes.added):

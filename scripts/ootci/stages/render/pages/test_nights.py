@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ootci.history.ever_failed import ABSENT, FAILED, FLAKY, PASSED, PASSES, SILENT, EverFailed
-from ootci.history.nights import DeviceNight, Seen, streak_of
+from ootci.history.nights import Seen, mark_of, streak_of
 from ootci.history.tables import TestTable
 from ootci.model.cluster import Streak
 from ootci.model.outcome import OutcomeName
@@ -96,7 +96,7 @@ def _nights(letters: str, plans: Sequence[Plan], grid: NightGrid, pages: Mapping
 
 def _streak(letters: str, plans: Sequence[Plan]) -> Streak | None:
     newest_first = zip(reversed(letters), reversed(plans), strict=True)
-    return streak_of(Seen(DeviceNight(plan, None).mark, _OUTCOMES.get(letter)) for letter, plan in newest_first)
+    return streak_of(Seen(mark_of(plan), _OUTCOMES.get(letter)) for letter, plan in newest_first)
 
 
 def _note(letters: str, plans: Sequence[Plan]) -> str:

@@ -208,7 +208,7 @@ function facts(runs, sides) {
     ["plugin", (run) => (run.plugin ? `${run.plugin.package} ${run.plugin.version || "not built"}` : "none")],
     ["plugin commit", (run) => (run.plugin && run.plugin.commit) || "unknown"],
     ["Python", (run) => run.environment.python || "unknown"],
-    ["passed", (run) => `${run.counts.passed} of ${executed(run.counts)} executed tests`],
+    ["passed", (run) => `${run.counts.passed || 0} of ${executed(run.counts)} executed tests`],
   ];
   const differing = [
     ["system", (run) => run.environment.os],
@@ -217,12 +217,12 @@ function facts(runs, sides) {
     ["cards", (run) => run.environment.devices],
     ["suites", (run) => run.suites.map((suite) => suite.suite + (suite.required ? "" : " (advisory)")).join(", ")],
     ["flaky", (run) => run.counts.flaky || 0],
-    ["skipped", (run) => run.counts.skipped],
-    ["unsupported", (run) => run.counts.unsupported],
-    ["not run", (run) => run.counts.not_run],
-    ...[...new Set(runs.flatMap((run) => Object.keys(run.environment.device_facts)))].map((name) => [
+    ["skipped", (run) => run.counts.skipped || 0],
+    ["unsupported", (run) => run.counts.unsupported || 0],
+    ["not run", (run) => run.counts.not_run || 0],
+    ...[...new Set(runs.flatMap((run) => Object.keys(run.environment.device_facts || {})))].map((name) => [
       name,
-      (run) => run.environment.device_facts[name],
+      (run) => run.environment.device_facts?.[name],
     ]),
   ].filter(([, value]) => value(runs[0]) !== value(runs[1]));
   const made = [...rows, ...differing].map(([label, value]) => {
@@ -243,7 +243,7 @@ function facts(runs, sides) {
   commits.replaceChildren(outside("PyTorch's commits between them", found.commits));
 }
 
-const executed = (counts) => rules.executed.reduce((sum, name) => sum + counts[name], 0);
+const executed = (counts) => rules.executed.reduce((sum, name) => sum + (counts[name] || 0), 0);
 
 const link = (text, address) => element("a", text, { href: address });
 const outside = (text, address) => element("a", text, { href: address, rel: "noreferrer" });

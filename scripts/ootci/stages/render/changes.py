@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ootci.model.cluster import Streak
@@ -12,6 +12,8 @@ from .status import CHANGES, Status
 
 NAMED = 120
 """Tests that are named in all groups together; the others are counted."""
+FEW = 20
+"""The same on the page of an older run."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +30,9 @@ class ChangeGroup:
         return self.total - len(self.shown)
 
 
-def change_groups(changes: Sequence[Change]) -> tuple[ChangeGroup, ...]:
+def change_groups(changes: Iterable[Change], named: int = NAMED) -> tuple[ChangeGroup, ...]:
     """The tests that differ, in the order in which pages show them."""
-    groups, left = [], NAMED
+    changes, groups, left = tuple(changes), [], named
     for name, status in CHANGES.items():
         found = [change for change in changes if change.change is name]
         if found:

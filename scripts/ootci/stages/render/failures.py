@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import filterfalse
 
 from ootci.history.normalise import normalise
 from ootci.history.signature import signature_of
@@ -57,18 +58,25 @@ class FailureRow:
 
 
 def failures(
-    run: Run, changes: Mapping[str, ChangeName], known: Container[str]
+    run: Run, changes: Mapping[str, ChangeName], known: Container[str], *, is_recent: bool = True
 ) -> tuple[list[Outcome], tuple[FailureRow, ...]]:
-    """The failing tests that are too many for the page, and the rows of the others: new ones first, known ones last.
+    """The failing tests that the page only names, and the rows of the others: new ones first, known ones last.
 
     Args:
         changes: how its tests differ from the run before.
         known: ids of tests that the vendor knows to fail.
+        is_recent: whether tests that failed in the run before, too, have a row.
 
     """
     failing = [outcome for outcome in run.outcomes if outcome.is_failure]
     failing.sort(key=lambda outcome: (outcome.id in known, changes.get(outcome.id) not in NEW_FAILURES))
     groups = _alike(failing, run.device, changes, known)
+
+    def has_row(group: Sequence[Outcome]) -> bool:
+        return is_recent or changes.get(group[0].id) is not ChangeName.STILL_FAILING
+
+    with_row = list(filter(has_row, groups))
+    named = (*with_row[SHOWN:], *filterfalse(has_row, groups))
     rows = (
         FailureRow(
             outcome=outcome,
@@ -80,9 +88,9 @@ def failures(
             alike=tuple(others[:ALIKE_SHOWN]),
             same_error_total=len(others),
         )
-        for number, (outcome, *others) in enumerate(groups[:SHOWN])
+        for number, (outcome, *others) in enumerate(with_row[:SHOWN])
     )
-    return [item for group in groups[SHOWN:] for item in group], tuple(rows)
+    return [item for group in named for item in group], tuple(rows)
 
 
 def _alike(

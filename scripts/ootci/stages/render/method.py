@@ -10,7 +10,7 @@ from ootci.model.device import LONGEST_RANGE
 
 from .feed import ENTRIES
 from .page_maker import PageMaker
-from .pages.runs import WHOLE_NIGHTS
+from .pages.runs import RECENT_NIGHTS
 from .publish import File
 from .status import OUTCOMES, VERDICTS
 from .trend_series import DAYS, RESIZED
@@ -31,7 +31,7 @@ def method_page(maker: PageMaker) -> File:
         trend_days=DAYS,
         resized=f"{RESIZED:.0%}",
         texts_nights=TEXTS_NIGHTS,
-        whole_nights=WHOLE_NIGHTS,
+        recent_nights=RECENT_NIGHTS,
         measures_runs=MEASURES_RUNS,
         longest_range=LONGEST_RANGE.days,
         test_nights=NIGHTS,

@@ -23,7 +23,8 @@ class RunView:
 
     Attributes:
         run: the run, without tests that are not counted against the device.
-        is_whole: whether everything is shown, or of an older run only what failed.
+        is_whole: whether the tests that neither passed nor failed are shown, too.
+        is_recent: whether every failure is shown at length, or of an older run only new ones.
         reported: whether any test did.
         failures_known: tests that the vendor knew to fail.
         unsettled: failing tests that are not counted against the device.
@@ -34,6 +35,7 @@ class RunView:
 
     run: Run
     is_whole: bool
+    is_recent: bool
     reported: bool
     findings: tuple[Finding, ...]
     failures_total: int
@@ -59,6 +61,7 @@ def run_view(
     unsettled: Collection[str] = (),
     *,
     is_whole: bool = True,
+    is_recent: bool = True,
     claims: Sequence[ExpectationReview] | None = None,
 ) -> RunView:
     """Everything that the page of a run shows.
@@ -82,10 +85,11 @@ def run_view(
         review_unsupported(plan, run.device, stored) if claims is None else claims, key=lambda item: rank(item.state)
     )
     expected = known | {claim.declared for claim in claims}
-    others, rows = failures(run, {change.id: change.change for change in changes}, known)
+    others, rows = failures(run, {change.id: change.change for change in changes}, known, is_recent=is_recent)
     return RunView(
         run=run,
         is_whole=is_whole,
+        is_recent=is_recent,
         reported=any(stored.states),
         findings=findings(run, stored.counts().total, expected) if is_whole else (),
         failures_total=len(others) + sum(1 + row.same_error_total for row in rows),

@@ -107,7 +107,7 @@ def test_report_and_log_are_among_the_workflow_runs_artifacts(site: Path) -> Non
 def test_a_run_that_is_old_keeps_its_address_and_is_kept_as_data(
     sampled: Sample, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runs, "WHOLE_NIGHTS", 3)
+    monkeypatch.setattr(runs, "RECENT_NIGHTS", 3)
     monkeypatch.setattr(runs, "PAGE_NIGHTS", 3)
     render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "site")
     for number in (0, NIGHTS - 5, NIGHTS - 4, NIGHTS - 1):
@@ -119,18 +119,19 @@ def test_a_run_that_is_old_keeps_its_address_and_is_kept_as_data(
         assert plan_id(number) in main.one("h1").text
         targets = [link.attributes["href"] for link in main.find("a")]
         file = f"api/v1/runs/cobalt/{plan_id(number)}.1.json"
-        assert targets[2:] == [f"../../../{file}", f"../../../diff/index.html?b=cobalt@{plan_id(number)}"]
+        compared = f"../../../diff/index.html?b=cobalt@{plan_id(number)}"
+        assert targets[2:] == [f"../../../{file}", compared, "../../../method/index.html#kept"]
         assert (tmp_path / "site" / file).read_bytes() == (site / file).read_bytes()
         counts = json.loads((site / file).read_text())["counts"]
-        assert f"{counts['passed']} of " in main.text
+        assert f"{counts.get('passed', 0)} of " in main.text
 
 
-def test_an_older_run_shows_what_failed_and_one_as_expected_its_verdict(
+def test_an_older_run_shows_its_new_failures_and_names_the_others_and_one_as_expected_shows_its_verdict(
     sampled: Sample, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runs, "WHOLE_NIGHTS", 1)
+    monkeypatch.setattr(runs, "RECENT_NIGHTS", 1)
     render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "site")
-    shown = set()
+    shown, named = set(), set()
     for verdict in sampled.verdicts.devices:
         name, reported = verdict.device, [night for night in verdict.history if night.run_id]
         for night in reported[:-1]:
@@ -143,18 +144,37 @@ def test_an_older_run_shows_what_failed_and_one_as_expected_its_verdict(
                 assert f"{VERDICTS[night.verdict].word} " in after.text
                 assert not after.find("section")
             else:
-                assert failures == [row.text for row in before.find("details", class_="failure")]
+                told = [(_is_still_failing(row), _said(row)) for row in before.find("details", class_="failure")]
+                assert [_said(row) for row in after.find("details", class_="failure")] == [
+                    said for still_failing, said in told if not still_failing
+                ]
+                others = {said[0].split()[0] for still_failing, said in told if still_failing}
+                assert others <= set(ids(after))
+                named |= others
                 assert not after.find(id="capabilities") + after.find(id="others") + after.find(id="findings")
             file = f"../../../api/v1/runs/{name}/{night.plan_id}.{after.text.split('Attempt ')[1].split()[0]}.json"
             assert file in [link.attributes["href"] for link in after.find("a")]
             shown.add((night.verdict in AS_EXPECTED, bool(failures)))
     assert {(True, False), (False, True)} <= shown
+    assert named
+
+
+def _is_still_failing(row: Element) -> bool:
+    return "still failing" in row.one("summary").text
+
+
+def _said(row: Element) -> list[str]:
+    """What the row of a failing test says of it, without the command that runs it again."""
+    return [
+        row.one("summary").text,
+        *(text.text for text in row.find("pre") if "command" not in text.attributes.get("class", "")),
+    ]
 
 
 def test_the_newest_report_of_a_device_that_fell_silent_is_shown_however_old_it_is(
     sampled: Sample, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runs, "WHOLE_NIGHTS", -1)
+    monkeypatch.setattr(runs, "RECENT_NIGHTS", -1)
     monkeypatch.setattr(runs, "PAGE_NIGHTS", -1)
     render(sampled.registry, sampled.history, sampled.verdicts, tmp_path / "site")
     for folder in ("latest", plan_id(NIGHTS - 1)):

@@ -23,7 +23,7 @@ from ootci.model.torch_build import TorchBuild, TorchRequest
 from ..device_view import RunPage
 from ..links import folder_name
 from ..publish import File
-from .published import Compact, Published, api_file
+from .published import SCHEMA_VERSION, Compact, Published, api_file
 
 RUNS = "runs"
 TESTS = "tests"
@@ -68,9 +68,9 @@ class RunStage(Record):
     """How it ended."""
     duration: float
     """Seconds that it took."""
-    reason: str | None
+    reason: str | None = None
     """One line: why it did not pass."""
-    only_tests: bool
+    only_tests: bool = False
     """Whether failing tests are all that was wrong with it."""
 
 
@@ -86,8 +86,13 @@ class OutcomeRows(Record):
 
 
 class RunFile(Compact):
-    """runs/<device>/<nightly>.<attempt>.json: the outcome of every test of one attempt. It does not change."""
+    """runs/<device>/<nightly>.<attempt>.json: the outcome of every test of one attempt. It does not change.
 
+    A key that is missing has the default that the schema says, such as a count of 0.
+    """
+
+    schema_version: int
+    """Version of this file's schema."""
     id: str
     """Identity of the run."""
     device: str
@@ -126,6 +131,10 @@ class RunFile(Compact):
     `tests_each`, rounded down."""
     tests_each: int
     """How many rows each of those files has."""
+
+    def to_json(self) -> str:
+        """The text without defaults, which are a fifth of it."""
+        return self.model_dump_json(exclude_defaults=True) + "\n"
 
 
 _OF_THE_RUN = RunFile.model_fields.keys() & Run.model_fields.keys() - {"schema_version", "stages", "outcomes"}
@@ -168,6 +177,7 @@ def run_file(run: StoredRun, plan: Plan | None) -> File:
     """The file of an attempt; ``plan`` is its nightly, with the vendor's declarations."""
     head, known = run.head, known_ids(plan, run)
     file = RunFile(
+        schema_version=SCHEMA_VERSION,
         **{name: getattr(head, name) for name in _OF_THE_RUN},
         stages=tuple(RunStage(**stage.model_dump(include=set(RunStage.model_fields))) for stage in head.stages),
         counts=run.counts(),

@@ -17,9 +17,9 @@ from ootci.model.outcome import FAILURES, NOT_PASSED
 from ootci.model.plan import Plan
 from ootci.model.run import Run
 from ootci.model.torch_build import Channel
-from ootci.model.verdict import AS_EXPECTED, Change, ChangeName, Night
+from ootci.model.verdict import AS_EXPECTED, NEW_FAILURES, Change, ChangeName, Night
 
-from ..changes import change_groups
+from ..changes import FEW, change_groups
 from ..device_view import DevicePage, RunPage, by_nightly, last_report
 from ..links import LATEST, device_path
 from ..nights import broken_streaks
@@ -29,8 +29,9 @@ from ..run_view import run_view
 from .published import API
 from .run_files import by_age, run_file, run_path
 
-WHOLE_NIGHTS = 14
-"""The page of an older run shows only what failed, and where the rest is: its file in the API has every test, forever.
+RECENT_NIGHTS = 14
+"""The page of an older run shows only new failures at length: the others are on the page of the run on which they were
+new. Tests that neither passed nor failed are on the page of the newest run only. The file of a run has every test.
 Full pages of all runs would be more than GitHub Pages takes in a few years."""
 PAGE_NIGHTS = TEXTS_NIGHTS
 """The page of an older run, and of one as expected, shows only its verdict and its counts."""
@@ -69,16 +70,15 @@ class RunPages:
         for page in by_age(self._pages, self._plans):
             plan = self._plans.get(page.run.plan_id)
             yield run_file(page.stored, plan)
-            is_whole = page is last or not self._is_older(plan, WHOLE_NIGHTS)
+            is_recent = page is last or not self._is_older(plan, RECENT_NIGHTS)
             judged = self._night(page)
             is_expected = judged is not None and judged.verdict in AS_EXPECTED
-            if is_whole or not (is_expected or self._is_older(plan, PAGE_NIGHTS)):
+            if is_recent or not (is_expected or self._is_older(plan, PAGE_NIGHTS)):
                 base = earlier[page.run.channel].of(page.stored).before
-                yield from self._page(page, plan, base, is_whole=is_whole, is_last=page is last)
+                yield from self._page(page, plan, base, is_recent=is_recent, is_last=page is last)
             else:
                 known = {"device": self._device, "page": page, "judged": judged, "file": _file(page.run)}
-                kept = {"whole_nights": WHOLE_NIGHTS, "page_nights": PAGE_NIGHTS}
-                yield self._maker.show(page.path, "old_run.html", **known, **kept)
+                yield self._maker.show(page.path, "old_run.html", **known)
             # Attempts are in order, and the one that counts is the last of its nightly.
             counts = page.latest and plan is not None and concerns(plan, self._device.name)
             if plan is not None and counts and page.run.channel is not None:
@@ -89,7 +89,7 @@ class RunPages:
         for page in pages:
             night = nights[page.run.plan_id]
             yield run_file(page.stored, night.plan)
-            values = self._values(page, night.plan, (), is_whole=True)
+            values = self._values(page, night.plan, (), is_whole=True, is_recent=True)
             yield self._maker.show(page.path, "run.html", **{**values, "withdrawn": night}, latest=False)
 
     def _is_older(self, plan: Plan | None, nights: int) -> bool:
@@ -100,18 +100,22 @@ class RunPages:
         return self._judged.get(page.run.id) if page.latest else None
 
     def _page(
-        self, page: RunPage, plan: Plan | None, base: StoredRun | None, *, is_whole: bool, is_last: bool
+        self, page: RunPage, plan: Plan | None, base: StoredRun | None, *, is_recent: bool, is_last: bool
     ) -> Iterator[File]:
         reported = any(page.stored.states)
         comparable = base is not None and reported
         changes = changes_between(base, page.stored, unsettled=page.unsettled) if comparable else ()
-        values = self._values(page, plan, changes, is_whole=is_whole)
+        values = self._values(page, plan, changes, is_whole=is_last, is_recent=is_recent)
         if base is not None:
             news = [change for change in changes if change.change is not ChangeName.STILL_FAILING]
             values |= {
                 "base": base.head,
                 "base_page": self._counting.get(base.head.plan_id),
                 "groups": change_groups(news),
+                # The page of an older run has its new failures once, with what they said.
+                "listed": change_groups(news)
+                if is_recent
+                else change_groups((change for change in news if change.change not in NEW_FAILURES), FEW),
             }
         yield self._maker.show(page.path, "run.html", **values, latest=False)
         if is_last:
@@ -120,7 +124,7 @@ class RunPages:
             yield self._maker.show(path, "run.html", **{**values, "canonical": where}, latest=True)
 
     def _values(
-        self, page: RunPage, plan: Plan | None, changes: Sequence[Change], *, is_whole: bool
+        self, page: RunPage, plan: Plan | None, changes: Sequence[Change], *, is_whole: bool, is_recent: bool
     ) -> dict[str, object]:
         """What the page of a run is made of, as far as it compares the run with no other."""
         run = self._history.whole(page.stored, page.stored.with_outcomes(NOT_PASSED if is_whole else FAILURES))
@@ -129,7 +133,7 @@ class RunPages:
         return {
             "device": self._device,
             "page": page,
-            "view": run_view(run, page.stored, plan, changes, page.unsettled, is_whole=is_whole),
+            "view": run_view(run, page.stored, plan, changes, page.unsettled, is_whole=is_whole, is_recent=is_recent),
             "file": None if is_whole else _file(page.run),
             "base": None,
             "groups": (),

@@ -88,7 +88,7 @@ class OutcomeRows(Record):
 class RunFile(Compact):
     """runs/<device>/<nightly>.<attempt>.json: the outcome of every test of one attempt. It does not change.
 
-    A key that is missing has the default that the schema says, such as a count of 0.
+    A key that is missing has its default in the schema, such as a count of 0.
     """
 
     schema_version: int

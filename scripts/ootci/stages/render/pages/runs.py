@@ -112,7 +112,7 @@ class RunPages:
                 "base": base.head,
                 "base_page": self._counting.get(base.head.plan_id),
                 "groups": change_groups(news),
-                # The page of an older run has its new failures once, with what they said.
+                # The page of an older run has its new failures once, with their texts.
                 "listed": change_groups(news)
                 if is_recent
                 else change_groups((change for change in news if change.change not in NEW_FAILURES), FEW),

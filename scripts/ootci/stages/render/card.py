@@ -84,7 +84,7 @@ def card(
         part=part,
         first_bad=part.since if part else None,
         plugin=_plugin(device, part) if part else None,
-        commands=_commands(device, verdict.torch_request, run.plugin if run else None, part),
+        commands=commands(device, verdict.torch_request, run.plugin if run else None, part.first if part else ()),
         bisect=bisect_command((part,)) if part else None,
         issue=_issue(device, cluster, address) if cluster else None,
         where="PyTorch" if cluster is None or cluster.cause in UPSTREAM else "the vendor",
@@ -115,7 +115,7 @@ def cluster_card(
         part=part,
         first_bad=cluster.since,
         plugin=_plugin(device, part),
-        commands=_commands(device, request, plugin, part),
+        commands=commands(device, request, plugin, part.first),
         bisect=bisect_command((part,)),
         issue=_issue(device, cluster, address),
         where="PyTorch" if cluster.cause in UPSTREAM else "the vendor",
@@ -179,9 +179,12 @@ def _again(run: Run) -> str | None:
 
 
 def _plugin(device: Device, part: ClusterDevice) -> tuple[str, str | None] | None:
-    """The plugin's commits, or its versions, between the last good night and the first bad one."""
-    before, after = part.last_passed, part.since
-    if before is None or not part.plugin_changed:
+    return plugin_range(device, part.last_passed, part.since) if part.plugin_changed else None
+
+
+def plugin_range(device: Device, before: Mark | None, after: Mark) -> tuple[str, str | None] | None:
+    """The plugin's commits, or its versions, between two nights, and the page that lists them; None where unchanged."""
+    if before is None:
         return None
     if before.plugin_commit and after.plugin_commit and before.plugin_commit != after.plugin_commit:
         ends = [one_line(commit, 60) for commit in (before.plugin_commit, after.plugin_commit)]
@@ -193,14 +196,14 @@ def _plugin(device: Device, part: ClusterDevice) -> tuple[str, str | None] | Non
     return None
 
 
-def _commands(
-    device: Device, request: TorchRequest | None, plugin: PluginBuild | None, part: ClusterDevice | None
+def commands(
+    device: Device, request: TorchRequest | None, plugin: PluginBuild | None, failed: Iterable[str]
 ) -> tuple[str, ...]:
-    """Commands that make the same environment, and run the first failing test in it."""
+    """Commands that make the same environment, and run the first test of ours of those that failed in it."""
     pinned = {"TORCH": _torch(request) if request else None, "PLUGIN": _version(device, plugin) if plugin else None}
     words = [f"{name}={shlex.quote(value)}" for name, value in pinned.items() if value]
     first = " ".join(["make nightly", f"DEVICE={device.name}", *words])
-    tests = (reproduce(test, device.name) for test in part.first) if part else iter(())
+    tests = (reproduce(test, device.name) for test in failed)
     again = next((command for command in tests if command), None)
     return (first, again) if again else (first,)
 

@@ -44,6 +44,7 @@ from .pages.flaky import FlakyFile, flaky_of_device, flaky_page
 from .pages.health import health_page
 from .pages.known import known_page
 from .pages.lives import DeviceLives, Lives
+from .pages.night_failure import night_failures
 from .pages.nightlies import (
     NightReport,
     builds_of,
@@ -163,7 +164,8 @@ class _Pages:
         plans = self._nightlies
         self._builds = builds_of(self._plans, self._reports_of)
         names = Names(self._named, plans, self._clusters.names, self._builds)
-        told = self._reports_of, self._builds, names.began()
+        broke = night_failures(self._registry, self._verdicts, self._reports_of, names)
+        told = self._reports_of, self._builds, names.began(), broke
         nightlies = nightly_files(self._registry, self._verdicts, plans, *told)
         gone = tuple(self._withdrawn.values())
         withdrawn = tuple(withdrawn_nightlies(self._registry, gone, self._reports_withdrawn))

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from unit.render.pages import Element, read
 from unit.render.sample import DEVICES, LETTERS, Sample, sample
-from unit.render.sample_runs import NIGHTS, SHA, plan_id
+from unit.render.sample_runs import FIRST_NIGHT, NIGHTS, SHA, plan_id
 from unit.samples import device, four_nights, night
 
 from ootci.history.store import History
 from ootci.model.outcome import PassRate
 from ootci.model.plan import Plan, Trigger
 from ootci.model.torch_build import TorchBuild
-from ootci.model.verdict import VerdictName
+from ootci.model.verdict import BROKEN, VerdictName
 from ootci.stages.judge import judge
 from ootci.stages.render import render
 from ootci.stages.render.pages import nightlies, past_errors
 from ootci.stages.render.pages.nightlies import NightReport, builds_of, nightly_facts, nightly_files
 from ootci.stages.render.status import VERDICTS
+from ootci.stages.render.words import short_day
 
 RUN_PAGE = "https://github.com/example/pytorch-integration-tests/actions/runs/7"
 
@@ -217,3 +220,39 @@ def test_a_nightly_leads_to_the_one_before_and_the_one_after(site: Path) -> None
     for rel, number in (("prev", 2), ("next", 4)):
         link = nightly(site, 3).one("a", rel=rel)
         assert link.attributes["href"] == f"../../n/{plan_id(number)}/index.html"
+
+
+def failure_of(site: Path, number: int) -> dict[str, Any] | None:
+    file = json.loads((site / "api" / "v1" / "nightlies" / f"{plan_id(number)}.json").read_text(encoding="utf-8"))
+    failure: dict[str, Any] | None = file.get("failure")
+    return failure
+
+
+def test_a_red_night_has_a_card_of_what_broke_since_when_and_how_to_reproduce_it(site: Path) -> None:
+    failure = failure_of(site, 11)
+    assert failure is not None
+    card = nightly(site, 11).one("section", aria_labelledby="broke")
+    assert (failure["is_new"], failure["devices"], failure["device"]) == (True, ["dune"], "dune")
+    assert card.one("h2").text.strip() == "1 device broke on this nightly"
+    what, since, whose, again = card.one("div", class_="facets").find("div")[-4:]
+    assert failure["error"]["text"] in what.text
+    assert what.find("a")[0].attributes["href"] == failure["error"]["page"].removeprefix("../")
+    assert f"First bad {short_day(FIRST_NIGHT + timedelta(days=11))}" in since.text
+    assert f"Last good {short_day(FIRST_NIGHT + timedelta(days=10))}" in since.text
+    assert failure["last_good"]["plan_id"] == plan_id(10)
+    assert "Only this device" in whose.text
+    assert again.one("pre").text == "\n".join(failure["commands"])
+    assert failure["commands"][0].startswith("make nightly DEVICE=dune")
+
+
+def test_a_night_on_which_nothing_newly_broke_says_what_is_still_broken(site: Path) -> None:
+    found = {number: failure_of(site, number) for number in range(NIGHTS)}
+    for number, failure in found.items():
+        sections = nightly(site, number).find("section", aria_labelledby="broke")
+        broken = [item for item in DEVICES if LETTERS[item.nights[number]] in BROKEN]
+        assert bool(sections) is bool(failure) is bool(broken)
+        if failure and not failure["is_new"]:
+            assert sections[0].one("h2").text.strip().endswith("still broken, no new ones")
+            assert failure["devices"] == [item.name for item in broken]
+            assert failure["first_bad"]["plan_id"] != plan_id(number)
+    assert {bool(failure and failure["is_new"]) for failure in found.values()} == {True, False}

@@ -84,6 +84,25 @@ def test_what_has_a_page_as_a_cluster_has_no_second_one() -> None:
     assert found.nights("never seen") is None
 
 
+def test_the_main_error_of_a_night_is_the_one_with_which_most_devices_broke() -> None:
+    found = names(
+        9,
+        {
+            "one": {"old": 0b1_1111, "shared": 0b1_1000, "late": 0b1_0000},
+            "two": {"shared": 0b1_1000, "late": 0b1_0000},
+            "three": {"old": 0b1_1111, "late": 0b1_0000},
+        },
+    )
+    began = {"one": plan(3).id, "two": plan(3).id}
+    main = found.main_errors({plan(3).id: began, plan(4).id: began, plan(7).id: {"three": plan(7).id}})
+    # On the fourth night, too, the error that began with the streak counts, not a later one.
+    assert {plan_id: (error.id, error.devices) for plan_id, (error, _) in main.items()} == {
+        plan(3).id: ("shared", ("one", "two")),
+        plan(4).id: ("shared", ("one", "two")),
+    }
+    assert main[plan(3).id][1]["two"].first == (TEST,)
+
+
 def test_the_list_has_what_went_lately_and_nothing_of_tonight() -> None:
     count = LATELY + 5
     found = names(count, {"one": {str(night): 1 << night for night in range(count)}})

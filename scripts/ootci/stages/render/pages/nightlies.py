@@ -13,6 +13,7 @@ from pydantic import Field
 from ootci.history.named import KEPT
 from ootci.history.nights import build_of_nightly
 from ootci.history.reader import Withdrawn
+from ootci.model.build import PluginBuild
 from ootci.model.device import RegisteredDevice
 from ootci.model.outcome import PassRate
 from ootci.model.plan import Plan, PlannedRun
@@ -29,6 +30,7 @@ from ..publish import File
 from ..status import VERDICTS, urgency
 from ..text import one_line
 from .board import NIGHTS_LISTED
+from .night_failure import NightFailure
 from .past_errors import NewError
 from .published import Compact, api_file
 
@@ -148,6 +150,8 @@ class NightlyFile(Compact, NightlyHead):
     """The errors that were not seen on any earlier one of the newest nightlies; absent where there are none."""
     more_errors: Annotated[int, Field(exclude_if=lambda count: not count)] = 0
     """How many more there are; absent where none."""
+    failure: Annotated[NightFailure | None, Field(exclude_if=lambda found: found is None)] = None
+    """What broke on it; absent where no device was broken."""
     withdrawn: Annotated[WithdrawnNight | None, Field(exclude_if=lambda found: found is None)] = None
     """When and why it was withdrawn: it has no verdicts then. Absent where it counts."""
 
@@ -160,6 +164,7 @@ class NightReport:
     request: TorchRequest
     torch: TorchBuild | None
     passed: PassRate
+    plugin: PluginBuild | None = None
 
 
 def night_reports(device: str, pages: Sequence[RunPage], plans: Mapping[str, Plan]) -> dict[str, NightReport]:
@@ -170,7 +175,8 @@ def night_reports(device: str, pages: Sequence[RunPage], plans: Mapping[str, Pla
         expected = plan.expected(device) if plan is not None else None
         if expected is not None:
             passed = page.stored.counts(expected.required_suites).pass_rate
-            found[plan_id] = NightReport(page.path, page.run.torch_request, page.run.torch, passed)
+            run = page.run
+            found[plan_id] = NightReport(page.path, run.torch_request, run.torch, passed, run.plugin)
     return found
 
 
@@ -237,6 +243,7 @@ def nightly_files(
     reported: Mapping[str, Mapping[str, NightReport]],
     builds: Mapping[str, TorchBuild],
     new_errors: Mapping[str, tuple[Sequence[NewError], int]] = MappingProxyType({}),
+    failures: Mapping[str, NightFailure] = MappingProxyType({}),
 ) -> Iterator[NightlyFile]:
     """The result of every device on every nightly, oldest first, made one by one.
 
@@ -245,6 +252,7 @@ def nightly_files(
         plans: every nightly, oldest first.
         reported: by device and nightly, what was reported.
         new_errors: by nightly, the errors that were first seen on it, and how many more there are.
+        failures: by nightly, what broke on it.
 
     """
     judged: dict[str, dict[str, Night]] = {}
@@ -257,7 +265,7 @@ def nightly_files(
         build = builds.get(plan.id)
         found = _nightly(plan, build, devices, reported, judged.get(plan.id, {}))
         errors, more = new_errors.get(plan.id, ((), 0))
-        new = {"new_errors": tuple(errors), "more_errors": more}
+        new = {"new_errors": tuple(errors), "more_errors": more, "failure": failures.get(plan.id)}
         yield found.model_copy(update={"since": _since(build, known), **new})
         known = (plan, build) if build is not None else known
 

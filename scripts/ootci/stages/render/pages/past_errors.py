@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ootci.history.ever_failed import FAILED, PASSED, SILENT
-from ootci.history.named import KEPT, NamedFailure, NamedFailures
+from ootci.history.named import KEPT, NOWHERE, NamedFailure, NamedFailures
 from ootci.model.device import Device
 from ootci.model.plan import Plan
 from ootci.model.record import Record
@@ -112,6 +112,7 @@ class Names:
         gone = [name for name in self._by_name if name not in current]
         gone.sort(key=lambda name: (-self._nights(name).bit_length(), -len(self._by_name[name]), name))
         self._gone = gone[:PAGES]
+        self._listed = frozenset((*current, *self._gone))
         self.without_page = len(gone) - len(self._gone)
         """Names that are too many for a page."""
         self.is_cut = any(item.named.is_cut for item in devices)
@@ -139,17 +140,53 @@ class Names:
     def began(self) -> dict[str, tuple[list[NewError], int]]:
         """By nightly, the errors first seen on it, those of most devices first, and how many more there are."""
         found: dict[str, list[NewError]] = {}
-        listed = self._current | frozenset(self._gone)
         for name, failures in self._by_name.items():
             start = (self._nights(name) & -self._nights(name)).bit_length() - 1
-            devices = tuple(sorted(item.device.name for item, failure in failures if failure.nights >> start & 1))
+            devices = sorted(item.device.name for item, failure in failures if failure.nights >> start & 1)
             if start:  # of the first night nobody knows what is new
-                page = f"../../../{cluster_path(name)}" if name in listed else None
-                new = NewError(id=name, text=self._text(name), devices=devices, page=page)
-                found.setdefault(self._plans[start].id, []).append(new)
+                found.setdefault(self._plans[start].id, []).append(self._error(name, devices))
         for errors in found.values():
             errors.sort(key=lambda item: (-len(item.devices), item.text, item.id))
         return {plan: (errors[:NEW_ERRORS], len(errors[NEW_ERRORS:])) for plan, errors in found.items()}
+
+    def main_errors(
+        self, broken: Mapping[str, Mapping[str, str]]
+    ) -> dict[str, tuple[NewError, Mapping[str, NamedFailure]]]:
+        """By nightly, the error with which most of its devices broke, with what it was on each of them.
+
+        Args:
+            broken: by nightly, its broken devices, each with the nightly on which its streak began.
+
+        """
+        numbers = {plan.id: number for number, plan in enumerate(self._plans)}
+        streaks: dict[str, list[tuple[int, int]]] = {}
+        for plan_id, devices in broken.items():
+            for device, began in devices.items():
+                if plan_id in numbers and began in numbers:
+                    streaks.setdefault(device, []).append((numbers[plan_id], numbers[began]))
+        # By nightly and name, an entry for each device: whether it is older than the streak, its tests, what it was.
+        found: dict[int, dict[str, list[tuple[bool, int, str, NamedFailure]]]] = {}
+        for name, failures in self._by_name.items():
+            for item, failure in failures:
+                for number, first in streaks.get(item.device.name, ()) if failure.where != NOWHERE else ():
+                    if failure.nights >> number & failure.nights >> first & 1:
+                        is_old = bool(failure.nights << 1 >> first & 1)
+                        entry = is_old, failure.tests, item.device.name, failure
+                        found.setdefault(number, {}).setdefault(name, []).append(entry)
+        chosen: dict[str, tuple[NewError, Mapping[str, NamedFailure]]] = {}
+        for number, names in found.items():
+            ranks = [
+                (sum(not entry[0] for entry in rows), len(rows), sum(entry[1] for entry in rows), name)
+                for name, rows in names.items()
+            ]
+            name = max(ranks)[-1]
+            of = {device: failure for _, _, device, failure in sorted(names[name], key=lambda entry: entry[2])}
+            chosen[self._plans[number].id] = self._error(name, of), of
+        return chosen
+
+    def _error(self, name: str, devices: Iterable[str]) -> NewError:
+        page = f"../../../{cluster_path(name)}" if name in self._listed else None
+        return NewError(id=name, text=self._text(name), devices=tuple(devices), page=page)
 
     def _text(self, name: str) -> str:
         return one_line(self._by_name[name][0][1].signature.text, 200)

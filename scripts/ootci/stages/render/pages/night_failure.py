@@ -1,0 +1,138 @@
+"""What broke on a nightly: on which devices, since when, with which error, and how to reproduce it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from ootci.model.cluster import Mark
+from ootci.model.device import RegisteredDevice, Tier
+from ootci.model.record import Record
+from ootci.model.torch_build import commits_between, full_commit, short_range
+from ootci.model.verdict import AS_EXPECTED, DeviceVerdict, Night, Verdicts
+
+from ..card import commands, plugin_range
+from ..nights import broken_streaks
+from ..text import one_line
+from .past_errors import Names, NewError
+
+if TYPE_CHECKING:
+    from .nightlies import NightReport
+
+
+class CommitRange(Record):
+    """What changed of PyTorch or of a plugin between the last good night and the first bad one."""
+
+    text: str
+    """Its commits or versions."""
+    address: str | None
+    """Where the commits are listed; null where that is not known."""
+
+
+class NightFailure(Record):
+    """What broke on a nightly."""
+
+    is_new: bool
+    """Whether the devices broke on this nightly; if not, they had been broken before, and no other broke."""
+    devices: tuple[str, ...]
+    """Names of the devices, in registry order."""
+    error: NewError | None
+    """The error that most of them had; null where none is known."""
+    device: str
+    """The device that the rest is about: the reference device if it had the error."""
+    first_bad: Mark
+    """The first night of its broken streak."""
+    last_good: Mark | None
+    """The last night before on which it was as expected; null where none is known."""
+    pytorch: CommitRange | None
+    """What changed of PyTorch between these nights; null where nothing is known to have changed."""
+    plugin: CommitRange | None
+    """What changed of its plugin between these nights; null where nothing is known to have changed."""
+    commands: tuple[str, ...]
+    """What reproduces it, in a checkout of this repository on a machine that has the device."""
+
+
+def night_failures(
+    registry: Sequence[RegisteredDevice],
+    verdicts: Verdicts,
+    reports: Mapping[str, Mapping[str, NightReport]],
+    names: Names,
+) -> Mapping[str, NightFailure]:
+    """By nightly, what broke on it; nightlies on which no device was broken are left out.
+
+    Args:
+        reports: by device and nightly, what was reported.
+        names: the names of all failures.
+
+    """
+    streaks: dict[str, dict[str, tuple[Night, Night | None]]] = {}
+    for device in verdicts.devices:
+        for plan_id, first, good in _streaks(device):
+            streaks.setdefault(plan_id, {})[device.device] = first, good
+    chosen: dict[str, tuple[bool, list[str]]] = {}
+    for plan_id, found in streaks.items():
+        broken = [item.device.name for item in registry if item.device.name in found]
+        new = [name for name in broken if found[name][0].plan_id == plan_id]
+        if broken:
+            chosen[plan_id] = bool(new), new or broken
+    errors = names.main_errors(
+        {
+            plan_id: {name: streaks[plan_id][name][0].plan_id for name in broken}
+            for plan_id, (_, broken) in chosen.items()
+        }
+    )
+    devices = {item.device.name: item.device for item in registry}
+    failures = {}
+    for plan_id, (is_new, broken) in chosen.items():
+        error, failed = errors.get(plan_id, (None, {}))
+        name = min(failed or broken, key=lambda name: (devices[name].tier is not Tier.REFERENCE, broken.index(name)))
+        first, good = streaks[plan_id][name]
+        told = reports.get(name, {})
+        bad, last_good = _mark(first.plan_id, first.date, told), _mark(good.plan_id, good.date, told) if good else None
+        builds = [told[night.plan_id].torch if night and night.plan_id in told else None for night in (good, first)]
+        pytorch, plugin = short_range(*builds), plugin_range(devices[name], last_good, bad)
+        report = told.get(plan_id)
+        tests = failed[name].first if failed else ()
+        failures[plan_id] = NightFailure(
+            is_new=is_new,
+            devices=tuple(broken),
+            error=error,
+            device=name,
+            first_bad=bad,
+            last_good=last_good,
+            pytorch=CommitRange(text=pytorch, address=commits_between(*builds)) if pytorch else None,
+            plugin=CommitRange(text=plugin[0], address=plugin[1]) if plugin else None,
+            commands=commands(
+                devices[name], report.request if report else None, report.plugin if report else None, tests
+            ),
+        )
+    return failures
+
+
+def _streaks(device: DeviceVerdict) -> Iterator[tuple[str, Night, Night | None]]:
+    """Each broken night of a device, with the first night of its streak and the last good night before that."""
+    good: dict[str, Night | None] = {}
+    last = None
+    for night in device.history:
+        good[night.plan_id] = last
+        last = night if night.verdict in AS_EXPECTED and not night.fallback else last
+    return ((night.plan_id, first, good[first.plan_id]) for night, first in broken_streaks(device.history))
+
+
+def _mark(plan_id: str, date: datetime, told: Mapping[str, NightReport]) -> Mark:
+    """A night of a device; its versions come from a device run, so they are cut."""
+    torch = told[plan_id].torch if plan_id in told else None
+    plugin = told[plan_id].plugin if plan_id in told else None
+    return Mark(
+        plan_id=plan_id,
+        date=date,
+        torch_version=_cut(torch.version if torch else None),
+        torch_commit=full_commit(torch.git_version if torch else None),
+        plugin_version=_cut(plugin.version if plugin else None),
+        plugin_commit=_cut(plugin.commit if plugin else None),
+    )
+
+
+def _cut(version: str | None) -> str | None:
+    return one_line(version, 60) if version else None

@@ -64,6 +64,10 @@ CASES = {
     "a skipped test that ran": Case(now={"two": "skipped"}, red=(2,)),
     "a test that is gone": Case(gone=("four",), red=ALL),
     "a suite cut off": Case(silent=("six",), stages={3: {"integration": "crashed"}}, red=(3,)),
+    "a suite not run by one": Case(silent=("two", "five"), stages={2: {"integration": "not_run"}}, red=(2,)),
+    "a suite not run by one, without a nightly": Case(
+        before=None, silent=("two", "five"), stages={2: {"integration": "not_run"}}, red=(2,)
+    ),
     "no build": Case(build="failed", red=ALL),
     "no card in one": Case(stages={2: {"check": "failed"}}, red=(2,)),
     "import broken in all": Case(stages={index: {"import": "failed"} for index in ALL}, red=ALL),

@@ -21,6 +21,9 @@ from loopback import Quiet, Server, running
 from misbehaving import write_device, write_suites
 from repositories import commit, git, repository
 
+PASSWORD = "s3cret-of-a-vendor"  # noqa: S105 - it opens nothing
+AUTHORIZATION = b64encode(f"tests:{PASSWORD}".encode())
+
 
 @pytest.fixture
 def index(tmp_path: Path) -> Iterator[dict[str, str]]:
@@ -133,9 +136,15 @@ def test_a_private_repository_is_fetched_with_the_password_of_the_user_that_runs
         ran, devices = _nightly(tmp_path, ootci, {**index, "HOME": str(home)})
         assert (ran.code, devices["private"]["verdict"]) == (1, "BUILD_BROKEN"), ran.err
         assert "could not read Username" in devices["private"]["reason"]
-        (home / ".netrc").write_text("machine 127.0.0.1 login tests password secret\n", encoding="utf-8")
+        (home / ".netrc").write_text(f"machine 127.0.0.1 login tests password {PASSWORD}\n", encoding="utf-8")
         ran, devices = _nightly(tmp_path, ootci, {**index, "HOME": str(home)})
         assert (ran.code, devices["private"]["verdict"]) == (0, "OK"), ran.err
+    kept = (path for part in (".ootci/runs", "data", "site") for path in (tmp_path / part).rglob("*") if path.is_file())
+    seen = [ran.out.encode(), ran.err.encode(), *(path.read_bytes() for path in kept)]
+    assert len(seen) > 10
+    assert not any(word in text for text in seen for word in (PASSWORD.encode(), AUTHORIZATION)), (
+        "the password was kept"
+    )
 
 
 class _Private(Quiet):
@@ -152,7 +161,7 @@ class _Private(Quiet):
         self._serve()
 
     def _serve(self) -> None:
-        if self.headers.get("Authorization") != f"Basic {b64encode(b'tests:secret').decode()}":
+        if self.headers.get("Authorization") != f"Basic {AUTHORIZATION.decode()}":
             self.answer(401, headers={"WWW-Authenticate": 'Basic realm="private"'})
             return
         path, _, query = self.path.partition("?")

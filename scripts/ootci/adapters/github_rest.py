@@ -220,11 +220,33 @@ def _refused(status: int, text: bytes, place: str) -> GithubRefused:
     except (ValueError, RecursionError, KeyError, TypeError):
         said = ""
     why = f": {said[:200]}" if isinstance(said, str) and said else ""
-    may = "that the repository has issues, and that GITHUB_TOKEN may write them (`issues: write` in a workflow)"
-    if "/actions/" in place:
-        may = "that Actions are on, and that GITHUB_TOKEN may start and cancel runs (`actions: write` in a workflow)"
-    fix = f"see that --repository names the repository as it is called now, {may}"
-    return GithubRefused(f"GitHub answered {status}{why}", where=place, fix=fix)
+    return GithubRefused(f"GitHub answered {status}{why}", where=place, fix=_remedy(status, place))
+
+
+def _remedy(status: int, place: str) -> str:
+    """The setting that mends a refusal, with its page."""
+    # Source: GitHub's documentation, "Permissions required for GitHub Apps".
+    permission, feature = next(found for part, found in _NEEDED.items() if part in place)
+    if status == 401:
+        return "renew GITHUB_TOKEN (https://github.com/settings/tokens); a workflow's own is `github.token`"
+    if status == 403:
+        return (
+            f"give the workflow's job the permission {permission}; elsewhere give a GITHUB_TOKEN that may do that "
+            "(https://github.com/settings/tokens)"
+        )
+    if status in (404, 410):
+        return f"name the repository as it is called now (--repository), and turn on {feature}"
+    return "see what GitHub's answer says, and run it again"
+
+
+_PAGE = "on the page Settings >"
+_NEEDED = {
+    "/actions/": ("actions: write", f"Actions, {_PAGE} Actions > General"),
+    "/pulls": ("pull-requests: write", f"pull requests, {_PAGE} General > Features"),
+    "/issues": ("issues: write, for a pull request pull-requests: write", f"issues, {_PAGE} General > Features"),
+    "": ("contents: read", "what was asked for, on the page Settings"),
+}
+"""The permission that a job needs, and the feature that may be off, by a part of an address; the first that fits."""
 
 
 def odd(place: str, what: str) -> GithubRefused:

@@ -127,7 +127,8 @@ class RemoteGit:
         return HistoryUnreachable(
             f"git {what} failed: {said}",
             where=self.place,
-            fix=f"check the network and the permission to push ({TOKEN_VARIABLE}); what was appended is kept",
+            fix=f"check the network, and that {TOKEN_VARIABLE} may push (`contents: write`, and no rule against it on "
+            "the page Settings > Rules); what was appended is kept",
         )
 
 

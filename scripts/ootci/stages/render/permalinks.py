@@ -28,7 +28,7 @@ def site_address(value: str) -> str:
     if parts is None or parts.query or parts.fragment:
         raise BadOption(
             f"`{value}` is not the address of a site",
-            where="--address",
+            where="--address (variable OOTCI_ADDRESS, on the page Settings > Secrets and variables > Actions)",
             fix="give the front page's, such as https://example.github.io/tests/",
         )
     return value.rstrip("/") + "/"

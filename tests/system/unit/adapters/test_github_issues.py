@@ -139,7 +139,7 @@ def test_all_waiting_together_has_an_end(hub: FakeGithub, waited: list[float]) -
 def test_who_may_not_is_told_so_at_once(hub: FakeGithub, waited: list[float]) -> None:
     with pytest.raises(GithubRefused, match="GitHub answered 401: Bad credentials") as caught:
         issues(hub, waited, token="wrong").own()  # noqa: S106 - it is none
-    assert "issues: write" in caught.value.fix
+    assert "renew GITHUB_TOKEN" in caught.value.fix
     assert (len(hub.asked), waited) == (1, [])
 
 
@@ -149,6 +149,29 @@ def test_a_refusal_is_no_bad_moment(hub: FakeGithub, waited: list[float], status
     with pytest.raises(GithubRefused, match=f"GitHub answered {status}$|GitHub answered {status}\n"):
         issues(hub, waited).own()
     assert len(hub.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "place", "fix"),
+    [
+        (401, "/repos/o/r/issues", "renew GITHUB_TOKEN (https://github.com/settings/tokens)"),
+        (403, "/repos/o/r/issues", "the permission issues: write"),
+        (403, "/repos/o/r/actions/workflows/x.yml/dispatches", "the permission actions: write"),
+        (403, "/repos/o/r/pulls/1", "the permission pull-requests: write"),
+        (404, "/repos/o/r/actions/runs/1", "turn on Actions, on the page Settings > Actions > General"),
+        (410, "/repos/o/r/issues", "turn on issues, on the page Settings > General > Features"),
+        (404, "/repos/o/r", "name the repository as it is called now (--repository)"),
+        (422, "/repos/o/r/issues", "see what GitHub's answer says"),
+    ],
+)
+def test_a_refusal_names_the_setting_that_mends_it_and_its_page(
+    hub: FakeGithub, status: int, place: str, fix: str
+) -> None:
+    hub.moments = [Moment(status)]
+    with pytest.raises(GithubRefused) as caught:
+        GithubRest(TOKEN, hub.url).change("POST", place, {})
+    assert fix in caught.value.fix
+    assert caught.value.what == f"GitHub answered {status}: a bad moment"
 
 
 @pytest.mark.parametrize("body", ["", "{}", "<html>", "[1]", '[{"number": "x"}]', "[" * 100_000, '"text"', "null"])

@@ -211,7 +211,10 @@ class WheelRefused(InputError):
 
 class TorchNotBuilt(InfrastructureError):
     id = "TORCH-004"
-    meaning = "No wheel of torch came of a ref or pull request: its sources cannot be had, or do not build."
+    meaning = (
+        "There is no wheel of torch of a ref or pull request: its sources cannot be had or do not build, or PyTorch's "
+        "CI has none."
+    )
     remedy = (
         "Read the log that is named. Give a ref that exists, and see that the machine has what PyTorch needs to be "
         "built."

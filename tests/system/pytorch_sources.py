@@ -22,7 +22,8 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     subprocess.run([*launcher, "cc", "-c", "one.c", "-o", "one.o"], check=True)
     head = subprocess.run(["git", "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
     commit = os.environ.get("SAID_COMMIT", head)
-    return stub_torch_wheel(__import__("pathlib").Path(wheel_directory), f"2.15.0a0+git{head[:7]}", commit).name
+    folder, version = __import__("pathlib").Path(wheel_directory), f"2.15.0a0+git{head[:7]}"
+    return stub_torch_wheel(folder, version, commit, fails=os.environ.get("SAID_ON_IMPORT", "")).name
 '''
 PROJECT = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
 

@@ -85,16 +85,17 @@ def read(
     raise AssertionError("the last attempt returns or raises")
 
 
-def download(url: str, file: Path, *, sha256: str | None, seconds: float) -> None:
+def download(url: str, file: Path, *, sha256: str | None, seconds: float, at_most: int | None = None) -> None:
     """Download a file, which appears when it is complete and has the checksum.
 
     Args:
         file: the target; a file with ``.part`` appended to its name is overwritten.
         sha256: the checksum that it must have, if one was stated.
         seconds: the time for all attempts together.
+        at_most: bytes; a longer file is a problem.
 
     Raises:
-        DownloadProblem: it is not complete in that time, or has another checksum.
+        DownloadProblem: it is not complete in that time, is too long, or has another checksum.
 
     """
     part = file.with_name(f"{file.name}.part")
@@ -111,9 +112,14 @@ def download(url: str, file: Path, *, sha256: str | None, seconds: float) -> Non
                 with part.open("ab" if goes_on else "wb") as stream:
                     for piece in answer.pieces:
                         stream.write(piece)
+                        if at_most is not None and stream.tell() > at_most:
+                            raise DownloadProblem(f"{url} is larger than {at_most >> 20} MiB")
             if sha256 is not None and (got := checksum(part)) != sha256:
                 part.unlink()
                 raise _Retry(f"{url} is not the file that was promised: its SHA-256 is {got}, stated is {sha256}")
+        except DownloadProblem:
+            part.unlink(missing_ok=True)
+            raise
         except _Retry as again:
             if last or time.monotonic() >= until:
                 part.unlink(missing_ok=True)

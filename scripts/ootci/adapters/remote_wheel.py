@@ -27,8 +27,14 @@ MAX_LOOK_BYTES = 16 * 1024 * 1024
 """The list of contents of a torch wheel has about 1.5 MB."""
 MAX_MEMBER_BYTES = 1024 * 1024
 """The metadata of torch 2.15.0 has 36 kB."""
+MAX_MEMBERS = 100_000
+"""Members of a wheel: torch 2.15.0 has 11,000."""
+MAX_CONTENTS = 32 << 20
+"""Bytes of a zip file's list of contents."""
 BLOCK = 1024 * 1024
 SECONDS = 60.0
+_END_BYTES, _COMMENT = 22, 65535
+"""Bytes of the record at a zip file's end, and of a comment after it at most."""
 
 _METADATA = re.compile(r"torch-[^/]+\.dist-info/METADATA")
 _ACCELERATOR = re.compile(r"(nvidia|cuda|rocm)(-|$)|.*-(cu[0-9]+|cuda|rocm)([0-9.-]|$)")
@@ -115,7 +121,28 @@ def accelerator_packages(metadata: bytes, python: str | None) -> tuple[str, ...]
     return tuple(name for name in needed if _ACCELERATOR.match(canonicalize_name(name)))
 
 
+def is_bounded(file: IO[bytes] | io.RawIOBase) -> bool:
+    """Whether a zip file's list of contents can be read into memory (APPNOTE.TXT, 4.3.16, "End of central directory").
+
+    Python keeps half a kilobyte for each entry, of which an archive may have millions. False also where it is no whole
+    zip file.
+    """
+    length = file.seek(0, io.SEEK_END)
+    file.seek(max(0, length - _END_BYTES - _COMMENT - 20))
+    tail = file.read() or b""
+    file.seek(0)
+    at = tail.rfind(b"PK\x05\x06")
+    if at < 0 or len(tail) - at < _END_BYTES:
+        return False
+    members = int.from_bytes(tail[at + 10 : at + 12], "little")
+    contents = int.from_bytes(tail[at + 12 : at + 16], "little")
+    is_zip64 = b"PK\x06\x07" in tail[max(0, at - 20) : at]
+    return not is_zip64 and members <= MAX_MEMBERS and contents <= MAX_CONTENTS
+
+
 def _contents(file: IO[bytes] | io.RawIOBase, where: str) -> Contents:
+    if not is_bounded(file):
+        raise DownloadProblem(f"{where} is no whole wheel")
     try:
         with zipfile.ZipFile(cast("IO[bytes]", file)) as wheel:
             (metadata,) = (name for name in wheel.namelist() if _METADATA.fullmatch(name))

@@ -232,7 +232,8 @@ def _pull_request_lines(gate: PullRequestGate) -> list[str]:
         word = item.effect.value.replace("_", " ") + ("" if item.gates else ", advisory")
         lines.append(f"- {item.device}: {word}{counts}: {one_line(item.reason + base)}")
         lines += _named(item.first, item.newly_failing)
-    return lines + _overrides(gate.blocking, gate.overridden)
+    lines += _overrides(gate.blocking, gate.overridden)
+    return [*lines, f"torch: {one_line(gate.torch)}"] if gate.torch else lines
 
 
 def _named(first: Sequence[str], total: int) -> list[str]:

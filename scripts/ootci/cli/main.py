@@ -95,7 +95,7 @@ class LazyGroup(click.Group):
                 formatter.write_dl([(name.ljust(width), one.get_short_help_str(200)) for name, one in found if one])
 
 
-TORCH = {"build": "torch_build:torch_build"}
+TORCH = {"build": "torch_build:torch_build", "fetch": "torch_fetch:torch_fetch"}
 HISTORY = {
     "append": "history:append",
     "fetch": "history:fetch",
@@ -120,7 +120,7 @@ DEVICE = {
 }
 PLUGIN = {"new": "plugin_new:new"}
 GROUPS = {
-    "torch": LazyGroup(name="torch", lazy=TORCH, help="Build torch from source."),
+    "torch": LazyGroup(name="torch", lazy=TORCH, help="Build torch from source, or take it from PyTorch's CI."),
     "history": LazyGroup(name="history", lazy=HISTORY, help="Store and query past nightlies and runs."),
     "relay": LazyGroup(name="relay", lazy=RELAY, help="Report to PyTorch's cross-repository CI relay."),
     "device": LazyGroup(name="device", lazy=DEVICE, help="Create, check and review device files."),

@@ -16,7 +16,12 @@ from ootci.flows.context import Folders, clock
 from ootci.flows.nightly import enter_torch
 from ootci.model.plan import Plan
 from ootci.model.record import read
+from ootci.model.relay import RELAY_MINUTES
+from ootci.model.torch_build import NONE_THERE
 from ootci.stages.torch_source import Wanted, build_torch
+
+FEWEST_SECONDS = 600.0
+"""With fewer left a build is not begun: with a warm compiler cache it takes longer."""
 
 
 @click.command("build")
@@ -45,8 +50,9 @@ def torch_build(
     plan = read(Plan, folders.workspace.plan) if planned else None
     wanted = _wanted(ref, number, plan, remote or git.pytorch_repository())
     try:
+        seconds = _seconds_for(minutes, plan)
         with locked(folders.work):
-            built = build_torch(wanted, folders.workspace, seconds=minutes * 60, clock=clock, progress=Progress())
+            built = build_torch(wanted, folders.workspace, seconds=seconds, clock=clock, progress=Progress())
     except TorchNotBuilt as error:
         if plan is not None:
             enter_torch(plan, folders, None, error.what.splitlines()[0])
@@ -56,6 +62,19 @@ def torch_build(
         enter_torch(plan, folders, wheel, None)
     facts = {"path": str(wheel), **built.model_dump(mode="json")}
     show(facts, output_format, one_line(f"{wheel}: torch {built.version}, {built}"))
+
+
+def _seconds_for(minutes: int, plan: Plan | None) -> float:
+    """The time for a build, less where the relay would not wait for the devices' reports."""
+    deadline = plan.torch_deadline if plan is not None else None
+    left = (deadline - clock()).total_seconds() if deadline is not None else minutes * 60
+    if left < FEWEST_SECONDS:
+        raise TorchNotBuilt(
+            f"there is no time left to build torch: PyTorch's relay takes no result after {RELAY_MINUTES // 60} hours",
+            where="limits.job_minutes of the devices",
+            fix="give the devices fewer minutes, or run all jobs again for a new plan",
+        )
+    return min(minutes * 60, left)
 
 
 def _wanted(ref: str | None, number: str | None, plan: Plan | None, remote: str) -> Wanted:
@@ -83,4 +102,7 @@ def _wanted(ref: str | None, number: str | None, plan: Plan | None, remote: str)
             fix="plan with `ootci plan --pull-request`, or give --ref",
         )
     ref = what.ref if what.pull_request else what.commit
-    return Wanted(remote, ref, what.pull_request, what.commit)
+    # `ootci torch fetch` left its reason there.
+    reasons = {run.torch.unavailable_reason for run in plan.runs} - {None}
+    looked = next((reason for reason in reasons if reason and reason.startswith(NONE_THERE)), None)
+    return Wanted(remote, ref, what.pull_request, what.commit, looked)

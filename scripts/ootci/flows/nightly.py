@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -217,9 +217,11 @@ def _scheduled_before(kept: Path, folders: Folders) -> Plan | None:
     return max(plans, key=lambda plan: plan.created_at, default=None)
 
 
-def enter_torch(planned: Plan, folders: Folders, wheel: Path | None, problem: str | None) -> None:
-    """Enter the wheel of torch that was built for a plan, or why there is none, for every device."""
-    write(with_built(planned, wheel, problem), folders.workspace.plan)
+def enter_torch(
+    planned: Plan, folders: Folders, wheel: Path | None, problem: str | None, unfit: Mapping[str, str] = {}
+) -> None:
+    """Enter the wheel of torch that was built for a plan, or why there is none, for every device; see `with_built`."""
+    write(with_built(planned, wheel, problem, unfit), folders.workspace.plan)
 
 
 def _github_trigger() -> tuple[Trigger, str | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -10,6 +11,7 @@ from ootci.errors import NoSuchDevice
 from ootci.model.delivery import Commit, Ref, Repository
 from ootci.model.device import KnownFailure, LostTests, RegisteredDevice, Unsupported
 from ootci.model.record import Record, StageFile, Time
+from ootci.model.relay import RELAY_MINUTES
 from ootci.model.torch_build import TorchRequest
 
 
@@ -137,6 +139,12 @@ SCHEDULE = "schedule"
 """The event of a nightly that started by itself."""
 
 
+DELIVERED = ("pull_request", "push")
+"""The events that PyTorch's relay delivers."""
+REPORT_MINUTES = 15
+"""What jobs take before and after a device's own."""
+
+
 class Trigger(Record):
     """What started the nightly."""
 
@@ -167,6 +175,17 @@ class Plan(StageFile):
     also: Annotated[tuple[PlannedRun, ...], Field(exclude_if=lambda runs: not runs)] = ()
     """Runs of devices on the torches that their files name in `torch.also`. No verdict of the nightly rests on them, so
     that they are none of `runs`. Absent where there are none."""
+
+    @property
+    def torch_deadline(self) -> datetime | None:
+        """When torch has to be there, so that every device can report before the relay gives up on it.
+
+        None for what the relay did not deliver.
+        """
+        if self.trigger.event not in DELIVERED:
+            return None
+        longest = max((run.timeout_minutes for run in self.runs), default=0)
+        return self.created_at + timedelta(minutes=RELAY_MINUTES - REPORT_MINUTES - longest)
 
     @property
     def every_run(self) -> tuple[PlannedRun, ...]:

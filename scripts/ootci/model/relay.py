@@ -21,6 +21,9 @@ from ootci.model.verdict import AS_EXPECTED, BROKEN, VerdictName
 
 MAX_BYTES = 64 * 1024
 """A report is a tenth of it, with a hundred labels."""
+RELAY_MINUTES = 360
+"""After these the relay reports a time-out, and takes no result. Source: pytorch/test-infra, the sweeper of
+``aws/lambda/cross_repo_ci_relay``."""
 
 Line = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=200)]
 Number = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,19}$")]

@@ -62,8 +62,8 @@ SETTINGS = (
     Setting(
         "OOTCI_TORCH_RUNNER",
         Kind.VARIABLE,
-        "torch is not built; a pull request without a wheel is `INFRA`",
-        'Runner that builds torch of a pull request, as a JSON list of labels: `["self-hosted", "large"]`.',
+        "torch is not built; a pull request of which PyTorch's CI has no wheel is `INFRA`",
+        'Runner that builds torch where PyTorch\'s CI has none, as a JSON list of labels: `["self-hosted", "large"]`.',
         Form.LABELS,
     ),
     Setting(
@@ -104,6 +104,7 @@ SETTINGS = (
     Setting("OOTCI_NIGHTLY_INDEX", Kind.PROCESS, "PyTorch's", "Mirror of PyTorch's index of nightlies."),
     Setting("OOTCI_RELEASE_INDEX", Kind.PROCESS, "PyTorch's", "Mirror of PyTorch's index of releases."),
     Setting("OOTCI_PYTORCH_GIT", Kind.PROCESS, "PyTorch's", "Mirror of PyTorch's git repository."),
+    Setting("OOTCI_PYTORCH_CI", Kind.PROCESS, "PyTorch's", "Mirror of the store of PyTorch's CI with its builds."),
     Setting("OOTCI_GITHUB_API", Kind.PROCESS, "`GITHUB_API_URL`, or github.com's", "Address of GitHub's API."),
     Setting("OOTCI_RELAY_URL", Kind.PROCESS, "nothing is reported", "As the repository variable, for `ootci relay`."),
     Setting("OOTCI_RELAY_TOKEN", Kind.PROCESS, "GitHub's OIDC token", "Token for the relay outside GitHub Actions."),

@@ -67,6 +67,9 @@ class TorchRequest(Record):
     """Why the requested torch could not be downloaded; null when it was."""
     unavailable_reason: str | None = None
     """Why no torch can be downloaded at all, so that the run is INFRA; null when one can."""
+    origin: Annotated[str | None, Field(exclude_if=lambda origin: origin is None)] = None
+    """Who built the wheel of a pull request or push: PyTorch's CI, with the page of its workflow run, or this system,
+    and why. Absent for any other torch."""
 
     @property
     def deviation(self) -> str | None:
@@ -141,6 +144,10 @@ def full_commit(said: str | None) -> str | None:
     return said if said is not None and _HASH.fullmatch(said) else None
 
 
+NONE_THERE = "PyTorch's CI has no wheel"
+"""How the reason begins why there is no torch, where it was looked for there."""
+
+
 class TorchSource(StageFile):
     """A wheel of torch that was built from source, and of what. It is beside the wheel."""
 
@@ -168,10 +175,34 @@ class TorchSource(StageFile):
     """First line of the C++ compiler's version, where there is a compiler."""
     compiler_cache: str | None = None
     """First line of the compiler cache's version; null when it was built without one."""
+    ci_run: Annotated[str | None, Field(exclude_if=lambda page: page is None)] = None
+    """Page of the workflow run of PyTorch's CI that built it; absent when it was built here."""
+    not_from_ci: Annotated[str | None, Field(exclude_if=lambda reason: reason is None)] = None
+    """Why PyTorch's CI had none, so that it was built here; absent when nobody looked there."""
+    python_files_of: Annotated[Commit | None, Field(exclude_if=lambda commit: commit is None)] = None
+    """The commit that was asked for, where PyTorch's CI put its Python files into the wheel of the earlier `commit`, as
+    it does where nothing else has changed; absent where all of it is of `commit`."""
     started_at: Time
-    """When the build began."""
+    """When the build began, or the download."""
     duration: float
-    """Seconds from fetching the sources to the wheel."""
+    """Seconds from then to the wheel."""
+
+    @property
+    def origin(self) -> str | None:
+        """Who built it, where that is worth telling."""
+        if self.ci_run:
+            return f"built by PyTorch's CI, {self.ci_run}"
+        return f"built from source: {self.not_from_ci}" if self.not_from_ci else None
+
+    @property
+    def deviation(self) -> str | None:
+        """How it differs from a build of the commit that was asked for; None where it does not."""
+        if self.python_files_of is None:
+            return None
+        return (
+            f"PyTorch's CI put the Python files of {self.python_files_of[:10]} into its build of {self.commit[:10]}, "
+            "because nothing else had changed"
+        )
 
     def __str__(self) -> str:
         what = f"pull request {self.pull_request}" if self.pull_request else self.ref

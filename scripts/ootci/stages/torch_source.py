@@ -33,6 +33,7 @@ class Wanted:
     Attributes:
         ref: branch, tag, commit, or what a pull request would be merged as.
         head: the expected head of a pull request, or commit of the ref; None accepts any.
+        not_from_ci: why PyTorch's CI had no wheel of it; None where nobody looked there.
 
     """
 
@@ -40,6 +41,7 @@ class Wanted:
     ref: str
     pull_request: int | None = None
     head: str | None = None
+    not_from_ci: str | None = None
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,7 @@ def build_torch(
         python_version=platform.python_version(),
         compiler=version_line("c++"),
         compiler_cache=compiler_cache,
+        not_from_ci=wanted.not_from_ci,
         started_at=started_at,
         duration=round(time.monotonic() - started, 3),
     )

@@ -125,6 +125,25 @@ def test_no_job_is_green_that_would_have_to_be_repeated(job: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("job", "runner", "is_red"),
+    [("_torch.yml fetch", "", True), ("_torch.yml fetch", '["large"]', False), ("device.yml plan", "", True)],
+)
+def test_where_nothing_builds_torch_it_is_red_that_there_is_none(job: str, runner: str, is_red: bool) -> None:
+    """So that a re-run of the failed jobs looks for it again: one that is green is not repeated."""
+    if not are_there():
+        missing("npm or the linters from there", "install npm, and call `make test`")
+    path, _, name = job.partition(" ")
+    steps = FILES[f"workflows/{path}"].jobs[name]["steps"]
+    (number,) = (number for number, step in enumerate(steps) if "ootci torch fetch" in step.get("run", ""))
+    assert "${GO_ON:+--exit-zero}" in steps[number]["run"]
+    goes_on = steps[number]["env"]["GO_ON"].removeprefix("${{ ").removesuffix(" }}")
+    contexts = {"github": {"actor": "somebody"}, "inputs": {"runner": runner}}
+    assert evaluate([(goes_on, contexts)]) == ["" if is_red else "yes"]
+    (upload,) = (step for step in steps[number:] if "upload-artifact@" in str(step.get("uses")))
+    assert "!cancelled()" in upload["if"]
+
+
+@pytest.mark.parametrize(
     ("file", "red", "repeated"),
     [
         (FILES["workflows/device.yml"], "device", {"device", "collect", "gate"}),
@@ -133,9 +152,21 @@ def test_no_job_is_green_that_would_have_to_be_repeated(job: str) -> None:
         (FILES["workflows/_pull-request-device.yml"], "device", {"device", "report"}),
         (FILES["workflows/pull-request.yml"], "device", {"device", "gate"}),
         (FILES["workflows/pull-request.yml"], "torch", {"torch", "device", "predict", "gate"}),
+        (FILES["workflows/_torch.yml"], "fetch", {"fetch", "build"}),
+        (FILES["workflows/device.yml"], "plan", set(DEVICE)),
         (File.parse("workflows/caller.yml", TEXTS["pytorch-pull-request.yml"]), "test", {"test", "report"}),
     ],
-    ids=["a share", "a share in a private image", "a build", "a device", "all devices", "torch", "a vendor"],
+    ids=[
+        "a share",
+        "a share in a private image",
+        "a build",
+        "a device",
+        "all devices",
+        "torch",
+        "torch of PyTorch's CI",
+        "a plan without torch",
+        "a vendor",
+    ],
 )
 def test_a_re_run_of_the_failed_jobs_tests_and_reports_again(file: File, red: str, repeated: set[str]) -> None:
     """Source: GitHub's documentation, "Re-running workflows and jobs": failed jobs, and those that depend on them."""

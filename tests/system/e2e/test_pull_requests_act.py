@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,8 @@ from commands import Tool
 from deliveries import HEAD, PUSHED, pull_request, push
 from e2e.act_runner import ActRun, Repository, run_workflow
 from e2e.packages import NIGHTLY, serve_torch
-from fake_github import fake_github
 from misbehaving import write_device
+from pytorch_ci import PyTorchCi, pytorch_ci
 from pytorch_sources import pytorch_sources
 from relay_server import SECRETS, RelayServer
 from repositories import pull_requests
@@ -27,10 +28,21 @@ WHEEL = f"cpu/torch/torch-{quote(NIGHTLY)}-py3-none-any.whl"
 
 
 @pytest.fixture(scope="module")
-def index(packages: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
+def ci() -> Iterator[PyTorchCi]:
+    """PyTorch's own CI, which built nothing of what is delivered."""
+    with pytorch_ci() as found:
+        for commit in (HEAD, PUSHED):
+            found.run(commit)
+        yield found
+
+
+@pytest.fixture(scope="module")
+def index(
+    packages: Mapping[str, str], ci: PyTorchCi, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Mapping[str, str]]:
     """Environment variables with which pip and the tool find every package, and GitHub, without a network."""
-    with serve_torch(tmp_path_factory.mktemp("index")) as torch, fake_github() as hub:
-        yield {**packages, **torch, **hub.environment}
+    with serve_torch(tmp_path_factory.mktemp("index")) as torch:
+        yield {**packages, **torch, **ci.environment}
 
 
 def _run(repository: Repository, folder: Path, index: Mapping[str, str], relay: RelayServer, **options: Any) -> ActRun:
@@ -79,11 +91,12 @@ def test_a_delivered_pull_request_is_tested_by_who_wants_it_and_reported(
     before = repository.files_on("data")
     delivery = pull_request("ciflow/crcr/good", "ciflow/crcr/silent")
     run = _deliver(repository, tmp_path / "run", index, relay, delivery)
-    done = ("plan", "predict", "device/good", "device/worse", "report/report")
+    done = ("plan", "torch/fetch", "predict", "device/good", "device/worse", "report/report")
     # No torch of the pull request can be had, so that nothing is known of it: the gate fails closed.
     assert run.jobs == {**dict.fromkeys(done, "success"), "gate": "failure"}, run.digest
     assert run.steps("gate")["May one merge?"] == "failure"
-    assert "there is no wheel of pull request 4711 of pytorch/pytorch at 1111111111" in str(run.events)
+    what = "pull request 4711 of pytorch/pytorch at 1111111111"
+    assert f"PyTorch's CI has no wheel of {what}: nothing was built for the CPU" in str(run.events)
     works = [body["workflow"] for body in relay.state.taken]
     said = [(work["job_name"], work["status"], work["conclusion"]) for work in works]
     assert said[:2] == [("good", "in_progress", None), ("worse", "in_progress", None)]
@@ -99,7 +112,7 @@ def test_a_push_is_tested_and_a_relay_that_nobody_runs_makes_nothing_red(
 ) -> None:
     gone = {"variables": {"OOTCI_RELAY_URL": "http://127.0.0.1:9/"}, "environment": {"OOTCI_RELAY_PATIENCE": "1"}}
     run = _deliver(repository, tmp_path / "run", index, relay, push(), **gone)
-    done = ("plan", "predict", "device/worse", "report/report")
+    done = ("plan", "torch/fetch", "predict", "device/worse", "report/report")
     assert run.jobs == {**dict.fromkeys(done, "success"), "gate": "failure"}, run.digest
     assert f"refs/heads/main of pytorch/pytorch at {PUSHED[:10]}" in str(run.events)
     assert "worse is not reported: no answer that counts: nobody is there" in str(run.events)
@@ -160,23 +173,55 @@ def test_a_pull_request_by_number_is_held_against_the_nightly(
     assert relay.state.asked == 0
 
 
-def test_torch_is_built_once_of_the_pull_request_and_tested_by_every_device(
-    repository: Repository,
-    index: Mapping[str, str],
-    relay: RelayServer,
-    tmp_path: Path,
+def test_the_torch_of_pytorchs_ci_is_tested_by_every_device_and_the_summary_tells_it(
+    repository: Repository, index: Mapping[str, str], ci: PyTorchCi, relay: RelayServer, tmp_path: Path
 ) -> None:
     pytorch = pytorch_sources(tmp_path)
+    python = f"linux-jammy-py3.{sys.version_info.minor}-gcc11"
+    number = ci.built(tmp_path / "built", pytorch.head, build=python)
+    run = _run(
+        repository,
+        tmp_path / "run",
+        index,
+        relay,
+        workflow="pull-request.yml",
+        event="workflow_dispatch",
+        inputs={"number": "7"},
+        run_id=7,
+        environment={"OOTCI_PYTORCH_GIT": pytorch.url},
+        # Torch is not built where there is one.
+        variables={"OOTCI_TORCH_RUNNER": '["no-such-machine"]'},
+    )
+    done = ("plan", "torch/fetch", "predict", "device/good", "device/worse", "gate")
+    assert run.jobs == dict.fromkeys(done, "success"), run.digest
+    told = f"built by PyTorch's CI, https://github.com/pytorch/pytorch/actions/runs/{number}"
+    for name in ("good", "worse"):
+        report = json.loads((run.store / "artifacts" / f"run-{name}-1" / "run.json").read_text(encoding="utf-8"))
+        assert report["torch"]["git_version"] == report["torch_request"]["commit"] == pytorch.head
+        assert report["torch_request"]["origin"] == told
+    line = f"torch: 2.15.0a0+git{pytorch.head[:7]}; {told}"
+    assert any(line in str(event.get("msg")) for event in run.events)
+
+
+def test_torch_is_built_once_of_the_pull_request_and_tested_by_every_device(
+    repository: Repository, index: Mapping[str, str], ci: PyTorchCi, relay: RelayServer, tmp_path: Path
+) -> None:
+    pytorch = pytorch_sources(tmp_path)
+    for commit in (pytorch.head, pytorch.broken):
+        ci.run(commit)
     environment = {"OOTCI_PYTORCH_GIT": pytorch.url}
     event: dict[str, Any] = {"workflow": "pull-request.yml", "event": "workflow_dispatch", "environment": environment}
     machine = {"OOTCI_TORCH_RUNNER": '["ubuntu-latest"]'}
     run = _run(repository, tmp_path / "run", index, relay, inputs={"number": "7"}, run_id=5, variables=machine, **event)
-    done = ("plan", "torch/build", "predict", "device/good", "device/worse", "gate")
+    done = ("plan", "torch/fetch", "torch/build", "predict", "device/good", "device/worse", "gate")
     assert run.jobs == dict.fromkeys(done, "success"), run.digest
     for name in ("good", "worse"):
         report = json.loads((run.store / "artifacts" / f"run-{name}-1" / "run.json").read_text(encoding="utf-8"))
         assert report["torch"]["git_version"] == report["torch_request"]["commit"] == pytorch.merge
         assert report["torch_request"]["channel"] == "source"
+        assert report["torch_request"]["origin"].startswith(
+            "built from source: PyTorch's CI has no wheel of pull request 7"
+        )
     run = _run(
         repository, tmp_path / "broken", index, relay, inputs={"number": "8"}, run_id=6, variables=machine, **event
     )

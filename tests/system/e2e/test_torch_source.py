@@ -71,6 +71,27 @@ def test_a_pull_request_is_built_once_and_tested_by_all_devices(
         assert made["torch"] == {"version": source["version"], "git_version": pytorch.merge}
 
 
+@pytest.mark.parametrize(
+    ("said", "fetched"),
+    [
+        ("/lib64/libc.so.6: version `GLIBC_2.34' not found (required by libtorch_cpu.so)", "failed"),
+        ("cannot import name '_C'", "passed"),
+    ],
+)
+def test_a_machine_whose_c_library_is_too_old_for_the_torch_is_no_fault_of_the_pull_request(
+    tmp_path: Path, ootci: Tool, pytorch: PyTorchSources, build: Build, said: str, fetched: str
+) -> None:
+    ran, source = build("--pull-request", "7", SAID_ON_IMPORT=said)
+    assert ran.code == 0, ran.out + ran.err
+    write_device(tmp_path / "devices", "one", "passes")
+    assert ootci("plan", "--torch", str(tmp_path / ".ootci" / "torch" / source["wheel"]), cwd=tmp_path).code == 0
+    assert ootci("build", "one", cwd=tmp_path).code == (3 if fetched == "failed" else 0)
+    made = json.loads((tmp_path / ".ootci" / "runs" / "one" / "build.json").read_text(encoding="utf-8"))
+    stage = made["stages"][0]
+    assert (stage["name"], stage["status"]) == ("fetch", fetched)
+    assert fetched == "passed" or "GLIBC_2.34" in stage["reason"]
+
+
 @pytest.mark.parametrize("ref", ["main", "v2.15.0", "the commit"])
 def test_a_ref_is_built_whatever_it_is(pytorch: PyTorchSources, build: Build, ref: str) -> None:
     ran, source = build("--ref", pytorch.main if ref == "the commit" else ref)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 import sysconfig
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,6 +17,7 @@ from drawn import deep
 from e2e.act_runner import ActRun, Repository, run_workflow
 from e2e.packages import NIGHTLY, RELEASE, serve_torch
 from misbehaving import install, write_device
+from pytorch_ci import pytorch_ci
 from relay_server import RelayServer
 
 from ootci.model.durations import Durations
@@ -40,9 +42,10 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Repository:
 
 @pytest.fixture(scope="module")
 def index(packages: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
-    """Environment variables with which pip and the tool find every package without a network."""
-    with serve_torch(tmp_path_factory.mktemp("index")) as torch:
-        yield {**packages, **torch}
+    """Environment variables with which pip and the tool find every package, and what PyTorch's CI built of a push."""
+    with serve_torch(tmp_path_factory.mktemp("index")) as torch, pytorch_ci() as ci:
+        ci.built(tmp_path_factory.mktemp("built"), PUSHED, build=f"linux-jammy-py3.{sys.version_info.minor}-gcc11")
+        yield {**packages, **torch, **ci.environment}
 
 
 def _vendor(folder: Path, caller: str, behaviour: str = "passes", extra: str = "") -> Repository:
@@ -264,14 +267,8 @@ def _delivered(
     extra: str = "",
     **options: Any,
 ) -> ActRun:
-    """Run what a vendor copies for pull requests; the vendor has a wheel."""
+    """Run what a vendor copies for pull requests."""
     vendor = _vendor(folder, "pytorch-pull-request.yml", behaviour, extra=f"pull_requests: {wish}\n{extra}")
-    caller = vendor.checkout / ".github" / "workflows" / "pytorch-pull-request.yml"
-    text = caller.read_text(encoding="utf-8")
-    wheel = f"{environment['OOTCI_RELEASE_INDEX']}/cpu/torch/torch-2.13.0%2Bcpu-py3-none-any.whl"
-    assert 'torch: ""' in text
-    caller.write_text(text.replace('torch: ""', f'torch: "{wheel}"'), encoding="utf-8")
-    vendor.commit()
     return run_workflow(
         vendor,
         folder / "run",
@@ -295,6 +292,7 @@ def test_what_the_relay_delivers_is_tested_and_answered(
     said = [(item["event_type"], item["delivery_id"], item["workflow"]["status"]) for item in relay.state.taken]
     assert said == [("push", "d2", "in_progress"), ("push", "d2", "completed")], run.digest
     assert relay.state.taken[-1]["payload"]["after"] == PUSHED
+    assert _report(run, f"run-{DEVICE}-1")["torch"] == {"version": f"2.15.0a0+git{PUSHED[:7]}", "git_version": PUSHED}
 
 
 def test_who_takes_no_part_in_a_pull_request_is_neither_tested_nor_red(

@@ -94,8 +94,12 @@ def stub_torch_wheel(
     requires: str = "",
     tag: str = "py3-none-any",
     size: int = 0,
+    fails: str = "",
 ) -> Path:
-    """The stand-in for torch, as a wheel; ``size`` bytes lie in it before all else, as torch's libraries do."""
+    """The stand-in for torch, as a wheel; ``size`` bytes lie in it before all else, as torch's libraries do.
+
+    Importing it ``fails`` with that text.
+    """
     texts = {"torch/lib.txt": "x" * size} if size else {}
     texts |= {
         f"torch/{path.name}": path.read_text(encoding="utf-8")
@@ -103,6 +107,8 @@ def stub_torch_wheel(
         .replace("STUB_COMMIT", commit)
         for path in sorted((_SOURCES / "stub_torch").glob("*.py"))
     }
+    if fails:
+        texts["torch/__init__.py"] = f"raise ImportError({fails!r})\n"
     return write_wheel(folder, "torch", version, texts, requires=requires, tag=tag)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import shutil
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from ootci.errors import ToolMissing
 from ootci.model.device import UPSTREAM, Check, Device, RegisteredDevice
 from ootci.model.device.plugin import GitSource
 from ootci.model.plan import PlannedRun
-from ootci.model.torch_build import TorchRequest, full_commit
+from ootci.model.torch_build import Channel, TorchRequest, full_commit
 from ootci.model.workspace import Workspace
 
 from .commands import Commands, Stamp, StepFailed, digest
@@ -63,6 +64,8 @@ def fetch(
         _install_torch(run.torch, workspace, commands)
         _check_commit(run.torch, python_env.torch_git_version(environment))
         _check_build(run.torch, device, environment)
+        if run.torch.channel is Channel.SOURCE:
+            _check_c_library(python_env.interpreter(environment), commands)
         _install_requirements(requirements, device.plugin.index_url, run.torch, commands)
         Stamp(fetch=key).save(environment)
     if builds and device.plugin.git is not None:
@@ -108,6 +111,18 @@ def _check_commit(torch: TorchRequest, installed: str | None) -> None:
             f"the torch that was installed says that it was built from {installed or 'no commit'}, "
             f"planned is {torch.commit}"
         )
+
+
+def _check_c_library(python: Path, commands: Commands) -> None:
+    """Check that torch loads on this machine's C library, which may be older than that of the machine that built it.
+
+    Any other reason why it does not load is a result, and the stage import finds it.
+    """
+    try:
+        commands.run("torch cannot be loaded", [str(python), "-c", "import torch"], cwd=commands.environment)
+    except StepFailed as failed:
+        if re.search(r"version `GLIBC(XX)?_[0-9.]+' not found", f"{failed.reason}\n{failed.excerpt}"):
+            raise
 
 
 def _check_build(torch: TorchRequest, device: Device, environment: Path) -> None:

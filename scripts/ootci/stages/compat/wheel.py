@@ -12,24 +12,18 @@ from typing import IO
 
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
+from ootci.adapters.remote_wheel import MAX_CONTENTS, MAX_MEMBERS, is_bounded
 from ootci.errors import WheelRefused
 from ootci.model.record import open_plain
 
-MAX_MEMBERS = 100_000
-"""Members of a wheel: torch 2.15.0 has 11,000."""
-MAX_CONTENTS = 32 << 20
-"""Bytes of a zip file's list of contents: that of torch 2.15.0 has 1.5 MB."""
 MAX_MEMBER = 1 << 30
 """Bytes of one member when unpacked: libtorch_cpu.so of torch 2.13.0 has 434 MB."""
 MAX_READ = 4 << 30
 """Bytes that are unpacked of one wheel altogether; of a wheel of torch, for one plugin."""
 MAX_SECONDS = 300.0
 """Time in which one wheel has to be read; a wheel of torch, for one plugin."""
-_END = b"PK\x05\x06"
-_END_BYTES = 22
-_ZIP64 = b"PK\x06\x07"
-_COMMENT = 65535
 _PIECE = 1 << 20
+_LIST = f"{MAX_CONTENTS >> 20} MiB"
 
 
 class Wheel:
@@ -54,7 +48,8 @@ class Wheel:
         except OSError as error:
             raise self.refused(f"it cannot be read: {error.strerror}") from error
         try:
-            self._require_bounded(stream)
+            if not is_bounded(stream):
+                raise self.refused(f"it is no whole zip file, or its list of contents is larger than {_LIST}")
             self._zip = zipfile.ZipFile(stream)
             self.members = self._checked(self._zip.infolist())
         except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError, OSError) as error:
@@ -135,21 +130,6 @@ class Wheel:
             raise self.refused(f"{name} unpacks to {size:,} bytes; {at_most:,} are read at most")
         if self._left < 0:
             raise self.refused(f"it unpacks to more than {MAX_READ:,} bytes")
-
-    def _require_bounded(self, stream: IO[bytes]) -> None:
-        """Look at the end record before the list of contents is read into memory (APPNOTE.TXT, 4.3.16)."""
-        length = stream.seek(0, 2)
-        begin = max(0, length - _END_BYTES - _COMMENT - 20)
-        stream.seek(begin)
-        tail = stream.read()
-        at = tail.rfind(_END)
-        if at < 0 or len(tail) - at < _END_BYTES:
-            raise self.refused("it is no whole zip file")
-        count = int.from_bytes(tail[at + 10 : at + 12], "little")
-        contents = int.from_bytes(tail[at + 12 : at + 16], "little")
-        if _ZIP64 in tail[max(0, at - 20) : at] or contents > MAX_CONTENTS or count > MAX_MEMBERS:
-            raise self.refused(f"its list of contents is larger than {MAX_CONTENTS >> 20} MiB")
-        stream.seek(0)
 
     def _checked(self, found: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
         if len(found) > MAX_MEMBERS:

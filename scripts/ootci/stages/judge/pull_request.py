@@ -84,8 +84,18 @@ def judge_pull_request(
         blocking=tuple(item.device for item in blocking),
         without_result=silent,
         overridden=overridden,
+        torch=_torch_of(runs),
         devices=effects,
     )
+
+
+def _torch_of(runs: Mapping[str, Run]) -> str | None:
+    """The torch that was tested; the plan has it only after PyTorch's CI or a build gave one."""
+    tested = next((run for run in runs.values() if run.torch is not None), None)
+    if tested is None or tested.torch is None:
+        return None
+    request = tested.torch_request
+    return "; ".join(filter(None, (tested.torch.version, request.origin, request.fallback_reason)))
 
 
 def _blocks(effect: Effect, *, alone: bool) -> bool:

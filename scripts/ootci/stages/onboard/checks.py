@@ -24,14 +24,13 @@ from ootci.model.device import (
     require_name,
     with_lists,
 )
+from ootci.model.relay import RELAY_MINUTES
 from ootci.model.review import MOST, CheckResult, CheckState, Problem
 
 HOSTED = re.compile(r"(ubuntu|windows|macos)-(latest|\d[\w.-]*)")
 """Labels of GitHub's own machines. Source: GitHub's documentation, "GitHub-hosted runners reference"."""
 HOSTED_MINUTES = 360
 """A job on one of GitHub's own machines is ended after six hours. Source: GitHub's documentation, "Actions limits"."""
-RELAY_MINUTES = 360
-"""Source: pytorch/test-infra, the sweeper of ``aws/lambda/cross_repo_ci_relay``."""
 
 _SECRET_NAME = re.compile(
     r"(^|_)(TOKEN|PASSWORD|PASSWD|SECRET|CREDENTIALS?|API_?KEY|ACCESS_KEY|PRIVATE_KEY)(_|$)", re.I

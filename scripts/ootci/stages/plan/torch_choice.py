@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from ootci.adapters.download import DownloadProblem, checksum, file_name
 from ootci.adapters.remote_wheel import local_contents
 from ootci.errors import BadOption, OotciError, TorchWheelMissing
 from ootci.model.device import Torch
-from ootci.model.plan import Plan, Proposal
+from ootci.model.plan import Plan, PlannedRun, Proposal
 from ootci.model.record import read
 from ootci.model.torch_build import Channel, OtherTorch, TorchRequest, TorchSource, version_of
 
@@ -125,6 +126,8 @@ def _from_wheel(path: Path, build: WantedBuild | None = None) -> TorchRequest:
         wheel=str(path.resolve()),
         sha256=sha256,
         commit=source.commit if source else None,
+        fallback_reason=source.deviation if source else None,
+        origin=source.origin if source else None,
     )
 
 
@@ -137,20 +140,25 @@ def _provenance(wheel: Path, sha256: str) -> TorchSource | None:
     return found if (found.wheel, found.sha256) == (wheel.name, sha256) else None
 
 
-def with_built(plan: Plan, wheel: Path | None, reason: str | None) -> Plan:
+def with_built(plan: Plan, wheel: Path | None, reason: str | None, unfit: Mapping[str, str] = {}) -> Plan:
     """A plan of something that is proposed, with the wheel that was built of it for every device, or why there is none.
+
+    Args:
+        reason: why there is no wheel.
+        unfit: why the wheel is none for a device, by its name.
 
     Raises:
         TorchWheelMissing: the wheel does not exist or is not a torch wheel.
 
     """
+    built = _from_wheel(wheel) if wheel is not None else None
 
-    def entered(torch: TorchRequest) -> TorchRequest:
-        if wheel is None:
-            return torch.model_copy(update={"unavailable_reason": reason})
-        return _from_wheel(wheel).model_copy(update={"wanted": torch.wanted})
+    def entered(run: PlannedRun) -> TorchRequest:
+        if built is None or run.device in unfit:
+            return run.torch.model_copy(update={"unavailable_reason": unfit.get(run.device, reason)})
+        return built.model_copy(update={"wanted": run.torch.wanted})
 
-    runs = tuple(run.model_copy(update={"torch": entered(run.torch)}) for run in plan.runs)
+    runs = tuple(run.model_copy(update={"torch": entered(run)}) for run in plan.runs)
     return plan.model_copy(update={"runs": runs})
 
 

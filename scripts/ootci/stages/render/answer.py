@@ -79,6 +79,8 @@ def _answer(
     sheet = Sheet(LIMIT_BYTES)
     answer = f"May one merge: {spoken(gate.answer)}"
     sheet.add(f"### {MARKS[GATE[gate.answer].tone]} {answer}", "", safe(gate.reason), "")
+    if isinstance(gate, PullRequestGate) and gate.torch:
+        sheet.add(f"PyTorch tested: {safe(gate.torch, 500)}", "")
     if rows:
         sheet.table(headings, rows, "device")
     named = (tuple(_details(item)) for item in failures if item.first)

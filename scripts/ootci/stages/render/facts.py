@@ -79,6 +79,7 @@ def run_facts(run: Run) -> tuple[Fact, ...]:
     facts = [
         Fact("PyTorch requested", request.wanted),
         Fact("PyTorch tested", f"{version} ({request.channel.value})" if version else "none", code=bool(version)),
+        _optional("PyTorch origin", request.origin),
         _commit("PyTorch commit", commit, pytorch_commit(commit)),
         Fact("plugin", f"{plugin.package} {plugin.version or 'not built'}" if plugin else "none", code=bool(plugin)),
         _address("plugin source", plugin.source if plugin else None),

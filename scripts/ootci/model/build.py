@@ -24,6 +24,7 @@ class StageName(str, Enum):
     SMOKE = "smoke"
     INTEGRATION = "integration"
     OPS = "ops"
+    MODELS = "models"
     UPSTREAM = "upstream"
 
     __str__ = str.__str__

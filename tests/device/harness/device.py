@@ -115,6 +115,30 @@ def synchronize(name: str) -> None:
         torch.accelerator.synchronize()
 
 
+def reset_peak_memory(device: torch.device) -> None:
+    """Begin to measure anew, where the device measures."""
+    if peak_memory(device) is not None:
+        import torch
+
+        torch.accelerator.reset_peak_memory_stats(device)
+
+
+def peak_memory(device: torch.device) -> int | None:
+    """The most bytes that tensors of a card had at once; None where that is not measured, as on the cpu."""
+    if device.type == CONTROL:
+        return None
+    import torch
+
+    from harness.refusals import refusal
+
+    try:
+        return torch.accelerator.max_memory_allocated(device)
+    except Exception as error:
+        if refusal(error, device.type) is None:
+            raise
+        return None
+
+
 @cache
 def has_streams(name: str) -> bool:
     """Whether torch gives streams of the device; a synchronous one has none. Asked once."""

@@ -36,6 +36,8 @@ from harness.text import capped, first_line, summary
 
 RAN = "ran"
 """The property of a test, and the key of its end, for how its work was done, where a device counts that."""
+MEASURED = "measured"
+"""The same of what a test measured; no outcome rests on it."""
 
 
 class Recorder:
@@ -157,7 +159,7 @@ class Recorder:
         outcome = outcome_of(reports)
         text = "\n\n".join(filter(None, map(failure_text, reports)))
         output = "\n".join(f"--- {title}\n{content}" for title, content in (reports[-1].sections if reports else []))
-        ways = [way for report in reports for name, way in report.user_properties if name == RAN]
+        properties = {name: value for report in reports for name, value in report.user_properties}
         self._log.write(
             "test_end",
             id=nodeid,
@@ -167,7 +169,7 @@ class Recorder:
             message=_expectation(reports) or self._reason,
             text=capped(text) if text else None,
             output=capped(output) if output else None,
-            **({RAN: ways[-1]} if ways else {}),
+            **{name: properties[name] for name in (RAN, MEASURED) if name in properties},
         )
 
     @pytest.hookimpl(trylast=True)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
 
 from harness.device import CONTROL, device_module
 from harness.events import EventLog
@@ -42,14 +40,9 @@ def _dtype(item: pytest.Item) -> str | None:
     return dtype_name(dtypes[0]) if dtypes else None
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread() -> Iterator[None]:
-    """Compute samples in one thread, because they are small and threads would wait, unless OMP_NUM_THREADS is set."""
-    threads = torch.get_num_threads()
-    if "OMP_NUM_THREADS" not in os.environ:
-        torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+@pytest.fixture(autouse=True)
+def _one_thread(one_thread: None) -> None:
+    """Compute samples in one thread."""
 
 
 @pytest.fixture(autouse=True)

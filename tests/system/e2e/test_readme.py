@@ -42,9 +42,9 @@ def test_make_nightly_succeeds_and_prints_a_table_and_the_page(openreg_nightly: 
     assert first.code == 0, first.out + first.err
     headings, row = first.out.splitlines()[:2]
     assert re.split(r"\s{2,}", headings)[:3] == ["device", "stage reached", "verdict"]
-    assert re.split(r"\s{2,}", row)[:3] == ["openreg", "ops", "OK"]
+    assert re.split(r"\s{2,}", row)[:3] == ["openreg", "models", "OK"]
     assert f"dashboard: {openreg_nightly.folder / 'site' / 'index.html'}" in first.out
-    for stage in ("fetch", "build", "import", "check", "smoke", "integration", "ops"):
+    for stage in ("fetch", "build", "import", "check", "smoke", "integration", "ops", "models"):
         assert f"openreg: {stage}" in first.err
 
 
@@ -60,6 +60,7 @@ def test_every_test_reported_and_none_was_lost(openreg_nightly: Nightly) -> None
         "smoke": "complete",
         "integration": "complete",
         "ops": "complete",
+        "models": "complete",
     }
     outcomes = {item["outcome"] for item in run["outcomes"]}
     assert "passed" in outcomes

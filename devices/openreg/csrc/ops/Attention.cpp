@@ -28,6 +28,8 @@ int as_int(at::SDPBackend backend) { return static_cast<int>(backend); }
 // these shapes, so have we.
 int64_t choose(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& mask, double dropout,
                bool is_causal, std::optional<double> scale, bool enable_gqa) {
+  // torch.compile asks with tensors that have no memory.
+  if (query.unsafeGetTensorImpl()->is_python_dispatch()) return as_int(at::SDPBackend::math);
   HostViews views(HostViews::Lifetime::kShared);
   auto view = [&](const Tensor& tensor) {
     Tensor result = views.view(tensor, false);

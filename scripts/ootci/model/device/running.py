@@ -117,7 +117,7 @@ UPSTREAM_CONFIG = ("operators", "exclusions", "bypass_device_restrictions")
 """Keys of the suite `upstream` that are handed to PyTorch."""
 UPSTREAM = "upstream"
 """The suite that runs PyTorch's own tests."""
-OURS = ("smoke", "integration", "ops", UPSTREAM)
+OURS = ("smoke", "integration", "ops", "models", UPSTREAM)
 """The suites of this repository."""
 RESERVED = frozenset({"fetch", "build", "import", "check", "stages"})
 """Names that a suite cannot have, because stages have them, or a section of report.xml."""
@@ -127,8 +127,8 @@ class Suite(Record):
     """A suite to run on the device: one of this repository's, or one that the vendor brings."""
 
     name: Name
-    """`smoke`, `integration`, `ops`, `upstream` (PyTorch's own device-generic tests), or another name for a suite that
-    you bring with `command` and `junit`."""
+    """`smoke`, `integration`, `ops`, `models`, `upstream` (PyTorch's own device-generic tests), or another name for a
+    suite that you bring with `command` and `junit`."""
     command: Command | None = None
     """Of a suite of your own: the command that runs it, as a list of words; run without a shell in the device's
     environment and an empty folder. `{plugin}` stands for the folder of the plugin's sources, where they are on the

@@ -153,6 +153,7 @@ check:
 #   - name: smoke
 #   - name: integration
 #   - name: ops
+#   - name: models
 """
 
 

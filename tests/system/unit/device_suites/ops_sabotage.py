@@ -1,4 +1,4 @@
-"""Devices that break a promise that only the suite ops looks at, each with the tests that have to notice.
+"""Devices that break a promise that the suites ops and models look at, each with the tests that have to notice.
 
 A pytest plugin (``-p ops_sabotage``) for the Python that has torch and the reference device. The variable
 ``OPS_SABOTAGE`` names the variant.
@@ -158,6 +158,7 @@ def _on_cpu(name: str, *arguments: Any, **named: Any) -> Any:
     return getattr(torch.ops.aten, name)(*host, **named)
 
 
+_MODEL = "models/test_models.py::test_"
 _OPTIMIZER = "ops/test_optimizers.py::test_optimizer"
 _FORWARD = "ops/test_forward.py::test_forward"
 _VARIATIONS = "ops/test_variations.py::test_variations"
@@ -213,6 +214,15 @@ BROKEN: dict[str, Broken] = {
     ),
     "a wrong call that is not refused": Broken(
         "dot", _product_of_anything, ("ops/test_errors.py::test_errors[dot]",), "the device raised nothing"
+    ),
+    "a gradient that is off by a thousandth": Broken(
+        "embedding_dense_backward",
+        _off_by_a_thousandth("embedding_dense_backward"),
+        (f"{_MODEL}training[decoder]",),
+        "the parameter embedding.weight after training: ",
+    ),
+    "an activation that is off by a thousandth": Broken(
+        "tanh", _off_by_a_thousandth("tanh"), (f"{_MODEL}inference[graph]",), "the tolerance of float32"
     ),
     "a wrong call of a module that is not refused": Broken(
         "max_pool2d_with_indices",

@@ -63,7 +63,7 @@ ENVIRONMENTS = [
 ]
 """Those that this machine's processor can compute in."""
 
-SUITES = ("smoke", "integration", "ops")
+SUITES = ("smoke", "integration", "ops", "models")
 DEVICES = ("cpu", "openreg")
 
 IN_FORCE = "import torch; print(torch.backends.cpu.get_cpu_capability().lower(), torch.get_num_threads())"

@@ -1,4 +1,4 @@
-"""What only the suite ops looks at is found out on devices that are broken on purpose, and passes on the whole one."""
+"""The suites ops and models find devices that are broken on purpose, and pass on the whole one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from small_suites import DevicePython, read_events
 pytestmark = pytest.mark.torch
 
 DRAWN = {broken.noticed_by[0].partition("::")[0]: name for name, broken in reversed(BROKEN.items())}
-"""By file of the suite ops, the first broken device that it notices: `make test` runs these."""
+"""By file of these suites, the first broken device that it notices: `make test` runs these."""
 
 
 def _ends(python: DevicePython, log: Path, ids: tuple[str, ...], broken: str | None = None) -> dict[str, Any]:

@@ -30,13 +30,14 @@ def test_every_suite_has_tests(collected: list[dict[str, Any]]) -> None:
     assert suites.count("smoke") >= 30
     assert suites.count("integration") >= 200
     assert suites.count("ops") >= 1000
+    assert suites.count("models") >= 40
 
 
 def test_ids_are_plain_and_without_the_device(collected: list[dict[str, Any]]) -> None:
     ids = [test["id"] for test in collected]
     assert len(set(ids)) == len(ids)
     for test_id in ids:
-        assert re.fullmatch(r"(smoke|integration|ops)/test_\w+\.py::test_\w+(\[[\w.+-]+\])?", test_id), test_id
+        assert re.fullmatch(r"(smoke|integration|ops|models)/test_\w+\.py::test_\w+(\[[\w.+-]+\])?", test_id), test_id
 
 
 def test_titles_are_sentences(collected: list[dict[str, Any]]) -> None:

@@ -35,8 +35,8 @@ class Rule(NamedTuple):
 
 def rules() -> list[Rule]:
     """Every rule of language.toml."""
-    text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
-    return [Rule(re.compile(item["not"], re.IGNORECASE), item["better"]) for item in tomllib.loads(text)["rule"]]
+    listed = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["rule"]
+    return [Rule(re.compile(rule["not"], re.IGNORECASE | re.MULTILINE), rule["better"]) for rule in listed]
 
 
 def findings(text: str, *, is_python: bool) -> Iterator[tuple[int, str]]:

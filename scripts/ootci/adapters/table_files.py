@@ -17,7 +17,7 @@ from typing import Any
 from ootci.errors import HostFailure, ToolMissing
 
 BATCH = 20_000
-"""So many rows of a table are in memory at once."""
+"""The most rows of a table in memory at once."""
 _SQLITE = {"text": "TEXT", "integer": "INTEGER", "real": "REAL", "time": "TEXT"}
 
 Columns = Iterable[tuple[str, str]]

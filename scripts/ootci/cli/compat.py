@@ -21,7 +21,7 @@ from ootci.model.plan import Plan
 from ootci.model.record import read, write
 
 SHOWN = 10
-"""So many findings of each plugin are printed, unless all are requested."""
+"""The most findings of each plugin that are printed, unless all are requested."""
 WIDTH = 160
 _LETTERS = {
     FindingKind.SYMBOL: "sym",

@@ -1,4 +1,4 @@
-"""What a night is judged against: the plan, what was reported before, and the tests that a device still has to run."""
+"""The comparison basis of a night: the plan, the reports before, and the tests that a device still has to run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LISTED_BY_PYTORCH = frozenset(("ops", UPSTREAM))
 
 @dataclass(frozen=True)
 class Baseline:
-    """What a night is compared with.
+    """The basis that a night is compared with.
 
     Attributes:
         before: what was reported before, of each suite the last complete report; None where nothing was.
@@ -44,7 +44,7 @@ class Baseline:
         return (self.rows & run.tests.mask(frozenset((suite,)))).bit_count() // 8
 
     def after(self, run: StoredRun, accepted: int) -> Baseline:
-        """What the next night is compared with.
+        """The basis for the next night.
 
         Args:
             run: what was reported, as it was planned: of a suite that is no longer planned nothing is expected.
@@ -71,7 +71,7 @@ class Earlier:
         self._by_release: dict[tuple[int, ...], Baseline] = {}
 
     def of(self, run: StoredRun | None) -> Baseline:
-        """What a run is compared with; a run of unknown torch, with the nights on the newest torch."""
+        """The basis for a run; for a run of unknown torch, the nights on the newest torch."""
         release = run.head.release if run is not None else None
         known = [other for other in self._by_release if release is None or other <= release]
         if not known:
@@ -140,7 +140,7 @@ def concerns(plan: Plan, device: str) -> bool:
 
 
 def _base_of(before: StoredRun | None, run: StoredRun) -> StoredRun | None:
-    """What the next night is compared with: of each suite this run, if it reported that completely, else ``before``."""
+    """The basis for the next night: for each suite this run, if it reported it completely, else ``before``."""
     complete = run.head.complete_suites
     if before is None or not complete:
         return run if complete else before

@@ -138,7 +138,7 @@ def steps_left(bisection: Bisection) -> int:
 
 
 def conclude(bisection: Bisection) -> Conclusion | None:
-    """What the steps have come to; None while there is a nightly to test."""
+    """The result of the steps; None while there is a nightly to test."""
     if next_nightly(bisection) is not None:
         return None
     nightlies = bisection.nightlies

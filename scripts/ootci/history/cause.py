@@ -26,7 +26,7 @@ class Source:
 
     @property
     def identities(self) -> frozenset[str]:
-        """What tells plugins apart. Two devices that share any of these have one plugin, and prove nothing together."""
+        """The identity of plugins. Two devices that share any of these have one plugin, and count as one witness."""
         # Two devices may be built from two branches of one repository.
         repository = re.sub(r"(?: at |\.git@).*", "", self.source or "").removesuffix(".git").rstrip("/").lower()
         package = re.sub(r"[-_.]+", "-", self.package or "").lower()
@@ -36,7 +36,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Began:
-    """How a failure that nobody expected began on one device: the streaks of its tests that had passed before."""
+    """The start of an unexpected failure on one device: the streaks of its tests that had passed before."""
 
     source: Source
     streaks: tuple[Streak, ...]
@@ -81,11 +81,11 @@ _ALONE: dict[tuple[bool | None, bool | None], Cause] = {
     (False, True): Cause.SUSPECTED_UPSTREAM,
     (True, False): Cause.PLUGIN,
 }
-"""Whose a failure of one plugin is, by whether the plugin and PyTorch changed; not known otherwise."""
+"""The likely cause of one plugin's failure, by whether the plugin and PyTorch changed; else unclear."""
 
 
 def blame(began: Sequence[Began], *, others: bool = False) -> Blamed:
-    """Whose a failure is that began on these devices, at least one, in ranges that have a night in common.
+    """The likely cause of a failure that began on these devices, at least one, in overlapping ranges of nights.
 
     With ``others``, the same test or stage fails on other devices, too, since an overlapping night.
     """

@@ -129,11 +129,11 @@ def _own_errors(stages: Sequence[Failing]) -> list[Failing]:
 
 
 def _events(failing: Sequence[Failing]) -> list[list[Failing]]:
-    """The failures of a cluster by what made them fail: an error can have several causes, each since its own night.
+    """The failures of a cluster by cause: one error can have several causes, each since its own night.
 
-    What a device first failed on one night has one cause. So has what several devices may have begun to fail on one
-    night; of several such nights the earliest counts. What never passed, and what the device's own report settles as
-    flaky or similar, is no evidence of a night, and each kind of it is a group.
+    Failures that a device first shows on one night have one cause. So have those that may have begun on several
+    devices on one night; of several such nights the earliest counts. Tests that never passed, and failures that the
+    device's own report explains, such as flaky ones, are no evidence of a night; each kind of them is a group.
     """
     aside: dict[Cause | None, list[Failing]] = defaultdict(list)
     begun: dict[tuple[str, datetime], list[Failing]] = defaultdict(list)

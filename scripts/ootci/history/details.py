@@ -35,7 +35,7 @@ class FailureText:
 
 
 class Texts(Record):
-    """What failed, in words. Tests are named by their places in the run's file."""
+    """The texts of failures. Tests are named by their index in the run's file."""
 
     excerpts: dict[int, str] = Field(default_factory=dict)
     """The ends of the logs of stages that did not pass, by the stage's place."""
@@ -46,7 +46,7 @@ class Texts(Record):
 
 
 class Measures(Record):
-    """What was measured of every test."""
+    """The measurements of every test."""
 
     order: Annotated[tuple[int, ...] | None, Field(exclude_if=lambda order: order is None)] = None
     """Places in the order in which the run had its tests; null where that is ascending."""

@@ -132,12 +132,12 @@ def newly_failing(before: StoredRun | None, after: StoredRun, known: Container[s
 
 
 def _outcomes(run: StoredRun, rows: Iterable[int]) -> dict[str, OutcomeName]:
-    """What the tests of some rows came to, by id, of those that are in the run."""
+    """The results of the tests of some rows that are in the run, by id."""
     return {run.tests[row].id: outcome for row in rows if (outcome := run.outcome(row)) is not None}
 
 
 def _settled(run: StoredRun | None, rows: Iterable[int]) -> dict[str, OutcomeName]:
-    """What the next run is compared with: a flaky test passed in the end, so a permanent failure is new."""
+    """The result for comparing with the next run: a flaky test passed in the end, so a permanent failure is new."""
     if run is None:
         return {}
     return {

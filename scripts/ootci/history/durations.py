@@ -1,4 +1,4 @@
-"""How long tests took lately."""
+"""Recent durations of tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ootci.model.outcome import NOT_EXECUTED
 from ootci.model.run import Run
 
 RUNS = 3
-"""So many runs are looked at: one that was slow by chance does not decide."""
+"""Runs that are read: several, so that one slow run does not decide."""
 
 
 def measured(newest_first: Iterable[Run]) -> dict[str, float]:

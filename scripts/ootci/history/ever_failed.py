@@ -1,6 +1,6 @@
 """Which tests of a device were ever not passing, and the outcome of each on the newest nights.
 
-Of a year of nights only this is kept in memory: a byte for each of the newest nights of each such test.
+Only this is kept in memory for a year of nights: a byte for each of the newest nights of each such test.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .stored import StoredRun
 from .tables import TestTable
 
 NIGHTS = 30
-"""So many of the newest nightlies are looked at night by night."""
+"""The newest nightlies whose single nights are kept."""
 
 
 PASSED, FAILED, FLAKY = "p", "f", "a"
@@ -73,7 +73,7 @@ def ever_failed(
     counting: Callable[[str], StoredRun | None],
     tests: TestTable,
 ) -> EverFailed:
-    """What of a device's runs was not passing.
+    """The tests of a device's runs that ever failed.
 
     Args:
         plans: every nightly, oldest first.

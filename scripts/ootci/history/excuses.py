@@ -24,7 +24,7 @@ _UNREACHABLE = re.compile(
     r"|licen[cs]e (?:server|manager|checkout)|(?:cannot|could not|failed to|unable to) (?:reach|connect)",
     re.IGNORECASE,
 )
-"""How failures read in which a host, a package index or a licence server was not reached."""
+"""Texts of failures to reach a host, a package index or a licence server."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Excuses:
 
 @dataclass
 class Record:
-    """How the tests of a device did on its newest nights that tell something, oldest first, of one channel."""
+    """Results of a device's tests on its newest nights that are not excluded, oldest first, of one channel."""
 
     nights: deque[StoredRun] = field(default_factory=lambda: deque(maxlen=LATELY - 1))
     ledger: Ledger = field(default_factory=Ledger)
@@ -69,7 +69,7 @@ class Record:
         self._size += 1
 
     def excuses(self, plan: Plan, run: StoredRun, before: StoredRun | None) -> Excuses:
-        """What excuses the failing tests of the night that follows, which is compared with ``before``."""
+        """The excuses for failing tests of the night that follows, which is compared with ``before``."""
         known = known_ids(plan, run)
         unsettled = frozenset(run.ids(self.ledger.night(run).unsettled)) - known
         others = [item for item in run.failures if not item.is_flaky and item.id not in known | unsettled]

@@ -114,7 +114,7 @@ def _review_claim(claim: Unsupported, found: Counts) -> ExpectationReview:
 
 
 def review_declarations(device: Device, runs: Sequence[StoredRun]) -> tuple[ExpectationReview, ...]:
-    """What the device file declares of PyTorch's tests and passed when that was last tried.
+    """Declarations about PyTorch's tests whose tests passed when last tried.
 
     Args:
         device: the device, with what its file declares now.

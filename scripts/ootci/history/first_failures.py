@@ -18,7 +18,7 @@ _INFRASTRUCTURE = (StageName.FETCH, StageName.CHECK)
 
 
 def failing_of(nights: Sequence[DeviceNight], excuses: Excuses) -> tuple[Failing, ...]:
-    """What fails on the newest of a device's nights, oldest first, each with the night on which that began.
+    """The failures on the newest of a device's nights, oldest first, each with its first night.
 
     Tests that fail because of a defect of PyTorch that the suites know are among them. Only nights of one channel are
     compared, none on a newer torch; nothing is told of a night on which another torch replaced the requested one.
@@ -60,7 +60,7 @@ def broken_stages(run: StoredRun) -> Iterator[tuple[str, Signature | None]]:
 
 
 def _came_to(stage: StageResult | None) -> OutcomeName | None:
-    """What a stage came to, as if it were a test; failing tests are no failure of the stage."""
+    """A stage's result in a test's terms; failing tests are no failure of the stage."""
     if stage is None or stage.status is StageStatus.NOT_RUN:
         return None
     return OutcomeName.PASSED if stage.came_through else OutcomeName.FAILED

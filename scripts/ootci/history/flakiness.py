@@ -97,6 +97,6 @@ def flaky(results: Iterable[tuple[OutcomeName | None, bool]]) -> Turns | None:
             turns, sample, row = turns + (row > 0), sample + 1, 0
     if sample < SAMPLE or not (again or turns >= TURNS):
         return None
-    # How probable it is that it fails is told by the nights before the row (Laplace's rule of succession).
+    # The nights before the row give the probability of a failure (Laplace's rule of succession).
     probable = (failed - row + 1) / (sample - row + 2)
     return Turns(turns, again, failed, sample) if probable**row >= IMPROBABLE else None

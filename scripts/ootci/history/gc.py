@@ -12,7 +12,7 @@ from .layout import MONTH
 from .reader import HistoryReader
 
 TEXTS_NIGHTS = 90
-"""What failed is kept in words for so many nights before the newest."""
+"""Nights before the newest for which texts of failures are kept."""
 MEASURES_RUNS = 5
 """The newest runs of a device keep their durations and operator counts, and their texts whatever their age."""
 

@@ -36,7 +36,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 
 class RunKey(NamedTuple):
-    """What a run's file is named by."""
+    """The key in the name of a run's file."""
 
     plan_id: str
     device: str

@@ -22,7 +22,7 @@ from .states import number_of, outcome_of, rows_in, way_of
 from .stored import StoredRun
 
 NEAR = 5
-"""So many names that are there an error gives."""
+"""The most existing names that an error lists."""
 _WORD = re.compile("[A-Za-z0-9]+")
 
 

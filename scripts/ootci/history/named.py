@@ -1,4 +1,4 @@
-"""What failed on a device's newest nights, by the names of the failures."""
+"""Failures on a device's newest nights, by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .stored import StoredRun
 KEPT = 90
 """Failures of so many of the newest nightlies have a page."""
 NAMES = 1_000
-"""So many names of one device are looked at, those seen last; a device with new failures every night has any number."""
+"""The most names of one device, the last seen; a device with new failures every night has any number."""
 
 STAGES, FAILED, NOWHERE = "stages", "failures", ""
 """Where a text is."""
@@ -54,7 +54,7 @@ class NamedFailures:
 
 
 def named_failures(plans: Sequence[Plan], counting: Callable[[str], StoredRun | None]) -> NamedFailures:
-    """What failed on the newest of all nightlies, oldest first; ``counting`` gives the attempt that counts of each."""
+    """Failures on the newest of all nightlies, oldest first; ``counting`` gives the attempt that counts of each."""
     found: dict[str, NamedFailure] = {}
     nights: dict[str, int] = {}
     reported, is_cut = 0, False
@@ -99,7 +99,7 @@ def names_of(run: StoredRun) -> Iterator[tuple[str, Signature, str]]:
 
 
 def _last(run: StoredRun, names: Collection[str]) -> dict[str, NamedFailure]:
-    """What failed of some names, whose nights are still to be counted."""
+    """Failures of some names, whose nights are still to be counted."""
     items: dict[str, list[tuple[str, str]]] = {}
     signatures: dict[str, Signature] = {}
     for item, signature, where in names_of(run) if names else ():

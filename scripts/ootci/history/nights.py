@@ -185,7 +185,7 @@ def failing_before(newest_first: Iterable[StoredRun]) -> FailingBefore | None:
     old: set[str] = set()
     looked_back: set[str] = set()
     for run in islice(newest_first, MAX_RUNS):
-        # What failed on a torch that replaced the requested one is no evidence about that one.
+        # Failures on a torch that replaced the requested one are no evidence about that one.
         if run.head.channel is None:
             continue
         wanted = {report.suite for report in run.head.suites} if wanted is None else wanted

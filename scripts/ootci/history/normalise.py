@@ -13,7 +13,7 @@ MAX_LINE = 500
 """Characters that are looked at: more than are ever shown. A longer line is cut."""
 
 _ANSI = re.compile(r"[\x1b\ufffd]\[[0-9;?]{0,20}[A-Za-z]")
-# What is left of a terminal code after XML has taken the escape character away begins with U+FFFD.
+# The rest of a terminal code, after XML has removed the escape character, begins with U+FFFD.
 _INVISIBLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffd]")
 _QUOTES = re.compile('["`\u2018\u2019\u201c\u201d\u00b4]')
 _URL = re.compile(r"(?<![A-Za-z])https?://[^\s'<>()]+")
@@ -44,7 +44,7 @@ _ROW = re.compile(r"<n>(?:[ ,.:;x*/+-]*<n>)+,?")
 _ONE_OF_A_ROW = re.compile(r"<n>,(?=[)\]])")
 
 PRIVATE_NAMES = ("privateuse1", "privateuseone")
-"""What torch calls a device that was not renamed, and the dispatch key of every one."""
+"""torch's name for a device that was not renamed, and the dispatch key of every one."""
 
 
 def normalise(line: str, device: str) -> str:

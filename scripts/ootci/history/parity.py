@@ -66,7 +66,7 @@ _ENOUGH = bytes(nights.bit_count() >= ENOUGH for nights in range(256))
 
 @dataclass
 class Ledger:
-    """What a device's nights up to now tell of PyTorch's own tests.
+    """The record of PyTorch's own tests on a device, up to now.
 
     Each number has a byte for each row of the table of tests, that of row 0 being the lowest. So a night of a hundred
     thousand tests is added in milliseconds.

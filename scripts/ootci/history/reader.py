@@ -55,7 +55,7 @@ class Withdrawn:
 class HistoryReader:
     """A history folder; a missing one is empty.
 
-    What is read is kept in memory, so that one object is for one command.
+    Files stay in memory once read, so one object is for one command.
 
     Args:
         folder: the folder, ``data/`` on a laptop and a checkout of the branch ``data`` on GitHub.
@@ -112,17 +112,17 @@ class HistoryReader:
         return self._plans[plan_id]
 
     def compat(self, plan_id: str) -> Compat | None:
-        """What was predicted of each device on one nightly, without needs and exports; None where nothing was."""
+        """The predictions for each device on one nightly, without needs and exports; None without any."""
         path = self._nights[plan_id] / COMPAT
         return _loaded(Compat, path) if path.exists() else None
 
     def exports(self, plan_id: str) -> ExportChanges | None:
-        """What one nightly changed of PyTorch's exports; None where that is not known."""
+        """The changes of PyTorch's exports on one nightly; None where they are not known."""
         path = self._nights[plan_id] / EXPORTS
         return _loaded(ExportChanges, path) if path.exists() else None
 
     def needs(self, digest: str) -> Needs:
-        """What a plugin's wheel needs of PyTorch, which a prediction names."""
+        """The parts of PyTorch that a plugin's wheel needs, which a prediction names."""
         path = needs_file(self.folder, digest)
         found = _loaded(Needs, path)
         if found.digest != digest:
@@ -236,7 +236,7 @@ class HistoryReader:
         return self._runs.get(device, {})
 
     def run_keys(self, device: str) -> tuple[RunKey, ...]:
-        """What tells a device's runs apart, without reading them."""
+        """The keys of a device's runs, without reading the runs."""
         return tuple(self._files(device))
 
     def details_path(self, key: RunKey, kind: type[Record]) -> Path:

@@ -17,7 +17,7 @@ from ootci.model.run import Run
 from ootci.model.verdict import DeviceVerdict, VerdictName
 
 DAYS = 14
-"""So many days are looked at, until the newest nightly."""
+"""Days up to the newest nightly that count."""
 LONGEST = 3 * 3600.0
 """Seconds from plan to result."""
 LONGEST_QUEUE = 30 * 60.0
@@ -30,11 +30,11 @@ class Criterion(Record):
     """One criterion."""
 
     name: str
-    """What is measured."""
+    """The criterion."""
     goal: str
-    """What it has to be."""
+    """The goal."""
     value: str
-    """What it is; empty where nothing was measured."""
+    """The value; empty where nothing was measured."""
     met: bool | None = None
     """Whether the goal is met; null where there is not enough data."""
 
@@ -45,7 +45,7 @@ class Criterion(Record):
 
 
 class Readiness(Record):
-    """How near a device is to level L3."""
+    """The criteria of level L3 for a device."""
 
     device: str
     """Name of the device."""
@@ -80,7 +80,7 @@ def readiness(verdict: DeviceVerdict, runs: Mapping[str, Run]) -> Readiness:
     enough = len(lately) > 1 and lately[-1].date - lately[0].date >= timedelta(days=DAYS - 1)
     age = asked[-1].date - asked[0].date if asked else timedelta()
     middle, waited = median(total or [0.0]), fmean(queue or [0.0])
-    # What is measured, its goal, its value, whether it is met, and of how many nights it was measured.
+    # The criterion, its goal, its value, whether it is met, and the number of nights.
     measured = (
         ("time from plan to result, median", "below 3 h", duration(middle), middle < LONGEST, len(total)),
         ("runs over 3 h", "below 1 %", f"{slow} of {len(total)}", 100 * slow < len(total), len(total)),

@@ -1,4 +1,4 @@
-"""How people name a run, and which one they mean.
+"""Names of runs on the command line, such as ``openreg@latest``.
 
 A name is one of ``DEVICE@latest``, ``DEVICE@previous``, ``DEVICE@NIGHTLY``, ``DEVICE@NIGHTLY.ATTEMPT``, a run's id
 (with ``.ATTEMPT``, if need be), and the path of a run.json. A nightly may be cut short where only one begins so.
@@ -15,7 +15,7 @@ from ootci.model.record import read
 from ootci.model.run import Run
 
 NAMED = 5
-"""So many runs that there are an error names."""
+"""The most existing runs that an error lists."""
 FORMS = "DEVICE@latest, DEVICE@previous, DEVICE@NIGHTLY[.ATTEMPT], a run's id, or the path of a run.json"
 
 

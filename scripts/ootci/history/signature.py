@@ -1,10 +1,11 @@
-"""What a failure is called.
+"""The name of a failure.
 
-Who raised decides what names a failure. An exception of torch or of the plugin names itself: a missing operator is the
-same failure in three hundred tests, and on two devices. An assertion is the test's own sentence, "these are not close"
-in all of them, so it is named by the test: two devices that fail the same test in the same manner meet, two tests do
-not. What can come from anywhere, such as an index out of range or a dead process, is named by where in torch it came
-from, else by the test. A plugin's own functions and files name nothing: no other device has them.
+The origin of an exception decides the name. An exception of torch or of the plugin is named by its text: a missing
+operator is the same failure in three hundred tests, and on two devices. An assertion's text, such as "these are not
+close", is the same in all tests, so it is named by the test: two devices that fail the same test in the same manner
+share a name, two tests do not. Errors that can come from anywhere, such as an index out of range or a dead process, are
+named by their origin in torch, else by the test. A plugin's functions and files are in no name: no other device has
+them.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _PROCESS_ENDING = re.compile(r" \((?:exit code \d+|killed by [^()]{1,30}|timed o
 def signature_of(
     device: str, outcome: OutcomeName, message: str | None, text: str | None, *, test_id: str
 ) -> Signature | None:
-    """What the failure of a test is called; see the module's text.
+    """The name of a test's failure; see the module's text.
 
     A test that fails as expected is named by the defect of PyTorch that the suites give as the reason.
 
@@ -79,7 +80,7 @@ def signature_of(
 def signature_of_stage(
     device: str, stage: str, status: StageStatus, reason: str | None, excerpt: str | None
 ) -> Signature | None:
-    """What the failure of a stage is called; None where it did not fail.
+    """The name of a stage's failure; None where it did not fail.
 
     In errors of a compiler or a linker the name of the failing file is left out: it is the plugin's own, and one
     function that torch no longer has is missed by each plugin in another file.
@@ -123,7 +124,7 @@ def _type_of(told: str) -> tuple[str | None, str]:
 
 
 def _assertion(device: str, said: str, text: str | None) -> str:
-    """What a test asserted, without the values, which differ from device to device."""
+    """A test's assertion, without the values, which differ from device to device."""
     if said.startswith("assert ") and text:
         # pytest shows the values; the line of source shows what was compared.
         return normalise(source_line(text) or said, device)

@@ -112,7 +112,7 @@ def _frames(lines: Sequence[str]) -> Iterator[Frame]:
     for line in lines[begin:]:
         if ".py" not in line and "def " not in line and not line.startswith("_ _ "):
             continue
-        # What a pattern cannot do without is looked for first: that is far quicker.
+        # A literal part of the pattern is searched first, which is far quicker.
         short = _NATIVE.match(line) if 'File "' in line else None
         if short is None and ".py:" in line:
             short = _SHORT.match(line)

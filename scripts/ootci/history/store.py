@@ -69,7 +69,7 @@ class History(HistoryReader):
     def batch(self) -> Iterator[None]:
         """Write what is appended inside at the end, flushed to disk at once and not record by record.
 
-        What was taken is written also when an error ends the block.
+        Accepted runs are written also when an error ends the block.
         """
         self._in_batch = True
         try:

@@ -21,7 +21,7 @@ from .states import number_of, number_with
 
 
 class Test(NamedTuple):
-    """What a run has about a test besides its outcome."""
+    """A test's columns besides its outcome."""
 
     id: str
     suite: str
@@ -36,7 +36,7 @@ def write_list(outcomes: Sequence[Outcome]) -> bytes:
 
 
 def list_digest(content: bytes) -> str:
-    """What a list's file is named by."""
+    """The key in the name of a list's file."""
     return hashlib.sha256(content).hexdigest()[:32]
 
 

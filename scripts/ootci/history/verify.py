@@ -47,7 +47,7 @@ class Problem(Record):
 
 
 class Report(Record):
-    """What a history holds, and what is wrong with it."""
+    """The contents of a history, and its defects."""
 
     nightlies: int = 0
     """Nightlies."""
@@ -66,9 +66,9 @@ class Report(Record):
     bytes: int = 0
     """Bytes of all files."""
     notes: tuple[str, ...] = ()
-    """What is there and does no harm."""
+    """Harmless findings."""
     problems: tuple[Problem, ...] = ()
-    """What is wrong."""
+    """Defects."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def verify(folder: Path) -> Report:
 
 
 class _Verification:
-    """What was found so far."""
+    """The findings so far."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

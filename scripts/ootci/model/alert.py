@@ -14,7 +14,7 @@ MAIN = "main"
 
 
 class Condition(str, Enum):
-    """What an issue is about; also its label."""
+    """The subject of an issue; also its label."""
 
     STALE = "nightly-stale"
     """The nightly itself does not run."""
@@ -42,14 +42,14 @@ class Standing(str, Enum):
     UNKNOWN = "unknown"
     """Nothing was seen that could tell."""
     GONE = "gone"
-    """What it was about is not registered any more."""
+    """Its subject is not registered any more."""
 
 
 class Alert(Record):
     """A condition of one subject on the newest nightly."""
 
     condition: Condition
-    """What it is about."""
+    """Its subject."""
     subject: str
     """A device's name, ``nightly``, ``main``, or a signature's id and the nightly on which it began."""
     standing: Standing
@@ -82,7 +82,7 @@ class Alert(Record):
 
 
 class Remembered(Record):
-    """What an issue's marker keeps."""
+    """The fields of an issue's marker."""
 
     key: str
     """Of the alert that it is about."""
@@ -107,7 +107,7 @@ class Remembered(Record):
 
     @property
     def condition(self) -> Condition | None:
-        """What it is about; None where that is not known to this version."""
+        """Its subject; None where this version does not know it."""
         name = self.key.partition("/")[0]
         return Condition(name) if name in {item.value for item in Condition} else None
 

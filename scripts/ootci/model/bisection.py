@@ -102,7 +102,7 @@ class Bisection(StageFile):
 
     @property
     def identity(self) -> str:
-        """What tells this search from others: another test, other ends, another number of runs is another search."""
+        """The key of this search: another test, other ends or another number of runs is another search."""
         parts = [self.device, self.test, self.nightlies[0], self.nightlies[-1], self.repeat]
         return f"{self.device}-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]}"
 

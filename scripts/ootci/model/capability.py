@@ -38,7 +38,7 @@ class Capability(str, Enum):
 
 
 class CapabilityState(str, Enum):
-    """What the tests of a capability on one device say together."""
+    """The state of a capability on one device, by its tests."""
 
     WORKS = "works"
     """Every test that applies passed."""

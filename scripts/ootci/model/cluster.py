@@ -65,7 +65,7 @@ class Streak(Record):
 
 
 class Cause(str, Enum):
-    """Whose a failure probably is."""
+    """The likely cause of a failure."""
 
     UPSTREAM = "upstream"
     """PyTorch: independent plugins began to fail with the same error in overlapping ranges of nights."""
@@ -82,7 +82,7 @@ class Cause(str, Enum):
     FLAKY = "flaky"
     """Chance: it passed on retry, or has failed and passed by turns before."""
     UNKNOWN = "unknown"
-    """What was reported does not tell."""
+    """Unclear from the reports."""
 
 
 CHANCE = frozenset({Cause.FLAKY, Cause.CORE_DEFECT, Cause.INFRASTRUCTURE})
@@ -99,7 +99,7 @@ class ClusterDevice(Record):
     is_reference: bool
     """Whether it is the control."""
     tests: int
-    """How many of its tests, or stages, fail so."""
+    """How many of its tests, or stages, have this failure."""
     new: int
     """How many of them failed for the first time on this nightly, and nobody expected it."""
     first: tuple[str, ...]
@@ -125,7 +125,7 @@ class Cluster(Record):
     plan_id: str
     """The nightly."""
     cause: Cause
-    """Whose they probably are."""
+    """Their likely cause."""
     reason: str
     """Why, in one sentence."""
     devices: tuple[ClusterDevice, ...]
@@ -159,5 +159,5 @@ class Cluster(Record):
 
     @property
     def tests(self) -> int:
-        """How many tests and stages of all devices fail so."""
+        """How many tests and stages of all devices have this failure."""
         return sum(item.tests for item in self.devices)

@@ -1,6 +1,6 @@
 """compat.json: breaks that are predicted from a plugin's published wheel, without its hardware; nothing was run.
 
-What the judge makes of the predictions for a nightly follows; nothing in it was measured on a device either.
+Next, the judge's summary of a nightly's predictions; nothing in it was measured on a device either.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Forecast(str, Enum):
 
 
 class FindingKind(str, Enum):
-    """What a plugin needs and a torch lacks."""
+    """A part of PyTorch that a plugin needs and a torch lacks."""
 
     SYMBOL = "symbol"
     """A symbol that a shared object needs from PyTorch's libraries."""
@@ -101,7 +101,7 @@ class Needs(Parts):
 
     @property
     def digest(self) -> str:
-        """What it is named by."""
+        """The key in its name."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:32]
 
 

@@ -60,7 +60,7 @@ class _Stop(Exception):
 
 
 class _Refused(_Stop):
-    """What is in the report is refused, and nothing of it counts."""
+    """The report is refused, and nothing in it counts."""
 
     def __init__(self, why: str) -> None:
         super().__init__(ReportState.UNREADABLE, f"report unreadable: {why}")
@@ -68,7 +68,7 @@ class _Refused(_Stop):
 
 @dataclass(frozen=True)
 class Report:
-    """What the reports of one suite say together.
+    """The reports of one suite, combined.
 
     Attributes:
         outcomes: every complete test case, in order; no id is there twice.

@@ -270,7 +270,7 @@ _BY_WORDS: tuple[tuple[re.Pattern[str], Need], ...] = (
 
 
 def need_of(said: str) -> Need | None:
-    """What is missing where a device, or PyTorch about it, refuses in these words; None where the words name nothing.
+    """The missing part behind the text of a refusal; None where the text names none.
 
     They are hostile: only the first :data:`LONGEST` characters are searched for words of PyTorch and of the suites.
     """

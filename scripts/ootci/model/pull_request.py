@@ -1,4 +1,4 @@
-"""What a pull request's runs mean, compared with the nightly."""
+"""The effect of a pull request, by comparing its runs with the nightly."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ootci.model.verdict import Answer, VerdictName
 
 
 class EffectName(str, Enum):
-    """What a pull request does to a device, as far as its run shows."""
+    """The effect of a pull request on a device, as far as its run shows."""
 
     NEWLY_BROKEN = "newly_broken"
     """Something fails that did not fail on the newest nightly."""
@@ -25,7 +25,7 @@ class EffectName(str, Enum):
     BROKEN_BEFORE = "broken_before"
     """It breaks as it did on the newest nightly, so early that nothing is known of the pull request."""
     NOT_WORSE = "not_worse"
-    """Whatever fails failed on the newest nightly, is known to the vendor, or passed on retry."""
+    """Each failure was on the newest nightly too, is known to the vendor, or passed on retry."""
 
 
 WITHOUT_RESULT = frozenset({EffectName.INFRA, EffectName.NO_DATA, EffectName.UNREADABLE, EffectName.BROKEN_BEFORE})
@@ -33,12 +33,12 @@ WITHOUT_RESULT = frozenset({EffectName.INFRA, EffectName.NO_DATA, EffectName.UNR
 
 
 class Effect(Record):
-    """What a pull request does to one device."""
+    """The effect of a pull request on one device."""
 
     device: str
     """Name of the device."""
     effect: EffectName
-    """What it does."""
+    """The effect."""
     verdict: VerdictName
     """The verdict of its run, as a nightly would have it."""
     reason: str

@@ -76,7 +76,7 @@ class NightlyEvent(Record):
     """Takes the place of the event in a report of a nightly."""
 
     repository: RepositoryName
-    """Whose nightly it is."""
+    """The device of the nightly."""
     head_sha: Commit
     """The commit of PyTorch that was tested."""
 
@@ -95,7 +95,7 @@ class ReportedWorkflow(Record):
     url: Address
     """Page of the workflow's run, with the summary of predicted breaks: a report has no field for text."""
     job_name: Line
-    """What tells the runs of a workflow apart: the device."""
+    """The key of a run within its workflow: the device."""
     check_run_id: Line
     """Identity of the check: the same while a run is in progress and when it is completed."""
     run_id: Number

@@ -66,7 +66,7 @@ class CheckResult(Record):
 
 
 class Change(str, Enum):
-    """What a pull request does to a device."""
+    """The effect of a pull request on a device."""
 
     ADDED = "added"
     CHANGED = "changed"
@@ -88,7 +88,7 @@ class FileReview(Record):
     checks: Annotated[tuple[CheckResult, ...], Field(max_length=50)] = ()
     """Every check, in order."""
     notes: Annotated[tuple[Told, ...], Field(max_length=50)] = ()
-    """What else there is to know, one sentence each."""
+    """Notes, one sentence each."""
     dry_run: Annotated[tuple[Told, ...], Field(max_length=50)] = ()
     """What a nightly would run where, one line each; empty where the file is not good enough to say."""
     preview: Named | None = None
@@ -114,7 +114,7 @@ class Review(StageFile):
     files: Annotated[tuple[FileReview, ...], Field(max_length=100)]
     """The files, by path."""
     notes: Annotated[tuple[Told, ...], Field(max_length=50)] = ()
-    """What there is to know of the change as a whole."""
+    """Notes on the change as a whole."""
 
     @property
     def checks(self) -> tuple[CheckResult, ...]:

@@ -96,7 +96,7 @@ class CapabilityCounts(Record):
 
     @property
     def state(self) -> CapabilityState:
-        """What its tests say together: that it works only where every test that applies passed."""
+        """Its state by its tests: it works only where every test that applies passed."""
         counts = self.counts
         if counts.failures:
             return CapabilityState.FAILING

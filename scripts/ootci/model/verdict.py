@@ -91,7 +91,7 @@ class Change:
 
 
 class KnownFailureState(str, Enum):
-    """What an entry of the vendor's list of known failures has come to."""
+    """The state of an entry of the vendor's known failures."""
 
     COVERS = "covers"
     """Its tests fail, as declared."""
@@ -108,12 +108,12 @@ class KnownFailureState(str, Enum):
 
 
 class KnownFailureReview(Record):
-    """An entry of the list that was valid on that night, and what it has come to."""
+    """An entry of the list that was valid on that night, and its state."""
 
     entry: KnownFailure
     """The entry."""
     state: KnownFailureState
-    """What it has come to."""
+    """Its state."""
     failing: int = 0
     """Tests of the run that it names and that fail."""
     passing: int = 0
@@ -136,7 +136,7 @@ class ExpectationState(str, Enum):
 
 
 class ExpectationReview(Record):
-    """What the device was declared not to have, and whether that is true."""
+    """A declaration that the device lacks something, and whether that is true."""
 
     declared: str
     """A capability, by its id; or an operator, a class or a method of PyTorch's tests, with the key of the suite
@@ -181,7 +181,7 @@ class Night(Record):
 
 
 class DeviceVerdict(Record):
-    """What the newest nightly means for one device."""
+    """The verdict on one device on the newest nightly."""
 
     device: str
     """Name of the device."""
@@ -256,7 +256,7 @@ class DeviceVerdict(Record):
 
 
 class OtherTorchVerdict(Record):
-    """What the newest run of a device on a torch means that its file names in `torch.also`."""
+    """The verdict on the newest run of a device on a torch that its file names in `torch.also`."""
 
     device: str
     """Name of the device."""
@@ -297,13 +297,13 @@ class Blocker(Record):
     first: tuple[str, ...] = ()
     """The first of them."""
     cause: Cause | None = None
-    """Whose the largest part of what is new on it probably is; null when nothing is new."""
+    """The likely cause of most new failures on it; null when nothing is new."""
     cause_reason: str | None = None
     """Why, one sentence."""
 
 
 Answer = Literal["yes", "no", "cannot_say"]
-"""What the gate answers. `no` is only for confirmed failures; `cannot_say` where too little is known of tonight."""
+"""The gate's answer. `no` is only for confirmed failures; `cannot_say` where too little is known of tonight."""
 
 
 class Gate(Record):
@@ -314,7 +314,7 @@ class Gate(Record):
     blocking: tuple[str, ...] = ()
     """Names of the devices that block."""
     blockers: tuple[Blocker, ...] = ()
-    """What is the matter with each of them."""
+    """The reason for each of them."""
     without_result: Annotated[dict[str, str], Field(exclude_if=lambda names: not names)] = Field(default_factory=dict)
     """Why a gating device has no result on the newest nightly, by name: such a device neither blocks nor vouches.
     Absent where all have one."""
@@ -359,7 +359,7 @@ class GateRecord(Record):
 
 
 class Verdicts(StageFile):
-    """What each registered device's runs mean."""
+    """The verdict on each registered device."""
 
     FILE: ClassVar[str] = "verdicts.json"
     WRITTEN_BY: ClassVar[str] = "ootci judge"
@@ -391,4 +391,4 @@ class Verdicts(StageFile):
     """The devices on the torches of `torch.also`, in registry order. No other verdict, no alert and not the gate rests
     on them. Absent where no file names any."""
     predicted: Annotated[Predicted | None, Field(exclude_if=lambda found: found is None)] = None
-    """What is predicted from public wheels. No verdict, and not the gate, rests on it. Absent where nothing was."""
+    """The predictions from public wheels. No verdict, and not the gate, rests on it. Absent where nothing was."""

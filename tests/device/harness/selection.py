@@ -69,7 +69,7 @@ def asked_by(item: pytest.Item) -> str | None:
 
 @dataclass(frozen=True)
 class Selection:
-    """What a selection came to.
+    """The result of a selection.
 
     Attributes:
         chosen: tests to run, in the order of collection.

@@ -13,7 +13,7 @@ from harness.process import run_python
 
 pytestmark = pytest.mark.capability("registration")
 
-# Who looks for it: random states for checkpoints and fork_rng, streams for FSDP2, precisions for autocast.
+# Used by: random states for checkpoints and fork_rng, streams for FSDP2, precisions for autocast.
 EXPECTED = (
     *("is_available", "device_count", "current_device", "set_device", "synchronize", "device"),
     *("manual_seed", "manual_seed_all", "get_rng_state", "set_rng_state"),

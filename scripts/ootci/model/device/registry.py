@@ -254,7 +254,7 @@ def amiss(device: Device) -> tuple[Keys, str] | None:
         given = container.credentials
         if given is None or used is None:
             continue
-        # Who may name any secret of the repository has it sent to the registry of an image of their own.
+        # A device file that names any secret of the repository could send it to a registry of its author.
         prefix = f"{device.torch_name.upper()}_REGISTRY_"
         for key, name in (("username", given.username), ("password", given.password)):
             if not name.startswith(prefix):

@@ -35,7 +35,7 @@ def _private(address: str) -> str:
         parts = urlsplit("")
     if not parts.hostname or parts.username:
         raise ValueError("it is no address of a file on the web")
-    # Who can change the report in transit can change the verdict.
+    # A report that is changed in transit changes the verdict.
     if parts.scheme != "https" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
         raise ValueError("results are fetched from addresses that begin with https:// only")
     return address
@@ -95,8 +95,8 @@ class Runner(Record):
     """Whether the job uses the python3 of the machine or image (3.10 or later, with venv and pip); else GitHub's
     actions/setup-python installs one, which has builds for Ubuntu only."""
     shares: Annotated[int, Field(ge=1, le=64)] = 1
-    """So many jobs run the tests at once, each a share that takes about as long; each needs a machine. The plugin is
-    built once for all of them."""
+    """Number of jobs that run the tests in parallel, in shares of about equal duration; each needs a machine. The
+    plugin is built once for all of them."""
 
 
 class Check(Record):
@@ -216,8 +216,8 @@ class Limits(Record):
     test_seconds: Annotated[int, Field(ge=1, le=7200)] = 300
     """Time-out of one test."""
     workers: Workers = 1
-    """So many processes of pytest run a suite at once on the device's machine, each a share of the tests; `auto` is one
-    for each CPU, eight at most. More than one needs a card, or cards, that several processes may use at once."""
+    """Number of pytest processes that run a suite in parallel on the device's machine, each a share of the tests;
+    `auto` is one for each CPU, eight at most. More than one needs a device that several processes may use at once."""
     deaths_in_a_row: Annotated[int, Field(ge=1, le=10_000)] = 20
     """After so many tests in a row that ended their process (one that had to be ended counts as five) the device is
     asked whether it still answers; if it does not, the rest of the suite is `not_run`."""

@@ -154,7 +154,7 @@ def _other_torch(results: Sequence[DeviceVerdict], torch: str | None) -> str | N
 
 
 def _notes(alone: Sequence[str], silent: Sequence[str], overridden: Sequence[str], predicted: Sequence[str]) -> str:
-    """What has to be known besides the reason: which devices were chosen, not asked or not counted."""
+    """Additions to the reason: which devices were chosen, not asked or not counted."""
     left = f": {', '.join(silent)} did not take part" if silent else ""
     notes = {
         f"this run on one machine was of {', '.join(alone)} alone{left}": alone,
@@ -211,7 +211,7 @@ def _blocker(item: DeviceVerdict, clusters: Sequence[Cluster], advisory: tuple[s
         (part, cluster) for cluster in clusters for part in cluster.devices if part.device == item.device and part.new
     ]
     largest = max(parts, key=lambda found: found[0].new, default=None)
-    # What is counted in `new_failures` are the required suites' tests; an id begins with the name of its suite.
+    # `new_failures` counts the required suites' tests; an id begins with the name of its suite.
     new = [
         change.id
         for change in item.changes
@@ -233,7 +233,7 @@ def _blocker(item: DeviceVerdict, clusters: Sequence[Cluster], advisory: tuple[s
 
 @dataclass(frozen=True)
 class Told:
-    """What a night of a device told the gate.
+    """A device's night, as the gate counts it.
 
     Attributes:
         blocks: whether the device was broken.

@@ -40,7 +40,7 @@ class Losses:
 
     @classmethod
     def of(cls, plan: Plan, run: StoredRun, baseline: Baseline, witnesses: Witnesses) -> Losses:
-        """What a run lacks of its baseline."""
+        """The tests and suites of the baseline that a run lacks."""
         accepted, lost = 0, {}
         for suite, rows in baseline.lost(run).items():
             by_itself = accepted_losses(plan, run, rows)

@@ -1,4 +1,4 @@
-"""What a device's runs on other torches mean, which its file names in `torch.also`: judged apart from its nightlies."""
+"""Results on the other torches that a device file names in `torch.also`, judged apart from nightlies."""
 
 from __future__ import annotations
 

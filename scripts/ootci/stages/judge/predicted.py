@@ -1,4 +1,4 @@
-"""What the predictions for the newest nightly mean: since when each part is missing, and which plugins need it."""
+"""Predicted breaks of the newest nightly: since when each part is missing, and which plugins need it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class _Night:
 
 
 def predicted(plans: Sequence[Plan], history: History, verdicts: Sequence[DeviceVerdict]) -> Predicted | None:
-    """What is predicted for the newest of all nightlies, oldest first, that has predictions; None where no recent one
+    """The predictions of the newest of the given nightlies that has any; None where no recent one
     has.
     """
     found = ((plan, history.compat(plan.id)) for plan in plans[-NIGHTS:])
@@ -160,7 +160,7 @@ def _removal(removals: Mapping[_Key, _Range], key: _Key) -> _Range | None:
 def _breaks(
     nights: Sequence[_Night], registered: frozenset[str], removals: Mapping[_Key, _Range]
 ) -> list[PredictedBreak]:
-    """What is missing, grouped by the nightly on which it went missing and by the devices that need it."""
+    """The missing parts, grouped by the nightly on which it went missing and by the devices that need it."""
     lacking: dict[_Key, tuple[MissingPart, dict[str, Prediction]]] = {}
     for device, item in nights[-1].of.items():
         for finding in item.findings:

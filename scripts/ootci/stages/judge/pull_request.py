@@ -24,7 +24,7 @@ from .timeline import Known
 from .witnesses import Witnesses
 
 NIGHTS = 30
-"""So many nights of a device are looked through for the last complete report of each suite."""
+"""Nights of a device that are searched for the last complete report of each suite."""
 NAMED = 20
 """Newly failing tests that are named; the others are counted."""
 

@@ -167,7 +167,7 @@ def _device(
 
 
 def _since_the_run_before(timeline: Timeline) -> Streak | None:
-    """What changed between the newest night and the last one before that it is compared with; None without either."""
+    """The changes between the newest night and the one that it is compared with; None without either."""
     last = timeline.reported[-1] if timeline.reported else None
     if last is None or last.run is None:
         return None

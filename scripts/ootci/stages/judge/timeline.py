@@ -23,7 +23,7 @@ from .witnesses import Witnesses
 
 @dataclass
 class Known:
-    """What is known of a device on one channel, from the nights before.
+    """The state of a device on one channel after the nights before.
 
     Attributes:
         bad_ranges: nights that are excluded from the record of flaky tests.
@@ -82,7 +82,7 @@ class Timeline:
 
     @property
     def run(self) -> StoredRun | None:
-        """What was reported on the newest night."""
+        """The report of the newest night."""
         return self.reported[-1].run if self.reported else None
 
     def go_on(self, plans: Sequence[Plan], runs: Sequence[StoredRun], witnesses: Witnesses) -> None:
@@ -155,7 +155,7 @@ def today(
     if not runs and judged.verdict is not VerdictName.NEVER_RAN:
         return Judged(VerdictName.NEVER_RAN, "no nightly has run it yet")
     silent = now - timeline.nights[-1].date
-    # Who never reported did not fall silent.
+    # NEVER_RAN outranks staleness.
     if silent > device.cadence.stale_after and judged.verdict is not VerdictName.NEVER_RAN:
         days = silent.total_seconds() / 86400
         return Judged(VerdictName.NO_DATA, f"the last nightly that ran it is {days:.1f} days old")

@@ -32,7 +32,7 @@ LABEL_WIDTH = 46
 LEAST_WIDTH = 64
 """Pixels of a grid of few nights: the label `torch 2.15` has room."""
 MANY = 3
-"""So many devices that break on one night are marked above it."""
+"""From this many devices that break on one night, the night is marked."""
 
 
 @dataclass(frozen=True)

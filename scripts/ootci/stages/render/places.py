@@ -14,7 +14,7 @@ from ootci.history.tables import TestTable
 from ootci.model.outcome import file_of
 
 FILES = 1_000
-"""So many files have a page, those that were there first; who names tests at will cannot fill the site with them."""
+"""The most files with a page, the oldest; arbitrary test names cannot fill the site."""
 
 _PART = r"[a-z0-9][a-z0-9_-]*"
 _SUITE = re.compile(_PART)

@@ -212,7 +212,7 @@ def outcomes(counts: Counts, *left_out: OutcomeName) -> str:
 
 
 def works(item: CapabilityCounts) -> Status:
-    """What the tests of a capability say together."""
+    """The state of a capability by its tests."""
     counts = item.counts
     not_run = f"{counts.not_run} not run" if counts.executed else "not run"
     return {
@@ -229,7 +229,7 @@ def works(item: CapabilityCounts) -> Status:
 def verdict_of_each(registry: Sequence[RegisteredDevice], verdicts: Verdicts) -> dict[str, DeviceVerdict]:
     """What the judge found of every registered device, by name and in the order of the registry."""
     found = {item.device: item for item in verdicts.devices}
-    # What stands for a device whose file is newer than the verdicts: silence, and no invention.
+    # The placeholder for a device whose file is newer than the verdicts.
     reason = "registered after these verdicts were made; the next nightly judges it"
     return {
         name: found.get(name) or DeviceVerdict(device=name, verdict=VerdictName.NEVER_RAN, reason=reason)

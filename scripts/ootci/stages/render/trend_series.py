@@ -21,7 +21,7 @@ from .links import web_address
 from .status import VERDICTS
 
 DAYS = 90
-"""So many days are looked at, the newest included."""
+"""Number of days, the newest included."""
 RESIZED = 0.01
 """The suites changed their size when they collected more or fewer tests by at least this part of what they had."""
 _TOP = "../../../"

@@ -68,7 +68,7 @@ def changed(value: bool | None) -> str:
 
 
 def known_note(review: KnownFailureReview) -> str:
-    """What an entry of the list of known failures has come to, in words."""
+    """The state of an entry of the known failures, in words."""
     failing = many(review.failing, "failing test")
     if review.state is KnownFailureState.EXPIRED:
         return f"names {failing}, which count as failures again" if review.failing else "no longer fails: remove it"
@@ -85,7 +85,7 @@ def known_note(review: KnownFailureReview) -> str:
 
 
 def expectation_note(review: ExpectationReview) -> str:
-    """What a declaration that something is unsupported has come to, in words."""
+    """The state of a declaration that something is unsupported, in words."""
     tests = f"{review.passing} of {many(review.seen, 'test')} passed"
     is_operator = review.declared.startswith("operators: ")
     remedy = "add it to `operators`" if is_operator else "remove the declaration"

@@ -15,7 +15,7 @@ from ..text import one_line
 from ..words import short_day
 
 NIGHTS_LISTED = 90
-"""So many of the newest nightlies are on the list; every nightly has a page."""
+"""Number of the newest nightlies on the list; every nightly has a page."""
 
 
 def board(maker: PageMaker, builds: Mapping[str, TorchBuild], withdrawn: Sequence[Withdrawn] = ()) -> dict[str, object]:

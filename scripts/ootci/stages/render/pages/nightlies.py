@@ -357,7 +357,7 @@ def _row(run: PlannedRun, night: Night | None, told: NightReport | None, *, regi
 
 
 def _left_out(plan: Plan, devices: Mapping[str, RegisteredDevice]) -> tuple[NightlyLeftOut, ...]:
-    """Who was left out and why; a device that the plan does not name at all is not passed over in silence."""
+    """The devices without a result, each with the reason; a device that the plan does not name is listed, too."""
     named = {run.device for run in plan.runs} | {item.device for item in plan.left_out}
     rows = [
         (item.device if item.device in devices else one_line(item.device, 60), item.paused, one_line(item.reason))

@@ -19,19 +19,19 @@ from ..text import one_line
 from ..words import many
 
 PAGES = 3_000
-"""So many names have a page, those seen last."""
+"""The most names with a page, those seen last."""
 LATELY = 14
 """Names that went on one of so many of the newest nightlies are on the list."""
 LISTED = 100
 NEW_ERRORS = 20
-"""Of the errors that were first seen on a nightly, its page names so many."""
+"""The most errors that a nightly's page lists as first seen on it."""
 DEVICES = 50
 """Devices that a page shows; the others are counted."""
 
 
 @dataclass(frozen=True)
 class DeviceFailures:
-    """What the pages need of one device; ``runs`` has where the pages of its runs lie, by nightly."""
+    """What the pages need of one device; ``runs`` has the addresses of its runs' pages, by nightly."""
 
     device: Device
     named: NamedFailures

@@ -77,7 +77,7 @@ class PullRequestGate(Record):
     overridden: dict[str, str] = Field(default_factory=dict)
     """The reason given for each override, by name of the device."""
     torch: str | None = None
-    """The torch that was tested, who built it, and how it differs from the commit that was asked for; null when there
+    """The torch that was tested, who built it, and how it differs from the requested commit; null when there
     was none."""
     devices: tuple[Effect, ...]
     """One per device that the pull request's plan expects."""

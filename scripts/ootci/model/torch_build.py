@@ -180,7 +180,7 @@ class TorchSource(StageFile):
     not_from_ci: Annotated[str | None, Field(exclude_if=lambda reason: reason is None)] = None
     """Why PyTorch's CI had none, so that it was built here; absent when nobody looked there."""
     python_files_of: Annotated[Commit | None, Field(exclude_if=lambda commit: commit is None)] = None
-    """The commit that was asked for, where PyTorch's CI put its Python files into the wheel of the earlier `commit`, as
+    """The requested commit, where PyTorch's CI put its Python files into the wheel of the earlier `commit`, as
     it does where nothing else has changed; absent where all of it is of `commit`."""
     started_at: Time
     """When the build began, or the download."""
@@ -189,14 +189,14 @@ class TorchSource(StageFile):
 
     @property
     def origin(self) -> str | None:
-        """Who built it, where that is worth telling."""
+        """The builder, if it is not the usual one."""
         if self.ci_run:
             return f"built by PyTorch's CI, {self.ci_run}"
         return f"built from source: {self.not_from_ci}" if self.not_from_ci else None
 
     @property
     def deviation(self) -> str | None:
-        """How it differs from a build of the commit that was asked for; None where it does not."""
+        """How it differs from a build of the requested commit; None where it does not."""
         if self.python_files_of is None:
             return None
         return (

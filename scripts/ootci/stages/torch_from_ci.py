@@ -36,7 +36,7 @@ class Taker:
     """Takes the wheel of a proposal.
 
     Attributes:
-        devices: those that are tested on it; a build is preferred whose Python one of them asks for.
+        devices: those that are tested on it; a build for the Python of one of them is preferred.
         until: when it is looked for the last time; at least once.
 
     """

@@ -116,7 +116,7 @@ def synchronize(name: str) -> None:
 
 
 def reset_peak_memory(device: torch.device) -> None:
-    """Begin to measure anew, where the device measures."""
+    """Restart the measurement, where the device measures."""
     if peak_memory(device) is not None:
         import torch
 

@@ -46,7 +46,7 @@ class Task:
         """The loss of a model in a step.
 
         Args:
-            model: says where and in which dtype.
+            model: gives the device and the dtype.
             step: which batch.
             run: computes the model, such as a compiled one; the model itself when None.
 

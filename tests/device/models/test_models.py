@@ -154,7 +154,7 @@ def _in_parallel(model: nn.Module, task: Task, devices: list[torch.device]) -> t
 
 @each_model
 @pytest.mark.capability("compile")
-# Warnings of torch's own compiler about itself say nothing of the device.
+# Warnings of torch's own compiler about itself are not about the device.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 def test_compiled_training(device: torch.device, name: str) -> None:
     """A compiled model is trained as the eager one is: the right losses and weights."""

@@ -9,6 +9,7 @@ Each rendering is a process of its own. Seconds are of the processor and without
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import resource
@@ -27,6 +28,7 @@ sys.path[:0] = [str(BENCH), str(BENCH.parent)]
 from front_page import Opened, opened  # noqa: E402 (found just above)
 from history import Feed, LargeRun  # noqa: E402
 
+from ootci.cli.main import GC_THRESHOLD  # noqa: E402
 from ootci.history.details import FailureText, Measures, Texts, packed  # noqa: E402
 from ootci.history.gc import MEASURES_RUNS, TEXTS_NIGHTS  # noqa: E402
 from ootci.history.layout import (  # noqa: E402
@@ -180,6 +182,7 @@ def _rendered(place: Path, site: Path, registry: Path) -> Cost:
 def _render(history: Path, verdicts: Path, site: Path, registry: Path) -> Cost:
     devices = tuple(RegisteredDevice.model_validate(item) for item in json.loads(registry.read_text()))
     found = read(Verdicts, verdicts)
+    gc.set_threshold(GC_THRESHOLD)  # as in the command
     begun = time.process_time()
     render(devices, History(history), found, site)
     return Cost(

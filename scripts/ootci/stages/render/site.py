@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -77,10 +76,6 @@ from .trend_series import TrendDay, trend
 
 STATIC = "static"
 VENDOR = "vendor"
-GC_THRESHOLD = 50_000
-"""New objects after which Python looks for cycles. By default it looks after 700, which takes a fifth of the time: a
-site is made of millions of objects, few of them in cycles.
-"""
 
 
 def render(
@@ -109,7 +104,6 @@ def render(
         HostFailure: the folder cannot be written or holds something else.
 
     """
-    gc.set_threshold(GC_THRESHOLD)
     address = site_address(address) if address else None
     if docs is not None:
         require_documentation(docs)

@@ -63,7 +63,7 @@ def named_failures(plans: Sequence[Plan], counting: Callable[[str], StoredRun | 
         if run is None:
             continue
         reported |= 1 << number
-        names = _names(run)
+        names = {signature.id for _, signature, _ in names_of(run)}
         fresh = names - found.keys()
         if len(found) + len(fresh) > NAMES:
             is_cut, fresh = True, set(sorted(fresh)[: NAMES - len(found)])
@@ -75,15 +75,6 @@ def named_failures(plans: Sequence[Plan], counting: Callable[[str], StoredRun | 
         for name, item in found.items()
     }
     return NamedFailures(complete, reported, is_cut)
-
-
-def _names(run: StoredRun) -> set[str]:
-    """The ids of all names of a run. That of ``names_of`` takes too long for each of thousands of nights."""
-    names = {signature.id for signature in run.signatures.values()}
-    names.update((signature or unnamed(stage)).id for stage, signature in broken_stages(run))
-    unsigned = set(run.with_outcomes(FAILURES)) - run.signatures.keys()
-    names.update(unnamed(test_id).id for test_id in run.ids(unsigned))
-    return names
 
 
 def names_of(run: StoredRun) -> Iterator[tuple[str, Signature, str]]:

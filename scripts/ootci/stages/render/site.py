@@ -234,6 +234,7 @@ class _Pages:
         of_runs = RunPages(self._pages, self._history, device, pages, self._plans, shown)
         yield from of_runs.files()
         yield from self._of_withdrawn(name, of_runs)
+        yield of_runs.rows()
 
     def _of_withdrawn(self, name: str, pages: RunPages) -> Iterator[File]:
         """The pages of a device's runs of withdrawn nightlies."""

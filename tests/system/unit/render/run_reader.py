@@ -36,9 +36,10 @@ def read_run(path: Path) -> dict[str, Told]:
     """What came of every test of the run whose file this is, by id."""
     run = json.loads(path.read_text(encoding="utf-8"))
     found: dict[int, str] = {}
+    texts = json.loads((path.parent / run["rows"]).read_text(encoding="utf-8"))["rows"]
     for entry in run["outcomes"]:
-        found.update(dict.fromkeys(rows(entry["rows"]), entry["outcome"]))
-    assert not run["outcomes"] or set(found) == set(rows(run["outcomes"][0]["rows"]))
+        found.update(dict.fromkeys(rows(texts[entry["rows"]]), entry["outcome"]))
+    assert not run["outcomes"] or set(found) == set(rows(texts[run["outcomes"][0]["rows"]]))
     flaky, known = set(rows(run["flaky"])), set(rows(run["known"]))
     folder, each = path.parent / run["tests"], run["tests_each"]
     tables = {number: _table(folder / f"{number}.json", number * each) for number in {row // each for row in found}}

@@ -6,6 +6,7 @@ file does not change, nothing is written twice, and two runs can be compared row
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
@@ -27,6 +28,7 @@ from .published import SCHEMA_VERSION, Compact, Published, api_file
 
 RUNS = "runs"
 TESTS = "tests"
+ROWS = "rows.json"
 TESTS_EACH = 4096
 """Rows in one file of tests: one is read in a moment, and a year of a device needs few."""
 
@@ -80,9 +82,19 @@ class OutcomeRows(Record):
     outcome: OutcomeName
     """Their outcome."""
     rows: str
-    """Their rows, ascending, with spaces between: each as its distance from the row before, the first from 0. `+n`
-    after one stands for n more rows in sequence, of which the last is the row before the next. `3 2+4` are the rows 3
-    and 5 to 9."""
+    """Name of their rows in the file of rows."""
+
+
+class RowsFile(Published):
+    """runs/<device>/rows.json: the rows that the files of a device's runs name; most runs have those of the run before.
+
+    Names stay, and new ones are added.
+    """
+
+    rows: Mapping[str, str]
+    """By name: the rows, ascending, with spaces between: each as its distance from the row before, the first from 0.
+    `+n` after one stands for n more rows in sequence, of which the last is the row before the next. `3 2+4` are the
+    rows 3 and 5 to 9."""
 
 
 class RunFile(Compact):
@@ -122,10 +134,12 @@ class RunFile(Compact):
     outcomes: tuple[OutcomeRows, ...]
     """The outcome of every test, to be read in order: a row that is named again has the later outcome. The first entry
     names all tests of the run."""
+    rows: str
+    """Address of the file of rows."""
     flaky: str
-    """Rows of the failing tests that passed on retry, written as in `outcomes`."""
+    """Rows of the failing tests that passed on retry, written as in the file of rows."""
     known: str
-    """Rows of the failing tests that the vendor knew of on that night, written as in `outcomes`."""
+    """Rows of the failing tests that the vendor knew of on that night, written as in the file of rows."""
     tests: str
     """Address of the folder that tells which test a row is: row r is in its file `<n>.json` with n = r divided by
     `tests_each`, rounded down."""
@@ -173,21 +187,34 @@ def run_path(run: Run) -> str:
     return f"{RUNS}/{run.device}/{folder_name(run.plan_id)}.{run.attempt}.json"
 
 
-def run_file(run: StoredRun, plan: Plan | None) -> File:
-    """The file of an attempt; ``plan`` is its nightly, with the vendor's declarations."""
+def run_file(run: StoredRun, plan: Plan | None, rows: dict[str, str]) -> File:
+    """The file of an attempt; ``plan`` is its nightly, with the vendor's declarations. ``rows`` gets its rows."""
     head, known = run.head, known_ids(plan, run)
     file = RunFile(
         schema_version=SCHEMA_VERSION,
         **{name: getattr(head, name) for name in _OF_THE_RUN},
         stages=tuple(RunStage(**stage.model_dump(include=set(RunStage.model_fields))) for stage in head.stages),
         counts=run.counts(),
-        outcomes=tuple(OutcomeRows(outcome=outcome, rows=rows) for outcome, rows in painted(run.states)),
+        outcomes=tuple(OutcomeRows(outcome=outcome, rows=_named(text, rows)) for outcome, text in painted(run.states)),
+        rows=ROWS,
         flaky=row_text(sorted(item.row for item in run.failures if item.is_flaky)),
         known=row_text(sorted(item.row for item in run.failures if item.id in known)),
         tests=f"../../{TESTS}/",
         tests_each=TESTS_EACH,
     )
     return api_file(run_path(head), file)
+
+
+def _named(text: str, rows: dict[str, str]) -> str:
+    """The name of some rows, which follows from them."""
+    name = hashlib.sha256(text.encode()).hexdigest()[:12]
+    rows[name] = text
+    return name
+
+
+def rows_file(device: str, rows: Mapping[str, str]) -> File:
+    """The rows that the files of a device's runs name."""
+    return api_file(f"{RUNS}/{device}/{ROWS}", RowsFile(rows=dict(sorted(rows.items()))))
 
 
 def by_age(pages: Iterable[RunPage], plans: Mapping[str, Plan]) -> list[RunPage]:

@@ -27,7 +27,7 @@ from ..page_maker import PageMaker
 from ..publish import File
 from ..run_view import run_view
 from .published import API
-from .run_files import by_age, run_file, run_path
+from .run_files import by_age, rows_file, run_file, run_path
 
 RECENT_NIGHTS = 14
 """The page of an older run shows only new failures at length: the others are on the page of the run on which they were
@@ -57,6 +57,7 @@ class RunPages:
         self._newest = max((plan.created_at for plan in plans.values()), default=None)
         self._counting = by_nightly(pages)
         self._shown = shown
+        self._rows: dict[str, str] = {}
         self._judged = {night.run_id: night for night in shown.verdict.history}
         self._streaks = {night.plan_id: first.date for night, first in broken_streaks(shown.verdict.history)}
         nights = list(pairwise(page for page in by_age(pages, plans) if page.latest))
@@ -69,7 +70,7 @@ class RunPages:
         last = last_report(self._pages)
         for page in by_age(self._pages, self._plans):
             plan = self._plans.get(page.run.plan_id)
-            yield run_file(page.stored, plan)
+            yield run_file(page.stored, plan, self._rows)
             is_recent = page is last or not self._is_older(plan, RECENT_NIGHTS)
             judged = self._night(page)
             is_expected = judged is not None and judged.verdict in AS_EXPECTED
@@ -88,9 +89,13 @@ class RunPages:
         """A page and a file of every attempt on a nightly that does not count any more: their addresses stay."""
         for page in pages:
             night = nights[page.run.plan_id]
-            yield run_file(page.stored, night.plan)
+            yield run_file(page.stored, night.plan, self._rows)
             values = self._values(page, night.plan, (), is_whole=True, is_recent=True)
             yield self._maker.show(page.path, "run.html", **{**values, "withdrawn": night}, latest=False)
+
+    def rows(self) -> File:
+        """The rows that the files of the runs name."""
+        return rows_file(self._device.name, self._rows)
 
     def _is_older(self, plan: Plan | None, nights: int) -> bool:
         return plan is not None and self._newest is not None and plan.created_at < self._newest - timedelta(days=nights)

@@ -14,15 +14,15 @@ from ootci.model.plan import Plan
 from ootci.model.verdict import AS_EXPECTED, BROKEN, Change, DeviceVerdict, VerdictName
 
 CLUSTERS = 1_000
-"""Clusters that verdicts.json has; the others are counted. A night with more of them has nothing in common."""
+"""The most clusters in verdicts.json; the others are counted."""
 NAMES = 20
-"""Names besides its first that a cluster has there."""
+"""The most further names of a cluster there."""
 
 
 def newest_clusters(
     registry: Sequence[RegisteredDevice], newest: Plan | None, failing: Mapping[str, Sequence[Failing]]
 ) -> tuple[Cluster, ...]:
-    """The clusters of the newest nightly, of what fails on each device's newest night."""
+    """The clusters of the newest nightly, from the failures of each device's newest night."""
     if newest is None:
         return ()
     expected = [item.device for item in registry if newest.expected(item.device.name) is not None]
@@ -37,7 +37,7 @@ def _source(device: Device) -> Source:
 
 
 def since(changes: Sequence[Change], failing: Sequence[Failing]) -> tuple[tuple[Change, ...], tuple[Streak, ...]]:
-    """The changes with the names of the failures and the places of their streaks, and all streaks."""
+    """The changes, each with the failure's name and the index of its streak, and all streaks."""
     by_id = {item.test_id: item for item in failing}
     streaks = list(
         dict.fromkeys(item.streak for item in sorted(failing, key=lambda item: item.streak.first_failed.date))
@@ -141,7 +141,7 @@ def sentence(devices: Sequence[DeviceVerdict], newest: Plan | None, clusters: Se
 
 
 def _upstream(count: int, clusters: Sequence[Cluster]) -> str:
-    """Is it us? Devices with failures that began this nightly and are probably PyTorch's."""
+    """Devices with failures that began on this nightly and that PyTorch probably caused."""
     found = [item for item in clusters if item.is_new and item.cause is Cause.UPSTREAM]
     commits = sorted({item.commits for item in found if item.commits})
     where = f", {commits[0]}" if len(commits) == 1 else ""

@@ -16,10 +16,10 @@ NAMED = 5
 """Newly failing tests that the gate names of each device; the others are counted."""
 
 NO_RESULT = frozenset({VerdictName.PAUSED, VerdictName.NEVER_RAN, VerdictName.INFRA})
-"""Verdicts that tell nothing about PyTorch."""
+"""Verdicts without evidence about PyTorch."""
 ONE_NIGHT = timedelta(hours=20)
-"""The greatest age of a result, against the newest nightly, of a device that this nightly left out: a run of one device
-by hand must not take away what the nightly of the same day found on the others."""
+"""The greatest age of a result of a device that the newest nightly did not test: after a run of one device by hand, the
+others keep the results of the same day's nightly."""
 VOUCHING = AS_EXPECTED | {VerdictName.UNSTABLE}
 """Verdicts that are a yes: a test that passed on retry, or is flaky by its record, blocks nothing."""
 
@@ -84,7 +84,7 @@ def decide(
 
 
 def has_result(verdict: VerdictName, broke_at: str | None, run_id: str | None, *, fallback: bool) -> bool:
-    """Whether a night of a device tells something about PyTorch. A report without a test does: they were lost.
+    """Whether a night of a device is evidence about PyTorch. A report without tests is: they were lost.
 
     A failed fetch does not, whatever its cause: nothing of PyTorch was tested.
     """
@@ -94,7 +94,7 @@ def has_result(verdict: VerdictName, broke_at: str | None, run_id: str | None, *
 
 
 def _no_result(item: DeviceVerdict | None, planned_at: datetime | None) -> str | None:
-    """Why a device tells nothing of the newest nightly; None where it does."""
+    """Why a device has no result for the newest nightly; None where it has one."""
     if item is None:
         return "nothing is known of it"
     if item.is_fallback:
@@ -129,7 +129,7 @@ def _reason(
     silent: Mapping[str, str],
     missing: str | None,
 ) -> str:
-    """Why the answer is as it is."""
+    """The reason of the answer."""
     asked, without = len(results) + len(silent), named(silent)
     if not asked:
         return "no gating device is asked, so nothing speaks for merging"
@@ -187,7 +187,7 @@ def _are_enough(results: int, asked: int) -> bool:
 
 
 def named(silent: Mapping[str, str]) -> str:
-    """Each device without a result, and why, to be put behind an answer's reason."""
+    """The end of an answer's reason: each device without a result, and why."""
     return "".join(f"; {name}: {why}" for name, why in silent.items())
 
 

@@ -1,4 +1,4 @@
-"""One device's verdict on one night, in the order of precedence, from what was known by then."""
+"""One device's verdict on one night, in the order of precedence, from the history up to it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Losses:
         for suite, rows in baseline.lost(run).items():
             by_itself = accepted_losses(plan, run, rows)
             if suite == UPSTREAM:
-                # PyTorch renames, removes and skips tests of its own; only a class of which none runs any more is told.
+                # PyTorch renames, removes and skips its tests; only a class without any test left is reported.
                 left = classes_run(run)
                 by_itself |= number_with([row for row in rows_in(rows) if class_of(run.tests[row]) in left])
             others = rows & ~by_itself
@@ -163,7 +163,7 @@ class _Failures:
         failing = [item for item in run.failures if item.suite in required]
         expected = excuses.known | excuses.unsettled
         others = [item for item in failing if item.id not in expected]
-        # By row: of hundreds of thousands of failures, none may be looked for among all the others.
+        # By row, because there may be hundreds of thousands of failures: no linear search for each.
         flaky = {item.row: item for item in others if item.is_flaky or item.id in excuses.flaky}
         firm = [item for item in others if item.row not in flaky]
         unknown = {item.row: item for item in firm if item.id not in excuses.unreachable}
@@ -218,7 +218,7 @@ def _stage_broken(run: Run) -> Judged | None:
 
 
 def _unreachable(failures: _Failures) -> Judged | None:
-    """Infrastructure, where nothing else failed; on the second night in a row such failures are like any other."""
+    """Infrastructure, where nothing else failed; on a second night in a row such failures count like any other."""
     if failures.unknown or not failures.unreachable:
         return None
     first = failures.unreachable[0]
@@ -247,7 +247,7 @@ def _smoke_broken(plan: Plan, run: StoredRun, failures: _Failures) -> Judged | N
 
 
 def _reported(run: StoredRun, suite: str) -> bool:
-    """Whether at least one test of the suite has an outcome of its own."""
+    """Whether at least one test of the suite has another outcome than ``not_run``."""
     counts = run.counts((suite,))
     return counts.total > counts.not_run
 
@@ -262,7 +262,7 @@ def _regressed(before: StoredRun | None, run: StoredRun, failures: _Failures) ->
 
 
 def _none_passed(run: StoredRun, suite: str) -> bool:
-    """Whether tests of a suite were executed and none passed, which no list of known failures makes right."""
+    """Whether tests of a suite were executed and none passed; known failures do not excuse that."""
     counts = run.counts((suite,))
     return bool(counts.executed) and not counts.passed and not counts.flaky
 
@@ -319,14 +319,14 @@ def _known(run: StoredRun, failures: _Failures) -> Judged | None:
 
 
 def _nothing(run: StoredRun) -> Judged | None:
-    """Silence is never success: without an executed test of a required suite there is nothing to be content with."""
+    """Silence is never success: a night without an executed test of a required suite is NO_DATA."""
     if required_counts(run).executed:
         return None
     return Judged(VerdictName.NO_DATA, "no test of a required suite was executed")
 
 
 def _failing_stages(run: Run, failures: _Failures) -> list[StageResult]:
-    """Stages of required suites that did not pass for more than failing tests that are all known or flaky."""
+    """Failed stages of required suites, except those with known or flaky failures only."""
     excused = failures.excused_suites - {item.suite for item in failures.unknown}
     return [
         stage

@@ -29,10 +29,10 @@ from .timeline import Timeline, today
 from .witnesses import Witnesses
 
 STALE_AFTER = Cadence.NIGHTLY.stale_after
-"""When the newest nightly is older than this, the page is."""
+"""The greatest age of the newest nightly; beyond it the page is stale."""
 STRIP_NIGHTS = 90
 TOLERANCE = timedelta(hours=1)
-"""By how much the clock of who planned a nightly may be ahead."""
+"""How far the clock of the machine that plans may be ahead."""
 
 
 def judge(
@@ -51,7 +51,7 @@ def judge(
     """
     known = history.plans()
     plans = [plan for plan in known if plan.created_at <= now + TOLERANCE]
-    # A plan for other torches alone is no nightly.
+    # A plan for other torches only is no nightly.
     newest = next((plan for plan in reversed(plans) if plan.runs or not plan.also), None)
     witnesses = Witnesses(registry, history, plans)
     judged, told = [], {}
@@ -92,7 +92,7 @@ def judge(
 
 
 def _future(plans: Sequence[Plan], now: datetime) -> str | None:
-    """Why nothing is sure while a nightly is dated in the future; such a nightly is judged when its time has come."""
+    """Why the gate cannot answer while a nightly is dated in the future; it is judged at that time."""
     ahead = [plan for plan in plans if plan.created_at > now + TOLERANCE]
     if not ahead:
         return None
@@ -177,7 +177,7 @@ def _since_the_run_before(timeline: Timeline) -> Streak | None:
 
 
 def _ran_although_paused(item: RegisteredDevice, newest: Plan | None) -> bool:
-    """Whether somebody asked the newest nightly for a paused device by its name: its file was paused then as it is now.
+    """Whether the newest nightly was started for a paused device by name: its file was paused then as it is now.
 
     The checksum tells that from a device that was paused after it had run.
     """
@@ -186,7 +186,7 @@ def _ran_although_paused(item: RegisteredDevice, newest: Plan | None) -> bool:
 
 
 def _row(nights: Sequence[Night], verdict: VerdictName) -> list[Night]:
-    """The unbroken row of newest nights with the verdict; fallback nights before the newest are passed over."""
+    """The newest nights in a row with the verdict; fallback nights before the newest are skipped."""
     row: list[Night] = []
     for night in reversed(nights):
         if night.fallback and night is not nights[-1]:
@@ -216,8 +216,8 @@ def _broken_since(timeline: Timeline) -> datetime | None:
 def _verdict_since(
     device: Device, verdict: VerdictName, row: Sequence[Night], nights: Sequence[Night]
 ) -> datetime | None:
-    """When the verdict began; of a device that was paused after its newest night nobody knows."""
+    """When the verdict began; unknown for a device that was paused after its newest night."""
     if row:
         return row[0].date
-    # No night was without data, and yet there is none: the newest night became too old.
+    # No night was NO_DATA, but the verdict is: the newest night became too old.
     return nights[-1].date + device.cadence.stale_after if verdict is VerdictName.NO_DATA and nights else None

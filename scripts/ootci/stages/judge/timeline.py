@@ -1,4 +1,4 @@
-"""A device's nights in order, each judged once with what was known by then."""
+"""A device's nights in order; each is judged once, with the history up to it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Known:
     record: Record = field(default_factory=Record)
 
     def judge(self, plan: Plan, run: StoredRun | None, witnesses: Witnesses, *, ever: bool) -> Judged:
-        """The verdict on the night that follows; nothing is added."""
+        """The verdict on the next night; the state does not change."""
         losses, excuses, baseline = Losses(), Excuses(), self.earlier.of(run)
         if run is not None:
             losses = Losses.of(plan, run, baseline, witnesses)
@@ -54,7 +54,7 @@ class Known:
 
 @dataclass
 class Timeline:
-    """A device's nights, judged as far as they are known.
+    """A device's nights, judged up to the newest.
 
     Attributes:
         bad_ranges: nights that are excluded from the record of flaky tests.
@@ -140,7 +140,7 @@ class Timeline:
 def today(
     device: Device, timeline: Timeline, runs: Sequence[StoredRun], now: datetime, *, asked_for: bool = False
 ) -> Judged:
-    """The newest night's verdict, unless the device is paused now, never ran, or has been silent for too long.
+    """The newest night's verdict, unless the device is paused now, never ran, or its last report is too old.
 
     Args:
         runs: every attempt of the device.

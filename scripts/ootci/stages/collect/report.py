@@ -51,7 +51,7 @@ def write_reports(run: Run, folder: RunFolder, outputs: Mapping[str, str]) -> No
 def write_run_report(run: Run, target: Path) -> None:
     """Write every outcome of a run, including tests that never reported.
 
-    A stage that did not pass, other than by failing tests, and a suite whose report is not whole are errors of their
+    A stage that did not pass, other than by failing tests, and a suite whose report is incomplete are errors of their
     own: a reader that counts failures must not take a run without tests for a good one.
     """
     suites: dict[str, list[Outcome | OtherCase]] = {}

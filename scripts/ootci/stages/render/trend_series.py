@@ -192,7 +192,7 @@ def _tests(run: Run, expected: PlannedRun) -> TrendTests | None:
 
 
 def _with_sizes(days: list[TrendDay]) -> list[TrendDay]:
-    """The days with those marked on which the suites changed their size; a report that is not whole has no size."""
+    """The days with those marked on which the suites changed their size; an incomplete report has no size."""
     before: int | None = None
     marked = []
     for item in days:

@@ -22,6 +22,11 @@ MAX_BYTES = 1 << 20
 Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 Repository = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}$")]
 Ref = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][^\s\x00-\x1f\x7f~^:?*\[\\]*$", max_length=255)]
+BranchName = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x20\x7f-][^\x00-\x20\x7f]*$", max_length=255)]
+"""Git allows nearly everything, such as ``#12345-fix`` or ``+a``, and the name is only handed back to the relay.
+
+Source: git's documentation, "git-check-ref-format".
+"""
 DeliveryId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,100}$")]
 
 
@@ -50,7 +55,7 @@ class Head(Received):
 
     sha: Commit
     """The commit."""
-    ref: Ref
+    ref: BranchName
     """Its branch."""
     repo: RepositoryName | None = None
     """The repository that it is in; null when a fork was deleted."""
@@ -61,7 +66,7 @@ class Base(Received):
 
     sha: Commit
     """The commit at the head of the branch."""
-    ref: Ref
+    ref: BranchName
     """The branch."""
 
 

@@ -73,6 +73,21 @@ def test_no_caller_lets_a_strangers_pull_request_in(name: str) -> None:
     assert file.content["on"].keys() <= {"push", "schedule", "workflow_dispatch", "repository_dispatch"}
 
 
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_nightly_looks_each_hour_of_the_window_and_tests_once_per_nightly(name: str) -> None:
+    """As our own does: PyTorch's wheels land hours after 07:30 UTC."""
+    file = File.parse(f"workflows/{name}", TEXTS[name])
+    schedule = file.content["on"].get("schedule", [])
+    asked = [job["with"].get("if-due") for job in file.jobs.values() if "/device.yml@" in str(job.get("uses"))]
+    if not schedule:
+        assert asked in ([], [None])
+        return
+    ours = read_files(ROOT / ".github")["workflows/nightly.yml"].content["on"]["schedule"]
+    # At another minute than ours.
+    assert [entry["cron"].split()[1:] for entry in schedule] == [entry["cron"].split()[1:] for entry in ours]
+    assert asked == ["${{ github.event_name == 'schedule' }}"]
+
+
 def test_the_readme_calls_as_the_caller_for_pushes_does() -> None:
     blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     (shown,) = (found["test"] for block in blocks if (found := yaml.safe_load(block).get("jobs")))

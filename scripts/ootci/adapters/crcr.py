@@ -79,7 +79,8 @@ class Relay:
         chance: Callable[[], float] = _RANDOM.random,
     ) -> None:
         _must_be_safe(url, "--relay")
-        self._url = url
+        # The relay's maintainers publish it with a slash, with which it answers 404.
+        self._url = url.rstrip("/")
         self._environment = environment
         self._wait, self._clock, self._chance = wait, clock, chance
         self._ends = clock() + patience

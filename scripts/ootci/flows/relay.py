@@ -13,7 +13,7 @@ from ootci.model.delivery import Delivery
 from ootci.model.plan import Plan
 from ootci.model.record import read
 from ootci.model.relay import Conclusion, RelayReport, Status, concluded, concluded_of_change
-from ootci.model.torch_build import full_commit
+from ootci.model.torch_build import Channel, full_commit
 from ootci.model.verdict import Verdicts
 from ootci.stages.judge import judge_pull_request
 from ootci.stages.relay import Origin, report_of, report_of_nightly
@@ -48,7 +48,8 @@ def reports_of_change(
         conclusion = concluded_of_change(effects[name])
         if cancelled and name not in runs:
             conclusion = Conclusion.CANCELLED
-        yield report_of(delivery, origin.ended(name, clock(), runs.get(name), conclusion))
+        ended = origin.ended(name, clock(), runs.get(name), conclusion, planned_at=plan.created_at)
+        yield report_of(delivery, ended)
 
 
 def reports_of_nightly(
@@ -77,8 +78,11 @@ def reports_of_nightly(
             continue
         verdict = verdicts.get(name)
         current = verdict is not None and verdict.run_id == plan.run_of(name).run_id
-        conclusion = concluded(verdict.verdict) if verdict and current else Conclusion.NEUTRAL
-        ended = origin.ended(name, clock(), runs.get(name) if current else None, conclusion)
+        run = runs.get(name) if current else None
+        # A release that replaced a nightly tells nothing of the nightly.
+        is_nightly = run is None or run.torch_request.channel is Channel.NIGHTLY
+        conclusion = concluded(verdict.verdict) if verdict and current and is_nightly else Conclusion.NEUTRAL
+        ended = origin.ended(name, clock(), run, conclusion, planned_at=plan.created_at)
         yield report_of_nightly(commit, ended)
 
 

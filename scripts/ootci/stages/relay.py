@@ -36,8 +36,13 @@ class Origin:
         """A device's run has begun."""
         return ReportedWorkflow(job_name=device, status=Status.IN_PROGRESS, started_at=now, **vars(self))
 
-    def ended(self, device: str, now: datetime, run: Run | None, conclusion: Conclusion) -> ReportedWorkflow:
-        """A device's run is over, and what it means is known."""
+    def ended(
+        self, device: str, now: datetime, run: Run | None, conclusion: Conclusion, *, planned_at: datetime
+    ) -> ReportedWorkflow:
+        """A device's run is over, and what it means is known; without a run it began when it was planned.
+
+        A report without that time is not shown: PyTorch's dashboard has it begin in 1970.
+        """
         if run is not None and not run.is_report:
             # Such a run has no tests, and its times are the plan's.
             run = None
@@ -45,7 +50,7 @@ class Origin:
             job_name=device,
             status=Status.COMPLETED,
             conclusion=conclusion,
-            started_at=run.started_at if run else None,
+            started_at=run.started_at if run else planned_at,
             completed_at=run.finished_at if run else now,
             test_results=TestResults.of(run.counts) if run else None,
             **vars(self),

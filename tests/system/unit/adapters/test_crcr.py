@@ -97,6 +97,11 @@ def test_what_is_out_of_order_or_incomplete_is_refused_and_not_tried_again(
     assert (server.state.asked, clock.waited) == (asked + 1, [])
 
 
+def test_the_published_address_ends_with_a_slash_that_is_not_posted_to(server: RelayServer) -> None:
+    relay = Relay(f"{server.url}/", 5, server.token_variables)
+    assert relay.report(body()) == "the relay says: in_progress"
+
+
 def test_who_is_not_known_is_told_what_to_ask_for(server: RelayServer, clock: Clock) -> None:
     assert "401: Invalid authorization token" in refused(clock.relay(server, **ANOTHER), body())
     server.state.known = False

@@ -17,7 +17,7 @@ from ootci.model.device import load_registry
 from ootci.model.record import write
 from ootci.model.run import Run
 from ootci.model.schema import schemas
-from ootci.model.torch_build import TorchBuild
+from ootci.model.torch_build import Channel, TorchBuild
 from ootci.stages.judge import judge
 
 from commands import Ran, Tool  # isort: skip
@@ -169,7 +169,7 @@ def test_the_conclusion_is_what_the_gate_says_of_the_device(
     work = _works(relay)[-1]
     assert work["conclusion"] == conclusion
     known = isinstance(made, Run) and made.device == "dev"
-    assert (work["test_results"] is not None, work["started_at"] is not None) == (known, known)
+    assert (work["test_results"] is not None, work["started_at"] is not None) == (known, True)
     assert work["completed_at"] is not None
 
 
@@ -283,8 +283,26 @@ def test_a_nightly_is_reported_once_with_its_verdict_and_the_commit_of_pytorch(
     assert (first["workflow"]["conclusion"], first["workflow"]["test_results"]["passed"]) == ("success", 4)
     assert (second["workflow"]["job_name"], second["workflow"]["conclusion"]) == ("two", "neutral")
     assert second["workflow"]["test_results"] is None
+    # Without a time, the relay's dashboard has it begin in 1970 and does not show it.
+    assert second["workflow"]["started_at"] == "2026-11-10T04:00:00.000Z"
     schema = Draft7Validator(json.loads(schemas()["relay-report"]))
     schema.validate(first)
+
+
+@pytest.mark.parametrize(("test", "bad"), [("passed", "success"), ("failed", "failure")])
+def test_a_release_that_replaced_a_nightly_is_neither_its_success_nor_its_failure(
+    report: Report, relay: RelayServer, folder: Path, test: str, bad: str
+) -> None:
+    made = _run(9, "dev", good=test, bad="passed")
+    for channel, conclusion in ((Channel.RELEASE, "neutral"), (Channel.NIGHTLY, bad)):
+        torch = made.torch_request.model_copy(
+            update={"channel": channel, "fallback_reason": "the index has no nightly"}
+        )
+        tested = TorchBuild(version="2.13.0+cpu", git_version=COMMIT)
+        attempt = 1 if channel is Channel.RELEASE else 2
+        _judged(folder, made.model_copy(update={"torch_request": torch, "torch": tested, "attempt": attempt}))
+        assert report("dev", "--nightly", "--status", "completed").code == 0
+        assert relay.state.taken[-1]["workflow"]["conclusion"] == conclusion
 
 
 @pytest.mark.parametrize("said", [None, "x", COMMIT + "\n", COMMIT.upper()])

@@ -13,6 +13,7 @@ from repositories import pull_requests
 from unit.samples import plan, register, run, stored
 
 from ootci.history.store import History
+from ootci.model.delivery import PullRequestDelivery, read_delivery
 from ootci.model.device import load_registry
 from ootci.model.plan import Plan
 from ootci.model.record import read, write
@@ -64,6 +65,18 @@ def test_devices_opt_in(ootci: Tool, folder: Path, delivery: dict[str, Any], tes
     assert _plan(ootci, folder, delivery, "--github-output", "outputs").code == 0
     assert [found.device for found in _planned(folder).runs] == tested
     assert f"count={len(tested)}\n" in (folder / "outputs").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("branch", ["#12345-fix", "+a", "'q'", "$(x);`y`", "(x)", "änderung", "@", "a" * 255])
+def test_any_branch_name_that_git_allows_is_planned_and_handed_on(ootci: Tool, folder: Path, branch: str) -> None:
+    delivery = pull_request()
+    for end in ("head", "base"):
+        delivery["payload"]["pull_request"][end]["ref"] = branch
+    ran = _plan(ootci, folder, delivery)
+    assert ran.code == 0, ran.err
+    found = read_delivery(folder / "event.json", event_file=True)
+    assert isinstance(found, PullRequestDelivery)
+    assert found.payload.pull_request.head.ref == found.payload.pull_request.base.ref == branch
 
 
 def test_who_is_not_tested_is_told_why(ootci: Tool, folder: Path) -> None:

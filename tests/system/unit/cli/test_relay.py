@@ -129,20 +129,6 @@ def test_a_report_follows_its_schema_and_hands_on_what_the_relay_reads(report: R
     assert (pushed["event_type"], pushed["payload"]["ref"]) == ("push", "refs/heads/main")
 
 
-@pytest.mark.parametrize("branch", ["#12345-fix", "+a", "'q'", "$(x);`y`", "(x)", "änderung", "@", "a" * 255])
-def test_any_branch_name_that_git_allows_is_planned_and_reported(
-    report: Report, relay: RelayServer, ootci: Tool, folder: Path, branch: str
-) -> None:
-    delivery = pull_request()
-    delivery["payload"]["pull_request"]["head"]["ref"] = branch
-    delivery["payload"]["pull_request"]["base"]["ref"] = branch
-    event = {"GITHUB_EVENT_PATH": str(event_file(folder / "planned.json", delivery))}
-    ran = ootci("plan", "--pull-request", "delivered", "--work", "other", cwd=folder, env=event)
-    assert ran.code == 0, ran.err
-    assert report("--status", "in_progress", delivery=delivery).code == 0
-    assert {body["payload"]["pull_request"]["head"]["ref"] for body in relay.state.taken} == {branch}
-
-
 @pytest.mark.parametrize(
     ("made", "conclusion"),
     [

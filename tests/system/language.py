@@ -1,7 +1,7 @@
 """The language lint: finds wording that readers have to decode, by the patterns of language.toml.
 
-It reads Markdown, and the docstrings and comments of the tool and of the device suites. The schemas' descriptions are
-docstrings. Code, between backticks or fenced, is not prose.
+It reads Markdown, the docstrings and comments of the tool and of the device suites, and the comments of YAML files. The
+schemas' descriptions are docstrings. Code, between backticks or fenced, is not prose.
 
 Usage: python tests/system/language.py
 """
@@ -21,7 +21,7 @@ from typing import NamedTuple
 import tomllib
 
 ROOT = Path(__file__).parents[2]
-FILES = ("*.md", "scripts/ootci/*.py", "tests/device/*.py")
+FILES = ("*.md", "scripts/ootci/*.py", "tests/device/*.py", ".github/*.yml", "devices/*.yaml", "workflows/*.yml")
 _FENCED = re.compile(r"^( *)(```+|~~~+).*?^\1\2 *$", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"(`+)[^`\n]+\1|<!--.*?-->", re.DOTALL)
 
@@ -39,10 +39,9 @@ def rules() -> list[Rule]:
     return [Rule(re.compile(rule["not"], re.IGNORECASE | re.MULTILINE), rule["better"]) for rule in listed]
 
 
-def findings(text: str, *, is_python: bool) -> Iterator[tuple[int, str]]:
+def findings(text: str, suffix: str) -> Iterator[tuple[int, str]]:
     """The 1-based line of each wording that a rule rejects, with the wording and what to write instead."""
-    prose = _prose(text) if is_python else _without_code(text, _FENCED)
-    prose = _without_code(prose, _CODE)
+    prose = _without_code(_PROSE[suffix](text), _CODE)
     for rule in rules():
         for found in rule.pattern.finditer(prose):
             yield prose.count("\n", 0, found.start()) + 1, f"“{' '.join(found[0].split())}”: {rule.better}"
@@ -53,7 +52,16 @@ def _without_code(text: str, code: re.Pattern[str]) -> str:
     return code.sub(lambda found: "``" + "\n" * found[0].count("\n"), text)
 
 
-def _prose(source: str) -> str:
+def _markdown(text: str) -> str:
+    return _without_code(text, _FENCED)
+
+
+def _yaml(text: str) -> str:
+    """A YAML file's comments, each on its own line."""
+    return re.sub(r"^(?:.*?[ \t])??#+ (.*)$|^.*$", lambda line: line[1] or "", text, flags=re.MULTILINE)
+
+
+def _python(source: str) -> str:
     """A module's docstrings and comments, each on its own lines."""
     lines = [""] * (source.count("\n") + 2)
     statements = (child for node in ast.walk(ast.parse(source)) for child in ast.iter_child_nodes(node))
@@ -67,6 +75,9 @@ def _prose(source: str) -> str:
     return "\n".join(lines)
 
 
+_PROSE = {".md": _markdown, ".py": _python, ".yml": _yaml, ".yaml": _yaml}
+
+
 def main() -> int:
     """Print every finding; 1 when there are any."""
     listed = subprocess.run(["git", "ls-files", *FILES], cwd=ROOT, check=True, capture_output=True, text=True)
@@ -74,7 +85,7 @@ def main() -> int:
         f"{name}:{line}: {what}"
         for name in listed.stdout.split()
         if "/golden/" not in name
-        for line, what in sorted(findings((ROOT / name).read_text(encoding="utf-8"), is_python=name.endswith(".py")))
+        for line, what in sorted(findings((ROOT / name).read_text(encoding="utf-8"), Path(name).suffix))
     ]
     sys.stdout.write("".join(f"{line}\n" for line in found) or "language: no findings\n")
     return bool(found)

@@ -16,19 +16,19 @@ import pytest
         ("It is built\nanew.", "anew"),
     ],
 )
-def test_a_wording_is_found_in_markdown_docstrings_and_comments(prose: str, wording: str) -> None:
+def test_a_wording_is_found_in_prose_docstrings_and_comments(prose: str, wording: str) -> None:
     comment = "".join(f"# {line}\n" for line in prose.split("\n"))
-    for text, is_python in ((prose, False), (f'"""{prose}"""\n', True), (f"x = 1\n{comment}", True)):
-        found = list(language.findings(text, is_python=is_python))
+    for text, suffix in ((prose, ".md"), (f'"""{prose}"""\n', ".py"), (f"x = 1\n{comment}", ".py"), (comment, ".yml")):
+        found = list(language.findings(text, suffix))
         assert len(found) == 1
         assert f"“{wording}”" in found[0][1]
 
 
 def test_code_and_plain_sentences_are_not_found() -> None:
-    assert not list(language.findings("`run anew` is an option.\n\n```console\nrun anew\n```\n", is_python=False))
-    assert not list(language.findings('TEXT = "it stands anew"\n', is_python=True))
-    assert not list(language.findings("The asterisk stands for any text.", is_python=False))
+    assert not list(language.findings("`run anew` is an option.\n\n```console\nrun anew\n```\n", ".md"))
+    assert not list(language.findings('TEXT = "it stands anew"\n', ".py"))
+    assert not list(language.findings("The asterisk stands for any text.", ".md"))
 
 
 def test_a_finding_names_its_line_and_better_words() -> None:
-    assert list(language.findings("fine\n\nbuilt anew\n", is_python=False)) == [(3, "“anew”: again; of a failure: new")]
+    assert list(language.findings("fine\n\nbuilt anew\n", ".md")) == [(3, "“anew”: again; of a failure: new")]

@@ -40,7 +40,8 @@ _FIXES = {
     401: "report from a job with `permissions: id-token: write`, to the relay that the token is made out to",
     403: "ask PyTorch to put this repository on the relay's allow list, at level L2 or above",
 }
-_OTHER_FIX = "check the relay's address"
+_VARIABLE = "the variable OOTCI_RELAY_URL on the page Settings > Secrets and variables > Actions"
+_OTHER_FIX = f"check the relay's address: {_VARIABLE}, or --relay"
 _IGNORED = "the relay takes no reports of this repository"
 
 
@@ -78,7 +79,7 @@ class Relay:
         clock: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = _RANDOM.random,
     ) -> None:
-        _must_be_safe(url, "--relay")
+        _must_be_safe(url, f"--relay, or {_VARIABLE}")
         # The relay's maintainers publish it with a slash, with which it answers 404.
         self._url = url.rstrip("/")
         self._environment = environment

@@ -97,6 +97,12 @@ def test_what_is_out_of_order_or_incomplete_is_refused_and_not_tried_again(
     assert (server.state.asked, clock.waited) == (asked + 1, [])
 
 
+def test_an_address_without_tls_names_the_variable_and_its_page() -> None:
+    with pytest.raises(BadOption) as refused:
+        Relay("relay.example.com", 5, {})
+    assert "the variable OOTCI_RELAY_URL on the page Settings > Secrets and variables > Actions" in refused.value.where
+
+
 def test_the_published_address_ends_with_a_slash_that_is_not_posted_to(server: RelayServer) -> None:
     relay = Relay(f"{server.url}/", 5, server.token_variables)
     assert relay.report(body()) == "the relay says: in_progress"
@@ -118,7 +124,8 @@ def test_any_other_refusal_asks_to_look_at_the_address(server: RelayServer, cloc
     server.state.troubles.append(Trouble(status, (("Location", "http://127.0.0.1:9/"),)))
     with pytest.raises(RelayRefused, match=f"answered {status}: just so") as caught:
         clock.relay(server).report(body())
-    assert (caught.value.fix, server.state.asked) == ("check the relay's address", 1)
+    page = "the variable OOTCI_RELAY_URL on the page Settings > Secrets and variables > Actions"
+    assert (caught.value.fix, server.state.asked) == (f"check the relay's address: {page}, or --relay", 1)
 
 
 @pytest.mark.parametrize("trouble", [Trouble(429), Trouble(500), Trouble(503), Trouble(), Trouble(hangs=True)])

@@ -81,7 +81,7 @@ requirements: ## Pin the requirements again: of development, of the tool, and of
 		--constraint requirements-dev.txt pyproject.toml requirements-docs.in) > requirements-docs.new
 	mv requirements-docs.new requirements-docs.txt
 
-doctor: $(VENV)/tool ## Say what is missing on this machine
+doctor: $(VENV)/tool ## List what is missing on this machine
 	@$(BIN)/ootci doctor
 
 clean: ## Remove everything that the commands made, the history excepted

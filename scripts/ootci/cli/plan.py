@@ -34,7 +34,7 @@ from ootci.model.record import write
 from ootci.stages.plan import NotDue
 
 
-@click.command("plan", short_help="Decide who runs on which torch.")
+@click.command("plan", short_help="Choose a nightly's devices and torch.")
 @click.option(
     "--device",
     "chosen",

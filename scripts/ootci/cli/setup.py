@@ -21,12 +21,12 @@ from ootci.flows.setup import State, steps
 from ootci.model.device import load_registry
 
 
-@click.command("home", short_help="Say whether this workflow run publishes.")
+@click.command("home", short_help="Check whether this workflow run publishes.")
 @github_output_option("Append `home`: yes or no, to this file.")
 @click.option("--summary", type=click.Path(path_type=Path), help="Append the reason, where it is no, to this file.")
 @format_option
 def home_command(github_output: Path | None, summary: Path | None, output_format: str) -> None:
-    """Say whether this workflow run publishes: on the default branch of a repository that is no fork.
+    """Check whether this workflow run publishes: on the default branch of a repository that is no fork.
 
     GitHub is asked which branch that is. Elsewhere the devices are tested too, but nothing is pushed to the
     history, deployed, reported or written into issues. GITHUB_TOKEN is needed for a private repository only.
@@ -40,13 +40,13 @@ def home_command(github_output: Path | None, summary: Path | None, output_format
     show({"home": publishes, "reason": why}, output_format, text)
 
 
-@click.command("setup", short_help="Say which steps of the operator's guide are done.")
+@click.command("setup", short_help="Check which steps of the operator's guide are done.")
 @click.option("--check", is_flag=True, required=True, help="Read the repository's settings; nothing is changed.")
 @click.option("--repository", metavar="OWNER/NAME", help="Repository to check. Default: GITHUB_REPOSITORY.")
 @format_option
 @folder_options("devices")
 def setup_command(check: bool, repository: str | None, output_format: str, folders: Folders) -> None:
-    """Say which steps of the operator's guide are done, with the page of each that is not.
+    """Check which steps of the operator's guide are done, with the page of each that is not.
 
     Reads the settings with GITHUB_TOKEN, a token of an administrator; `gh auth token` prints one. What the token may
     not read is "cannot tell". Exit code 0 if every step is done or off, else 3.

@@ -220,7 +220,7 @@ function facts(runs, sides) {
     ["system", (run) => run.environment.os],
     ["compiler", (run) => run.environment.compiler],
     ["image", (run) => run.environment.image],
-    ["cards", (run) => run.environment.devices],
+    ["devices", (run) => run.environment.devices],
     ["suites", (run) => run.suites.map((suite) => suite.suite + (suite.required ? "" : " (advisory)")).join(", ")],
     ["flaky", (run) => run.counts.flaky || 0],
     ["skipped", (run) => run.counts.skipped || 0],

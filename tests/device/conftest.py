@@ -48,14 +48,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     name = _name(item.config)
     only = item.get_closest_marker("device_only")
     if only is not None and name == under_test.CONTROL:
-        pytest.skip(f"the cpu is the control: {only.args[0]}")
+        pytest.skip(f"does not apply to the cpu: {only.args[0]}")
     cards = item.get_closest_marker("needs_devices")
     if cards is not None:
         if name == under_test.CONTROL:
-            pytest.skip("the cpu is the control: it has no second card")
+            pytest.skip("the cpu has no second device")
         count = under_test.device_count(name)
         if count < cards.args[0]:
-            pytest.skip(f"needs {cards.args[0]} cards, torch counts {count}")
+            pytest.skip(f"needs {cards.args[0]} devices, torch counts {count}")
 
 
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport | None:

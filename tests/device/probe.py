@@ -69,7 +69,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Tell what this Python, its torch and the device are.")
     parser.add_argument("--device", metavar="NAME", help="as in torch.device(NAME); that of the plugin when absent")
     parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="where the facts go, as JSON")
-    parser.add_argument("--expect-devices", type=int, default=1, metavar="N", help="cards that there must be (1)")
+    parser.add_argument("--expect-devices", type=int, default=1, metavar="N", help="devices that there must be (1)")
     parser.add_argument("--compute", action="store_true", help="also let the device add two numbers")
     arguments = parser.parse_args()
     facts = Facts(arguments.out)
@@ -229,13 +229,13 @@ def count_cards(module: ModuleType, expected: int, facts: Facts) -> None:
         available, count = bool(module.is_available()), int(module.device_count())
     except Exception as error:
         facts.device["error"] = _one_line(error)
-        raise Failed(UNAVAILABLE, f"asking for the cards of {name} failed: {_one_line(error)}.") from error
+        raise Failed(UNAVAILABLE, f"counting the devices of {name} failed: {_one_line(error)}.") from error
     facts.device.update(available=available, count=count)
     facts.add()
     if not available:
         raise Failed(UNAVAILABLE, f"torch knows the device {name}, but it is not available here.")
     if count < expected:
-        raise Failed(UNAVAILABLE, f"torch counts {count} card(s) of {name}, expected at least {expected}.")
+        raise Failed(UNAVAILABLE, f"torch counts {count} device(s) of {name}, expected at least {expected}.")
 
 
 def first_card(module: ModuleType) -> dict[str, str]:

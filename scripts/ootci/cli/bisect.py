@@ -137,7 +137,7 @@ def _heading(bisection: Bisection) -> Iterator[str]:
         yield f"plugin {one_line(build.package)} {one_line(build.version or 'unknown')}{commit}, the same in every step"
     ends = bisection.nightlies[0], bisection.nightlies[-1]
     origin = " and ".join(bisection.from_history)
-    whence = f", by the runs {origin}" if origin else ", as asked for"
+    whence = f", by the runs {origin}" if origin else ", as requested"
     yield f"{len(bisection.nightlies)} nightlies from {ends[0]} (good) to {ends[1]} (bad){whence}"
 
 

@@ -60,7 +60,7 @@ _NEED = {
     "--planned",
     is_flag=True,
     help="Every device on the torch of plan.json: a nightly's, for the history, or what a pull request's removes from "
-    "the newest nightly. What cannot be had is a warning, and nothing fails.",
+    "the newest nightly. What is not available is a warning, and nothing fails.",
 )
 @path_option("--summary", text="Append the predictions as Markdown to FILE, such as a step summary.")
 @click.option("--all-findings", is_flag=True, help="Print every finding, not the first 10 of each plugin.")

@@ -58,7 +58,7 @@ def _handles(text: str) -> str:
 
 def _count(text: str) -> str:
     if not text.strip().isdecimal() or not 1 <= int(text) <= 1024:
-        raise click.UsageError(f"{text!r} should be a number of cards from 1 to 1024")
+        raise click.UsageError(f"{text!r} should be a number of devices from 1 to 1024")
     return text.strip()
 
 
@@ -125,7 +125,7 @@ def new(
         "--distribution", distribution, "its package, as `pip show` knows it", of_pip, found.distribution
     )
     source = _source(interview, {"git": git, "path": path, "package": package})
-    count = ask("--devices", count, "cards on the machine", _count, str(found.count or 1))
+    count = ask("--devices", count, "devices on the machine", _count, str(found.count or 1))
     if interview.missing:
         raise BadOption(
             f"nobody is there to ask for {', '.join(interview.missing)}",

@@ -127,5 +127,5 @@ def answer(
         else:
             lines += [f"#{number}: would say:", *(f"  {one_line(line)}".rstrip() for line in body.splitlines())]
     if not comments:
-        lines.append("no open pull request stands at this commit any more, so nobody waits for an answer")
+        lines.append("no open pull request is at this commit any more, so nobody waits for an answer")
     show({"written": really, "repository": name, "comments": comments}, output_format, "\n".join(lines))

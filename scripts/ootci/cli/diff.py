@@ -115,7 +115,7 @@ def _facts_of(run: RunFacts) -> dict[str, str]:
         "Python": environment.python or "unknown",
         "system": environment.os or "unknown",
         "compiler": environment.compiler or "unknown",
-        "cards": str(environment.devices),
+        "devices": str(environment.devices),
         "suites": ", ".join(suites),
         "passed": f"{counts.pass_rate} executed tests",
         "failed": str(counts.failures),

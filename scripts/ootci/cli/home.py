@@ -49,17 +49,17 @@ def decided(wanted: bool | None, name: str) -> tuple[bool, str]:
 
     """
     if wanted is not None:
-        return wanted, "as asked for"
+        return wanted, "as requested"
     if os.environ.get("GITHUB_ACTIONS") != "true":
-        return False, "this is no workflow; --apply does it all the same"
+        return False, "this is no workflow; --apply does it nevertheless"
     if name != os.environ.get("GITHUB_REPOSITORY"):
-        return False, "it is not the repository of this workflow; --apply does it all the same"
+        return False, "it is not the repository of this workflow; --apply does it nevertheless"
     home = repository(GithubRest(os.environ.get(TOKEN_VARIABLE) or None), name)
     if home.fork:
-        return False, "it is a fork; --apply does it all the same"
+        return False, "it is a fork; --apply does it nevertheless"
     ref = os.environ.get("GITHUB_REF", "")
     if ref != f"refs/heads/{home.default_branch}":
-        return False, f"this is {ref or 'no branch'}, not the default branch; --apply does it all the same"
+        return False, f"this is {ref or 'no branch'}, not the default branch; --apply does it nevertheless"
     return True, "this is its default branch"
 
 

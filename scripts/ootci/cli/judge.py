@@ -228,7 +228,7 @@ def _pull_request_lines(gate: PullRequestGate) -> list[str]:
     for item in gate.devices:
         apart = [(item.still_failing, "failing as before"), (item.known, "known"), (item.flaky, "flaky")]
         counts = "".join(f", {number} {word}" for number, word in apart if number)
-        base = f"; held against {item.base}, torch {item.base_torch or 'unknown'}" if item.base else ""
+        base = f"; compared with {item.base}, torch {item.base_torch or 'unknown'}" if item.base else ""
         word = item.effect.value.replace("_", " ") + ("" if item.gates else ", advisory")
         lines.append(f"- {item.device}: {word}{counts}: {one_line(item.reason + base)}")
         lines += _named(item.first, item.newly_failing)
@@ -244,5 +244,5 @@ def _named(first: Sequence[str], total: int) -> list[str]:
 def _overrides(blocking: Sequence[str], overridden: Mapping[str, str]) -> list[str]:
     lines = [f"- {name} is not asked, overridden: {one_line(reason)}" for name, reason in overridden.items()]
     if blocking:
-        lines.append(f"to go on all the same: {' '.join(f'--override {name}=REASON' for name in blocking)}")
+        lines.append(f"to continue nevertheless: {' '.join(f'--override {name}=REASON' for name in blocking)}")
     return lines

@@ -138,9 +138,7 @@ def _makes(item: RegisteredDevice, name: str) -> bool:
 
 
 @click.command("external", short_help="Import reports of devices run elsewhere.")
-@click.option(
-    "--strict", is_flag=True, help="Fail if a report could not be imported; the others are imported all the same."
-)
+@click.option("--strict", is_flag=True, help="Fail if a report could not be imported; the others are still imported.")
 @format_option
 @folder_options("devices", "work", "history")
 def external(strict: bool, output_format: str, folders: Folders) -> None:

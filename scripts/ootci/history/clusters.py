@@ -47,7 +47,7 @@ def unnamed(test_id: str) -> Signature:
 
 
 _SETTLED = {
-    Cause.INFRASTRUCTURE: "the machine, the card or the network was not there, on {devices}",
+    Cause.INFRASTRUCTURE: "the machine, the device or the network was not there, on {devices}",
     Cause.PLUGIN: "a repository or ref named in the device file does not exist, on {devices}",
     Cause.CORE_DEFECT: "a defect of PyTorch that the suites know, on {devices}",
     Cause.KNOWN: "known to the vendor, on {devices}",

@@ -19,7 +19,7 @@ CLASSES: tuple[tuple[ChangeName | None, str], ...] = (
     (ChangeName.STILL_FAILING, "fail in both"),
     (ChangeName.FIXED, "failed in A and pass in B"),
     (ChangeName.NEW_PASS, "pass in B, and neither passed nor failed in A"),
-    (None, "came to something else in B"),
+    (None, "changed in another way"),
     (ChangeName.DISAPPEARED, "are in A and not in B"),
     (ChangeName.APPEARED, "are in B and not in A, and do not fail"),
 )

@@ -101,7 +101,7 @@ class PlannedRun(Record):
         return frozenset(suite.name for suite in self.suites if suite.required)
 
 
-NOT_ASKED_FOR = "not asked for in this nightly"
+NOT_ASKED_FOR = "not requested in this nightly"
 """Why a device does not run where others were chosen by their names."""
 
 

@@ -109,7 +109,7 @@ class Tally:
         if self.refused:
             unsupported(f"{len(self.refused)} of {self.samples} samples are refused, first {self.refused[0]}")
         if not self.compared:
-            pytest.skip(f"fails on the control: {self.control[0] if self.control else 'there are no samples'}")
+            pytest.skip(f"fails on the CPU: {self.control[0] if self.control else 'there are no samples'}")
 
 
 def compare(

@@ -14,7 +14,7 @@ from harness.compare import assert_matches, assert_on, numbers, put
 from harness.outcomes import unsupported
 from harness.parity import shown_error
 
-pytestmark = [pytest.mark.capability("device"), pytest.mark.device_only("it has no cards")]
+pytestmark = [pytest.mark.capability("device"), pytest.mark.device_only("it has no device index")]
 
 two_cards = pytest.mark.needs_devices(2)
 

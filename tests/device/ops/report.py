@@ -123,7 +123,7 @@ def _counts_row(kind: str, detail: str, group: Sequence[End], columns: Sequence[
 
 
 def excluded_table(tests: Sequence[End]) -> list[str]:
-    """What fails on the control, with the reason."""
+    """What fails on the CPU, with the reason."""
     groups: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for test in tests:
         if test.result == CONTROL:
@@ -214,7 +214,7 @@ def report(device: str, found: Sequence[Mapping[str, Any]], versions: str) -> st
         counts_table(tests),
         ["## Differences from the cpu"],
         differences_table(tests),
-        ["## Left out: fails on the control"],
+        ["## Left out: fails on the CPU"],
         excluded_table(tests),
         *([["## Without the fallback"], native_lists(tests), ["## Calls"], use_section(counted)] if counted else []),
     ]

@@ -32,3 +32,10 @@ def test_code_and_plain_sentences_are_not_found() -> None:
 
 def test_a_finding_names_its_line_and_better_words() -> None:
     assert list(language.findings("fine\n\nbuilt anew\n", ".md")) == [(3, "“anew”: again; of a failure: new")]
+
+
+def test_templates_and_texts_that_people_see_are_read() -> None:
+    text = 'raise Problem(f"{name}: built anew")\n'
+    assert not list(language.findings(text, ".py"))
+    assert [line for line, _ in language.findings(text, ".py", is_shown=True)] == [1]
+    assert [line for line, _ in language.findings("{% if anew %}\n<p>built\nanew</p>", ".html")] == [3]

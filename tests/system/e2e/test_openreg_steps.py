@@ -22,7 +22,7 @@ STEPS = dict(enumerate(read_steps(PLUGIN), 1))
 SHARE_OF_OPERATORS = "1/60"
 """Results of operators do not change with the native kernels, and a nightly asks for all of them."""
 
-NO_SAMPLES = re.compile(r"^SKIPPED \[(\d+)\] .*: fails on the control: there are no samples$", re.MULTILINE)
+NO_SAMPLES = re.compile(r"^SKIPPED \[(\d+)\] .*: fails on the CPU: there are no samples$", re.MULTILINE)
 """How many tests pytest's summary says that torch's list has nothing to call with."""
 
 UNSUPPORTED = {4: 1}

@@ -197,7 +197,7 @@ class Reporter:
         key = (test, code, condition.device if own else numbered)
         if key not in self._usual:
             message = {
-                OutcomeName.SKIPPED: "fails on the control: there are no samples"
+                OutcomeName.SKIPPED: "fails on the CPU: there are no samples"
                 if case.suite == "ops"
                 else "Skipped: needs two cards that can reach each other",
                 OutcomeName.NOT_RUN: "collected, but never reported",

@@ -67,7 +67,7 @@ def _found(probe: Probe, problem: str | None) -> FoundPlugin:
     if not plugins:
         told.append("found no package with an entry point in torch.backends")
     if known:
-        told.append(f"found the device {known} with {probe.device.count or 0} card(s)")
+        told.append(f"found the device {known}, {probe.device.count or 0} on this machine")
     if problem:
         told.append(f"it does not come up here: {' '.join(plain(problem).split())[:500]}")
     return FoundPlugin(

@@ -110,7 +110,7 @@ class AlertTexts:
 
     def _cluster(self, sheet: Sheet, alert: Alert, cluster: Cluster) -> None:
         sheet.add(f"### {marked(CAUSES[cluster.cause])}", "", f"{safe(cluster.reason)}.", "")
-        sheet.add(f"What fails says: <code>{safe(cluster.text)}</code>", "")
+        sheet.add(f"Error: <code>{safe(cluster.text)}</code>", "")
         commits = web_address(cluster.commits_url)
         if commits:
             sheet.add(f"PyTorch's commits that it can come from: [{safe(cluster.commits or 'these')}]({commits})", "")
@@ -212,8 +212,8 @@ class AlertTexts:
 
     def _foot(self) -> str:
         return (
-            "\n---\nThis issue is written anew by every nightly; comments stay. It is closed after "
-            f"{many(self._good_nights, 'good night')} in a row. Whoever closes it before is not disturbed again until "
+            "\n---\nEvery nightly rewrites this issue; comments stay. It is closed after "
+            f"{many(self._good_nights, 'good night')} in a row. If it is closed before, it stays closed until "
             f"something new fails, or {many(self._reminder_days, 'day')} have passed."
         )
 
@@ -232,7 +232,7 @@ class DeepTestTexts:
     def body(self, alert: Alert, good: int) -> str:
         """Text of the issue; one run that passes is enough for it to be closed."""
         del good
-        sheet = Sheet(LIMIT_BYTES, "\n---\nThis issue is written anew by every run on main; comments stay.")
+        sheet = Sheet(LIMIT_BYTES, "\n---\nEvery run on main rewrites this issue; comments stay.")
         passed = alert.standing is Standing.ABSENT
         sheet.add(f"### {MARKS['good' if passed else 'bad']} The deep tests {'pass' if passed else 'fail'}", "")
         self._seen(sheet, alert)

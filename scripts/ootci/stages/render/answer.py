@@ -49,7 +49,7 @@ def pull_request_answer(gate: PullRequestGate, registry: Sequence[RegisteredDevi
     """May one merge a pull request: what it does to every device that was tested, and what newly fails on it."""
     about = _About(registry, address)
     failures = [_NewFailures(item.device, item.newly_failing, item.first) for item in gate.devices]
-    headings = ("Effect", "Device", "Tier", "Reason", "New failures", "As before", "Known", "Flaky", "Held against")
+    headings = ("Effect", "Device", "Tier", "Reason", "New failures", "As before", "Known", "Flaky", "Compared with")
     return _answer(gate, headings, [_effect(item, about) for item in gate.devices], failures)
 
 

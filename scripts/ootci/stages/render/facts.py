@@ -136,7 +136,7 @@ def _taken_from(run: Run) -> tuple[Fact | None, ...]:
     age = age_when_taken(run)
     if run.external is None or age is None:
         return ()
-    return (_address("run elsewhere", run.external.address), Fact("age", f"{age} when it was taken in"))
+    return (_address("run elsewhere", run.external.address), Fact("age", f"{age} when it was received"))
 
 
 def age_when_taken(run: Run) -> str | None:

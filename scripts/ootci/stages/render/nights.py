@@ -188,7 +188,7 @@ class NightGrid:
         status = VERDICTS[night.verdict]
         words = [f"{night.date:%a} {short_day(night.date)}: {status.word}"]
         words += [self.builds[night.plan_id]] if night.plan_id in self.builds else []
-        words += ["not counted: another torch stood in for the nightly"] if night.fallback else []
+        words += ["not counted: another PyTorch replaced the nightly"] if night.fallback else []
         words += [before_words(night.before)] if night.before is not None else []
         bad = bad_range(ranges, night.date)
         words += [f"not counted: {one_line(bad.reason, 120)}"] if bad is not None else []

@@ -128,7 +128,7 @@ def test_only_the_pull_request_that_was_reviewed_is_answered(
 ) -> None:
     hub.pulls[:] = [FakePull(8, repository, branch, sha, ["devices/dev.yaml"])]
     ran = answer(ootci, folder, hub)
-    assert (ran.code, "no open pull request stands at this commit" in ran.out) == (0, True)
+    assert (ran.code, "no open pull request is at this commit" in ran.out) == (0, True)
     assert hub.pulls[0].said == []
 
 

@@ -71,7 +71,7 @@ def test_what_is_missing_is_named_where_nobody_can_be_asked(ootci: Tool, tmp_pat
     [
         (("--name", "Dev"), "'Dev' should be lower-case letters, digits and underscores"),
         (("--maintainer", "me"), "'me' should be a GitHub handle with a leading @"),
-        (("--devices", "many"), "'many' should be a number of cards"),
+        (("--devices", "many"), "'many' should be a number of devices"),
         (("--path", "../plugin"), "must not leave its folder"),
         (("--path", "x", "--package", "y"), "the plugin comes from one place"),
         (("--output", "other.yaml"), "the file is named `other.yaml` but the device `dev`"),
@@ -105,7 +105,7 @@ def test_an_installed_plugin_is_looked_into(ootci: Tool, tmp_path: Path, site: P
     assert (found.name, found.plugin.distribution, found.check.devices) == ("dev", "torch_dev", 1)
     text = (tmp_path / "dev.yaml").read_text(encoding="utf-8")
     assert "# Its entry point: dev = torch_dev:autoload." in text
-    assert "found the device dev with 1 card(s)" in written.err
+    assert "found the device dev, 1 on this machine" in written.err
 
 
 def test_a_plugin_that_cannot_be_imported_still_has_a_name(ootci: Tool, tmp_path: Path, site: Path) -> None:

@@ -110,7 +110,7 @@ def test_a_report_is_taken_in_and_shown_with_its_source_and_age(ootci: Tool, fol
     assert ootci("render", cwd=folder, env=OFFLINE).code == 0
     text = (folder / "site" / "d" / "away" / "index.html").read_text(encoding="utf-8")
     assert f'<dt>run elsewhere</dt><dd><a href="{vendor.url}"' in text
-    assert "5 h 00 m when it was taken in" in text
+    assert "5 h 00 m when it was received" in text
     front = (folder / "site" / "index.html").read_text(encoding="utf-8")
     assert "run elsewhere, 5 h 00 m old when received" in front
     history = History(folder / "data")

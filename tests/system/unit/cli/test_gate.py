@@ -57,7 +57,7 @@ def test_what_failed_on_the_nightly_too_is_no_reason_to_refuse(ootci: Tool, fold
     assert first == "may one merge: yes (none of 2 gating devices is newly broken)"
     assert devices[0] == (
         "- dev: not worse, 1 failing as before: 1 test failing, first integration/test_x.py::bad"
-        "; held against night002-dev, torch 2.14.0.dev20261101+cpu"
+        "; compared with night002-dev, torch 2.14.0.dev20261101+cpu"
     )
     assert devices[2].startswith("- three: not worse, advisory, 1 failing as before")
 
@@ -72,7 +72,7 @@ def test_what_is_newly_failing_closes_the_gate_and_is_named(ootci: Tool, folder:
     assert lines[2].startswith("- two: newly broken, 1 failing as before: 31 tests started failing")
     assert lines[3] == "    integration/test_x.py::good"
     assert lines[23] == "    and 11 more"
-    assert lines[-2:] == ["to go on all the same: --override two=REASON", "torch: 2.14.0.dev20261101+cpu"]
+    assert lines[-2:] == ["to continue nevertheless: --override two=REASON", "torch: 2.14.0.dev20261101+cpu"]
     found = json.loads(_ask(ootci, folder, "--format", "json")[1])
     assert (found["answer"], found["blocking"]) == ("no", ["two"])
     assert [found["devices"][1][key] for key in ("newly_failing", "still_failing", "effect")] == [31, 1, "newly_broken"]
@@ -84,7 +84,7 @@ def test_an_old_nightly_that_was_run_again_is_not_the_newest(ootci: Tool, folder
     _report(folder, run(9, "dev", integration={**USUAL, "good": "failed"}))
     code, out, _ = _ask(ootci, folder)
     assert (code, "- dev: newly broken, 1 failing as before" in out) == (1, True)
-    assert "held against night002-dev" in out
+    assert "compared with night002-dev" in out
 
 
 def test_a_device_that_is_asked_alone_is_asked_whatever_its_tier_is(ootci: Tool, folder: Path) -> None:
@@ -224,7 +224,7 @@ def test_it_is_held_against_the_newest_nightly_on_the_same_base(ootci: Tool, fol
     failing = [_on(newer, run(4, name, integration={**USUAL, "good": "failed"})) for name in NAMES]
     stored(folder / "data", plan(4, NAMES), *failing)
     code, out, _ = _ask(ootci, folder)
-    assert (code, "held against night002-dev, torch 2.14.0.dev20261101+cpu" in out) == (0, True)
+    assert (code, "compared with night002-dev, torch 2.14.0.dev20261101+cpu" in out) == (0, True)
     for version, answer in (("2.15.0a0+gitabc", "not worse, 2 failing as before"), ("2.16.0a0", "no data")):
         torch = TorchBuild(version=version)
         for name in NAMES:
@@ -277,7 +277,7 @@ def test_the_nightly_names_what_is_new_and_since_when(ootci: Tool, folder: Path)
         "    integration/test_x.py::good",
         "    only this device: whether its plugin changed is not known, PyTorch did not",
         f"- two: FAILING, since {night(0):%Y-%m-%d}: 1 test failing, first integration/test_x.py::bad",
-        "to go on all the same: --override dev=REASON --override two=REASON",
+        "to continue nevertheless: --override dev=REASON --override two=REASON",
     ]
     one = ootci("gate", "--override", "dev=x", cwd=folder)
     assert (one.code, "blocked by 1 of 1 gating device: two (FAILING); overridden: dev" in one.out) == (1, True)

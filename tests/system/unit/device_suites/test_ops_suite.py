@@ -110,7 +110,7 @@ def test_report_counts_lists_and_explains(report: ModuleType) -> None:
         end("add-bool", "crashed", "the process ended during this test: signal 11 <SIGSEGV>"),
         end("sub-float32", "passed", ran="native"),
         end("sub-bool", "passed", ran="fallback"),
-        end("empty-bool", "skipped", "fails on the control: sample 1: empty((), dtype=x): two runs differ | so"),
+        end("empty-bool", "skipped", "fails on the CPU: sample 1: empty((), dtype=x): two runs differ | so"),
         end("mul-float32", "failed", "1 of 2 samples differ from the cpu, first sample 7: mul(a): wrong", "backward"),
         end("add", "passed", kind="errors", ran="fallback"),
         end("Adam-foreach", "timed_out", "still running", kind="optimizer"),
@@ -224,7 +224,7 @@ def test_what_the_cpu_does_not_repeat_is_skipped(forking_ops: DevicePython, tmp_
     names = ("empty_like-float32", "jiterator_unary-float32", "nn.functional.dropout-float32")
     came = run_few(forking_ops, tmp_path / "events.jsonl", "cpu", names)
     assert [came[name]["outcome"] for name in names] == ["skipped", "skipped", "passed"]
-    assert all(came[name]["message"].startswith("fails on the control: sample 1: ") for name in names[:2])
+    assert all(came[name]["message"].startswith("fails on the CPU: sample 1: ") for name in names[:2])
 
 
 BROKEN_CPU = """

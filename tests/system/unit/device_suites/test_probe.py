@@ -50,7 +50,7 @@ def _probe(tmp_path: Path, torch: str | None, *arguments: str) -> tuple[int, str
             ("--device", "cpu", "--expect-devices", "3"),
             12,
             "device",
-            "counts 2 card(s) of cpu, expected at least 3",
+            "counts 2 device(s) of cpu, expected at least 3",
         ),
         (STUB_TORCH + MODULE, ("--device", "cpu"), 12, "device", "NameError"),
     ],

@@ -103,7 +103,7 @@ def test_order_and_outcomes(suites: SmallSuites) -> None:
         "unsupported": "the manual says so",
         "xfailed": "known",
         "xpassed": "[XPASS(strict)] mended",
-        "device_only": "the cpu is the control: nothing to move",
+        "device_only": "does not apply to the cpu: nothing to move",
     }
     assert "said something" in ends[f"{prefix}fails"]["output"]
     assert session.of("collected")[0]["tests"][0] == {

@@ -87,7 +87,7 @@ def test_a_device_with_one_card_fails_nothing_for_it(reference: DevicePython, tm
     assert done.returncode == 0, done.stdout + done.stderr
     ends = [event for event in read_events(log) if event["event"] == "test_end"]
     assert {end["outcome"] for end in ends} == {"passed", "skipped"}
-    assert {end["message"] for end in ends if end["outcome"] == "skipped"} == {"needs 2 cards, torch counts 1"}
+    assert {end["message"] for end in ends if end["outcome"] == "skipped"} == {"needs 2 devices, torch counts 1"}
 
 
 def test_probe_knows_the_cpu(device_python: DevicePython, tmp_path: Path) -> None:

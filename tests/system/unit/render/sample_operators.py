@@ -45,7 +45,7 @@ def _outcome(device: str, kind: str, name: str, dtype: str, failing: bool) -> Ou
 
 def _came(device: str, kind: str, name: str, dtype: str, failing: bool) -> tuple[OutcomeName, str | None]:
     if name == "bernoulli" and kind == "errors":
-        return OutcomeName.SKIPPED, "fails on the control: there are no samples"
+        return OutcomeName.SKIPPED, "fails on the CPU: there are no samples"
     if device == "ember" and (name == "linalg.qr" or dtype == "complex64"):
         return OutcomeName.UNSUPPORTED, REFUSED.format(name=name)
     if device == "jasper" and failing and name == "cumsum":

@@ -50,7 +50,7 @@ def test_every_device_has_the_verdict_of_that_night(site: Path, number: int) -> 
 def test_a_row_leads_to_the_attempt_that_counts_and_silence_leads_nowhere(site: Path) -> None:
     page = nightly(site, NIGHTS - 1)
     assert rows(page)["Borealis B2"] == ["REGRESSED", "run", "69 of 72", "2.15.0.dev20261120+cpu", SHA[:12]]
-    assert rows(page)["Fjord 400"] == ["NO DATA", "no report", "no tests", "2.15.0.dev20261120+cpu", "not said"]
+    assert rows(page)["Fjord 400"] == ["NO DATA", "no report", "no tests", "2.15.0.dev20261120+cpu", "unknown"]
     assert page.find("a", href=f"../../d/borealis/{plan_id(NIGHTS - 1)}/index.html")
     assert not page.find("a", href=f"../../d/fjord/{plan_id(NIGHTS - 1)}/index.html")
 
@@ -93,8 +93,8 @@ def test_commits_are_counted_from_the_last_nightly_that_says_its_commit(sampled:
     builds = builds_of([plan.id for plan in plans], told)
     nights = nightly_files(sampled.registry, sampled.verdicts, plans, told, builds)
     facts = [nightly_facts(night)[-1] for night in nights]
-    assert facts[0].value == "unknown: no earlier nightly says its commit"
-    assert facts[1].value == "unknown: no device said the commit of a nightly build"
+    assert facts[0].value == "unknown: no earlier nightly has a known commit"
+    assert facts[1].value == "unknown: no device reported the commit of a nightly build"
     assert facts[2].value == f"1111111...3333333 since nightly {plans[0].id}"
     assert facts[2].href == f"https://github.com/pytorch/pytorch/compare/{commits[0]}...{commits[2]}"
     assert (facts[3].value, facts[3].href) == (f"none since nightly {plans[2].id}", None)

@@ -77,7 +77,7 @@ def _rows(table: Element) -> list[list[str]]:
 
 def test_a_device_says_what_its_tests_said(site: Path) -> None:
     table = read(site / "operators" / "ember" / "index.html").one("table")
-    kinds = ["backward float32", "out float32", "errors", "What the tests said"]
+    kinds = ["backward float32", "out float32", "errors", "Messages of the tests"]
     assert heads(table) == ["Operator", *(f"forward {dtype}" for dtype in FORWARD), *kinds]
     assert len(table.one("tbody").find("tr")) == len(NAMES)
     assert row(table, "bernoulli")[:2] == ["Passed", "Passed"]

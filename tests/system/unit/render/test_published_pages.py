@@ -186,7 +186,7 @@ def test_nightlies(site: Path) -> None:
             if item["passed"] and item["passed"]["executed"]:
                 assert passed == f"{item['passed']['passed']} of {item['passed']['executed']}"
             assert torch.startswith(item["torch"])
-            assert commit == (item["commit"][:12] if item["commit"] else "not said")
+            assert commit == (item["commit"][:12] if item["commit"] else "unknown")
         verdicts = [item["verdict"] for item in file["devices"]]
         assert night["verdicts"] == file["verdicts"]
         assert {item["verdict"]: item["devices"] for item in night["verdicts"]} == {

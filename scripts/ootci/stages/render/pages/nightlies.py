@@ -317,7 +317,7 @@ def _nightly(
 def nightly_facts(night: NightlyFile) -> tuple[Fact, ...]:
     """Which PyTorch it was, and its commits since the nightly before whose commit is known."""
     if night.torch is None:
-        return (Fact("PyTorch", "unknown: no device said the commit of a nightly build"),)
+        return (Fact("PyTorch", "unknown: no device reported the commit of a nightly build"),)
     commit, since = night.commit or "", night.since
     facts = [
         Fact("PyTorch", night.torch, code=True),
@@ -326,7 +326,7 @@ def nightly_facts(night: NightlyFile) -> tuple[Fact, ...]:
     if night.withdrawn is not None:
         return tuple(facts)
     if since is None:
-        return (*facts, Fact("new commits", "unknown: no earlier nightly says its commit"))
+        return (*facts, Fact("new commits", "unknown: no earlier nightly has a known commit"))
     before = one_line(since.plan_id, 60)
     span = f"{since.commit[:7]}...{commit[:7]}" if since.address else "none"
     return (*facts, Fact("new commits", f"{span} since nightly {before}", since.address))

@@ -138,7 +138,7 @@ def test_the_range_of_commits_and_how_to_go_on_are_printed(world: World) -> None
     out = world.bisect("--good", "2.15.0.dev20261101", "--bad", "20261107").out
     lines = out.splitlines()
     assert lines[0] == f"dev: {TEST}"
-    assert lines[1] == f"5 nightlies from {NIGHTLIES[0]} (good) to {NIGHTLIES[4]} (bad), as asked for"
+    assert lines[1] == f"5 nightlies from {NIGHTLIES[0]} (good) to {NIGHTLIES[4]} (bad), as requested"
     assert f"first bad nightly {NIGHTLIES[3]} (commit {'3' * 40})" in lines
     assert f"last good nightly {NIGHTLIES[2]} (commit {'2' * 40})" in lines
     assert (

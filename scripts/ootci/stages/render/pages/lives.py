@@ -73,7 +73,8 @@ class DeviceLife(Record):
     """Name of the device."""
     nights: str
     """A letter for each nightly of the file: `p` passed, `f` failed, in whichever way, `a` failed and passed on retry,
-    `x` failed as expected, `X` passed against expectation, `n` collected and not run, `s` skipped, `u` unsupported, `_` the device was expected and did not report, `.` not in the run or the device was not expected."""
+    `x` failed as expected, `X` passed against expectation, `n` collected and not run, `s` skipped, `u` unsupported,
+    `_` the device was expected and did not report, `.` not in the run or the device was not expected."""
     last: str
     """The newest nightly on which it failed, or, if it did on none of these, was not passing."""
     signature: str | None
